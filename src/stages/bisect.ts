@@ -25,7 +25,6 @@ import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
-import type { ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk } from "../ports/world.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
@@ -62,7 +61,11 @@ export async function* bisect(input: BisectInput, ports: BisectPorts): AsyncGene
 		const { model, engine, id } = one.head.spec;
 		ports.progress.item(id);
 		const work: Work = { ...one, input, ports, endMs, rounds: 0, compared: 0 };
-		const finding = await search(work).catch(refused);
+		const finding = await search(work).catch((error: unknown) => {
+			// A search that fails does not end the run.
+			if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
+			return impossible(error.message);
+		});
 		yield {
 			model: model.name,
 			engine: engine.name,
@@ -112,12 +115,6 @@ interface Work extends WrongOutput {
 	endMs: number;
 	rounds: number;
 	compared: number;
-}
-
-/** A search that fails does not end the run. */
-function refused(error: unknown): Finding {
-	if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
-	return impossible(error.message);
 }
 
 function impossible(why: string): Finding {
@@ -185,38 +182,25 @@ async function compareTensors(
 	if (typeof got === "string") return got;
 	// A base that fails with more outputs has no errors of its own.
 	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
-	return new Map(
-		[...marked, work.output].flatMap((name): [string, TensorErrors][] => {
-			const [right, own, other] = [
-				expected[name],
-				got[name],
-				typeof before === "string" ? undefined : before[name],
-			];
-			if (right === undefined || own === undefined) return [];
-			return [
-				[
-					name,
-					{
-						head: distanceBetween(right, own, null),
-						base: other === undefined ? null : distanceBetween(right, other, null),
-					},
-				],
-			];
-		}),
-	);
+	const errors = new Map<string, TensorErrors>();
+	for (const name of [...marked, work.output]) {
+		const [right, own] = [expected[name], got[name]];
+		const other = typeof before === "string" ? undefined : before[name];
+		if (right === undefined || own === undefined) continue;
+		const base = other === undefined ? null : distanceBetween(right, other, null);
+		errors.set(name, { head: distanceBetween(right, own, null), base });
+	}
+	return errors;
 }
 
 /** How far the head's engine is from its own model; null: unknown. */
 async function distanceToOwn(round: Round, name: string): Promise<number | null> {
 	const { head, output } = round.work;
 	const marked = name === output ? [] : [name];
-	const [right, own] = [
-		await referenceOutputs(round, head.model, marked),
-		await engineOutputs(round, head, marked),
-	];
-	const [expected, got] = [right, own].map((outputs) =>
-		typeof outputs === "string" ? undefined : outputs[name],
-	);
+	const right = await referenceOutputs(round, head.model, marked);
+	const own = await engineOutputs(round, head, marked);
+	if (typeof right === "string" || typeof own === "string") return null;
+	const [expected, got] = [right[name], own[name]];
 	return expected === undefined || got === undefined ? null : distanceBetween(expected, got, null);
 }
 
@@ -230,20 +214,16 @@ async function referenceOutputs(
 	const { work, cases } = round;
 	const { reference } = work.ports;
 	const [build] = await reference.builds();
-	const variant: ReferenceVariant = { flavour: build?.flavour ?? "wasm", level: "basic", threads: 1 };
-	const folder = folderOf(work, "reference");
-	const own = await markedModel(round, model, { marked, folder });
-	const { timeoutMs } = work.input;
-	return outputsOf(
-		await reference.run({
-			model: own,
-			cases,
-			variant,
-			scratchFolder: folder,
-			logPath: logOf(work, "reference"),
-			timeoutMs,
-		}),
-	);
+	const scratchFolder = folderOf(work, "reference");
+	const result = await reference.run({
+		model: await markModel(round, model, marked, scratchFolder),
+		cases,
+		variant: { flavour: build?.flavour ?? "wasm", level: "basic", threads: 1 },
+		scratchFolder,
+		logPath: logOf(work, "reference"),
+		timeoutMs: work.input.timeoutMs,
+	});
+	return outputsOf(result);
 }
 
 async function engineOutputs(
@@ -258,16 +238,8 @@ async function engineOutputs(
 	const built = marked.length === 0 ? engine : await buildMarked(round, engine, marked);
 	if (typeof built === "string") return built;
 	const scratchFolder = folderOf(work, `${engine.arm}-run`);
-	return outputsOf(
-		await backend.infer({
-			engine: built,
-			cases,
-			scratchFolder,
-			logPath: logOf(work, engine.arm),
-			threads,
-			timeoutMs,
-		}),
-	);
+	const logPath = logOf(work, engine.arm);
+	return outputsOf(await backend.infer({ engine: built, cases, scratchFolder, logPath, threads, timeoutMs }));
 }
 
 async function buildMarked(
@@ -277,11 +249,14 @@ async function buildMarked(
 ): Promise<BuiltEngine | string> {
 	const { work } = round;
 	const { input, ports, endMs } = work;
-	const folder = folderOf(work, engine.arm);
-	const model = await markedModel(round, engine.model, { marked, folder });
 	const { spec, arm, assets } = engine;
+	const folder = folderOf(work, arm);
+	const model = await markModel(round, engine.model, marked, folder);
 	const record = await ports.backend.build({
-		...{ spec, arm, model, assets },
+		spec,
+		arm,
+		model,
+		assets,
 		engineFolder: `${folder}/engine`,
 		cacheFolder: `${input.outFolder}/cache`,
 		logPath: logOf(work, `build-${arm}`),
@@ -292,10 +267,11 @@ async function buildMarked(
 	return `the ${arm}'s engine with ${counted(marked.length, "tensor")} marked as outputs was not built: ${record.failure?.title ?? record.state}`;
 }
 
-async function markedModel(
+async function markModel(
 	{ graph, work }: Round,
 	model: ModelOnDisk,
-	{ marked, folder }: { marked: readonly string[]; folder: string },
+	marked: readonly string[],
+	folder: string,
 ): Promise<ModelOnDisk> {
 	if (marked.length === 0) return model;
 	const outputs = marked.map((name) => ({ name, dtype: graph.comparable.get(name) ?? ("float" as const) }));

@@ -13,10 +13,10 @@ import type {
 	TensorStatistics,
 } from "../../generated/golden.ts";
 import { defaultGates } from "../core/config/defaults.ts";
-import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
+import { boxComparators, boxKinds, boxLimit } from "../core/golden/boxes/check-boxes.ts";
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
+import { outputsOf } from "../core/golden/compare/judge.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
-import { metricLabels } from "../core/golden/metrics/measured.ts";
 import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
 import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
 import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
@@ -98,18 +98,18 @@ export async function inspect(
 	const { manifest, folder } = set;
 	const cases: Inspection["cases"] = [];
 	const outputs: Record<string, Tensor>[] = [];
-	for (const golden of manifest.cases) {
-		const inputs = await readTensors(golden.inputs, folder, ports);
-		const expected = await readTensors(golden.outputs, folder, ports);
+	for (const { id, tags = [], inputs, outputs: files } of manifest.cases) {
+		const fed = describeTensors(await readTensors(inputs, folder, ports));
+		const expected = await readTensors(files, folder, ports);
 		outputs.push(expected);
-		cases.push({
-			id: golden.id,
-			tags: golden.tags ?? [],
-			inputs: describeTensors(inputs),
-			outputs: describeTensors(expected),
-		});
+		cases.push({ id, tags, inputs: fed, outputs: describeTensors(expected) });
 	}
-	const sensitivity = sensitivityOf(manifest, outputs);
+	// Defects of the outputs need no model: they are tried on every golden.
+	const trial = { manifest, reference: outputs, relativeL2: defaultGates.relativeL2, rounding: {} };
+	const before = manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 });
+	const sensitivity = withOutputDefects(before, [...tryOutputDefects(trial)]);
+	const group = proposeDetections(outputs, manifest.noiseFloor?.outputs ?? {});
+	const names = [...new Set(outputs.flatMap((tensors) => Object.keys(tensors)))];
 	return {
 		golden: manifest.goldenId,
 		reason: manifest.reason ?? null,
@@ -117,125 +117,86 @@ export async function inspect(
 		model: manifest.model,
 		producer: manifest.producer,
 		cases,
-		outputs: namesOf(outputs).map((name) => inspectOutput(name, manifest, outputs)),
+		outputs: names.map((name) => inspectOutput(name, manifest, outputs)),
 		groups: (manifest.detections ?? []).map((spec) => ({ name: spec.name, limits: boxLimitsOf(spec) })),
-		detections: proposedGroup(manifest, outputs),
+		detections: group && { proposal: group.detections, why: group.why },
 		noiseFloor: manifest.noiseFloor ?? null,
 		sensitivity,
 		findings: findingsOf({ ...manifest, sensitivity }, outputs),
 	};
 }
 
-function proposedGroup({ noiseFloor }: GoldenManifest, cases: RunOutputs): Inspection["detections"] {
-	const group = proposeDetections(cases, noiseFloor?.outputs ?? {});
-	return group === null ? null : { proposal: group.detections, why: group.why };
-}
-
-function namesOf(cases: RunOutputs): string[] {
-	return [...new Set(cases.flatMap((outputs) => Object.keys(outputs)))];
-}
-
 function describeTensors(tensors: Readonly<Record<string, Tensor>>): InspectedTensor[] {
-	return Object.entries(tensors).map(([name, tensor]) => ({
-		name,
-		dtype: tensor.dtype,
-		shape: tensor.shape,
-		stats: tensorStatistics(tensor),
+	return Object.entries(tensors).map(([name, tensor]) => {
+		const { dtype, shape } = tensor;
+		return { name, dtype, shape, stats: tensorStatistics(tensor) };
+	});
+}
+
+function findingsOf(
+	manifest: GoldenManifest & { sensitivity: SensitivityRecord },
+	reference: RunOutputs,
+): Weakness[] {
+	const { sensitivity: record, noiseFloor } = manifest;
+	const found: Weakness[] = findInsensitive(manifest, reference).map((finding) => ({
+		...finding,
+		severity: "refuse",
 	}));
-}
-
-/** Defects of the outputs need no model: they are tried on every golden. */
-function sensitivityOf(manifest: GoldenManifest, reference: RunOutputs): SensitivityRecord {
-	const trial = { manifest, reference, relativeL2: defaultGates.relativeL2, rounding: {} };
-	return withOutputDefects(manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 }), [
-		...tryOutputDefects(trial),
-	]);
-}
-
-type Tested = GoldenManifest & { sensitivity: SensitivityRecord };
-
-function findingsOf(manifest: Tested, outputs: RunOutputs): Weakness[] {
-	const hard = findInsensitive(manifest, outputs).map(
-		(finding): Weakness => ({ ...finding, severity: "refuse" }),
-	);
-	const soft =
-		hard.length > 0
-			? []
-			: [...blindness(manifest.sensitivity, outputs), ...findWeaknesses({ manifest, cases: outputs })];
-	return [...hard, ...soft, ...unmeasured(manifest)];
-}
-
-/** A golden that was recorded or written with a purpose may notice less than a new one has to; one that notices nothing is of no use. */
-function blindness(record: SensitivityRecord, reference: RunOutputs): Weakness[] {
-	const { outputs } = sharesAt(record, referencePrecision);
-	const blind = outputs.moving > 0 && outputs.noticed === 0;
-	const found = findSensitivityWeaknesses({ record, graph: null, reference, least: defaultLeastShares });
-	return found.map((weakness) => ({ ...weakness, severity: blind ? "refuse" : "warn" }));
-}
-
-/** Findings for what only `golden record` measures. */
-function unmeasured(manifest: Tested): Weakness[] {
-	const fix = "Record it with `trtgate golden record`.";
-	const found: Weakness[] = [];
-	if (manifest.noiseFloor === undefined) {
-		found.push({
-			kind: "unmeasured",
-			severity: "warn",
-			message: "its noise floor was not measured, so its limits may be too close to the noise",
-			fix,
-		});
+	if (found.length === 0) {
+		// A golden that was recorded or written with a purpose may notice less than a new one has to; one that notices nothing is of no use.
+		const { outputs } = sharesAt(record, referencePrecision);
+		const severity = outputs.moving > 0 && outputs.noticed === 0 ? "refuse" : "warn";
+		const blind = findSensitivityWeaknesses({ record, graph: null, reference, least: defaultLeastShares });
+		found.push(...blind.map((weakness) => ({ ...weakness, severity }) as const));
+		found.push(...findWeaknesses({ manifest, cases: reference }));
 	}
-	if (manifest.sensitivity.state === "untested" || manifest.sensitivity.state === "unfinished") {
-		found.push({
-			kind: "unmeasured",
-			severity: "warn",
-			message: "its sensitivity to weight defects was not tested completely",
-			fix,
-		});
-	}
+	// What only `golden record` measures.
+	const warn = (message: string): Weakness => ({
+		kind: "unmeasured",
+		severity: "warn",
+		message,
+		fix: "Record it with `trtgate golden record`.",
+	});
+	if (noiseFloor === undefined)
+		found.push(warn("its noise floor was not measured, so its limits may be too close to the noise"));
+	if (record.state === "untested" || record.state === "unfinished")
+		found.push(warn("its sensitivity to weight defects was not tested completely"));
 	return found;
 }
 
-function groupOf({ detections }: GoldenManifest, output: string): Detections | undefined {
-	return detections?.find(({ boxes, scores, classes, count }) =>
-		[boxes, scores, classes, count].includes(output),
-	);
-}
-
 function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs): InspectedOutput {
-	const spec = Object.hasOwn(manifest.outputs, name) ? manifest.outputs[name] : undefined;
-	const tensors = cases.flatMap((outputs) => outputs[name] ?? []);
+	const { outputs, detections = [], noiseFloor, rounding = {} } = manifest;
+	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	const tensors = cases.flatMap((tensorsOfCase) => tensorsOfCase[name] ?? []);
 	const first = tensors.find((tensor) => elementCount(tensor.shape) > 0) ?? tensors[0];
-	const noise = manifest.noiseFloor?.outputs[name];
-	const group = spec?.comparators === undefined ? groupOf(manifest, name) : undefined;
+	const noise = noiseFloor?.outputs[name];
+	const holders = spec?.comparators === undefined ? detections : [];
+	const group = holders.find((candidate) => outputsOf(candidate).includes(name));
 	return {
 		name,
 		semantic: spec?.semantic ?? null,
 		noise: noise ?? null,
-		rounding: roundingOf(name, manifest),
-		group: group === undefined ? undefined : group.name,
+		rounding: emulatedPrecisions.flatMap((precision) => {
+			const spreads = rounding[precision]?.outputs ?? {};
+			const spread = Object.hasOwn(spreads, name) ? spreads[name] : undefined;
+			return spread === undefined ? [] : [{ precision, relativeL2: spread.relativeL2 }];
+		}),
+		group: group?.name,
 		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
 		proposal: proposeOutput({ name, tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};
 }
 
-function roundingOf(name: string, { rounding = {} }: GoldenManifest): InspectedOutput["rounding"] {
-	return emulatedPrecisions.flatMap((precision) => {
-		const outputs = rounding[precision]?.outputs ?? {};
-		const spread = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
-		return spread === undefined ? [] : [{ precision, relativeL2: spread.relativeL2 }];
-	});
-}
-
 function boxLimitsOf(spec: Detections): InspectedLimit[] {
-	return boxComparators(spec).map((comparator) => ({
-		kind: comparator.kind,
-		label: metricLabels[comparator.kind],
-		bound: boxKind(comparator.kind).bound,
-		severity: comparator.severity ?? "fail",
-		...(comparator.scope === "set" ? { scope: "set" as const } : {}),
-		allowed: shownPrecisions.map((precision) => ({ precision, limit: boxLimit(comparator, precision) })),
-	}));
+	return boxComparators(spec).map((comparator) => {
+		const { kind, severity = "fail", scope } = comparator;
+		const { label, bound } = boxKinds[kind];
+		const allowed = shownPrecisions.map((precision) => ({
+			precision,
+			limit: boxLimit(comparator, precision),
+		}));
+		return { kind, label, bound, severity, ...(scope === "set" ? { scope } : {}), allowed };
+	});
 }
 
 function limitsOf(
@@ -248,27 +209,22 @@ function limitsOf(
 		comparators: resolveComparators(spec, { expected, precision, relativeL2: defaultGates.relativeL2 }),
 	}));
 	return (byPrecision[0]?.comparators ?? []).map((comparator, index) => {
-		const { kind, severity, slice } = comparator;
-		const allowed = byPrecision.map(({ precision, comparators }) => ({
-			precision,
-			limit: comparators[index]?.allowed ?? Number.NaN,
-		}));
+		const { kind, severity, slice, scope } = comparator;
+		const { label, bound } = metrics[kind];
 		const floor = floorOf(noiseOfPart(noise, slice), expected.dtype);
-		const times =
-			kind === "relative-l2" && noise !== undefined && floor > 0
-				? { timesNoise: comparator.allowed / floor }
-				: {};
-		const over = comparator.scope === "set" ? { scope: comparator.scope } : {};
-		const part = slice === undefined ? {} : { slice };
+		const hasNoise = kind === "relative-l2" && noise !== undefined && floor > 0;
 		return {
 			kind,
-			...part,
-			label: metricLabels[kind],
-			bound: metrics[kind].bound,
+			slice,
+			label,
+			bound,
 			severity,
-			...over,
-			allowed,
-			...times,
+			scope: scope === "set" ? scope : undefined,
+			allowed: byPrecision.map(({ precision, comparators }) => ({
+				precision,
+				limit: comparators[index]?.allowed ?? Number.NaN,
+			})),
+			timesNoise: hasNoise ? comparator.allowed / floor : undefined,
 		};
 	});
 }

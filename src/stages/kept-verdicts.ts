@@ -76,23 +76,13 @@ function keyedEngines(input: VerifyInput, facts: VerdictFacts): Keyed[] {
 		if (isCustom) return [];
 		const base = input.engines.find(({ arm, spec }) => arm === "base" && spec.id === head.spec.id);
 		const { id, engine, model } = head.spec;
+		const { precision, gates } = engine;
+		const modelSha256 = input.modelSha256.get(model.name) ?? head.model.sha256;
 		const conditions = [
 			[facts.version, facts.backend.kind, facts.backend.version, facts.environment],
-			[
-				id,
-				digestsOf(head),
-				base === undefined ? null : digestsOf(base),
-				input.modelSha256.get(model.name) ?? head.model.sha256,
-			],
-			[
-				engine.precision,
-				engine.gates.relativeL2,
-				engine.gates.errorGrowth,
-				input.threads,
-				set.manifest,
-				set.ofBase ?? null,
-				base?.spec.engine.precision ?? null,
-			],
+			[id, digestsOf(head), base === undefined ? null : digestsOf(base), modelSha256],
+			[precision, gates.relativeL2, gates.errorGrowth, input.threads],
+			[set.manifest, set.ofBase ?? null, base?.spec.engine.precision ?? null],
 		];
 		return [{ head, key: JSON.stringify(conditions) }];
 	});

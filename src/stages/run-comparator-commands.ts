@@ -1,9 +1,9 @@
 // Runs the commands that a golden's comparators name on the outputs of one case.
 import type { CommandConfig } from "../core/config/config.ts";
 import { layoutCheck } from "../core/golden/compare/checks.ts";
-import { toleranceAt } from "../core/golden/compare/comparators.ts";
 import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/golden/compare/custom.ts";
 import type { CaseInput } from "../core/golden/compare/judge.ts";
+import { toleranceAt } from "../core/golden/compare/tolerances.ts";
 import { tensorMap } from "../core/golden/tensor/tensor.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { CustomCommands } from "../ports/world.ts";

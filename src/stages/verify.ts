@@ -97,19 +97,8 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const isNewSet =
 		base !== undefined && set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
 	const whole = watchSet({ ...setRefOf({ head, base, set, input }), isNewSet });
-	return [
-		{
-			head,
-			base,
-			hasBase: base !== undefined,
-			set,
-			batches,
-			input,
-			ports,
-			pictures: { left: maxPictures.engine },
-			whole,
-		},
-	];
+	const pictures = { left: maxPictures.engine };
+	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures, whole }];
 }
 
 /** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
@@ -253,19 +242,16 @@ function commandsOf({ input, ports, head }: EngineVerification): AvailableComman
 function setRefOf({ head, base, set, input }: Pick<EngineVerification, "head" | "base" | "set" | "input">) {
 	const { model, engine } = head.spec;
 	const { precision, gates } = engine;
-	const modelSha256 = input.modelSha256.get(model.name) ?? head.model.sha256;
 	const ofBase = base?.spec.engine.precision;
-	const basePrecision = ofBase === precision ? undefined : ofBase;
-	const { relativeL2, errorGrowth } = gates;
 	return {
 		manifest: set.manifest,
 		model: model.name,
 		engine: engine.name,
 		precision,
-		basePrecision,
-		modelSha256,
-		relativeL2,
-		errorGrowth,
+		basePrecision: ofBase === precision ? undefined : ofBase,
+		modelSha256: input.modelSha256.get(model.name) ?? head.model.sha256,
+		relativeL2: gates.relativeL2,
+		errorGrowth: gates.errorGrowth,
 	};
 }
 
@@ -286,7 +272,7 @@ async function judgeOne(
 		isNewCase: isNewCase(golden, verification),
 		expected,
 		got: got.outputs,
-		...(base?.state === "done" ? { base: base.outputs } : {}),
+		base: base?.state === "done" ? base.outputs : undefined,
 	};
 	const judged: CaseInput = {
 		...sides,

@@ -7,7 +7,7 @@ import type {
 	MovedOutput,
 	Numeric,
 } from "../../../generated/result.ts";
-import { metricLabels } from "../golden/metrics/measured.ts";
+import { metricLabels } from "../golden/compare/registry.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";

@@ -2,8 +2,6 @@
 import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../onnx/model.ts";
 import { factsOf, findFixed } from "../../onnx/rounding/constants.ts";
 
-// What the search for the first tensor that deviates needs of two models' graphs: tensors of both, and what each is computed of.
-
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];
 	/** Index of the node that writes each tensor; constants, and what is computed of shapes, are left out. */
@@ -12,8 +10,6 @@ export interface BisectGraph {
 	reads: readonly (readonly string[])[];
 	/** Float tensors that both models compute, by name. */
 	comparable: ReadonlyMap<string, OnnxDType>;
-	/** How many nodes a node holds in its bodies, or in the local function that it calls: their tensors cannot be marked. */
-	inside: ReadonlyMap<number, number>;
 }
 
 const floats: ReadonlySet<OnnxDType> = new Set(["float", "float16", "bfloat16", "double"]);
@@ -35,17 +31,7 @@ export function bisectGraph(head: OnnxModel, reference: OnnxModel): BisectGraph 
 	const shared = [...own.types].filter(
 		([name]) => writers.has(name) && (other === null || other.types.has(name)),
 	);
-	return { nodes, writers, reads, comparable: new Map(shared), inside: nodesInside(head) };
-}
-
-function nodesInside({ graph, functions }: OnnxModel): Map<number, number> {
-	const count = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">): number =>
-		subgraphs.reduce((sum, { graph: body }) => sum + count(body), nodes.length);
-	const called = new Map(functions.map((one) => [`${one.domain}\n${one.name}`, count(one)]));
-	const inside = new Map(graph.nodes.map(({ domain, op }, at) => [at, called.get(`${domain}\n${op}`) ?? 0]));
-	for (const { nodeIndex, graph: body } of graph.subgraphs)
-		inside.set(nodeIndex, (inside.get(nodeIndex) ?? 0) + count(body));
-	return inside;
+	return { nodes, writers, reads, comparable: new Map(shared) };
 }
 
 function readInside({ nodes, subgraphs }: OnnxGraph): string[] {
@@ -95,14 +81,10 @@ const shareOfOutput = 0.5;
 
 /** null: the output itself does not deviate from the reference. */
 export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
-	const allowed = Math.min(limit, shareOfOutput * errors.head);
-	return errors.head > 0 && deviates(errors, Number.isFinite(allowed) ? allowed : limit)
-		? {
-				bad: output,
-				errors: new Map([[output, errors]]),
-				allowed: Number.isFinite(allowed) ? allowed : limit,
-			}
-		: null;
+	const smaller = Math.min(limit, shareOfOutput * errors.head);
+	const allowed = Number.isFinite(smaller) ? smaller : limit;
+	if (!(errors.head > 0 && deviates(errors, allowed))) return null;
+	return { bad: output, errors: new Map([[output, errors]]), allowed };
 }
 
 /** Nodes between the tensor that deviates and those that do not, in the order of the graph. */
@@ -160,9 +142,11 @@ export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<st
 
 /** The largest error among what the nodes read that is right. */
 export function errorBefore(graph: BisectGraph, search: Search): number {
-	const reads = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
-	const known = reads.flatMap((name) => search.errors.get(name) ?? []);
-	return known
-		.filter((one) => !deviates(one, search.allowed))
-		.reduce((most, { head }) => Math.max(most, head), 0);
+	let most = 0;
+	for (const at of suspectNodes(graph, search))
+		for (const name of graph.reads[at] ?? []) {
+			const known = search.errors.get(name);
+			if (known !== undefined && !deviates(known, search.allowed)) most = Math.max(most, known.head);
+		}
+	return most;
 }

@@ -6,13 +6,11 @@ import type {
 	Precision,
 } from "../../../../generated/golden.ts";
 import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
-import { markExisting, toNumeric } from "../compare/checks.ts";
-import { toleranceAt } from "../compare/comparators.ts";
-import { fromZero, keepsLimit, share } from "../compare/registry.ts";
-import { type BoxTolerances, boxTolerances } from "../compare/tolerances.ts";
-import { type Range, within } from "../metrics/measured.ts";
+import { markExisting, structuralCheck, toNumeric } from "../compare/checks.ts";
+import { type BoxTolerances, boxTolerances, toleranceAt } from "../compare/tolerances.ts";
+import { fromZero, keepsLimit, type Range, share, within } from "../metrics/measured.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type Detection, defaultScoreThreshold, type Images, readDetections } from "./detection.ts";
+import { type Detection, defaultScoreThreshold, readDetections } from "./detection.ts";
 import { type Match, type Matching, matchBoxes } from "./match.ts";
 import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.ts";
 
@@ -23,194 +21,183 @@ export interface BoxSides {
 	base: ReadonlyMap<string, Tensor> | undefined;
 }
 
-export interface BoxChecks {
-	checks: GoldenCheck[];
-	/** Number of golden boxes plus number of images. */
-	compared: number;
-}
-
-/** The value of one comparator over all images. */
+/** The value of one comparator over all images of a case. */
 interface BoxMeasured {
 	value: number;
-	/** Of the image that decides. */
-	image: number | null;
-	worst: { index: number[]; got: number; expected: number } | null;
+	/** The image that decides. */
+	image?: number;
+	worst?: NonNullable<GoldenCheck["worst"]>;
 	detail?: string;
 }
 
-interface ImageMatching extends Matching {
+/** An image with its boxes paired. */
+interface MatchedImage extends ImagePair, Matching {
 	image: number;
 }
 
+/** Counts over all cases. */
+export interface BoxSums {
+	matches: number;
+	missing: number;
+	extra: number;
+	map(): number;
+}
+
 interface BoxKind {
+	/** For people: what the number is. */
+	label: string;
 	bound: Bound;
 	range: Range;
-	measure(images: readonly ImageMatching[], pairs: readonly ImagePair[]): BoxMeasured;
+	measure(images: readonly MatchedImage[]): BoxMeasured;
+	/** Over all cases under `scope: set`; absent: the worst case decides anyway. */
+	set?(sums: BoxSums): number;
 	defaultLimit(defaults: BoxTolerances): number;
 }
 
-const kinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
+/** One record for each comparator of boxes. */
+export const boxKinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
 	"box-missing": {
+		label: "boxes of the golden that are missing",
 		bound: "at-most",
 		range: fromZero,
 		measure: (images) => loneBoxes(images, "missing"),
+		set: ({ missing }) => missing,
 		defaultLimit: () => 0,
 	},
 	"box-extra": {
+		label: "boxes that the golden does not have",
 		bound: "at-most",
 		range: fromZero,
 		measure: (images) => loneBoxes(images, "extra"),
+		set: ({ extra }) => extra,
 		defaultLimit: () => 0,
 	},
-	"box-f1": { bound: "at-least", range: share, measure: lowestF1, defaultLimit: ({ f1 }) => f1 },
-	"box-iou": { bound: "at-least", range: share, measure: smallestOverlap, defaultLimit: ({ iou }) => iou },
+	"box-f1": {
+		label: "F1 of the boxes",
+		bound: "at-least",
+		range: share,
+		measure: lowestF1,
+		set: ({ matches, missing, extra }) => f1Of(matches, missing + extra),
+		defaultLimit: ({ f1 }) => f1,
+	},
+	"box-iou": {
+		label: "smallest overlap of matched boxes",
+		bound: "at-least",
+		range: share,
+		measure: smallestOverlap,
+		defaultLimit: ({ iou }) => iou,
+	},
 	"box-score": {
+		label: "largest score difference of matched boxes",
 		bound: "at-most",
 		range: fromZero,
 		measure: largestScoreDifference,
 		defaultLimit: ({ score }) => score,
 	},
-	map: { bound: "at-least", range: share, measure: agreement, defaultLimit: ({ map }) => map },
+	map: {
+		label: "mAP against the golden's boxes",
+		bound: "at-least",
+		range: share,
+		measure: (images) => ({ value: meanAveragePrecision(images) }),
+		set: ({ map }) => map(),
+		defaultLimit: ({ map }) => map,
+	},
 };
-
-const defaultComparators: readonly BoxComparatorSpec[] = [
-	{ kind: "box-missing" },
-	{ kind: "box-extra" },
-	{ kind: "box-iou" },
-	{ kind: "box-score" },
-];
 
 /** The group's comparators, or the defaults where it names none. */
 export function boxComparators({ comparators }: Detections): readonly BoxComparatorSpec[] {
-	return comparators ?? defaultComparators;
+	return (
+		comparators ?? [
+			{ kind: "box-missing" },
+			{ kind: "box-extra" },
+			{ kind: "box-iou" },
+			{ kind: "box-score" },
+		]
+	);
 }
 
-interface ReadSides {
-	expected: readonly (readonly Detection[])[];
-	pairs: ImagePair[];
-	images: ImageMatching[];
+export function boxLimit({ kind, tolerance }: BoxComparatorSpec, precision: Precision): number {
+	return toleranceAt(tolerance, precision) ?? boxKinds[kind].defaultLimit(boxTolerances[precision]);
 }
 
 /** The images of a case with their boxes paired; a string is the reason why that failed. */
-export function readSides(
+export function matchImages(
 	spec: Detections,
 	sides: Omit<BoxSides, "base">,
 	precision: Precision,
-): ReadSides | string {
+): MatchedImage[] | string {
 	const expected = readDetections(sides.expected, spec);
 	const got = readDetections(sides.got, spec);
 	if (typeof expected === "string") return `the golden has ${expected}`;
 	if (typeof got === "string") return `the engine gave ${got}`;
 	if (expected.length !== got.length) return `expected ${expected.length} images, got ${got.length}`;
-	const pairs = expected.map((boxes, image): ImagePair => ({ expected: boxes, got: got[image] ?? [] }));
-	return { expected, pairs, images: matchImages(pairs, spec, boxTolerances[precision]) };
+	const rule = { matching: spec.matching ?? "hungarian", iou: spec.iou ?? 0.5 } as const;
+	const band = spec.scoreBand ?? boxTolerances[precision].score;
+	const certain = (spec.scoreThreshold ?? defaultScoreThreshold) + band;
+	// Noise decides whether a box this near the threshold is there; a NaN score is always wrong.
+	const matters = (box: Detection): boolean => !(box.score < certain);
+	return expected.map((boxes, image) => {
+		const found = got[image] ?? [];
+		const { matches, missing, extra } = matchBoxes(boxes, found, rule);
+		return {
+			image,
+			expected: boxes,
+			got: found,
+			matches,
+			missing: missing.filter(matters),
+			extra: extra.filter(matters),
+		};
+	});
 }
 
-export function boxLimit({ kind, tolerance }: BoxComparatorSpec, precision: Precision): number {
-	return toleranceAt(tolerance, precision) ?? kinds[kind].defaultLimit(boxTolerances[precision]);
-}
-
-export function boxKind(kind: BoxComparatorKind): Pick<BoxKind, "bound" | "range"> {
-	return kinds[kind];
-}
-
-export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precision): BoxChecks {
-	const read = readSides(spec, sides, precision);
-	if (typeof read === "string")
-		return refused(
-			spec,
-			read,
-			sides.base !== undefined && readSides(spec, { ...sides, got: sides.base }, precision) === read,
-		);
-	const { expected, pairs, images } = read;
-	const defaults = boxTolerances[precision];
-	const base = sides.base === undefined ? undefined : pairsWith(expected, readDetections(sides.base, spec));
-	const boxes = expected.reduce((sum, image) => sum + image.length, 0);
-	const ofCase = boxComparators(spec).filter(({ scope }) => scope !== "set");
-	const checks = ofCase.map((comparator) => {
-		const kind = kinds[comparator.kind];
+/** `compared`: number of golden boxes plus number of images. */
+export function checkBoxes(
+	spec: Detections,
+	sides: BoxSides,
+	precision: Precision,
+): { checks: GoldenCheck[]; compared: number } {
+	const images = matchImages(spec, sides, precision);
+	const base = sides.base && matchImages(spec, { ...sides, got: sides.base }, precision);
+	if (typeof images === "string")
+		return {
+			checks: [markExisting(structuralCheck(spec.name, "shape", images), base === images)],
+			compared: 0,
+		};
+	const boxes = images.reduce((sum, { expected }) => sum + expected.length, 0);
+	const comparators = boxComparators(spec).filter(({ scope }) => scope !== "set");
+	const checks = comparators.map((comparator): GoldenCheck => {
+		const { bound, range, measure } = boxKinds[comparator.kind];
 		const allowed = boxLimit(comparator, precision);
-		const check = boxCheck(spec, kind.measure(images, pairs), { ...comparator, allowed, boxes });
+		const { value, image, worst, detail } = within(measure(images), range);
+		const check: GoldenCheck = {
+			output: spec.name,
+			metric: comparator.kind,
+			sample: image,
+			got: toNumeric(value),
+			allowed,
+			bound,
+			pass: keepsLimit(value, bound, allowed),
+			severity: comparator.severity ?? "fail",
+			elements: boxes,
+			worst,
+			detail,
+		};
 		if (base === undefined) return check;
-		if (base === null) return { ...check, base: null };
-		const { value } = kind.measure(matchImages(base, spec, defaults), base);
-		return markExisting({ ...check, base: toNumeric(value) }, !keepsLimit(value, kind.bound, allowed));
+		// The base engine's output cannot be compared.
+		if (typeof base === "string") return { ...check, base: null };
+		const { value: ofBase } = measure(base);
+		return markExisting({ ...check, base: toNumeric(ofBase) }, !keepsLimit(ofBase, bound, allowed));
 	});
 	return { checks, compared: boxes + images.length };
 }
 
-/** null: the base engine's output cannot be compared. */
-function pairsWith(expected: readonly (readonly Detection[])[], got: Images): ImagePair[] | null {
-	if (typeof got === "string" || got.length !== expected.length) return null;
-	return expected.map((boxes, image) => ({ expected: boxes, got: got[image] ?? [] }));
-}
-
-interface BoxLimit extends BoxComparatorSpec {
-	allowed: number;
-	boxes: number;
-}
-
-function boxCheck(
-	spec: Detections,
-	measured: BoxMeasured,
-	{ kind, severity, allowed, boxes }: BoxLimit,
-): GoldenCheck {
-	const { bound, range } = kinds[kind];
-	const { value, image, worst, detail } = within(measured, range);
-	return {
-		output: spec.name,
-		metric: kind,
-		...(image === null ? {} : { sample: image }),
-		got: toNumeric(value),
-		allowed,
-		bound,
-		pass: keepsLimit(value, bound, allowed),
-		severity: severity ?? "fail",
-		elements: boxes,
-		...(worst === null
-			? {}
-			: { worst: { index: worst.index, got: toNumeric(worst.got), expected: toNumeric(worst.expected) } }),
-		detail,
-	};
-}
-
-function refused(spec: Detections, detail: string, baseFails: boolean): BoxChecks {
-	const check = {
-		output: spec.name,
-		metric: "shape",
-		got: null,
-		allowed: null,
-		bound: "at-most",
-		pass: false,
-		severity: "fail",
-		elements: 0,
-		detail,
-	} as const;
-	return { checks: [markExisting(check, baseFails)], compared: 0 };
-}
-
-function matchImages(
-	pairs: readonly ImagePair[],
-	spec: Detections,
-	defaults: BoxTolerances,
-): ImageMatching[] {
-	const rule = { matching: spec.matching ?? "hungarian", iou: spec.iou ?? 0.5 } as const;
-	const certain = (spec.scoreThreshold ?? defaultScoreThreshold) + (spec.scoreBand ?? defaults.score);
-	// Noise decides whether a box this near the threshold is there; a NaN score is always wrong.
-	const matters = (box: Detection): boolean => !(box.score < certain);
-	return pairs.map(({ expected, got }, image) => {
-		const { matches, missing, extra } = matchBoxes(expected, got, rule);
-		return { image, matches, missing: missing.filter(matters), extra: extra.filter(matters) };
-	});
-}
-
-function loneBoxes(images: readonly ImageMatching[], side: "missing" | "extra"): BoxMeasured {
+function loneBoxes(images: readonly MatchedImage[], side: "missing" | "extra"): BoxMeasured {
 	const value = images.reduce((sum, image) => sum + image[side].length, 0);
 	const worst = images.find((image) => image[side].length > 0);
 	const box = worst?.[side][0];
-	if (worst === undefined || box === undefined) return { value, image: null, worst: null };
+	if (worst === undefined || box === undefined) return { value };
 	const who = side === "missing" ? "the engine has no" : "the golden has no";
-	return { value, image: worst.image, worst: null, detail: `${who} box like ${describe(box)}` };
+	return { value, image: worst.image, detail: `${who} box like ${describe(box)}` };
 }
 
 function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
@@ -218,26 +205,23 @@ function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
 	return `class ${label}, score ${round(score)}, corners (${round(x1)}, ${round(y1)}) and (${round(x2)}, ${round(y2)})`;
 }
 
-/** 2 TP / (2 TP + missing + extra) of the worst image; two images without boxes agree fully. */
-function lowestF1(images: readonly ImageMatching[]): BoxMeasured {
-	let lowest: { value: number; image: ImageMatching } | null = null;
-	for (const image of images) {
-		const lone = image.missing.length + image.extra.length;
-		const value = lone === 0 ? 1 : (2 * image.matches.length) / (2 * image.matches.length + lone);
-		if (lowest === null || value < lowest.value) lowest = { value, image };
+/** 2 TP / (2 TP + missing + extra); two sides without boxes agree fully. */
+function f1Of(matches: number, lone: number): number {
+	return lone === 0 ? 1 : (2 * matches) / (2 * matches + lone);
+}
+
+function lowestF1(images: readonly MatchedImage[]): BoxMeasured {
+	let lowest: BoxMeasured = { value: Number.POSITIVE_INFINITY };
+	for (const { matches, missing, extra, image } of images) {
+		const value = f1Of(matches.length, missing.length + extra.length);
+		const detail = `${matches.length} match, ${missing.length} missing, ${extra.length} extra`;
+		if (value < lowest.value) lowest = { value, image, detail };
 	}
-	if (lowest === null) return { value: 1, image: null, worst: null };
-	const { matches, missing, extra, image } = lowest.image;
-	return {
-		value: lowest.value,
-		image,
-		worst: null,
-		detail: `${matches.length} match, ${missing.length} missing, ${extra.length} extra`,
-	};
+	return images.length === 0 ? { value: 1 } : lowest;
 }
 
 function worstMatch(
-	images: readonly ImageMatching[],
+	images: readonly MatchedImage[],
 	badness: (match: Match) => number,
 ): { match: Match; image: number } | null {
 	let worst: { match: Match; image: number; bad: number } | null = null;
@@ -250,31 +234,22 @@ function worstMatch(
 	return worst;
 }
 
-function smallestOverlap(images: readonly ImageMatching[]): BoxMeasured {
-	const worst = worstMatch(images, (match) => 1 - match.iou);
-	if (worst === null) return { value: 1, image: null, worst: null };
-	const { match, image } = worst;
-	return {
-		value: match.iou,
-		image,
-		worst: null,
-		detail: `expected ${describe(match.expected)}, got ${describe(match.got)}`,
-	};
+function smallestOverlap(images: readonly MatchedImage[]): BoxMeasured {
+	const worst = worstMatch(images, ({ iou }) => 1 - iou);
+	if (worst === null) return { value: 1 };
+	const { expected, got, iou } = worst.match;
+	return { value: iou, image: worst.image, detail: `expected ${describe(expected)}, got ${describe(got)}` };
 }
 
-function largestScoreDifference(images: readonly ImageMatching[]): BoxMeasured {
-	const worst = worstMatch(images, ({ expected, got }) => Math.abs(got.score - expected.score));
-	if (worst === null) return { value: 0, image: null, worst: null };
-	const { match, image } = worst;
-	const value = Math.abs(match.got.score - match.expected.score);
+function largestScoreDifference(images: readonly MatchedImage[]): BoxMeasured {
+	const badness = ({ expected, got }: Match) => Math.abs(got.score - expected.score);
+	const worst = worstMatch(images, badness);
+	if (worst === null) return { value: 0 };
+	const { expected, got } = worst.match;
 	return {
-		value,
-		image,
-		worst: { index: [match.got.at], got: match.got.score, expected: match.expected.score },
-		detail: describe(match.expected),
+		value: badness(worst.match),
+		image: worst.image,
+		worst: { index: [got.at], got: toNumeric(got.score), expected: toNumeric(expected.score) },
+		detail: describe(expected),
 	};
-}
-
-function agreement(_: readonly ImageMatching[], pairs: readonly ImagePair[]): BoxMeasured {
-	return { value: meanAveragePrecision(pairs), image: null, worst: null };
 }

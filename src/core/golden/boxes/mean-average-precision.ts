@@ -10,9 +10,8 @@ const spacing = 2 ** -52;
 
 /** As numpy's linspace rounds them, or boxes at a threshold fall on its other side. */
 function spread(from: number, to: number, count: number): number[] {
-	return Array.from({ length: count }, (_, i) =>
-		i === count - 1 ? to : from + i * ((to - from) / (count - 1)),
-	);
+	const step = (to - from) / (count - 1);
+	return Array.from({ length: count }, (_, i) => (i === count - 1 ? to : from + i * step));
 }
 
 export interface ImagePair {
@@ -28,14 +27,6 @@ export function meanAveragePrecision(images: readonly ImagePair[]): number {
 	return tally.value();
 }
 
-/** Sees one image after the other; keeps of each box of the engine its score and whether it was right, ten bytes. */
-export interface PrecisionTally {
-	add(image: ImagePair): void;
-	value(): number;
-	/** Boxes of the golden so far. */
-	wanted(): number;
-}
-
 /** The boxes of a class over all images: scores, and one bit for each threshold at which the box is right. */
 interface ClassAnswers {
 	wanted: number;
@@ -47,29 +38,24 @@ interface ClassAnswers {
 /** As many as COCO's largest set has answers; above, the figure is not made. */
 const maxAnswers = 4_000_000;
 
-export function precisionTally(): PrecisionTally {
+/** Sees one image after the other; keeps of each box of the engine its score and whether it was right, ten bytes. */
+export function precisionTally(): { add(image: ImagePair): void; value(): number } {
 	const classes = new Map<number, ClassAnswers>();
 	let answers = 0;
 	return {
 		add({ expected, got }) {
 			for (const label of new Set([...expected, ...got].map((box) => box.class))) {
-				const known = classes.get(label) ?? {
-					wanted: 0,
-					count: 0,
-					scores: new Float64Array(16),
-					right: new Uint16Array(16),
-				};
+				const empty = { wanted: 0, count: 0, scores: new Float64Array(16), right: new Uint16Array(16) };
+				const known = classes.get(label) ?? empty;
 				classes.set(label, known);
-				const ofClass = (boxes: readonly Detection[]): Detection[] =>
-					boxes.filter((box) => box.class === label);
-				const image = { expected: ofClass(expected), got: ofClass(got).slice(0, maxBoxes) };
+				const ofClass = (box: Detection): boolean => box.class === label;
+				const image = { expected: expected.filter(ofClass), got: got.filter(ofClass).slice(0, maxBoxes) };
 				known.wanted += image.expected.length;
 				answers += image.got.length;
 				if (answers <= maxAnswers) addAnswers(known, image);
 			}
 		},
 		value: () => (answers > maxAnswers ? Number.NaN : meanOf([...classes.values()])),
-		wanted: () => [...classes.values()].reduce((sum, { wanted }) => sum + wanted, 0),
 	};
 }
 
@@ -77,7 +63,10 @@ function meanOf(classes: readonly ClassAnswers[]): number {
 	const there = classes.filter(({ wanted }) => wanted > 0);
 	if (there.length === 0) return classes.some(({ count }) => count > 0) ? 0 : 1;
 	const precisions = there.flatMap((answers) => {
-		const order = byScore(answers);
+		const { scores, count } = answers;
+		// Largest score first; stable, as COCO's merge sort is.
+		const order = Uint32Array.from({ length: count }, (_, index) => index);
+		order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));
 	});
 	return precisions.reduce((sum, precision) => sum + precision, 0) / precisions.length;
@@ -100,12 +89,6 @@ function addAnswers(known: ClassAnswers, image: ImagePair): void {
 		}
 	}
 	known.count += got.length;
-}
-
-/** Largest score first; stable, as COCO's merge sort is. */
-function byScore({ scores, count }: ClassAnswers): Uint32Array {
-	const order = Uint32Array.from({ length: count }, (_, index) => index);
-	return order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 }
 
 /** Precision at each recall level, made to fall monotonically, averaged. */

@@ -16,7 +16,7 @@ export function toNumeric(value: number): Numeric {
 }
 
 /** A check that failed before anything could be measured. */
-function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
+export function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
 	return {
 		output,
 		metric,
@@ -65,24 +65,12 @@ export function extraCheck(output: string): GoldenCheck {
 export function layoutCheck(output: string, expected: Tensor, got: Tensor): GoldenCheck | null {
 	if (got.dtype !== expected.dtype)
 		return structuralCheck(output, "dtype", `expected ${expected.dtype}, got ${got.dtype}`);
-	if (!sameShape(got.shape, expected.shape)) {
-		return structuralCheck(
-			output,
-			"shape",
-			`expected ${formatShape(expected.shape)}, got ${formatShape(got.shape)}`,
-		);
-	}
-	const wanted = tensorBytes(expected);
-	if (got.data.length === wanted) return null;
-	return structuralCheck(
-		output,
-		"shape",
-		`${formatShape(got.shape)} of ${got.dtype} takes ${wanted} bytes, got ${got.data.length}`,
-	);
-}
-
-function sameShape(left: readonly number[], right: readonly number[]): boolean {
-	return left.length === right.length && left.every((size, axis) => size === right[axis]);
+	const [shape, gotShape] = [formatShape(expected.shape), formatShape(got.shape)];
+	if (shape !== gotShape) return structuralCheck(output, "shape", `expected ${shape}, got ${gotShape}`);
+	const bytes = tensorBytes(expected);
+	if (got.data.length === bytes) return null;
+	const detail = `${shape} of ${got.dtype} takes ${bytes} bytes, got ${got.data.length}`;
+	return structuralCheck(output, "shape", detail);
 }
 
 /** NaN and infinities that the golden lacks or has at other positions. null: none on either side. */
@@ -104,31 +92,23 @@ export function nonFiniteCheck(
 	const pass = sum.differing === 0 && options.mustMatch;
 	// Where none are allowed, those at the golden's own positions count too.
 	const wrong = pass || sum.differing > 0 ? sum.differing : sum.got;
-	const worst = first ? { worst: worstOf(first.part, first.at, options.batchAxis) } : {};
+	const counts = `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden`;
+	let detail = `${counts}, but none are allowed: record it again, or set nonFinite: must-match`;
+	if (options.mustMatch) detail = `${counts}, at the same positions`;
+	if (sum.differing > 0) detail = `${counts}, ${sum.differing} of them at other positions`;
 	return {
 		output,
 		metric: "non-finite",
-		...(first && first.part.sample !== null ? { sample: first.part.sample } : {}),
+		sample: first?.part.sample ?? undefined,
 		got: wrong,
 		allowed: 0,
 		bound: "at-most",
 		pass,
 		severity: "fail",
 		elements: sum.expected + sum.got,
-		...worst,
-		detail: describeNonFinite(sum, options.mustMatch),
+		worst: first && worstOf(first.part, first.at, options.batchAxis),
+		detail,
 	};
-}
-
-function describeNonFinite(
-	sum: { expected: number; got: number; differing: number },
-	mustMatch: boolean,
-): string {
-	const counts = `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden`;
-	if (sum.differing > 0) return `${counts}, ${sum.differing} of them at other positions`;
-	return mustMatch
-		? `${counts}, at the same positions`
-		: `${counts}, but none are allowed: record it again, or set nonFinite: must-match`;
 }
 
 /** The worst element, in the coordinates of the whole output. */
@@ -163,17 +143,15 @@ export interface OutputPart {
 	slice: PlacedSlice | null;
 }
 
-interface PartCut {
-	/** Slices along it are parts of their own; null: one part. */
-	axis: number | null;
-	slice: PlacedSlice | null;
-	planned: Closeness | undefined;
-}
-
-/** `sides` are cut to the slice already. */
+/**
+ * `sides` are cut to the slice already.
+ * @param axis slices along it are parts of their own; null: one part.
+ */
 export function splitParts(
 	{ expected, got }: { expected: Tensor; got: Tensor },
-	{ axis, slice, planned }: PartCut,
+	axis: number | null,
+	slice: PlacedSlice | null,
+	planned: Closeness | undefined,
 ): OutputPart[] {
 	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null, slice }];
 	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => ({

@@ -1,19 +1,12 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
-import type {
-	ComparatorKind,
-	ComparatorSpec,
-	GoldenOutput,
-	OutputSlice,
-	Precision,
-	Tolerance,
-} from "../../../../generated/golden.ts";
-import type { MetricOptions } from "../metrics/measured.ts";
+import type { ComparatorSpec, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import { defaultMetricOptions, type MetricOptions } from "../metrics/measured.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk, offsetReader, originOf } from "../tensor/values.ts";
 import { rootMeanSquare } from "./difference.ts";
 import { type MetricKind, metrics } from "./registry.ts";
-import { defaultTolerances } from "./tolerances.ts";
+import { defaultTolerances, toleranceAt } from "./tolerances.ts";
 
 export interface Comparator extends MetricOptions {
 	kind: MetricKind;
@@ -46,28 +39,25 @@ export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
  * The comparators of one output that are measured here. Without any in the golden: relative-l2 for floats, equality for integers
  * and bools.
  */
-export function resolveComparators(
-	output: GoldenOutput | undefined,
-	resolveContext: ResolveContext,
-): Comparator[] {
-	const plain: ComparatorSpec = isFloating(resolveContext.expected.dtype)
+export function resolveComparators(output: GoldenOutput | undefined, context: ResolveContext): Comparator[] {
+	const plain: ComparatorSpec = isFloating(context.expected.dtype)
 		? { kind: "relative-l2" }
 		: { kind: "allclose", rtol: 0, atol: 0, tolerance: 0 };
-	const part = partFacts(resolveContext.expected);
+	const partOf = partFacts(context.expected);
 	return (output?.comparators ?? [plain])
 		.filter(isMetricSpec)
-		.map((spec) => resolve(spec, output ?? {}, { ...resolveContext, ...part(spec.slice) }));
+		.map((spec) => resolve(spec, output ?? {}, { ...context, ...partOf(spec.slice) }));
 }
 
-interface Context extends ResolveContext {
-	/** The part of the output that the comparator covers, and its root mean square. */
+/** The part of the output that the comparator covers, and its root mean square. */
+interface PartFacts {
 	part: () => Tensor;
 	rms: () => number;
 }
 
 /** Each part is cut and measured once, and only where a default depends on it. */
-function partFacts(expected: Tensor): (slice: OutputSlice | undefined) => Pick<Context, "part" | "rms"> {
-	const known = new Map<string, Pick<Context, "part" | "rms">>();
+function partFacts(expected: Tensor): (slice: OutputSlice | undefined) => PartFacts {
+	const known = new Map<string, PartFacts>();
 	return (slice) => {
 		const key = JSON.stringify(slice ?? null);
 		const part = onceOnly(() => cutSlice(expected, slice));
@@ -77,60 +67,65 @@ function partFacts(expected: Tensor): (slice: OutputSlice | undefined) => Pick<C
 	};
 }
 
-/** Their value is already a share of rows, or covers all rows together. */
-export const wholeByDefault: ReadonlySet<ComparatorKind> = new Set([
-	"top-k",
-	"recall-at-k",
-	"rank-agreement",
-	"token-agreement",
-	"accuracy",
-]);
+function onceOnly<Value>(compute: () => Value): () => Value {
+	let known: Value | undefined;
+	return () => {
+		known ??= compute();
+		return known;
+	};
+}
 
-function resolve(spec: MetricSpec, output: GoldenOutput, context: Context): Comparator {
-	const sliced = typeof output.batchAxis === "number";
-	const options = optionsOf(spec, output, context);
+function resolve(spec: MetricSpec, output: GoldenOutput, context: ResolveContext & PartFacts): Comparator {
+	const { precision, expected, part, rms } = context;
+	const metric = metrics[spec.kind];
+	const defaults = defaultTolerances[precision];
+	const input = output.semantic === "probabilities" ? "probabilities" : "logits";
+	const options: MetricOptions = {
+		...defaultMetricOptions,
+		...closenessOf(spec, context),
+		k: metric.k ?? 1,
+		axis: metric.axis?.default ?? -1,
+		input,
+		zeroProbability: defaults.minProbability,
+		dataRange: rangeOf(spec, expected, part),
+		labels: context.labels ?? null,
+	};
+	for (const key of givenKeys) if (spec[key] !== undefined) Object.assign(options, { [key]: spec[key] });
+	const configured = spec.kind === "relative-l2" ? context.relativeL2[precision] : undefined;
+	const perSample = typeof output.batchAxis === "number" && metric.whole === undefined;
 	return {
 		...options,
 		kind: spec.kind,
-		allowed: limitOf(spec, options, context),
-		scope: spec.scope ?? (sliced && !wholeByDefault.has(spec.kind) ? "per-sample" : "whole"),
+		allowed:
+			toleranceAt(spec.tolerance, precision) ??
+			configured ??
+			metric.defaultLimit({ defaults, dtype: expected.dtype, part, rms, options }),
+		scope: spec.scope ?? (perSample ? "per-sample" : "whole"),
 		severity: spec.severity ?? "fail",
 		slice: spec.slice,
 		floor: spec.floor ?? 0,
 	};
 }
 
-/** Images have their channels, and with them the classes, before height and width. */
-export function defaultAxis(kind: ComparatorKind): number {
-	return kind === "miou" || kind === "dice" || kind === "pixel-disagreement" ? 1 : -1;
-}
+/** Options that the golden gives as they are. */
+const givenKeys = [
+	"k",
+	"axis",
+	"input",
+	"quantile",
+	"dataRange",
+	"window",
+	"channels",
+	"threshold",
+	"ignore",
+	"minScore",
+] as const satisfies (keyof MetricOptions)[];
 
-function optionsOf(spec: ComparatorSpec, output: GoldenOutput, context: Context): MetricOptions {
-	return {
-		...closenessOf(spec, context),
-		k: spec.k ?? (spec.kind === "recall-at-k" ? 10 : 1),
-		axis: spec.axis ?? defaultAxis(spec.kind),
-		input: spec.input ?? (output.semantic === "probabilities" ? "probabilities" : "logits"),
-		zeroProbability: defaultTolerances[context.precision].minProbability,
-		quantile: spec.quantile ?? 0.99,
-		dataRange: dataRangeOf(spec, context),
-		window: spec.window ?? "gaussian",
-		channels: spec.channels ?? "first",
-		threshold: spec.threshold ?? null,
-		ignore: spec.ignore ?? null,
-		labels: context.labels ?? null,
-		minScore: spec.minScore ?? null,
-	};
-}
-
-function dataRangeOf(spec: ComparatorSpec, { expected, part }: Context): number {
-	if (spec.dataRange !== undefined) return spec.dataRange;
-	if (spec.kind !== "psnr" && spec.kind !== "ssim") return 1;
-	return expected.dtype === "uint8" ? 255 : rangeOf(part());
-}
-
-/** The largest finite value less the smallest, as far as binary64 reaches. */
-function rangeOf(tensor: Tensor): number {
+/** The largest finite value less the smallest, as far as binary64 reaches; of bytes 255. */
+function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor): number {
+	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;
+	if (expected.dtype === "uint8") return 255;
+	const tensor = part();
 	const read = offsetReader(tensor, originOf(tensor));
 	let least = Number.POSITIVE_INFINITY;
 	let most = Number.NEGATIVE_INFINITY;
@@ -144,41 +139,13 @@ function rangeOf(tensor: Tensor): number {
 	return most >= least ? Math.min(most - least, Number.MAX_VALUE) : 0;
 }
 
-function limitOf(spec: MetricSpec, options: MetricOptions, context: Context): number {
-	const { precision, expected, part, rms } = context;
-	const own = toleranceAt(spec.tolerance, precision);
-	if (own !== undefined) return own;
-	const configured = spec.kind === "relative-l2" ? context.relativeL2[precision] : undefined;
-	return (
-		configured ??
-		metrics[spec.kind].defaultLimit({
-			defaults: defaultTolerances[precision],
-			dtype: expected.dtype,
-			part,
-			rms,
-			options,
-		})
-	);
-}
-
-export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
-	if (typeof tolerance === "number" || tolerance === undefined) return tolerance;
-	return Object.hasOwn(tolerance, precision) ? tolerance[precision] : undefined;
-}
-
 /** One of rtol and atol given alone leaves the other 0, as numpy's do when set so; neither: by precision, and exact for integers. */
-function closenessOf(spec: ComparatorSpec, context: Context): { rtol: number; atol: number } {
-	if (spec.kind !== "allclose") return { rtol: 0, atol: 0 };
-	const given = spec.rtol !== undefined || spec.atol !== undefined;
-	if (given || !isFloating(context.expected.dtype)) return { rtol: spec.rtol ?? 0, atol: spec.atol ?? 0 };
-	const defaults = defaultTolerances[context.precision];
-	return { rtol: defaults.rtol, atol: defaults.atolPerRms * context.rms() };
-}
-
-function onceOnly<Value>(compute: () => Value): () => Value {
-	let known: Value | undefined;
-	return () => {
-		known ??= compute();
-		return known;
-	};
+function closenessOf(
+	{ kind, rtol, atol }: MetricSpec,
+	{ expected, precision, rms }: ResolveContext & PartFacts,
+): { rtol: number; atol: number } {
+	if (kind !== "allclose" || rtol !== undefined || atol !== undefined || !isFloating(expected.dtype))
+		return { rtol: rtol ?? 0, atol: atol ?? 0 };
+	const defaults = defaultTolerances[precision];
+	return { rtol: defaults.rtol, atol: defaults.atolPerRms * rms() };
 }

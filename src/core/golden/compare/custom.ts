@@ -3,7 +3,7 @@ import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../genera
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { toNumeric } from "./checks.ts";
-import { toleranceAt } from "./comparators.ts";
+import { toleranceAt } from "./tolerances.ts";
 
 /** Sent to a command as JSON on stdin; its arguments name the tensor files. */
 export interface CommandRequest {
@@ -42,28 +42,18 @@ const shownAnswer = 80;
  * `detail`. Exit 1 always fails, whatever the JSON holds.
  */
 export function parseCommandAnswer(stdout: string, exitCode: number): CommandAnswer {
-	if (exitCode !== 0 && exitCode !== 1)
-		return { state: "failed", message: `it exited with code ${exitCode}; expected 0 or 1` };
+	const failed = (message: string): CommandAnswer => ({ state: "failed", message });
+	if (exitCode !== 0 && exitCode !== 1) return failed(`it exited with code ${exitCode}; expected 0 or 1`);
 	const line = stdout.trimEnd().split("\n").at(-1)?.trim() ?? "";
 	if (!line.startsWith("{")) return { state: "answered", pass: exitCode === 0, value: null };
 	const answer = parseObject(line);
+	const show = (value: unknown): string | undefined => JSON.stringify(value)?.slice(0, shownAnswer);
 	if (answer === null)
-		return {
-			state: "failed",
-			message: `its last line is not a JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}`,
-		};
+		return failed(`its last line is not a JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}`);
 	const { value = null, pass = true, detail } = answer;
-	if (value !== null && (typeof value !== "number" || !Number.isFinite(value))) {
-		return {
-			state: "failed",
-			message: `its value is ${JSON.stringify(value)?.slice(0, shownAnswer)}, where a finite number is expected`,
-		};
-	}
-	if (typeof pass !== "boolean")
-		return {
-			state: "failed",
-			message: `its pass is ${JSON.stringify(pass).slice(0, shownAnswer)}, where true or false is expected`,
-		};
+	if (value !== null && (typeof value !== "number" || !Number.isFinite(value)))
+		return failed(`its value is ${show(value)}, where a finite number is expected`);
+	if (typeof pass !== "boolean") return failed(`its pass is ${show(pass)}, where true or false is expected`);
 	const shownDetail = typeof detail === "string" ? { detail: detail.slice(0, longestDetail) } : {};
 	return { state: "answered", pass: pass && exitCode === 0, value, ...shownDetail };
 }
@@ -81,36 +71,30 @@ function parseObject(line: string): Readonly<{ value?: unknown; pass?: unknown; 
 export function customCheck(
 	output: string,
 	spec: CustomSpec,
-	about: { answer: CommandAnswer; expected: Tensor; precision: Precision },
+	{ answer, expected, precision }: { answer: CommandAnswer; expected: Tensor; precision: Precision },
 ): GoldenCheck {
-	const { answer, expected, precision } = about;
 	const allowed = toleranceAt(spec.tolerance, precision) ?? null;
-	const shared = {
+	const check: GoldenCheck = {
 		output,
 		metric: `custom ${spec.name}`,
+		got: null,
 		allowed,
 		bound: "at-most",
+		pass: false,
 		severity: spec.severity ?? "fail",
-	} as const;
-	if (answer.state === "failed")
-		return {
-			...shared,
-			got: null,
-			pass: false,
-			elements: 0,
-			detail: `the command failed: ${answer.message}`,
-		};
+		elements: 0,
+	};
+	if (answer.state === "failed") return { ...check, detail: `the command failed: ${answer.message}` };
 	const { value, pass, detail } = answer;
 	const keeps = allowed === null || (value !== null && value <= allowed);
-	const missingValue =
-		allowed !== null && value === null ? "the command gave no value to compare with the limit" : undefined;
-	const refused = keeps && !pass ? "the command reported a failure" : undefined;
-	const details = [missingValue ?? refused, detail].filter((text) => text !== undefined).join("; ");
+	let refused: string | undefined;
+	if (allowed !== null && value === null) refused = "the command gave no value to compare with the limit";
+	else if (keeps && !pass) refused = "the command reported a failure";
 	return {
-		...shared,
+		...check,
 		got: value === null ? null : toNumeric(value),
 		pass: keeps && pass,
 		elements: elementCount(expected.shape),
-		...(details === "" ? {} : { detail: details }),
+		detail: [refused, detail].filter(Boolean).join("; ") || undefined,
 	};
 }

@@ -1,15 +1,6 @@
 // One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import {
-	chunkElements,
-	fitsFloat32,
-	float32Reader,
-	float64Reader,
-	forEachChunk,
-	longReader,
-	valueChunks,
-} from "../tensor/values.ts";
-import { addNarrow, addWide, slot, stateLength, type WideChunk } from "./kernels.ts";
+import { chunkElements, float64Reader, forEachChunk, longReader, valueChunks } from "../tensor/values.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
 export interface Closeness {
@@ -27,16 +18,8 @@ interface Difference {
 	/** Flat index, the lowest of equals; -1 where there is no element. */
 	maxAbsAt: number;
 	outside: number;
-	nonFinite: NonFinite;
-}
-
-interface NonFinite {
-	expected: number;
-	got: number;
-	/** Positions where one side is NaN or infinite and the other is not the same value. */
-	differing: number;
-	/** Flat index of the first such place; -1. */
-	firstDiffering: number;
+	/** Positions of NaN and infinities; differing where the other side is not the same value, with the first such flat index or -1. */
+	nonFinite: { expected: number; got: number; differing: number; firstDiffering: number };
 }
 
 /** An output of the golden with the engine's, of one dtype and shape. */
@@ -49,19 +32,16 @@ export interface Pair {
 
 const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
 
-interface Passes {
-	expected: Tensor;
-	done: { closeness: Closeness; difference: Difference }[];
-}
+type Pass = { closeness: Closeness; difference: Difference };
 
 /** By the engine's tensor: a defect is judged at several precisions. */
-const passedBefore = new WeakMap<Tensor, Passes>();
+const passedBefore = new WeakMap<Tensor, { expected: Tensor; passes: Pass[] }>();
 
 /** Passes are cached; `planned` is the closeness that will be needed, so that one pass serves all metrics. */
 export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
 	const before = passedBefore.get(got);
-	const { done: passes }: Passes = before?.expected === expected ? before : { expected, done: [] };
-	passedBefore.set(got, { expected, done: passes });
+	const passes = before?.expected === expected ? before.passes : [];
+	passedBefore.set(got, { expected, passes });
 	return {
 		expected,
 		got,
@@ -79,81 +59,86 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 	};
 }
 
-interface Scales {
-	difference: number;
-	expected: number;
-}
-
 /** One pass; of binary64 a second one for the sums where their squares left it. */
 function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
-	const plain = passOver(expected, got, { closeness, scales: { difference: 1, expected: 1 } });
+	const plain = passOver(expected, got, closeness, { difference: 1, expected: 1 });
 	const { maxAbs, differenceNorm, expectedNorm } = plain;
 	const safe = isSafeSum(expectedNorm.sumSquared) && (maxAbs === 0 || isSafeSum(differenceNorm.sumSquared));
 	if (expected.dtype !== "float64" || safe) return plain;
 	const scales = { difference: scaleFor(maxAbs), expected: scaleFor(largestFinite(expected)) };
-	const scaled = passOver(expected, got, { closeness, scales });
+	const scaled = passOver(expected, got, closeness, scales);
 	return { ...plain, differenceNorm: scaled.differenceNorm, expectedNorm: scaled.expectedNorm };
 }
 
+/** @param scales of binary64 values before they are squared. */
 function passOver(
 	expected: Tensor,
 	got: Tensor,
-	{ closeness, scales }: { closeness: Closeness; scales: Scales },
+	closeness: Closeness,
+	scales: { difference: number; expected: number },
 ): Difference {
-	const state = new Float64Array(stateLength);
-	state[slot.rtol] = closeness.rtol;
-	state[slot.atol] = closeness.atol;
-	state[slot.differenceScale] = scales.difference;
-	state[slot.expectedScale] = scales.expected;
-	state[slot.maxAbs] = -1;
-	state[slot.maxAbsAt] = -1;
-	state[slot.nonFiniteFirst] = -1;
-	const add = fitsFloat32(expected.dtype) ? narrowAdder(expected, got) : wideAdder(expected, got);
-	const elements = elementCount(expected.shape);
-	forEachChunk(elements, (start, count) => {
-		state[slot.start] = start;
-		add(state, count);
-	});
-	return fromState(state, elements, scales);
+	const total: Difference = {
+		elements: elementCount(expected.shape),
+		differenceNorm: { sumSquared: 0, scale: scales.difference },
+		expectedNorm: { sumSquared: 0, scale: scales.expected },
+		maxAbs: -1,
+		maxAbsAt: -1,
+		outside: 0,
+		nonFinite: { expected: 0, got: 0, differing: 0, firstDiffering: -1 },
+	};
+	const read = wideReader(expected, got);
+	forEachChunk(total.elements, (start, count) => addChunk(total, read(start, count), start, closeness));
+	total.maxAbs = Math.max(0, total.maxAbs);
+	return total;
 }
 
-function fromState(state: Float64Array, elements: number, scales: Scales): Difference {
-	const at = (place: number): number => state[place] as number;
-	return {
-		elements: elements - at(slot.excluded),
-		differenceNorm: { sumSquared: at(slot.sumSquaredDifference), scale: scales.difference },
-		expectedNorm: { sumSquared: at(slot.sumSquaredExpected), scale: scales.expected },
-		maxAbs: Math.max(0, at(slot.maxAbs)),
-		maxAbsAt: at(slot.maxAbsAt),
-		outside: at(slot.outside),
-		nonFinite: {
-			expected: at(slot.nonFiniteExpected),
-			got: at(slot.nonFiniteGot),
-			differing: at(slot.nonFiniteDiffering),
-			firstDiffering: at(slot.nonFiniteFirst),
-		},
-	};
+/** Pairs with a NaN or an infinity are counted and left out of the sums. Local sums keep the loop fast. */
+function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
+	const { differenceNorm, expectedNorm } = total;
+	let differences = 0;
+	let squares = 0;
+	let outside = 0;
+	for (let i = 0; i < chunk.expected.length; i += 1) {
+		const expected = chunk.expected[i] as number;
+		const got = chunk.got[i] as number;
+		if (!Number.isFinite(expected) || !Number.isFinite(got)) {
+			addNonFinite(total, start + i, expected, got);
+			continue;
+		}
+		const difference = Math.abs(chunk.difference[i] as number);
+		// Of opposite values near the end of binary64 the scaled difference is finite, though the difference is not.
+		const scaled =
+			difference < Number.POSITIVE_INFINITY
+				? difference * differenceNorm.scale
+				: got * differenceNorm.scale - expected * differenceNorm.scale;
+		differences += scaled * scaled;
+		squares += (expected * expectedNorm.scale) ** 2;
+		if (difference > total.maxAbs) {
+			total.maxAbs = difference;
+			total.maxAbsAt = start + i;
+		}
+		if (!(difference <= atol + rtol * Math.abs(expected))) outside += 1;
+	}
+	differenceNorm.sumSquared += differences;
+	expectedNorm.sumSquared += squares;
+	total.outside += outside;
 }
 
-/** Adds `count` elements from the state's start. */
-type Adder = (state: Float64Array, count: number) => void;
-
-function narrowAdder(expected: Tensor, got: Tensor): Adder {
-	const readExpected = float32Reader(expected);
-	const readGot = float32Reader(got);
-	const careful = wideAdder(expected, got);
-	return (state, count) => {
-		const start = state[slot.start] as number;
-		if (!addNarrow(readExpected(start, count), readGot(start, count), state)) careful(state, count);
-	};
+function addNonFinite(total: Difference, at: number, expected: number, got: number): void {
+	const { nonFinite } = total;
+	total.elements -= 1;
+	if (!Number.isFinite(expected)) nonFinite.expected += 1;
+	if (!Number.isFinite(got)) nonFinite.got += 1;
+	if (Object.is(expected, got)) return;
+	if (nonFinite.differing === 0) nonFinite.firstDiffering = at;
+	nonFinite.differing += 1;
 }
 
-function wideAdder(expected: Tensor, got: Tensor): Adder {
-	let read: ((start: number, count: number) => WideChunk) | null = null;
-	return (state, count) => {
-		read ??= wideReader(expected, got);
-		addWide(read(state[slot.start] as number, count), state);
-	};
+/** Both sides of a chunk and their differences, which for 64-bit integers are exact where the sides are not. */
+export interface WideChunk {
+	expected: Float64Array;
+	got: Float64Array;
+	difference: Float64Array;
 }
 
 /** Pairs and their differences in binary64; of 64-bit integers the differences of the integers. Holds until the next call. */

@@ -3,11 +3,10 @@
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../config/config.ts";
-import { defaultGates } from "../../config/defaults.ts";
 import { BugError } from "../../errors.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
-import { type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
-import { boxGrowthChecks, errorGrowthChecks, type GrowthRule, growthLimits } from "./base-error.ts";
+import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./base-error.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { extraCheck, markExisting, mismatchState, missingCheck } from "./checks.ts";
 import type { CommandAnswer } from "./custom.ts";
@@ -48,30 +47,23 @@ export interface CaseInput extends CaseRef {
 export function judgeCase(input: CaseInput): GoldenVerdict {
 	const { manifest } = input;
 	const golden = input.golden ?? manifest.cases.find((candidate) => candidate.id === input.caseId);
-	if (golden === undefined)
-		throw new BugError({
-			code: "internal",
-			message: `Golden ${manifest.goldenId} has no case ${input.caseId}.`,
-		});
+	if (golden === undefined) throw bug(`Golden ${manifest.goldenId} has no case ${input.caseId}.`);
 	const about = aboutCase(input);
 	const { modelChanged } = about;
 	const policy = manifest.policy?.onModelChange ?? "compare";
 	if (modelChanged && policy !== "compare") {
-		return {
-			...about,
-			state: "stale",
-			severity: policy,
-			message: `${otherModel(input)}; its policy forbids a comparison: record it again.`,
-			checks: [],
-		};
+		const message = `${otherModel(input)}; its policy forbids a comparison: record it again.`;
+		return { ...about, state: "stale", severity: policy, message, checks: [] };
 	}
 	const { checks: all, compared } = checkOutputs(input, golden);
 	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
 	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
-	const message =
-		messageOf(state, input, modelChanged) ??
-		(checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined);
-	return { ...about, state, message, checks };
+	const ofSet = checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined;
+	return { ...about, state, message: messageOf(state, input, modelChanged) ?? ofSet, checks };
+}
+
+function bug(message: string): BugError {
+	return new BugError({ code: "internal", message });
 }
 
 /** The verdict on a case without engine output: never a match. */
@@ -79,92 +71,49 @@ export function judgeUnanswered(ref: CaseRef, message: string): GoldenVerdict {
 	return { ...aboutCase(ref), state: "error", message, checks: [] };
 }
 
-function aboutCase(ref: CaseRef) {
-	return {
-		model: ref.model,
-		engine: ref.engine,
-		precision: ref.precision,
-		case: ref.caseId,
-		golden: ref.manifest.goldenId,
-		modelChanged: ref.manifest.model.sha256 !== ref.modelSha256,
-	};
+function aboutCase({ model, engine, precision, caseId, manifest, modelSha256 }: CaseRef) {
+	const modelChanged = manifest.model.sha256 !== modelSha256;
+	return { model, engine, precision, case: caseId, golden: manifest.goldenId, modelChanged };
 }
 
 function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	const expected = tensorMap(input.expected);
 	const got = tensorMap(input.got);
-	const base = input.base === undefined ? undefined : tensorMap(input.base);
-	const wanted = Object.keys(golden.outputs);
-	const all = wanted.map((name) =>
-		checkNamed(name, input, { expected: expected.get(name), got, base, golden }),
+	const base = input.base && tensorMap(input.base);
+	const sides = { expected, got, base };
+	const all = Object.keys(golden.outputs).map((name) => checkNamed(name, input, golden, sides));
+	// A group with a missing output is reported by that output alone.
+	const groups = (input.manifest.detections ?? []).filter((spec) =>
+		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && got.has(name)),
 	);
-	const boxes = checkDetections(input, golden, { expected, got, base });
+	for (const spec of groups) {
+		const { checks, compared } = checkBoxes(spec, sides, input.precision);
+		const growth = hasNewFailure(checks) ? [] : boxGrowthChecks(checks, growthRule(input));
+		all.push({ checks: [...checks, ...growth], compared });
+	}
 	const extra = [...got.keys()]
 		.filter((name) => !Object.hasOwn(golden.outputs, name))
 		.map((name) => markExisting(extraCheck(name), base?.has(name) === true));
 	return {
-		checks: [...[...all, ...boxes].flatMap((output) => output.checks), ...extra],
-		compared: [...all, ...boxes].reduce((sum, output) => sum + output.compared, 0),
+		checks: [...all.flatMap(({ checks }) => checks), ...extra],
+		compared: all.reduce((sum, { compared }) => sum + compared, 0),
 	};
-}
-
-/** A group with a missing output is reported by that output alone. */
-function checkDetections(input: CaseInput, golden: GoldenCase, sides: BoxSides): OutputChecks[] {
-	const groups = (input.manifest.detections ?? []).filter((spec) =>
-		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && sides.got.has(name)),
-	);
-	return groups.map((spec) => {
-		const checked = checkBoxes(spec, sides, input.precision);
-		if (hasNewFailure(checked.checks)) return checked;
-		return { ...checked, checks: [...checked.checks, ...boxGrowthChecks(checked.checks, growthRule(input))] };
-	});
 }
 
 export function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 
-interface NamedSides {
-	expected: Tensor | undefined;
-	got: ReadonlyMap<string, Tensor>;
-	base: ReadonlyMap<string, Tensor> | undefined;
-	golden: GoldenCase;
-}
-
-/** Growth says nothing more of an output that fails where the base passes. */
+/** The growth check is skipped if the output already fails where the base passes. */
 function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
 
-function growthRule({
-	manifest,
-	precision,
-	basePrecision = precision,
-	errorGrowth = defaultGates.errorGrowth,
-}: CaseInput): GrowthRule {
-	const { noiseFloor, rounding, policy } = manifest;
-	const { fail, ...warning } = growthLimits(errorGrowth, policy?.mostErrorGrowth);
-	const hasOtherBase = basePrecision !== precision;
-	// A lower precision explains growth of any size; its own limits decide.
-	return {
-		precision,
-		noiseFloor,
-		rounding,
-		hasOtherBase,
-		limits: hasOtherBase || fail === undefined ? warning : { ...warning, fail },
-	};
-}
-
-function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {
-	const { expected } = sides;
-	const base = sides.base?.get(name);
-	if (expected === undefined) {
-		throw new BugError({
-			code: "internal",
-			message: `Output ${name} of golden case ${input.caseId} was not read.`,
-		});
-	}
+function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: BoxSides): OutputChecks {
+	const expected = sides.expected.get(name);
 	const got = sides.got.get(name);
+	const base = sides.base?.get(name);
+	if (expected === undefined) throw bug(`Output ${name} of golden case ${input.caseId} was not read.`);
 	if (got === undefined) {
 		const alsoMissing = sides.base !== undefined && base === undefined;
 		return { checks: [markExisting(missingCheck(name, [...sides.got.keys()]), alsoMissing)], compared: 0 };
@@ -174,27 +123,18 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 	// Boxes come in any order and number: element by element only where comparators ask for it.
 	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
 	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
-	const labels = Object.hasOwn(sides.golden.labels ?? {}, name) ? sides.golden.labels?.[name] : undefined;
-	const checked = checkOutput(
-		{ name, expected, got, base },
-		{
-			spec,
-			precision: input.precision,
-			basePrecision: input.basePrecision,
-			relativeL2: input.relativeL2,
-			labels,
-			answers: input.answers && (input.answers.get(name) ?? []),
-		},
-	);
+	const { precision, basePrecision, relativeL2 } = input;
+	const labels = Object.hasOwn(golden.labels ?? {}, name) ? golden.labels?.[name] : undefined;
+	const answers = input.answers && (input.answers.get(name) ?? []);
+	const context = { spec, precision, basePrecision, relativeL2, labels, answers };
+	const checked = checkOutput({ name, expected, got, base }, context);
 	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
-	const growth = errorGrowthChecks(checked.checks, { name, expected, got, base }, growthRule(input));
+	const growth = errorGrowthChecks(checked.checks, name, { expected, got, base }, growthRule(input));
 	return { ...checked, checks: [...checked.checks, ...growth] };
 }
 
-const hashShown = 7;
-
 function otherModel(input: CaseInput): string {
-	const short = (sha256: string): string => `${sha256.slice(0, hashShown)}…`;
+	const short = (sha256: string): string => `${sha256.slice(0, 7)}…`;
 	return `The golden was recorded from a different model (${short(input.manifest.model.sha256)}, this one is ${short(input.modelSha256)})`;
 }
 

@@ -1,5 +1,5 @@
 // Default tolerances by precision: what a correct engine of that precision keeps, with some margin.
-import type { DType, Precision } from "../../../../generated/golden.ts";
+import type { DType, Precision, Tolerance } from "../../../../generated/golden.ts";
 
 export interface DefaultTolerances {
 	relativeL2: number;
@@ -118,6 +118,11 @@ const fractionBits: Partial<Record<DType, number>> = {
 /** From 1 to the next value of a floating dtype. */
 export function epsilonOf(dtype: DType): number {
 	return 2 ** -(fractionBits[dtype] ?? 0);
+}
+
+export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
+	if (typeof tolerance === "number" || tolerance === undefined) return tolerance;
+	return Object.hasOwn(tolerance, precision) ? tolerance[precision] : undefined;
 }
 
 export interface BoxTolerances {

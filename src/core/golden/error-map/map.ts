@@ -2,7 +2,6 @@
 import type { ErrorMap } from "../../../../generated/result.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { wideReader } from "../compare/difference.ts";
-import type { WideChunk } from "../compare/kernels.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
 
@@ -30,100 +29,64 @@ export function planeOf(shape: readonly number[], image: boolean): Plane | null 
 	return wide(height) && wide(height + 1) ? { axes: [height, height + 1], image: image || rank >= 4 } : null;
 }
 
-export function errorMap(sides: TensorPair, plane: Plane): Omit<ErrorMap, "sample"> {
+export function errorMap(sides: TensorPair, { axes, image }: Plane): Omit<ErrorMap, "sample"> {
 	const { shape } = sides.expected;
-	const [height, width] = plane.axes.map((axis) => shape[axis] ?? 1) as [number, number];
+	const [height, width] = axes.map((axis) => shape[axis] ?? 1) as [number, number];
+	const [rowStep, columnStep] = axes.map((axis) => elementCount(shape.slice(axis + 1))) as [number, number];
 	const rows = Math.min(maxCells, height);
 	const columns = Math.min(maxCells, width);
-	const cells = largestOfCells(sides, plane, { rows, columns });
+	const cells = new Float64Array(rows * columns);
+	forEachDifference(sides, (size, flat) => {
+		const y = Math.floor(flat / rowStep) % height;
+		const x = Math.floor(flat / columnStep) % width;
+		const cell = Math.floor((y * rows) / height) * columns + Math.floor((x * columns) / width);
+		if (size > (cells[cell] as number)) cells[cell] = size;
+	});
 	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
+	// The smallest difference is still visible; 255 is one that is not finite.
+	const bytes = Array.from(cells, (value) => {
+		if (value === Number.POSITIVE_INFINITY) return 255;
+		return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
+	});
 	return {
 		rows,
 		columns,
 		height,
 		width,
-		axes: plane.axes,
-		...(plane.image ? { image: true } : {}),
+		axes,
+		image: image || undefined,
 		largest: toNumeric(largest),
-		cells: btoa(String.fromCharCode(...cells.map((value) => quantise(value, largest)))),
+		cells: btoa(String.fromCharCode(...bytes)),
 	};
 }
-
-/** The smallest difference is still visible. */
-function quantise(value: number, largest: number): number {
-	if (value === Number.POSITIVE_INFINITY) return 255;
-	return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
-}
-
-function largestOfCells(
-	sides: TensorPair,
-	plane: Plane,
-	grid: { rows: number; columns: number },
-): Float64Array {
-	const { shape } = sides.expected;
-	const [rowAxis, columnAxis] = plane.axes;
-	const [height, width] = [shape[rowAxis] ?? 1, shape[columnAxis] ?? 1];
-	const step = {
-		row: elementCount(shape.slice(rowAxis + 1)),
-		column: elementCount(shape.slice(columnAxis + 1)),
-	};
-	const cells = new Float64Array(grid.rows * grid.columns);
-	forEachDifference(sides, (chunk, start) => {
-		for (let i = 0; i < chunk.difference.length; i += 1) {
-			const size = distanceAt(chunk, i);
-			if (size === 0) continue;
-			const y = Math.floor((start + i) / step.row) % height;
-			const x = Math.floor((start + i) / step.column) % width;
-			const cell =
-				Math.floor((y * grid.rows) / height) * grid.columns + Math.floor((x * grid.columns) / width);
-			if (size > (cells[cell] as number)) cells[cell] = size;
-		}
-	});
-	return cells;
-}
-
-// The errors of two tensors of one shape, element by element, for any dtype.
 
 export interface TensorPair {
 	expected: Tensor;
 	got: Tensor;
 }
 
-/** Calls `visit` for the chunks in order; their values hold only during the call. */
-function forEachDifference(
-	{ expected, got }: TensorPair,
-	visit: (chunk: WideChunk, start: number) => void,
-): void {
-	const read = wideReader(expected, got);
-	forEachChunk(elementCount(expected.shape), (start, count) => visit(read(start, count), start));
-}
-
-/** How far one element is off; infinite where one side is NaN or infinite and the other is not the very same. */
-function distanceAt({ expected, got, difference }: WideChunk, at: number): number {
-	const size = Math.abs(difference[at] as number);
-	if (Number.isFinite(size)) return size;
-	return Object.is(expected[at], got[at]) ? 0 : Number.POSITIVE_INFINITY;
-}
-
-interface Found {
-	at: number;
-	size: number;
+/** How far each element is off, where it is; infinite where one side is NaN or infinite and the other is not the very same. */
+function forEachDifference(sides: TensorPair, visit: (size: number, flat: number) => void): void {
+	const read = wideReader(sides.expected, sides.got);
+	forEachChunk(elementCount(sides.expected.shape), (start, count) => {
+		const { expected, got, difference } = read(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const size = Math.abs(difference[i] as number);
+			if (Number.isFinite(size)) {
+				if (size > 0) visit(size, start + i);
+			} else if (!Object.is(expected[i], got[i])) visit(Number.POSITIVE_INFINITY, start + i);
+		}
+	});
 }
 
 /** Flat indices, furthest first, the lower of equals before; what is not a number on one side alone is furthest. */
 export function largestDifferences(sides: TensorPair, most: number): number[] {
-	const found: Found[] = [];
-	forEachDifference(sides, (chunk, start) => {
-		for (let i = 0; i < chunk.difference.length; i += 1) {
-			const size = distanceAt(chunk, i);
-			if (size > (found[most - 1]?.size ?? 0)) insert(found, { at: start + i, size }, most);
-		}
+	const found: { at: number; size: number }[] = [];
+	forEachDifference(sides, (size, at) => {
+		if (size <= (found[most - 1]?.size ?? 0)) return;
+		const place = found.findIndex((other) => size > other.size);
+		found.splice(place < 0 ? found.length : place, 0, { at, size });
+		found.length = Math.min(found.length, most);
 	});
 	return found.map(({ at }) => at);
-}
-
-function insert(found: Found[], item: Found, most: number): void {
-	const place = found.findIndex((other) => item.size > other.size);
-	found.splice(place < 0 ? found.length : place, 0, item);
-	found.length = Math.min(found.length, most);
 }

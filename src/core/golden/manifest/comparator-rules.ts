@@ -1,32 +1,28 @@
 // Comparator rules beyond the schema: keys by kind, output types, and limits that some output can break.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../schema-errors.ts";
-import { defaultAxis, isMetricSpec, wholeByDefault } from "../compare/comparators.ts";
-import { metrics } from "../compare/registry.ts";
+import { type Metric, metrics } from "../compare/registry.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape, sliceProblem } from "../tensor/slice.ts";
 import { formatShape, isFloating } from "../tensor/tensor.ts";
-import { isSetKind, setKinds } from "../whole-set/tally.ts";
 
-const classMaps = ["miou", "dice", "pixel-disagreement"] as const;
+/** undefined: a command, which measures for itself. */
+function metricOf(kind: ComparatorKind): Metric | undefined {
+	return kind === "custom" ? undefined : metrics[kind];
+}
 
 /** Keys that only some kinds read: an unread tolerance would look like a gate. */
-const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
-	rtol: ["allclose"],
-	atol: ["allclose"],
-	k: ["top-k", "recall-at-k", "accuracy"],
-	axis: ["top-k", "kl", "js", "recall-at-k", "rank-agreement", "token-agreement", "accuracy", ...classMaps],
-	input: ["kl", "js"],
-	quantile: ["quantile"],
-	dataRange: ["psnr", "ssim"],
-	window: ["ssim"],
-	channels: ["ssim"],
-	threshold: classMaps,
-	ignore: ["token-agreement", "accuracy", ...classMaps],
-	name: ["custom"],
-	minScore: ["top-k"],
-	floor: ["relative-l2", "max-abs", "allclose", "quantile", "ulp", "cosine", "psnr"],
-};
+const restrictedKeys = new Set<keyof ComparatorSpec>([
+	"name",
+	"axis",
+	...Object.values(metrics).flatMap(({ keys }) => keys),
+]);
+
+function reads(kind: ComparatorKind, key: keyof ComparatorSpec): boolean {
+	const metric = metricOf(kind);
+	if (metric === undefined) return key === "name";
+	return key === "axis" ? metric.axis !== undefined : metric.keys.includes(key);
+}
 
 export function comparatorProblem(
 	spec: ComparatorSpec,
@@ -45,9 +41,7 @@ export function comparatorProblem(
 
 function unexpectedKey(spec: ComparatorSpec): SchemaProblem | null {
 	if (spec.kind === "custom" && spec.slice !== undefined) return noSuchKey("slice", spec.kind);
-	const key = Object.keys(keysOf).find(
-		(name) => Object.hasOwn(spec, name) && !keysOf[name]?.includes(spec.kind),
-	);
+	const key = [...restrictedKeys].find((name) => Object.hasOwn(spec, name) && !reads(spec.kind, name));
 	if (key !== undefined) return noSuchKey(key, spec.kind);
 	return spec.threshold !== undefined && spec.axis !== undefined
 		? noSuchKey("axis", `${spec.kind} by threshold`)
@@ -74,7 +68,7 @@ function unnamedCommand(spec: ComparatorSpec): SchemaProblem | null {
 
 function missingInput(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem | null {
 	const distribution = output.semantic === "logits" || output.semantic === "probabilities";
-	if ((spec.kind !== "kl" && spec.kind !== "js") || spec.input !== undefined || distribution) return null;
+	if (!reads(spec.kind, "input") || spec.input !== undefined || distribution) return null;
 	return {
 		pointer: "/input",
 		expected: "logits or probabilities",
@@ -83,21 +77,16 @@ function missingInput(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem
 	};
 }
 
-/** Kinds that need the whole output: labels belong to the case, neighbours are in other samples. */
-const wholeOnly: ReadonlySet<ComparatorKind> = new Set([
-	"accuracy",
-	"recall-at-k",
-	"rank-agreement",
-	"custom",
-]);
-
 function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem | null {
-	if (spec.scope === "set" && !isSetKind(spec.kind)) {
-		const fix = `Remove the key; the worst case decides. Kinds over the set: ${[...setKinds].join(", ")}.`;
+	const metric = metricOf(spec.kind);
+	if (spec.scope === "set" && metric?.set === undefined) {
+		const setKinds = Object.entries(metrics).flatMap(([kind, { set }]) => (set === undefined ? [] : [kind]));
+		const fix = `Remove the key; the worst case decides. Kinds over the set: ${setKinds.join(", ")}.`;
 		return { pointer: "/scope", expected: `per-sample or whole for ${spec.kind}`, got: "set", fix };
 	}
 	if (spec.scope !== "per-sample") return null;
-	if (wholeOnly.has(spec.kind)) {
+	// Labels belong to the case, and neighbours are in other samples.
+	if (metric === undefined || metric.whole === "always") {
 		return {
 			pointer: "/scope",
 			expected: `whole for ${spec.kind}`,
@@ -114,47 +103,26 @@ function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem
 	};
 }
 
-const idKinds: ReadonlySet<ComparatorKind> = new Set([...classMaps, "token-agreement", "accuracy"]);
-
-const ofFloats: ReadonlySet<ComparatorKind> = new Set([
-	"top-k",
-	"kl",
-	"js",
-	"cosine",
-	"recall-at-k",
-	"rank-agreement",
-]);
-
 function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): SchemaProblem | null {
 	const integer = dtypes.find((dtype) => !isFloating(dtype));
-	if (spec.kind === "ulp" && integer !== undefined) {
+	const refuses = metricOf(spec.kind)?.refuses;
+	if (refuses === "integers" && integer !== undefined) {
 		return {
 			pointer: "/kind",
 			expected: "a comparator of integers, such as max-abs",
-			got: `ulp of ${integer}`,
+			got: `${spec.kind} of ${integer}`,
 		};
 	}
-	const whole = ofFloats.has(spec.kind) && integer === "bool";
-	return whole
+	return refuses === "bool" && integer === "bool"
 		? { pointer: "/kind", expected: "a comparator of bools, such as allclose", got: `${spec.kind} of bool` }
 		: null;
 }
 
-/** At-most kinds whose upper end, and at-least kinds whose 0, every output keeps. */
-const keptAtUpper: ReadonlySet<ComparatorKind> = new Set(["allclose", "js", "pixel-disagreement"]);
-const keptAtZero: ReadonlySet<ComparatorKind> = new Set([
-	"top-k",
-	"miou",
-	"dice",
-	"recall-at-k",
-	"token-agreement",
-	"accuracy",
-]);
-
 function limitProblem(spec: ComparatorSpec): SchemaProblem | null {
 	const tolerances =
 		typeof spec.tolerance === "number" ? [spec.tolerance] : Object.values(spec.tolerance ?? {});
-	const upper = isMetricSpec(spec) ? metrics[spec.kind].range.most : Number.POSITIVE_INFINITY;
+	const { range, emptyLimit } = metricOf(spec.kind) ?? {};
+	const upper = range?.most ?? Number.POSITIVE_INFINITY;
 	if (upper === Number.POSITIVE_INFINITY) return null;
 	const beyond = tolerances.find((tolerance) => tolerance > upper);
 	if (beyond !== undefined) {
@@ -164,10 +132,7 @@ function limitProblem(spec: ComparatorSpec): SchemaProblem | null {
 			got: String(beyond),
 		};
 	}
-	const alwaysPasses =
-		(keptAtUpper.has(spec.kind) && tolerances.includes(upper)) ||
-		(keptAtZero.has(spec.kind) && tolerances.includes(0));
-	if (!alwaysPasses) return null;
+	if (emptyLimit === undefined || !tolerances.includes(emptyLimit)) return null;
 	return {
 		pointer: "/tolerance",
 		expected: "a limit that some output breaks",
@@ -198,7 +163,9 @@ export function layoutProblem(
 }
 
 function isPerSample(spec: ComparatorSpec): boolean {
-	return spec.scope === "per-sample" || (spec.scope === undefined && !wholeByDefault.has(spec.kind));
+	return (
+		spec.scope === "per-sample" || (spec.scope === undefined && metricOf(spec.kind)?.whole === undefined)
+	);
 }
 
 /** What the class axis of a comparator must be, in an output of this kind. Bare integers are classes, and a mask by threshold has none. */
@@ -207,10 +174,11 @@ function classAxisProblem(
 	file: Layout,
 	batchAxis: number | null,
 ): SchemaProblem | null {
-	if (keysOf["axis"]?.includes(spec.kind) !== true || spec.threshold !== undefined) return null;
-	if (spec.axis === undefined && idKinds.has(spec.kind) && !isFloating(file.dtype)) return null;
+	const metric = metricOf(spec.kind);
+	if (metric?.axis === undefined || spec.threshold !== undefined) return null;
+	if (spec.axis === undefined && metric.readsIds === true && !isFloating(file.dtype)) return null;
 	const rank = file.shape.length;
-	const axisOfSpec = spec.axis ?? defaultAxis(spec.kind);
+	const axisOfSpec = spec.axis ?? metric.axis.default;
 	const axis = axisFromStart(axisOfSpec, rank);
 	if (axis < 0)
 		return {
@@ -220,14 +188,10 @@ function classAxisProblem(
 		};
 	if (axis === batchAxis && isPerSample(spec))
 		return { pointer: "/axis", expected: "another axis than the batch axis", got: String(axisOfSpec) };
-	return choiceProblem(spec, file.shape[axis] ?? 0);
-}
-
-/** Where k classes are all there are, every engine chooses the same. */
-function choiceProblem(spec: ComparatorSpec, classes: number): SchemaProblem | null {
-	if (spec.kind === "recall-at-k" || spec.kind === "rank-agreement" || classes === 0) return null;
-	const chosen = spec.kind === "top-k" || spec.kind === "accuracy" ? (spec.k ?? 1) : 1;
-	if (classes > chosen) return null;
+	// Where k classes are all there are, every engine chooses the same.
+	const classes = file.shape[axis] ?? 0;
+	const chosen = spec.k ?? 1;
+	if (metric.axis.holds === "vectors" || classes === 0 || classes > chosen) return null;
 	const fix = "Name the axis of the classes; for a mask with one channel, set threshold.";
 	return {
 		pointer: "/axis",

@@ -1,10 +1,10 @@
 // Compares the limits of two golden revisions, defaults filled in, and lists which became weaker.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { ToleranceChange } from "../../../../generated/result.ts";
-import { type Comparator, resolveComparators, toleranceAt } from "../compare/comparators.ts";
+import { type Comparator, resolveComparators } from "../compare/comparators.ts";
 import { type CustomSpec, customSpecs } from "../compare/custom.ts";
 import { metrics } from "../compare/registry.ts";
-import { defaultTolerances } from "../compare/tolerances.ts";
+import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { ofSlice } from "../tensor/slice.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 

@@ -14,10 +14,10 @@ import type {
 import { childPointer, formatName } from "../../config/pointer.ts";
 import type { SchemaProblem } from "../../schema-errors.ts";
 import { describeInvisible } from "../../text/invisible.ts";
+import { boxKinds } from "../boxes/check-boxes.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape } from "../tensor/slice.ts";
 import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
-import { boxSetKinds } from "../whole-set/tally.ts";
 import { comparatorProblem, layoutProblem } from "./comparator-rules.ts";
 
 type Rule = (manifest: GoldenManifest) => SchemaProblem | null;
@@ -297,7 +297,10 @@ function limitsProblem({ comparators }: Detections): SchemaProblem | null {
 }
 
 function scopeProblem({ kind, scope }: BoxComparatorSpec): SchemaProblem | null {
-	if (scope !== "set" || boxSetKinds.includes(kind)) return null;
+	if (scope !== "set" || boxKinds[kind].set !== undefined) return null;
+	const boxSetKinds = Object.entries(boxKinds).flatMap(([name, { set }]) =>
+		set === undefined ? [] : [name],
+	);
 	const fix = `Remove the key; the worst case decides. Kinds over the set: ${boxSetKinds.join(", ")}.`;
 	return { pointer: "/scope", expected: `whole for ${kind}`, got: "set", fix };
 }

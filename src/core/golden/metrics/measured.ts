@@ -1,5 +1,5 @@
-// The result of a metric on one output or slice, and the options of metrics.
-import type { BoxComparatorKind, ComparatorKind } from "../../../../generated/golden.ts";
+// The result of a metric on one output or slice, the options of metrics, and when a result keeps its limit.
+import type { Bound } from "../../../../generated/result.ts";
 
 export interface Measured {
 	/** NaN where the metric is not defined; NaN never passes. */
@@ -16,6 +16,9 @@ export interface Range {
 	least: number;
 	most: number;
 }
+
+export const fromZero: Range = { least: 0, most: Number.POSITIVE_INFINITY };
+export const share: Range = { least: 0, most: 1 };
 
 /** What rounding may add to the ends of a range. */
 const rangeSlack = 1e-9;
@@ -35,6 +38,11 @@ export function within<Value extends Pick<Measured, "value" | "detail">>(
 		.filter(Boolean)
 		.join("; ");
 	return { ...measured, value: Number.NaN, detail };
+}
+
+/** Written so that NaN keeps no limit, and an infinite error not even an infinite one. */
+export function keepsLimit(value: number, bound: Bound, allowed: number): boolean {
+	return bound === "at-most" ? value <= allowed && value < Number.POSITIVE_INFINITY : value >= allowed;
 }
 
 /** Options of a comparator; each metric reads what it needs. */
@@ -79,32 +87,4 @@ export const defaultMetricOptions: MetricOptions = {
 	ignore: null,
 	labels: null,
 	minScore: null,
-};
-
-export const metricLabels: Readonly<Record<ComparatorKind | BoxComparatorKind, string>> = {
-	"relative-l2": "relative L2",
-	"max-abs": "largest absolute difference",
-	allclose: "share of elements outside tolerance",
-	cosine: "cosine similarity",
-	"top-k": "share of rows whose top classes agree",
-	kl: "mean KL divergence",
-	js: "mean Jensen-Shannon divergence",
-	ulp: "largest distance in ULP",
-	quantile: "quantile of the absolute error",
-	psnr: "PSNR in dB",
-	ssim: "mean SSIM",
-	miou: "mean IoU of the classes",
-	dice: "mean Dice of the classes",
-	"pixel-disagreement": "share of pixels of another class",
-	"recall-at-k": "share of nearest neighbours kept",
-	"rank-agreement": "mean rank correlation of similarities",
-	"token-agreement": "share of tokens that agree",
-	accuracy: "share of rows that are right by their labels",
-	custom: "value of a command",
-	"box-missing": "boxes of the golden that are missing",
-	"box-extra": "boxes that the golden does not have",
-	"box-f1": "F1 of the boxes",
-	"box-iou": "smallest overlap of matched boxes",
-	"box-score": "largest score difference of matched boxes",
-	map: "mAP against the golden's boxes",
 };

@@ -2,13 +2,13 @@
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { topIndices } from "./classification.ts";
+import { holdsNaN, topIndices } from "./classification.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
 /** All pairs are compared: of more vectors that takes minutes. */
 export const maxVectors = 2048;
 
-interface Vectors {
+export interface Vectors {
 	/** Of length 1, or of zeros. */
 	expected: readonly Float64Array[];
 	got: readonly Float64Array[];
@@ -16,39 +16,7 @@ interface Vectors {
 	firsts: readonly number[];
 }
 
-/**
- * Recall@k: mean over vectors of |Nk(golden) ∩ Nk(engine)| / k, where Nk are the k other vectors of the output with the largest
- * cosine similarity, the lower index first of equals (numpy: `argsort(-s, kind="stable")[:k]`). k is cut to the vectors there are;
- * a vector of zeros has similarity 0 to all. Symmetric.
- */
-export function recallAtK(pair: Pair, options: MetricOptions): Measured {
-	return ofOutput(pair, options, measureRecall);
-}
-
-/**
- * Mean over vectors of Spearman's rank correlation between the golden's and the engine's similarities of that vector to all others
- * (scipy: `spearmanr`; equal values share the mean of their ranks). Symmetric.
- */
-export function rankAgreement(pair: Pair, options: MetricOptions): Measured {
-	return ofOutput(pair, options, measureRanks);
-}
-
-function ofOutput(
-	pair: Pair,
-	options: MetricOptions,
-	measure: (vectors: Vectors, k: number) => Scores,
-): Measured {
-	const elements = elementCount(pair.expected.shape);
-	const vectors = unitVectors(pair, options.axis);
-	if (vectors === null)
-		return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
-	const { value, lowest, at, problem } = measure(vectors, options.k);
-	if (problem !== undefined) return { value, elements, worstAt: -1, detail: problem };
-	const detail = `lowest of one vector: ${Number(lowest.toPrecision(4))}`;
-	return { value, elements, worstAt: vectors.firsts[at] ?? -1, ...(value < 1 ? { detail } : {}) };
-}
-
-interface Scores {
+export interface VectorScores {
 	/** Mean over vectors; NaN where it is not defined. */
 	value: number;
 	lowest: number;
@@ -57,46 +25,78 @@ interface Scores {
 	problem?: string;
 }
 
-export function measureRecall(vectors: Vectors, wantedK: number): Scores {
-	const count = vectors.expected.length;
-	if (count < 2) return unmeasurable("one vector has no neighbours");
-	const k = Math.min(wantedK, count - 1);
+/**
+ * Recall@k: mean over vectors of |Nk(golden) ∩ Nk(engine)| / k, where Nk are the k other vectors of the output with the largest
+ * cosine similarity, the lower index first of equals (numpy: `argsort(-s, kind="stable")[:k]`). k is cut to the vectors there are;
+ * a vector of zeros has similarity 0 to all. Symmetric.
+ */
+export function recallAtK(pair: Pair, options: MetricOptions): Measured {
+	return measureOutput(pair, options, measureRecall);
+}
+
+/**
+ * Mean over vectors of Spearman's rank correlation between the golden's and the engine's similarities of that vector to all others
+ * (scipy: `spearmanr`; equal values share the mean of their ranks). Symmetric.
+ */
+export function rankAgreement(pair: Pair, options: MetricOptions): Measured {
+	return measureOutput(pair, options, measureRanks);
+}
+
+function measureOutput(
+	pair: Pair,
+	options: MetricOptions,
+	measure: (vectors: Vectors, k: number) => VectorScores,
+): Measured {
+	const elements = elementCount(pair.expected.shape);
+	const expected: Float64Array[] = [];
+	const got: Float64Array[] = [];
+	const firsts: number[] = [];
+	forEachRow(pair, options.axis, (left, right, place) => {
+		// One more than allowed is enough to see that there are too many.
+		if (expected.length > maxVectors) return;
+		expected.push(unit(left));
+		got.push(unit(right));
+		firsts.push(place.first);
+	});
+	if (expected.length > maxVectors)
+		return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
+	const { value, lowest, at, problem } = measure({ expected, got, firsts }, options.k);
+	const shown = value < 1 ? `lowest of one vector: ${Number(lowest.toPrecision(4))}` : undefined;
+	return { value, elements, worstAt: firsts[at] ?? -1, detail: problem ?? shown };
+}
+
+export function measureRecall(vectors: Vectors, wantedK: number): VectorScores {
+	const k = Math.min(wantedK, vectors.expected.length - 1);
+	if (k < 1) return unmeasurable("one vector has no neighbours");
 	return meanScore(vectors, (expected, got) => {
 		const wanted = new Set(topIndices(expected, k));
 		return topIndices(got, k).filter((neighbour) => wanted.has(neighbour)).length / k;
 	});
 }
 
-export function measureRanks(vectors: Vectors): Scores {
+export function measureRanks(vectors: Vectors): VectorScores {
 	if (vectors.expected.length < 3)
 		return unmeasurable("fewer than three vectors have no order of neighbours");
-	return meanScore(vectors, (expected, got, own) =>
-		rankCorrelation(without(expected, own), without(got, own)),
-	);
+	return meanScore(vectors, (expected, got, own) => {
+		const without = (values: Float64Array): Float64Array => values.filter((_, index) => index !== own);
+		return rankCorrelation(without(expected), without(got));
+	});
 }
 
-function unmeasurable(problem: string): Scores {
+function unmeasurable(problem: string): VectorScores {
 	return { value: Number.NaN, lowest: Number.NaN, at: -1, problem };
-}
-
-/** A vector is not its own neighbour: it is at -Infinity in both lists, or is left out. */
-function without(similarities: Float64Array, own: number): Float64Array {
-	const others = new Float64Array(similarities.length - 1);
-	others.set(similarities.subarray(0, own));
-	others.set(similarities.subarray(own + 1), own);
-	return others;
 }
 
 function meanScore(
 	vectors: Vectors,
 	score: (expected: Float64Array, got: Float64Array, own: number) => number,
-): Scores {
+): VectorScores {
 	const count = vectors.expected.length;
 	let lowest = Number.POSITIVE_INFINITY;
 	let at = -1;
 	let sum = 0;
 	for (let own = 0; own < count; own += 1) {
-		const value = score(similaritiesOf(vectors.expected, own), similaritiesOf(vectors.got, own), own);
+		const value = score(similarities(vectors.expected, own), similarities(vectors.got, own), own);
 		sum += value;
 		if (value < lowest) {
 			lowest = value;
@@ -106,53 +106,33 @@ function meanScore(
 	return { value: sum / count, lowest, at };
 }
 
-function unitVectors(pair: Pair, axis: number): Vectors | null {
-	const expected: Float64Array[] = [];
-	const got: Float64Array[] = [];
-	const firsts: number[] = [];
-	forEachRow(pair, axis, (left, right, place) => {
-		// One more than allowed is enough to see that there are too many.
-		if (expected.length > maxVectors) return;
-		expected.push(unit(left));
-		got.push(unit(right));
-		firsts.push(place.first);
-	});
-	return expected.length > maxVectors ? null : { expected, got, firsts };
-}
-
 /** A copy of length 1; what is not finite, and so the golden's own, is left out. */
 export function unit(vector: Float64Array): Float64Array {
 	const finite = vector.map((value) => (Number.isFinite(value) ? value : 0));
-	let peak = 0;
-	for (const value of finite) peak = Math.max(peak, Math.abs(value));
+	const peak = finite.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 	if (peak === 0) return finite;
 	const scaled = finite.map((value) => value / peak);
-	let sum = 0;
-	for (const value of scaled) sum += value ** 2;
-	const length = Math.sqrt(sum);
+	const length = Math.sqrt(scaled.reduce((sum, value) => sum + value ** 2, 0));
 	return scaled.map((value) => value / length);
 }
 
-function similaritiesOf(vectors: readonly Float64Array[], index: number): Float64Array {
+/** To all vectors; a vector is not its own neighbour, so it is at -Infinity. */
+function similarities(vectors: readonly Float64Array[], index: number): Float64Array {
 	const own = vectors[index] ?? new Float64Array(0);
-	const similarities = new Float64Array(vectors.length);
-	for (let other = 0; other < vectors.length; other += 1) {
-		similarities[other] = other === index ? Number.NEGATIVE_INFINITY : dot(own, vectors[other] ?? own);
-	}
-	return similarities;
-}
-
-function dot(left: Float64Array, right: Float64Array): number {
-	let sum = 0;
-	for (let i = 0; i < left.length; i += 1) sum += (left[i] as number) * (right[i] as number);
-	return sum;
+	return Float64Array.from(vectors, (other, at) => {
+		if (at === index) return Number.NEGATIVE_INFINITY;
+		let dot = 0;
+		for (let i = 0; i < own.length; i += 1) dot += (own[i] as number) * (other[i] as number);
+		return dot;
+	});
 }
 
 /** Pearson's correlation of the ranks, equal values sharing the mean of theirs; 1 of two constant lists, 0 where only one is (scipy: NaN). */
 function rankCorrelation(left: Float64Array, right: Float64Array): number {
-	const [a, b] = [ranksOf(left), ranksOf(right)];
-	if (a === null || b === null) return Number.NaN;
+	if (holdsNaN(left) || holdsNaN(right)) return Number.NaN;
 	const mean = (left.length - 1) / 2;
+	const a = ranksOf(left);
+	const b = ranksOf(right);
 	let both = 0;
 	let ofA = 0;
 	let ofB = 0;
@@ -167,11 +147,10 @@ function rankCorrelation(left: Float64Array, right: Float64Array): number {
 	return both / Math.sqrt(ofA * ofB);
 }
 
-/** From 0; null where a value is NaN. */
-function ranksOf(values: Float64Array): Float64Array | null {
+/** From 0. */
+function ranksOf(values: Float64Array): Float64Array {
 	const order = Float64Array.from(values, (_, index) => index);
-	for (const value of values) if (Number.isNaN(value)) return null;
-	order.sort((i, j) => compare(values[i] as number, values[j] as number));
+	order.sort((i, j) => (values[i] as number) - (values[j] as number));
 	const ranks = new Float64Array(values.length);
 	for (let from = 0; from < order.length; ) {
 		let to = from + 1;
@@ -180,8 +159,4 @@ function ranksOf(values: Float64Array): Float64Array | null {
 		from = to;
 	}
 	return ranks;
-}
-
-function compare(left: number, right: number): number {
-	return left === right ? 0 : left < right ? -1 : 1;
 }

@@ -9,7 +9,7 @@ import type { Measured, MetricOptions } from "./measured.ts";
 /** More classes than this are no classes. */
 const maxClasses = 65_536;
 
-export interface ClassTally {
+interface ClassTally {
 	/** By class: pixels of both, of the golden, of the engine. */
 	both: Float64Array;
 	expected: Float64Array;
@@ -21,49 +21,34 @@ export interface ClassTally {
 	stray: number | null;
 }
 
+/** Of one class, from its pixels in both, in the golden and in the engine's output. */
+export type ClassScore = (both: number, expected: number, got: number) => number;
+
+export const iouScore: ClassScore = (both, expected, got) => both / (expected + got - both);
+export const diceScore: ClassScore = (both, expected, got) => (2 * both) / (expected + got);
+
 /**
  * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")` over the classes that are there). A class
  * that neither side has is left out; of a mask by threshold only what it holds counts, and two empty masks agree fully. Symmetric.
  */
 export function meanIou(pair: Pair, options: MetricOptions): Measured {
-	return meanOverClasses(pair, options, iouScore);
+	return meanOfClasses(tallyClasses(pair, options), options, iouScore);
 }
 
 /** Mean over classes of 2 TP / (2 TP + FP + FN) (sklearn: `f1_score(average="macro")`), with the same conventions as meanIou. */
 export function dice(pair: Pair, options: MetricOptions): Measured {
-	return meanOverClasses(pair, options, diceScore);
-}
-
-const iouScore: ClassScore = (both, expected, got) => both / (expected + got - both);
-const diceScore: ClassScore = (both, expected, got) => (2 * both) / (expected + got);
-
-/** The mean over the classes of all that was tallied. */
-export function measureClasses(tally: ClassTally, options: MetricOptions, kind: "miou" | "dice"): Measured {
-	return meanOfTally(tally, options, kind === "miou" ? iouScore : diceScore);
+	return meanOfClasses(tallyClasses(pair, options), options, diceScore);
 }
 
 /** Share of pixels whose class is another than the golden's (numpy: `mean(a != b)`). */
 export function pixelDisagreement(pair: Pair, options: MetricOptions): Measured {
 	const tally = tallyClasses(pair, options);
-	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
-	const detail = `${tally.differing} of ${tally.pixels} pixels differ`;
-	return {
-		value: tally.differing / tally.pixels,
-		elements: tally.pixels,
-		worstAt: tally.firstDiffering,
-		...(tally.differing ? { detail } : {}),
-	};
+	return measuredOf(tally, tally.differing / tally.pixels, "");
 }
 
-type ClassScore = (both: number, expected: number, got: number) => number;
-
-function meanOverClasses(pair: Pair, options: MetricOptions, score: ClassScore): Measured {
-	return meanOfTally(tallyClasses(pair, options), options, score);
-}
-
-function meanOfTally(tally: ClassTally, options: MetricOptions, score: ClassScore): Measured {
-	if (tally.stray !== null || tally.pixels === 0) return undefinedFor(tally);
-	const worst = { score: Number.POSITIVE_INFINITY, class: -1 };
+export function meanOfClasses(tally: ClassTally, options: MetricOptions, score: ClassScore): Measured {
+	let worst = Number.POSITIVE_INFINITY;
+	let worstClass = -1;
 	let sum = 0;
 	let classes = 0;
 	for (let index = options.threshold === null ? 0 : 1; index < tally.both.length; index += 1) {
@@ -73,33 +58,33 @@ function meanOfTally(tally: ClassTally, options: MetricOptions, score: ClassScor
 		const value = score(tally.both[index] as number, expected, got);
 		sum += value;
 		classes += 1;
-		if (value < worst.score) Object.assign(worst, { score: value, class: index });
+		if (value < worst) {
+			worst = value;
+			worstClass = index;
+		}
 	}
-	const value = classes === 0 ? 1 : sum / classes;
-	const detail = `lowest of ${classes} classes: ${Number(worst.score.toPrecision(4))} of class ${worst.class}; ${tally.differing} of ${tally.pixels} pixels differ`;
-	return {
-		value,
-		elements: tally.pixels,
-		worstAt: tally.firstDiffering,
-		...(tally.differing > 0 ? { detail } : {}),
-	};
+	const lowest = `lowest of ${classes} classes: ${Number(worst.toPrecision(4))} of class ${worstClass}; `;
+	return measuredOf(tally, classes === 0 ? 1 : sum / classes, lowest);
 }
 
-function undefinedFor(tally: ClassTally): Measured {
-	if (tally.stray === null) return { value: Number.NaN, elements: 0, worstAt: -1 };
-	return {
-		value: Number.NaN,
-		elements: Math.max(1, tally.pixels),
-		worstAt: -1,
-		detail: `${tally.stray} is not a class from 0 to ${maxClasses - 1}`,
-	};
+/** NaN where a value is no class, or nothing was tallied. */
+function measuredOf(tally: ClassTally, value: number, before: string): Measured {
+	const { stray, pixels, differing, firstDiffering } = tally;
+	if (stray !== null) {
+		const detail = `${stray} is not a class from 0 to ${maxClasses - 1}`;
+		return { value: Number.NaN, elements: Math.max(1, pixels), worstAt: -1, detail };
+	}
+	if (pixels === 0) return { value: Number.NaN, elements: 0, worstAt: -1 };
+	const detail = differing > 0 ? `${before}${differing} of ${pixels} pixels differ` : undefined;
+	return { value, elements: pixels, worstAt: firstDiffering, detail };
 }
 
 export function emptyClassTally(): ClassTally {
+	const counts = (): Float64Array => new Float64Array(2);
 	return {
-		both: new Float64Array(2),
-		expected: new Float64Array(2),
-		got: new Float64Array(2),
+		both: counts(),
+		expected: counts(),
+		got: counts(),
 		pixels: 0,
 		differing: 0,
 		firstDiffering: -1,
@@ -110,36 +95,31 @@ export function emptyClassTally(): ClassTally {
 /** Adds an output's pixels to those that were counted before. */
 export function tallyClasses(
 	pair: Pair,
-	options: MetricOptions,
+	{ axis, ignore, threshold }: MetricOptions,
 	tally: ClassTally = emptyClassTally(),
 ): ClassTally {
-	const { ignore, threshold } = options;
+	const add = (wanted: number, got: number, flat: number): void => {
+		if (wanted !== ignore) addPixel(tally, wanted, got, flat);
+	};
 	if (threshold === null && isFloating(pair.expected.dtype)) {
-		forEachRow(pair, options.axis, (expected, got, place) => {
+		forEachRow(pair, axis, (expected, got, place) => {
 			const wanted = argMax(expected);
-			if (wanted !== ignore)
-				addPixel(tally, { expected: wanted, got: argMax(got), flat: place.first + wanted * place.stride });
+			add(wanted, argMax(got), place.first + wanted * place.stride);
 		});
 		return tally;
 	}
-	const classOf =
-		threshold === null ? (value: number) => value : (value: number) => (value > threshold ? 1 : 0);
+	const classOf = (value: number): number => (threshold === null ? value : Number(value > threshold));
 	for (const { start, expected, got } of pairChunks(pair)) {
-		for (let i = 0; i < expected.length; i += 1) {
-			const wanted = classOf(expected[i] as number);
-			if (wanted !== ignore)
-				addPixel(tally, { expected: wanted, got: classOf(got[i] as number), flat: start + i });
-		}
+		for (let i = 0; i < expected.length; i += 1)
+			add(classOf(expected[i] as number), classOf(got[i] as number), start + i);
 	}
 	return tally;
 }
 
-function addPixel(
-	tally: ClassTally,
-	{ expected, got, flat }: { expected: number; got: number; flat: number },
-): void {
-	if (!isClass(expected) || !isClass(got)) {
-		tally.stray ??= isClass(expected) ? got : expected;
+function addPixel(tally: ClassTally, expected: number, got: number, flat: number): void {
+	for (const value of [expected, got]) {
+		if (value >= 0 && value < maxClasses && Number.isInteger(value)) continue;
+		tally.stray ??= value;
 		return;
 	}
 	const most = Math.max(expected, got);
@@ -152,10 +132,6 @@ function addPixel(
 		tally.differing += 1;
 		if (tally.firstDiffering < 0) tally.firstDiffering = flat;
 	}
-}
-
-function isClass(value: number): boolean {
-	return value >= 0 && value < maxClasses && Number.isInteger(value);
 }
 
 function grow(tally: ClassTally, classes: number): void {

@@ -3,7 +3,7 @@ import { encodeTensor } from "../record/generators/encode.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import { compareViews, type ProbeCase, type ProbeContext, type ProbeRequest } from "./context.ts";
 import { composeBatch, isSame, join, pick, upTo } from "./pool.ts";
-import type { ProbeInput, ProbeSubject } from "./subject.ts";
+import { type ProbeInput, type ProbeSubject, rangeIn } from "./subject.ts";
 
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
 const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
@@ -37,9 +37,8 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 		{ id: "padding-zeros", inputs: zeros, batch },
 		{ id: "padding-others", inputs: others, batch },
 	];
-	const range =
-		typeof axis === "string" && Object.hasOwn(context.profile, axis) ? context.profile[axis] : undefined;
 	// Whether the engine takes the counted positions alone.
+	const range = typeof axis === "string" ? rangeIn(context.profile, axis) : undefined;
 	if (range !== undefined && counted >= range.min && counted <= range.max)
 		cases.push({ id: "padding-none", inputs: pad("none"), batch });
 	const compared = batch === null ? null : rows;
@@ -52,13 +51,8 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 
 function findMarker({ subject, batch }: ProbeContext): Marker | string {
 	const { inputs } = subject;
-	const named = subject.mask ?? subject.length;
-	const input = named === undefined ? guessMarker(inputs) : inputs.find(({ name }) => name === named);
-	if (input === undefined) {
-		return named === undefined
-			? "No input is named like a mask or a length; set `probes: { mask: NAME }` or `length: NAME`."
-			: `The model has no input ${JSON.stringify(named)}, which the config names.`;
-	}
+	const input = chooseMarker(subject);
+	if (typeof input === "string") return input;
 	const isMask = subject.mask !== undefined || (subject.length === undefined && maskLabels.test(input.name));
 	const rowAxis = (name: string) => batch?.axes.get(name);
 	const others = inputs.filter(({ name, axes }) => name !== input.name && axes.length >= 1);
@@ -79,12 +73,19 @@ function findMarker({ subject, batch }: ProbeContext): Marker | string {
 	return { isMask, input, axis, places };
 }
 
-/** Some frameworks set the mask to true for padding, so only names that mark counted positions qualify. */
-function guessMarker(inputs: ProbeSubject["inputs"]): ProbeInput | undefined {
+/** Some frameworks set the mask to true for padding, so only names that mark counted positions are guessed. */
+function chooseMarker({ inputs, mask, length }: ProbeSubject): ProbeInput | string {
+	const chosen = mask ?? length;
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
+	if (chosen !== undefined)
+		return (
+			inputs.find(({ name }) => name === chosen) ??
+			`The model has no input ${JSON.stringify(chosen)}, which the config names.`
+		);
 	return (
 		whole.find(({ name, axes }) => maskLabels.test(name) && axes.length === 2) ??
-		whole.find(({ name, axes }) => lengthLabels.test(name) && axes.length <= 1)
+		whole.find(({ name, axes }) => lengthLabels.test(name) && axes.length <= 1) ??
+		"No input is named like a mask or a length; set `probes: { mask: NAME }` or `length: NAME`."
 	);
 }
 

@@ -10,10 +10,10 @@ import type {
 } from "../../../../generated/golden.ts";
 import type { Bound } from "../../../../generated/result.ts";
 import { twoDigits } from "../../text/units.ts";
-import { boxKind, boxLimit } from "../boxes/check-boxes.ts";
-import { isMetricSpec, toleranceAt } from "../compare/comparators.ts";
+import { boxKinds, boxLimit } from "../boxes/check-boxes.ts";
+import { isMetricSpec } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
-import { defaultTolerances } from "../compare/tolerances.ts";
+import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
@@ -294,7 +294,7 @@ function deriveGroup(
 	const sentences: string[] = [];
 	const [first, ...others] = comparators.map((spec): BoxComparatorSpec => {
 		const key = comparatorKey({ output: group.name, kind: spec.kind, place: 0 });
-		const { bound } = boxKind(spec.kind);
+		const { bound } = boxKinds[spec.kind];
 		const usual = (precision: Precision): number => boxLimit(spec, precision);
 		const limits = loosened({
 			kind: spec.kind,

@@ -1,41 +1,33 @@
 // Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict comes once, at the end.
 
-import type { GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCase } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
-import type { Threshold } from "../../config/config.ts";
-import { defaultGates } from "../../config/defaults.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import { existingGrowthChecks, type GrowthRule, growthLimits } from "../compare/base-error.ts";
+import { existingGrowthChecks, growthRule } from "../compare/base-error.ts";
 import { markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
-import { keepsLimit } from "../compare/registry.ts";
-import { within } from "../metrics/measured.ts";
+import type { CaseInput } from "../compare/judge.ts";
+import { keepsLimit, within } from "../metrics/measured.ts";
 import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { type Sum, sumsOf } from "./sums.ts";
 import { wholeSet } from "./tally.ts";
 
-export interface SetRef {
-	manifest: GoldenManifest;
-	model: string;
-	engine: string;
-	precision: Precision;
-	/** The base engine's, where it is another one. */
-	basePrecision?: Precision | undefined;
+export interface SetRef
+	extends Pick<
+		CaseInput,
+		| "manifest"
+		| "model"
+		| "engine"
+		| "precision"
+		| "basePrecision"
+		| "modelSha256"
+		| "relativeL2"
+		| "errorGrowth"
+	> {
 	/** The base's own golden is another one, so that a failure of its engine excuses nothing. */
 	isNewSet?: boolean | undefined;
-	/** Hash of the golden's model in the head. */
-	modelSha256: string;
-	/** The config's limits, for outputs whose golden names none. */
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** The config's limits on how far an error may grow beyond the base's; the defaults where they are left out. */
-	errorGrowth?: Threshold;
 }
 
-export interface SetSides {
-	expected: TensorSet;
-	got: TensorSet;
-	/** The base engine's, where there is one. */
-	base?: TensorSet;
-}
+export type SetSides = Pick<CaseInput, "expected" | "got" | "base">;
 
 export interface SetWatch {
 	/** Call once for every case of the golden; `sides` is null where the engine gave no output. */
@@ -46,47 +38,43 @@ export interface SetWatch {
 
 /** null: no comparator of the golden covers the whole set. */
 export function watchSet(ref: SetRef): SetWatch | null {
-	const sums = sumsOf(ref.manifest, ref);
+	const { manifest, model, engine, precision } = ref;
+	const sums = sumsOf(manifest, ref);
 	if (sums.length === 0) return null;
-	const base = {
-		sums: sumsOf(ref.manifest, { ...ref, precision: ref.basePrecision ?? ref.precision }),
-		whole: true,
-	};
+	const baseSums = sumsOf(manifest, { ...ref, precision: ref.basePrecision ?? precision });
+	let baseIsWhole = true;
 	const lost: string[] = [];
 	let seen = 0;
 	return {
 		see(golden, sides) {
 			seen += 1;
-			if (!addAll(sums, golden, sides === null ? null : { expected: sides.expected, got: sides.got }))
-				lost.push(golden.id);
-			const of = sides?.base === undefined ? null : { expected: sides.expected, got: sides.base };
-			base.whole = base.whole && addAll(base.sums, golden, of);
+			if (!addAll(sums, golden, sides?.expected, sides?.got)) lost.push(golden.id);
+			baseIsWhole = baseIsWhole && addAll(baseSums, golden, sides?.expected, sides?.base);
 		},
 		verdict() {
-			const changed = ref.manifest.model.sha256 !== ref.modelSha256;
-			if (changed && (ref.manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
-			const about = { ...aboutSet(ref, seen), modelChanged: changed };
+			const modelChanged = manifest.model.sha256 !== ref.modelSha256;
+			if (modelChanged && (manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
+			const about = {
+				model,
+				engine,
+				precision,
+				case: wholeSet,
+				scope: "set" as const,
+				cases: seen,
+				golden: manifest.goldenId,
+				modelChanged,
+			};
 			if (lost.length > 0 || seen === 0)
 				return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
-			const all = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
-			const checks = ref.isNewSet === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
+			const checks = sums.map((sum, index) => {
+				const { existing, ...check } = checkOf(sum, baseIsWhole ? baseSums[index] : undefined);
+				return existing === true && ref.isNewSet !== true ? { ...check, existing } : check;
+			});
 			const state = mismatchState(checks) ?? "match";
-			const rule = growthRule(ref);
-			const grown = state === "mismatch" ? [] : existingGrowthChecks(checks, rule);
+			const grown = state === "mismatch" ? [] : existingGrowthChecks(checks, growthRule(ref));
 			return { ...about, state: mismatchState(grown) ?? state, checks: [...checks, ...grown] };
 		},
 	};
-}
-
-function growthRule({
-	precision,
-	basePrecision = precision,
-	errorGrowth = defaultGates.errorGrowth,
-	manifest,
-}: SetRef): GrowthRule {
-	const { fail, ...warning } = growthLimits(errorGrowth, manifest.policy?.mostErrorGrowth);
-	const limits = basePrecision !== precision || fail === undefined ? warning : { ...warning, fail };
-	return { precision, noiseFloor: undefined, rounding: undefined, limits };
 }
 
 /** The verdict on cases that are all loaded; null as of watchSet. */
@@ -99,28 +87,16 @@ export function judgeSet(
 	return watch?.verdict() ?? null;
 }
 
+/** Whether every sum took the case. */
 function addAll(
 	sums: readonly Sum[],
 	golden: GoldenCase,
-	sides: { expected: TensorSet; got: TensorSet } | null,
+	expected: TensorSet | undefined,
+	got: TensorSet | undefined,
 ): boolean {
-	if (sides === null) return false;
-	const maps = { expected: tensorMap(sides.expected), got: tensorMap(sides.got) };
-	let whole = true;
-	for (const sum of sums) whole = sum.add(golden, maps) && whole;
-	return whole;
-}
-
-function aboutSet({ manifest, model, engine, precision }: SetRef, seen: number) {
-	return {
-		model,
-		engine,
-		precision,
-		case: wholeSet,
-		scope: "set" as const,
-		cases: seen,
-		golden: manifest.goldenId,
-	};
+	if (expected === undefined || got === undefined) return false;
+	const sides = { expected: tensorMap(expected), got: tensorMap(got) };
+	return sums.map((sum) => sum.add(golden, sides)).every(Boolean);
 }
 
 function lostMessage(lost: readonly string[], seen: number): string {
@@ -133,7 +109,6 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 	const { output, metric, slice, bound, severity } = sum;
 	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();
-	const shownDetail = Number.isNaN(value) ? (detail ?? "nothing was compared") : detail;
 	const ofBase = base?.measure().value;
 	const check: GoldenCheck = {
 		output,
@@ -146,10 +121,8 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 		severity,
 		base: ofBase === undefined ? undefined : toNumeric(ofBase),
 		elements,
-		detail: shownDetail,
+		detail: Number.isNaN(value) ? (detail ?? "nothing was compared") : detail,
 	};
-	return markExisting(
-		check,
-		base !== undefined && ofBase !== undefined && !keepsLimit(ofBase, bound, base.allowed()),
-	);
+	const baseFails = base !== undefined && ofBase !== undefined && !keepsLimit(ofBase, bound, base.allowed());
+	return markExisting(check, baseFails);
 }

@@ -136,34 +136,6 @@ describe("the search for the first tensor that deviates", () => {
 		expect(message).toContain("It, or one of 2 nodes before it whose tensors cannot be compared.");
 	});
 
-	it("names the branches, loops and local functions that it cannot look inside, with their nodes", () => {
-		const body = { ...modelOf([node(7, ["x"]), node(8, ["t7"])]).graph, subgraphs: [] };
-		const model = modelOf([node(0, ["x"]), node(1, ["t0"], "If"), node(2, ["t1"], "Gelu")]);
-		const held = { node: "n1", nodeIndex: 1, attribute: "then_branch", graph: body };
-		const head = {
-			...model,
-			graph: { ...model.graph, subgraphs: [held, { ...held, attribute: "else_branch" }] },
-			functions: [
-				{
-					domain: "",
-					name: "Gelu",
-					inputs: ["a"],
-					outputs: ["b"],
-					opsets: {},
-					nodes: body.nodes,
-					subgraphs: [],
-				},
-			],
-		};
-		const graph = { ...bisectGraph(head, head), comparable: new Map([["t0", "float" as const]]) };
-		const begun = beginSearch("t2", { head: 0.05, base: 0 }, 1e-3) as Search;
-		const { search } = run(graph, begun, errorsOf(head, 1));
-		const { message } = describeFound({ search, graph, head, reference: head, own: null });
-		expect(message).toContain(
-			"The search cannot look inside `n1` (If, 4 nodes), `n2` (Gelu, 2 nodes): tensors of branches",
-		);
-	});
-
 	it("blames the If whose output an Identity copies, of which nothing is known", () => {
 		const head = modelOf([
 			node(0, ["x"]),

@@ -5,12 +5,8 @@ import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../ge
 import { checkBoxes } from "../../../../src/core/golden/boxes/check-boxes.ts";
 import { makePair } from "../../../../src/core/golden/compare/difference.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import { type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
-import {
-	defaultMetricOptions,
-	type MetricOptions,
-	metricLabels,
-} from "../../../../src/core/golden/metrics/measured.ts";
+import { type MetricKind, metricLabels, metrics } from "../../../../src/core/golden/compare/registry.ts";
+import { defaultMetricOptions, type MetricOptions } from "../../../../src/core/golden/metrics/measured.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const [rows, classes] = [40, 24];

@@ -3,8 +3,9 @@
 import { describe, expect, it } from "vitest";
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/golden-validator.js";
-import { resolveComparators, toleranceAt } from "../../../../src/core/golden/compare/comparators.ts";
+import { resolveComparators } from "../../../../src/core/golden/compare/comparators.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
+import { toleranceAt } from "../../../../src/core/golden/compare/tolerances.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { byRelativeL2 } from "../../../../src/core/golden/record/comparator-errors.ts";
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";

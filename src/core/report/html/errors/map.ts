@@ -10,33 +10,6 @@ const heatSteps = 10;
 const largestByte = 254;
 const notFiniteByte = 255;
 
-interface Heat {
-	kind: "linear" | "logarithmic";
-	/** Step of a cell's byte from 1 to 254, counted from 0. */
-	stepOf(byte: number): number;
-	/** Share of the largest difference that ends a share of the colour bar. */
-	valueAt(place: number): number;
-}
-
-const linear: Heat = {
-	kind: "linear",
-	stepOf: (byte) => Math.min(heatSteps - 1, Math.floor(((byte - 1) / largestByte) * heatSteps)),
-	valueAt: (place) => place,
-};
-
-const logarithmic: Heat = {
-	kind: "logarithmic",
-	stepOf: (byte) => Math.min(heatSteps - 1, Math.floor((Math.log(byte) / Math.log(largestByte)) * heatSteps)),
-	valueAt: (place) => largestByte ** (place - 1),
-};
-
-/** Where one peak would leave all else in the palest step, decades instead of shares. */
-function heatOf(bytes: Uint8Array): Heat {
-	const seen = bytes.filter((byte) => byte > 0 && byte !== notFiniteByte).sort();
-	const median = seen[Math.floor(seen.length / 2)] ?? largestByte;
-	return median <= largestByte / heatSteps ? logarithmic : linear;
-}
-
 /** Coordinates of the drawing; the plane keeps its proportions as far as these sides allow. */
 const frame = { left: 24, top: 8, longest: 268, shortest: 56, right: 8 } as const;
 
@@ -45,33 +18,39 @@ interface Plane {
 	bytes: Uint8Array;
 	width: number;
 	height: number;
-	heat: Heat;
+	/** Where one peak would leave all else in the palest step: decades instead of shares. */
+	isLogarithmic: boolean;
 }
 
 /** Null where what is stored is no map. */
-function bytesOf({ rows, columns, cells }: ErrorMap): Uint8Array | null {
+function planeOf(map: ErrorMap): Plane | null {
+	const { cells, rows, columns } = map;
 	if (!/^[A-Za-z0-9+/]*={0,2}$/.test(cells) || cells.length % 4 !== 0) return null;
 	const bytes = Uint8Array.from(atob(cells), (letter) => letter.charCodeAt(0));
-	return bytes.length === rows * columns ? bytes : null;
-}
-
-function planeOf(map: ErrorMap): Plane | null {
-	const bytes = bytesOf(map);
-	if (bytes === null) return null;
+	if (bytes.length !== rows * columns) return null;
 	const ratio = map.width / map.height;
 	const side = (share: number): number =>
 		Math.max(frame.shortest, Math.min(frame.longest, frame.longest * share));
-	return { map, bytes, width: side(ratio), height: side(1 / ratio), heat: heatOf(bytes) };
+	const seen = bytes.filter((byte) => byte > 0 && byte !== notFiniteByte).sort();
+	const median = seen[Math.floor(seen.length / 2)] ?? largestByte;
+	return {
+		map,
+		bytes,
+		width: side(ratio),
+		height: side(1 / ratio),
+		isLogarithmic: median <= largestByte / heatSteps,
+	};
 }
 
 /** One path for each colour: a run of equal cells in a row is one rectangle. */
-function cellPaths({ map, bytes, heat }: Plane): Piece {
+function cellPaths({ map, bytes, isLogarithmic }: Plane): Piece {
 	const paths = new Map<string, string>();
 	for (let row = 0; row < map.rows; row += 1) {
 		let from = 0;
 		for (let column = 1; column <= map.columns; column += 1) {
-			const name = classOf(bytes[row * map.columns + from] ?? 0, heat);
-			if (column < map.columns && classOf(bytes[row * map.columns + column] ?? 0, heat) === name) continue;
+			const name = classOf(bytes[row * map.columns + from] ?? 0, isLogarithmic);
+			if (column < map.columns && classOf(bytes[row * map.columns + column] ?? 0, isLogarithmic) === name)
+				continue;
 			const run = column - from;
 			if (name !== null) paths.set(name, `${paths.get(name) ?? ""}M${from},${row}h${run}v1h-${run}z`);
 			from = column;
@@ -82,9 +61,11 @@ function cellPaths({ map, bytes, heat }: Plane): Piece {
 		.map(([name, d]) => html`<path class="${name}" d="${d}"/>`);
 }
 
-function classOf(byte: number, heat: Heat): string | null {
+function classOf(byte: number, isLogarithmic: boolean): string | null {
 	if (byte === 0) return null;
-	return byte === notFiniteByte ? "hx" : `h${heat.stepOf(byte)}`;
+	if (byte === notFiniteByte) return "hx";
+	const place = isLogarithmic ? Math.log(byte) / Math.log(largestByte) : (byte - 1) / largestByte;
+	return `h${Math.min(heatSteps - 1, Math.floor(place * heatSteps))}`;
 }
 
 function worstCell({ bytes, map }: Pick<Plane, "bytes" | "map">): { row: number; column: number } {
@@ -113,8 +94,9 @@ function colourBar(plane: Plane, top: number): Piece {
 	);
 	const labels = ([0, 0.5, 1] as const).map((place) => {
 		const anchor = place === 0 ? "start" : place === 1 ? "end" : "middle";
-		const value = formatValue(largest * plane.heat.valueAt(place), 3);
-		const bound = place === 0 && plane.heat.kind === "logarithmic" ? "≤ " : "";
+		const share = plane.isLogarithmic ? largestByte ** (place - 1) : place;
+		const value = formatValue(largest * share, 3);
+		const bound = place === 0 && plane.isLogarithmic ? "≤ " : "";
 		return html`<text class="tick" x="${at(frame.left + place * frame.longest)}" y="${top + 22}" text-anchor="${anchor}">${bound}${value}</text>`;
 	});
 	return [html`<g class="heat" shape-rendering="crispEdges">${blocks}</g>`, labels];
@@ -136,7 +118,7 @@ function labelOf({ map, bytes }: Pick<Plane, "bytes" | "map">, name: string): st
 }
 
 /** What one cell represents. `rank` of the output. */
-function cellText({ map, heat, bytes }: Plane, rank: number): Markup {
+function cellText({ map, isLogarithmic, bytes }: Plane, rank: number): Markup {
 	const [down, across] = [Math.ceil(map.height / map.rows), Math.ceil(map.width / map.columns)];
 	const unit = map.image === true ? "pixel" : "element";
 	const one = down * across === 1 ? `one ${unit}` : `up to ${down} × ${across} ${unit}s`;
@@ -145,7 +127,7 @@ function cellText({ map, heat, bytes }: Plane, rank: number): Markup {
 		? html` · <i class="err open"></i>NaN or infinite on one side`
 		: null;
 	const sample = map.sample === undefined ? "" : ` of sample ${map.sample}`;
-	return html`cell: the largest |head − golden| of ${one}${over}${sample}, in the output’s unit, ${heat.kind} scale; blank: equal; ring: the furthest${holes}`;
+	return html`cell: the largest |head − golden| of ${one}${over}${sample}, in the output’s unit, ${isLogarithmic ? "logarithmic" : "linear"} scale; blank: equal; ring: the furthest${holes}`;
 }
 
 /** Null where what is stored is no map. `name` for those who cannot see it, `rank` of the output. */

@@ -9,19 +9,10 @@ import type {
 } from "../../../../../generated/result.ts";
 import { ofSlice } from "../../../golden/tensor/slice.ts";
 import { cleanName } from "../../../text/escape.ts";
-import { counted, subjectName } from "../../../text/labels.ts";
+import { subjectName } from "../../../text/labels.ts";
 import { formatValue } from "../../../text/units.ts";
 import { apartTexts, capRatio, measureText, offBy } from "../../golden-format.ts";
-import {
-	type Column,
-	folded,
-	html,
-	type Markup,
-	moreText,
-	type Piece,
-	pill,
-	sortableTable,
-} from "../markup.ts";
+import { type Column, html, type Markup, moreText, type Piece, pill, sortableTable } from "../markup.ts";
 import { drawErrorMap } from "./map.ts";
 
 interface Drawn {
@@ -29,27 +20,21 @@ interface Drawn {
 	check: GoldenCheck;
 }
 
-const maxOpen = 6;
 const maxPictures = 60;
 
-function drawnChecks(result: Result): Drawn[] {
-	return result.golden.flatMap((verdict) =>
-		verdict.checks
-			.filter(({ errorMap, largest = [] }) => errorMap !== undefined || largest.length > 0)
-			.map((check) => ({ verdict, check })),
-	);
-}
-
 /** The worst check of each output of each engine, in the order of the result. */
-function worstOfEach(all: readonly Drawn[]): Drawn[] {
+function worstOfEach(result: Result): Drawn[] {
 	const worst = new Map<string, Drawn>();
-	for (const drawn of all) {
-		const { model, engine, part } = drawn.verdict;
-		const key = JSON.stringify([part ?? null, model, engine, drawn.check.output]);
-		const known = worst.get(key);
-		if (known === undefined || capRatio(drawn.check) > capRatio(known.check)) worst.set(key, drawn);
+	for (const verdict of result.golden) {
+		const { model, engine, part } = verdict;
+		for (const check of verdict.checks) {
+			if (check.errorMap === undefined && (check.largest ?? []).length === 0) continue;
+			const key = JSON.stringify([part ?? null, model, engine, check.output]);
+			const known = worst.get(key);
+			if (known === undefined || capRatio(check) > capRatio(known.check)) worst.set(key, { verdict, check });
+		}
 	}
-	return [...worst.values()].slice(0, maxOpen);
+	return [...worst.values()];
 }
 
 function sortable(value: Numeric): number {
@@ -122,17 +107,9 @@ function picture(drawn: Drawn): Markup {
 }
 
 export function errorPictures(result: Result): Piece {
-	const all = drawnChecks(result);
-	const open = worstOfEach(all);
-	const rest = all.filter((drawn) => !open.includes(drawn)).slice(0, maxPictures - open.length);
-	const more = moreText(all.length - open.length - rest.length, "pictures");
+	const worst = worstOfEach(result);
 	return [
-		open.map(picture),
-		rest.length === 0
-			? null
-			: folded(`${counted(rest.length, "more picture")} of checks that do not pass`, [
-					rest.map(picture),
-					more,
-				]),
+		worst.slice(0, maxPictures).map(picture),
+		moreText(Math.max(0, worst.length - maxPictures), "pictures"),
 	];
 }
