@@ -19,7 +19,6 @@ it("headFigures are the head's, with the lowest and highest of its runs", () => 
 		measure: "latency",
 		title: "median latency",
 		unit: "ms",
-		smallerIsBetter: true,
 		value: 0.02902,
 		spread: [0.02902, 0.02914],
 		extra: "8 runs, 3200 iterations on NVIDIA H200",
