@@ -73,7 +73,7 @@ function draftOf(
 ): { title: string; body: string } {
 	const source = plan.alarm;
 	return {
-		title: alarmTitle(result, plan.id, source),
+		title: alarmTitle(result, plan.id),
 		body: alarmBody(result, { marker, source, history }, plan.shown),
 	};
 }

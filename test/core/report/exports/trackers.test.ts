@@ -91,14 +91,6 @@ it("renderBencher gives latency in Bencher's nanoseconds and sizes in bytes", ()
 	});
 });
 
-it("renderBencher takes a model called __proto__ for a name like any other", () => {
-	const text = renderBencher(
-		buildResult({ workloads: [], golden: [], builds: [buildBuild({ model: "__proto__", engine: "fp16" })] }),
-	);
-	expect(text).toContain("__proto__");
-	expect(({} as Record<string, unknown>)["build-time"]).toBeUndefined();
-});
-
 it("renderBenchmark holds only figures of which less is better", () => {
 	const entries: { name: string; unit: string }[] = JSON.parse(
 		renderBenchmark(buildResult({ workloads: [buildSlowWorkload()] })),
