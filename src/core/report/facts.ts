@@ -109,7 +109,6 @@ function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boo
 	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
 }
 
-/** Replaces the comparison where there is no base. */
 export function noBaseText(result: Result): string | null {
 	const { base, noBase } = result.arms;
 	if (base !== null || isUnmeasured(result)) return null;

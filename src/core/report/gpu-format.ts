@@ -15,7 +15,6 @@ import { formatBytes, formatCount, formatPercent } from "../text/units.ts";
 import { dash } from "./comparison-format.ts";
 import type { Fact } from "./facts.ts";
 
-/** One quantity of the GPU, in each run's window. */
 export interface GpuQuantity {
 	name: string;
 	unit: string;
@@ -73,7 +72,6 @@ export function watchedRuns(workload: WorkloadResult): WatchedRun[] {
 /** No GPU comes near it; a hostile file may hold any number. */
 const maxOfAnything = 1e15;
 
-/** The quantity in one run's window; null where there is nothing to draw. */
 export function rangeIn(window: GpuWindow, quantity: GpuQuantity): GpuRange | null {
 	const range = quantity.of(window);
 	const isDrawable = range !== null && Object.values(range).every((value) => Math.abs(value) < maxOfAnything);

@@ -77,12 +77,10 @@ export function workloadRows(result: Result): WorkloadRow[] {
 	});
 }
 
-/** The gate of what is compared of a workload. */
 export function speedGate({ work }: Pick<WorkloadResult, "work">): GateName {
 	return work === undefined ? "latency" : "work";
 }
 
-/** Nothing in the table was timed. */
 export function isCounted(rows: readonly WorkloadRow[]): boolean {
 	return rows.length > 0 && rows.every(({ workload }) => workload.work !== undefined);
 }

@@ -4,12 +4,10 @@ import { cleanText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 
-/** Which page of the documentation has a heading for a code. */
 type Page = keyof typeof pages;
 
 type Problem = Pick<Finding, "code" | "severity" | "message" | "fix" | "node" | "location"> & {
 	page: Page;
-	/** `model · engine`. */
 	subject: string | undefined;
 };
 

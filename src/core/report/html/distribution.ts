@@ -54,7 +54,6 @@ function area(counts: Counts, arm: "base" | "head", tallest: number): Markup {
 	return html`<polygon class="area ${arm}" points="${size.left},${size.bottom} ${points.join(" ")} ${size.right},${size.bottom}"/>`;
 }
 
-/** Null where nothing was kept. */
 export function drawDistribution(workload: WorkloadResult): Markup | null {
 	const { base = [], head = [], fromMs = 0, toMs = 0 } = workload.distribution ?? {};
 	const hasBothSizes = head.length === 0 || head.length === base.length;

@@ -54,7 +54,6 @@ function plot(quantity: GpuQuantity, runs: readonly WatchedRun[], name: string):
 	];
 }
 
-/** Null where no run was watched. */
 export function drawGpu(workload: WorkloadResult): Markup | null {
 	const runs = watchedRuns(workload)
 		.sort((a, b) => a.order - b.order)

@@ -24,7 +24,6 @@ function armColumns(arm: Arm, before: string): Column<KernelRow>[] {
 	}));
 }
 
-/** Folded; null where no kernel was seen. */
 export function kernelsPart(workload: WorkloadResult): Piece {
 	const { kernels } = workload;
 	const arms = (["base", "head"] as const).filter((arm) => (kernels?.[arm]?.kernels.length ?? 0) > 0);

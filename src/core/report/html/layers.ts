@@ -16,7 +16,6 @@ interface ShownArm {
 	layers: ArmLayers;
 }
 
-/** The head first. */
 function shownArms({ layers }: WorkloadResult): ShownArm[] {
 	return (["head", "base"] as const).flatMap((arm) => {
 		const own = layers?.[arm] ?? null;

@@ -12,7 +12,6 @@ const size = { width: 640, height: 220, left: 74, right: 540, top: 14, bottom: 1
 /** More pairs than a workload is ever given; a hostile file may hold any number. */
 const maxPairs = 128;
 
-/** A run with the figure that is drawn. */
 type DrawnRun = PerfRun & { ms: number };
 type Pair = readonly DrawnRun[];
 
@@ -84,7 +83,6 @@ function medians(workload: WorkloadResult, y: Scale): Piece {
 	]);
 }
 
-/** Null where no run was timed. */
 export function drawStrip(workload: WorkloadResult): Markup | null {
 	const pairs = pairsOf(workload);
 	if (pairs.length === 0) return null;
