@@ -10,7 +10,6 @@ import { renderJunit } from "../core/report/junit.ts";
 import { renderMarkdown } from "../core/report/markdown.ts";
 import type { Files } from "../ports/world.ts";
 
-/** Names of the files, relative to the output folder. */
 export const reportFiles = {
 	result: "result.json",
 	markdown: "report.md",
@@ -44,7 +43,6 @@ export async function renderReport(result: Result, outFolder: string, files: Rep
 	await files.writeText(`${outFolder}/${reportFiles.manifest}`, renderManifest(result));
 }
 
-/** Shows another result first on the page of a result that was written before. */
 export async function openPageWith(
 	before: Result,
 	result: Result,

@@ -3,7 +3,6 @@ import { stripVTControlCharacters } from "node:util";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
 
-/** The part of a terminal that is used. */
 interface LineStream {
 	write(text: string): unknown;
 	columns?: number;
@@ -89,7 +88,6 @@ interface StageNow {
 	detail: string;
 	leftMs: number | null;
 	startedMs: number;
-	/** When the current item began. */
 	itemMs: number;
 }
 

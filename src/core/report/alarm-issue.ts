@@ -28,11 +28,9 @@ export interface AlarmSource {
 	workflow: string;
 }
 
-const idChars = 48;
-
-/** Of the alarm of a config and job: nothing that another event, ref or workflow finds. */
+/** Nothing that another config, job, event, ref or workflow finds. */
 export function alarmId(id: string, { event, ref, workflow }: AlarmSource): string {
-	return [id, event, ref, workflow].map((part) => shorten(part, idChars)).join(" ");
+	return [id, event, ref, workflow].map((part) => shorten(part, 48)).join(" ");
 }
 
 /** Kept in the issue from run to run. */
@@ -50,37 +48,17 @@ const historyPattern =
 
 /** null where the issue holds none. */
 export function findHistory(body: string): AlarmHistory | null {
-	const [, since, runs, firstRun, good] = historyPattern.exec(body) ?? [];
+	const [, since, runs, firstRun, good = "unknown"] = historyPattern.exec(body) ?? [];
 	if (since === undefined) return null;
-	return {
-		since,
-		runs: Number(runs),
-		firstRun: Number(firstRun),
-		goodCommit: good === "unknown" ? null : (good ?? null),
-	};
-}
-
-function renderHistory({ since, runs, firstRun, goodCommit }: AlarmHistory): string {
-	return `<!-- since:${since} runs:${runs} first:${firstRun} good:${goodCommit ?? "unknown"} -->`;
-}
-
-function alarmText({ outcome }: Result, { event }: AlarmSource): { title: string; body: string } {
-	const gate = event === "schedule" ? "scheduled gate" : "gate";
-	if (outcome === "fail") return { title: "fails", body: `The ${gate} fails.` };
-	return {
-		title: "could not decide",
-		body: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`,
-	};
+	const goodCommit = good === "unknown" ? null : good;
+	return { since, runs: Number(runs), firstRun: Number(firstRun), goodCommit };
 }
 
 /** Titles are plain text, but `@` and `#` become active where they are quoted. */
-export function alarmTitle(result: Result, id: string, source: AlarmSource): string {
-	return shorten(
-		cleanText(
-			`${gateTitle(result.backend)} ${alarmText(result, source).title} for ${id}: ${headline(result)}`,
-		).replace(/[@#](?=\w)/g, "$&\u200d"),
-		titleChars,
-	);
+export function alarmTitle(result: Result, id: string): string {
+	const what = result.outcome === "fail" ? "fails" : "could not decide";
+	const title = `${gateTitle(result.backend)} ${what} for ${id}: ${headline(result)}`;
+	return shorten(cleanText(title).replace(/[@#](?=\w)/g, "$&\u200d"), titleChars);
 }
 
 export interface Alarm {
@@ -90,28 +68,30 @@ export interface Alarm {
 }
 
 export function alarmBody(result: Result, { marker, source, history }: Alarm, shown: Shown): string {
-	const what = `${alarmText(result, source).body} Runs: ${[source.event, source.ref, source.workflow].map(code).join(", ")}.`;
-	const how =
-		"This text is from the newest run; the issue closes automatically when such a run passes again.";
-	const pictures = result.gates.flatMap((gate) =>
-		gate.picture === undefined
-			? []
-			: ["", `![Course of ${escapeMarkdown(subjectName(gate))}](${gate.picture})`],
+	const { event, ref, workflow } = source;
+	const { since, runs, firstRun, goodCommit } = history;
+	const gate = event === "schedule" ? "scheduled gate" : "gate";
+	const what =
+		result.outcome === "fail"
+			? `The ${gate} fails.`
+			: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`;
+	const names = [event, ref, workflow].map((text) => markdownCode(cleanText(shorten(text, 100))));
+	const pictures = result.gates.flatMap(({ picture, ...of }) =>
+		picture === undefined ? [] : ["", `![Course of ${escapeMarkdown(subjectName(of))}](${picture})`],
 	);
-	const lines = [
+	const first = [
 		renderMarker(marker),
-		renderHistory(history),
-		what,
+		`<!-- since:${since} runs:${runs} first:${firstRun} good:${goodCommit ?? "unknown"} -->`,
+		`${what} Runs: ${names.join(", ")}.`,
 		"",
 		...historyLines(marker, history, shown),
 		...pictures,
-	];
-	const first = [...lines, "", how, "", ""].join("\n");
+		"",
+		"This text is from the newest run; the issue closes automatically when such a run passes again.",
+		"",
+		"",
+	].join("\n");
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
-}
-
-function code(text: string): string {
-	return markdownCode(cleanText(shorten(text, 100)));
 }
 
 function historyLines(
@@ -123,14 +103,15 @@ function historyLines(
 	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
 	const link = (text: string, path: string): string =>
 		page === undefined ? text : `[${text}](${page}/${path})`;
-	const range = `${goodCommit?.slice(0, 12)}...${sha.slice(0, 12)}`;
+	const range = `compare/${goodCommit?.slice(0, 12)}...${sha.slice(0, 12)}`;
+	const good = goodCommit === null ? "unknown" : `${goodCommit.slice(0, 7)}, ${link("changes since", range)}`;
 	return [
 		`- Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}`,
-		`- Last good commit: ${goodCommit === null ? "unknown" : `${goodCommit.slice(0, 7)}, ${link("changes since", `compare/${range}`)}`}`,
+		`- Last good commit: ${good}`,
 	];
 }
 
-export function isRecovered(result: Result, shown: Shown): string {
-	const run = shown.links?.run === undefined ? "" : ` ${shown.links?.run}`;
+export function isRecovered(result: Result, { links }: Shown): string {
+	const run = links?.run === undefined ? "" : ` ${links.run}`;
 	return `Recovered: ${escapeMarkdown(headline(result))} (${escapeMarkdown(armsText(result))}).${run}`;
 }

@@ -1,23 +1,14 @@
 // What GitHub shows beside the code: one annotation for each gate, error and finding that is not green.
-
-import type {
-	ErrorRecord,
-	Finding,
-	GateResult,
-	GateStatus,
-	Location,
-	Result,
-} from "../../../generated/result.ts";
+import type { ErrorRecord, Finding, GateResult, Location, Result } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { cleanText } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
 import { backendOf } from "./facts.ts";
 import { gateLabel } from "./gate-labels.ts";
 
-type AnnotationLevel = "error" | "warning" | "notice";
-
 export interface Annotation {
-	level: AnnotationLevel;
+	level: "error" | "warning" | "notice";
 	title: string;
 	message: string;
 	path?: string;
@@ -28,97 +19,56 @@ export interface Annotation {
 /** The check-runs API takes 50 in one request. */
 const maxAnnotations = 50;
 
-const gateLevels: Readonly<Record<Exclude<GateStatus, "pass">, AnnotationLevel>> = {
-	fail: "error",
-	error: "error",
-	inconclusive: "warning",
-	warn: "warning",
-};
-
-const findingLevels: Readonly<Record<Finding["severity"], AnnotationLevel>> = {
-	error: "error",
-	warning: "warning",
-	note: "notice",
-};
+const levels = ["error", "warning", "notice"] as const;
 
 function place(location: Location | undefined): Pick<Annotation, "path" | "line" | "column"> {
-	if (location === undefined) return {};
-	const { path, line, column } = location;
-	return { path: cleanText(path), line, column };
-}
-
-function withFix(message: string, fix: string | undefined): string {
-	return fix === undefined
-		? cleanMessage(message, 2000)
-		: `${cleanMessage(message, 2000)} ${cleanMessage(fix, 1000)}`;
+	return location === undefined ? {} : { ...location, path: cleanText(location.path) };
 }
 
 function ofGate(gate: GateResult, result: Result): Annotation[] {
-	if (gate.status === "pass") return [];
-	const label = gateLabel(gate.gate, backendOf(result, gate));
-	const title = `${subjectName(gate)}: ${label} ${gate.status}`;
+	const { status, message, location } = gate;
+	if (status === "pass") return [];
 	return [
 		{
-			level: gateLevels[gate.status],
-			title,
-			message: cleanMessage(gate.message, 2000),
-			...place(gate.location),
+			level: status === "fail" || status === "error" ? "error" : "warning",
+			title: `${subjectName(gate)}: ${gateLabel(gate.gate, backendOf(result, gate))} ${status}`,
+			message: cleanMessage(message, 2000),
+			...place(location),
 		},
 	];
 }
 
-function titleOf(record: ErrorRecord | Finding): string {
-	return [subjectName(record), cleanMessage(record.code, 80)].filter((part) => part !== "").join(": ");
-}
-
-function ofError(error: ErrorRecord): Annotation {
-	const level: AnnotationLevel = error.kind === "github" ? "warning" : "error";
+function ofProblem(problem: ErrorRecord | Finding, level: Annotation["level"], node?: string): Annotation {
+	const { code, message, fix, location } = problem;
+	const where = node === undefined ? "" : ` (node ${cleanMessage(node, 120)})`;
+	const next = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
 	return {
 		level,
-		title: titleOf(error),
-		message: withFix(error.message, error.fix),
-		...place(error.location),
+		title: [subjectName(problem), cleanMessage(code, 80)].filter((part) => part !== "").join(": "),
+		message: `${cleanMessage(`${message}${where}`, 2000)}${next}`,
+		...place(location),
 	};
-}
-
-function ofFinding(finding: Finding): Annotation {
-	const node = finding.node === undefined ? "" : ` (node ${cleanMessage(finding.node, 120)})`;
-	return {
-		level: findingLevels[finding.severity],
-		title: titleOf(finding),
-		message: withFix(`${finding.message}${node}`, finding.fix),
-		...place(finding.location),
-	};
-}
-
-const urgency: Readonly<Record<AnnotationLevel, number>> = { error: 0, warning: 1, notice: 2 };
-
-/** The same message about the same place appears once, whatever gate, error or side it comes from. */
-function distinct(list: readonly Annotation[]): Annotation[] {
-	const seen = new Map<string, Annotation>();
-	for (const annotation of list) {
-		const key = JSON.stringify([annotation.message, annotation.path, annotation.line, annotation.column]);
-		if (!seen.has(key)) seen.set(key, annotation);
-	}
-	return [...seen.values()];
 }
 
 /** At most 50 unless `most` is given, most severe first; the last one counts the others. */
 export function annotations(result: Result, most = maxAnnotations): Annotation[] {
-	const all = distinct([
-		...result.errors.map(ofError),
+	const found = [
+		...result.errors.map((error) => ofProblem(error, error.kind === "github" ? "warning" : "error")),
 		...result.gates.flatMap((gate) => ofGate(gate, result)),
-		...result.findings.map(ofFinding),
-	]).sort((a, b) => urgency[a.level] - urgency[b.level]);
+		...result.findings.map((finding) =>
+			ofProblem(finding, finding.severity === "note" ? "notice" : finding.severity, finding.node),
+		),
+	];
+	// The same message about the same place appears once, whatever gate, error or side it comes from.
+	const distinct = groupBy(found, ({ message, path, line, column }) =>
+		JSON.stringify([message, path, line, column]),
+	);
+	const all = [...distinct.values()]
+		.flatMap(([first]) => first ?? [])
+		.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level));
 	if (all.length <= most) return all;
 	const shown = all.slice(0, most - 1);
 	const more = all.length - shown.length;
-	return [
-		...shown,
-		{
-			level: "notice",
-			title: `${more} more`,
-			message: `${more} more annotations are in report.html and result.json.`,
-		},
-	];
+	const message = `${more} more annotations are in report.html and result.json.`;
+	return [...shown, { level: "notice", title: `${more} more`, message }];
 }

@@ -6,9 +6,7 @@ export interface Detail {
 	quietRows: boolean;
 	builtEngines: boolean;
 	excerpts: boolean;
-	/** Of the table of workloads. */
 	rows: number;
-	/** Of each other table and list. */
 	foldedRows: number;
 	highlights: number;
 	sentences: boolean;
@@ -38,7 +36,6 @@ const steps: readonly (readonly [leavesOut: string, less: Partial<Detail>])[] = 
 	["all sentences but the titles", { rows: 5, highlights: 5, foldedRows: 0, sentences: false }],
 ];
 
-/** Bytes of a text in UTF-8. */
 export function utf8Bytes(text: string): number {
 	return new TextEncoder().encode(text).length;
 }

@@ -2,7 +2,7 @@
 import type { Outcome, Result } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import { outcomeLabels, unverifiedText } from "../text/labels.ts";
-import { type Annotation, annotations } from "./annotations.ts";
+import { annotations } from "./annotations.ts";
 import { headline } from "./highlights.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 
@@ -17,19 +17,7 @@ const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 	error: "failure",
 };
 
-const states: Readonly<Record<Outcome, "success" | "failure" | "error">> = {
-	pass: "success",
-	warn: "success",
-	inconclusive: "success",
-	fail: "failure",
-	error: "error",
-};
-
-const levels: Readonly<Record<Annotation["level"], "failure" | "warning" | "notice">> = {
-	error: "failure",
-	warning: "warning",
-	notice: "notice",
-};
+const levels = { error: "failure", warning: "warning", notice: "notice" } as const;
 
 /** More would not be read, and each 50 cost a request. */
 const maxAnnotations = 200;
@@ -49,10 +37,8 @@ function title(result: Result, maxChars: number): string {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
 	const from = result.unverified === true ? `${unverifiedText}: ` : "";
-	return shorten(
-		`${from}${from === "" ? label.charAt(0).toUpperCase() + label.slice(1) : label}${why}: ${headline(result)}`,
-		maxChars,
-	);
+	const state = from === "" ? label.charAt(0).toUpperCase() + label.slice(1) : label;
+	return shorten(`${from}${state}${why}: ${headline(result)}`, maxChars);
 }
 
 export interface CheckRunText {
@@ -70,17 +56,15 @@ export interface CheckRunText {
 
 /** An annotation without a location goes on the first line of the config. */
 export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
+	const conclusion = conclusions[result.outcome];
 	return {
-		conclusion:
-			result.unverified === true && conclusions[result.outcome] === "success"
-				? "neutral"
-				: conclusions[result.outcome],
+		conclusion: result.unverified === true && conclusion === "success" ? "neutral" : conclusion,
 		title: title(result, titleChars),
 		summary: renderMarkdown(result, { limit: summaryLimit, ...shown }),
 		annotations: annotations(result, maxAnnotations).map(
-			({ path, line, level, title: heading, message }) => ({
+			({ path, line = 1, level, title: heading, message }) => ({
 				path: path ?? result.config.path,
-				line: path === undefined ? 1 : Math.max(1, line ?? 1),
+				line: path === undefined ? 1 : Math.max(1, line),
 				level: levels[level],
 				title: shorten(heading, titleChars),
 				message,
@@ -93,5 +77,7 @@ export function describeStatus(result: Result): {
 	state: "success" | "failure" | "error";
 	description: string;
 } {
-	return { state: states[result.outcome], description: title(result, statusChars) };
+	const { outcome } = result;
+	const state = outcome === "fail" ? "failure" : outcome === "error" ? "error" : "success";
+	return { state, description: title(result, statusChars) };
 }

@@ -6,11 +6,9 @@ import { renderMarkdown, type Shown } from "./markdown.ts";
 export interface Marker {
 	/** Of the config and the job's `name`: one comment each. */
 	id: string;
-	/** Grows from run to run. */
 	runId: number;
 	/** Grows with each attempt of one run. */
 	attempt: number;
-	/** Commit that the text is about. */
 	sha: string;
 }
 
@@ -59,7 +57,6 @@ export function isOwnAuthor(author: { login: string; type: string } | null, logi
 	return login === null ? author.type === "Bot" : bare(author.login) === bare(login);
 }
 
-/** GitHub's limit. */
 const commentLimit = 65_536;
 /** Room for the note that a comment is outdated. */
 const noteChars = 400;
@@ -71,7 +68,6 @@ export function renderComment(result: Result, marker: Marker, shown: Shown): str
 
 /** Of a run that measures another commit than the one that a comment is about. */
 export interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
-	/** Of the workflow run. */
 	url: string;
 }
 

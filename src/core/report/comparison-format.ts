@@ -19,7 +19,6 @@ export function changeText(comparison: Comparison): string {
 	return formatPercent(comparison.estimate, { sign: true, digits: intervalDigits(comparison) });
 }
 
-/** `+3.7 % … +4.6 %`. */
 export function intervalText(comparison: Comparison): string {
 	const { interval } = comparison;
 	if (interval === null) return "no interval";
@@ -80,7 +79,6 @@ export function limitsText(workload: WorkloadResult): string | null {
 	return parts === "" ? null : `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.`;
 }
 
-/** The one sentence for a row that did not change. */
 export function unchangedText(workload: WorkloadResult, backend: BackendFacts): string {
 	const { latency, work } = workload;
 	if (work !== undefined && work.base !== undefined)
@@ -92,7 +90,6 @@ export function unchangedText(workload: WorkloadResult, backend: BackendFacts): 
 	return `${withCaveat("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
 }
 
-/** What an undecided comparison leaves possible. */
 export function openRangeText(comparison: Comparison): string {
 	const { interval } = comparison;
 	if (interval === null) return "no change can be ruled out";

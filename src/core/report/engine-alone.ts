@@ -17,7 +17,6 @@ export interface TitledEngine {
 const mostGroups = 20;
 
 export interface GroupFacts {
-	/** Empty where nothing was timed. */
 	time: string;
 	share: string;
 	/** Backticks mark it as a name. */

@@ -9,7 +9,6 @@ import { type LayerUnit, layerUnit } from "./layer-format.ts";
 
 export const mostRows = 5;
 
-/** All figures of a comparison in one unit. */
 export function unitOf({ rows, account, unit }: EngineDiff): LayerUnit {
 	const all = [
 		...rows.flatMap(({ base, head }) => [base?.meanMs ?? 0, head?.meanMs ?? 0]),
@@ -92,7 +91,9 @@ export function detailTexts(row: EngineRow): string[] {
 
 /** `+0.89 ± 0.25 µs: `block1 + relu`, the same in 24 of 24: no longer fused: 1 kernel → 3`. */
 export function rowSentence(row: EngineRow, unit: LayerUnit): string {
-	const [change, repeats, cause] = [changeText(row, unit), repeatText(row), causeText(row)];
+	const change = changeText(row, unit);
+	const repeats = repeatText(row);
+	const cause = causeText(row);
 	const name = `${quoted(row.label)}${repeats === "" ? "" : ` (${repeats})`}`;
 	return `${change === "" ? "" : `${change}: `}${name}${cause === "" ? "" : ` – ${cause}`}`;
 }
@@ -147,7 +148,6 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	return first === undefined ? "No difference." : `${rowSentence(first, unit)}.`;
 }
 
-/** Causes outside the layers, each with its evidence. */
 export function machineSentences({ machine = [] }: EngineDiff): string[] {
 	return machine.map(
 		({ says, evidence }) =>
@@ -155,10 +155,8 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 	);
 }
 
-/** Where all rows and their evidence are. */
 export const nextStep = "`trtgate explain result.json`";
 
-/** The largest changes of the layers, each with its cause. */
 export function causeSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
 	const rows = diff.rows

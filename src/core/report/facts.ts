@@ -6,38 +6,29 @@ import { formatDuration, formatPercent } from "../text/units.ts";
 import { caseVerdicts } from "./golden-format.ts";
 
 /** What ran the record's engine: in a merged result, the backend of its part. */
-export function backendOf(result: Result, record: { part?: string | undefined }): BackendFacts {
-	if (record.part === undefined || result.parts === undefined) return result.backend;
-	return result.parts.find((part) => part.name === record.part)?.backend ?? result.backend;
+export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
+	return (part === undefined ? undefined : parts.find(({ name }) => name === part)?.backend) ?? backend;
 }
 
 /** The backend that a row or a sentence names: without its caveat where headline and table title already state it for all of them. */
-export function backendOfRow(result: Result, record: { part?: string | undefined }): BackendFacts {
+export function backendOfRow(result: Result, record: { part?: string }): BackendFacts {
 	const own = backendOf(result, record);
-	const caveats = new Set(
-		[result.backend, ...(result.parts ?? []).flatMap(({ backend }) => backend ?? [])].map(
-			({ caveat }) => caveat,
-		),
-	);
-	if (caveats.size > 1) return own;
-	const { caveat: _, ...plain } = own;
-	return plain;
+	const backends = [result.backend, ...(result.parts ?? []).flatMap(({ backend = [] }) => backend)];
+	const caveats = new Set(backends.map(({ caveat }) => caveat));
+	return caveats.size > 1 ? own : { ...own, caveat: undefined };
 }
 
 /** `3 of 5 merged, 1 missing, 1 refused`. */
 export function partsText(parts: readonly Part[]): string {
 	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;
-	const [merged, missing, refused] = [count("merged"), count("missing"), count("refused")];
+	const merged = count("merged");
 	const earlier = parts.filter(({ attempt }) => attempt !== undefined).length;
-	const rest = [
-		...(missing === 0 ? [] : [`${missing} missing`]),
-		...(refused === 0 ? [] : [`${refused} refused`]),
-	];
-	const old = earlier === 0 ? [] : [`${earlier} from an earlier attempt`];
 	return [
-		rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`,
-		...rest,
-		...old,
+		merged === parts.length ? `all ${merged} merged` : `${merged} of ${parts.length} merged`,
+		...(["missing", "refused"] as const).flatMap((state) =>
+			count(state) === 0 ? [] : [`${count(state)} ${state}`],
+		),
+		...(earlier === 0 ? [] : [`${earlier} from an earlier attempt`]),
 	].join(", ");
 }
 
@@ -53,34 +44,14 @@ export interface Fact {
 	value: string;
 }
 
-interface NoiseBudget {
-	/** Half the widest interval of any workload: a smaller change cannot be detected. */
-	detectable: number | null;
-	runCv: number | null;
-}
-
-function largest(values: readonly (number | null)[]): number | null {
-	return values.reduce(
-		(most, value) => (value === null || (most !== null && most >= value) ? most : value),
-		null,
-	);
-}
-
-function noiseBudget(result: Result): NoiseBudget {
-	return {
-		detectable: largest(result.workloads.map((workload) => workload.noise.detectable)),
-		runCv: largest(result.workloads.map((workload) => workload.noise.runCv)),
-	};
-}
-
-export function countsText(result: Result): string {
-	const parts = [
-		...(result.workloads.length === 0 ? [] : [counted(result.workloads.length, "workload")]),
-		...(result.golden.length === 0 ? [] : [counted(caseVerdicts(result.golden).length, "golden case")]),
-		...((result.probes ?? []).length === 0 ? [] : [counted(result.probes?.length ?? 0, "probe")]),
-		...(result.builds.length === 0 ? [] : [counted(result.builds.length, "build")]),
-	];
-	return parts.join(", ");
+export function countsText({ workloads, golden, probes = [], builds }: Result): string {
+	const counts = [
+		[workloads.length, "workload"],
+		[caseVerdicts(golden).length, "golden case"],
+		[probes.length, "probe"],
+		[builds.length, "build"],
+	] as const;
+	return counts.flatMap(([count, what]) => (count === 0 ? [] : [counted(count, what)])).join(", ");
 }
 
 /** @param change the pull request's own commit, which people know; what is tested is GitHub's merge of it. */
@@ -104,24 +75,32 @@ export function versionsOf({ backend, baseBackend = backend }: Result): Record<A
 	return { base: on(baseBackend), head: on(backend) };
 }
 
+/** With what the noise of the worst workload allows: half the widest interval is the smallest change that can be detected. */
 export function jobFacts(result: Result): Fact[] {
-	const { backend, environment } = result;
-	const { detectable, runCv } = noiseBudget(result);
-	const driver = ["driver", "driverBranch"].flatMap((key) =>
-		Object.hasOwn(environment, key) ? (environment[key] ?? []) : [],
-	)[0];
+	const { backend, environment, workloads, durationMs } = result;
+	const largest = (of: "runCv" | "detectable"): string[] => {
+		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);
+		return values.length === 0 ? [] : [formatPercent(Math.max(...values))];
+	};
+	const driver = ["driver", "driverBranch"]
+		.filter((key) => Object.hasOwn(environment, key))
+		.flatMap((key) => environment[key] ?? []);
+	const fact = (label: string, values: readonly string[]): Fact[] =>
+		values.slice(0, 1).map((value) => ({ label, value }));
 	const parts = partsToReport(result);
-	if (isUnmeasured(result)) return parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }];
+	const ofParts = fact("parts", parts.length === 0 ? [] : [partsText(parts)]);
+	if (isUnmeasured(result)) return ofParts;
 	return [
-		...(parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }]),
-		{ label: backend.kind === "tensorrt" ? "GPU" : "device", value: cleanName(backend.device) },
-		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
-		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
-		...(runCv === null ? [] : [{ label: "run noise up to", value: formatPercent(runCv) }]),
-		...(detectable === null
-			? []
-			: [{ label: "smallest change this job can detect:", value: formatPercent(detectable) }]),
-		{ label: "took", value: formatDuration(result.durationMs) },
+		...ofParts,
+		...fact(backend.kind === "tensorrt" ? "GPU" : "device", [cleanName(backend.device)]),
+		...fact(
+			"driver",
+			driver.map((name) => cleanName(name)),
+		),
+		...fact(cleanName(backend.name), [cleanName(backend.version, 40)]),
+		...fact("run noise up to", largest("runCv")),
+		...fact("smallest change this job can detect:", largest("detectable")),
+		...fact("took", [formatDuration(durationMs)]),
 	];
 }
 
@@ -130,9 +109,9 @@ function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boo
 	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
 }
 
-/** Replaces the comparison where there is no base. */
 export function noBaseText(result: Result): string | null {
-	if (result.arms.base !== null || isUnmeasured(result)) return null;
-	const why = result.arms.noBase === undefined ? "" : ` (${cleanName(result.arms.noBase, 300)})`;
+	const { base, noBase } = result.arms;
+	if (base !== null || isUnmeasured(result)) return null;
+	const why = noBase === undefined ? "" : ` (${cleanName(noBase, 300)})`;
 	return `Nothing to compare with${why}: only builds, goldens and absolute limits were checked.`;
 }

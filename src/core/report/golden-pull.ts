@@ -11,7 +11,6 @@ import { movedText } from "./golden-format.ts";
 
 export interface RecordedGolden {
 	model: string;
-	/** As the config names it. */
 	path: string;
 	manifest: GoldenManifest;
 	/** What the golden was before; null: this is the first. */
@@ -27,7 +26,6 @@ export interface GoldenPull {
 	/** That the models are of. */
 	commit: string;
 	branch: string;
-	/** What could not be determined. */
 	notes: readonly string[];
 	/** Only limits changed, by what engines deviated. */
 	calibrated?: boolean;
@@ -189,7 +187,6 @@ function limitTable(changes: readonly ToleranceChange[], rows: number): string[]
 	];
 }
 
-/** One table for each engine that was calibrated now: its records come first. */
 function evidenceTables({ manifest }: RecordedGolden, rows: number): string[] {
 	const [latest] = manifest.calibration ?? [];
 	return (manifest.calibration ?? [])

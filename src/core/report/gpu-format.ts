@@ -15,7 +15,6 @@ import { formatBytes, formatCount, formatPercent } from "../text/units.ts";
 import { dash } from "./comparison-format.ts";
 import type { Fact } from "./facts.ts";
 
-/** One quantity of the GPU, in each run's window. */
 export interface GpuQuantity {
 	name: string;
 	unit: string;
@@ -25,39 +24,41 @@ export interface GpuQuantity {
 	format(value: number): string;
 }
 
-function whole(value: number): string {
-	return String(Math.round(value));
+const whole = (value: number): string => String(Math.round(value));
+
+function constant(value: number | null): GpuRange | null {
+	return value === null ? null : { mean: value, min: value, max: value };
 }
 
-function memoryRange({ memoryUsedBytes }: GpuWindow): GpuRange | null {
-	return memoryUsedBytes === null
-		? null
-		: { mean: memoryUsedBytes, min: memoryUsedBytes, max: memoryUsedBytes };
-}
-
-/** Hardware counters alone: nvidia-smi's own figure means something else. They arrive once a second, so a run has only their mean. */
-function counted({ use }: GpuWindow, of: (use: GpuUse) => number | null): GpuRange | null {
-	const share = use?.source === "gpm" ? of(use) : null;
-	return share === null ? null : { mean: share * 100, min: share * 100, max: share * 100 };
+/** In percent, by hardware counters alone: nvidia-smi's own figure means something else. They arrive once a second, so a run has only their mean. */
+function share({ use }: GpuWindow, figure: "smUtilisation" | "memoryBandwidth"): GpuRange | null {
+	const value = use?.source === "gpm" ? use[figure] : null;
+	return constant(value === null ? null : value * 100);
 }
 
 export const gpuQuantities: readonly GpuQuantity[] = [
-	{ name: "SM clock", unit: "MHz", smallest: 60, of: (window) => window.smClockMhz, format: whole },
-	{ name: "power", unit: "W", smallest: 10, of: (window) => window.powerW, format: whole },
-	{ name: "temperature", unit: "°C", smallest: 4, of: (window) => window.temperatureC, format: whole },
-	{ name: "memory used", unit: "", smallest: 64 * 1024 * 1024, of: memoryRange, format: formatBytes },
+	{ name: "SM clock", unit: " MHz", smallest: 60, of: ({ smClockMhz }) => smClockMhz, format: whole },
+	{ name: "power", unit: " W", smallest: 10, of: ({ powerW }) => powerW, format: whole },
+	{ name: "temperature", unit: " °C", smallest: 4, of: ({ temperatureC }) => temperatureC, format: whole },
+	{
+		name: "memory used",
+		unit: "",
+		smallest: 64 * 1024 * 1024,
+		of: ({ memoryUsedBytes }) => constant(memoryUsedBytes),
+		format: formatBytes,
+	},
 	{
 		name: "SM utilisation",
-		unit: "%",
+		unit: " %",
 		smallest: 10,
-		of: (window) => counted(window, (use) => use.smUtilisation),
+		of: (window) => share(window, "smUtilisation"),
 		format: whole,
 	},
 	{
 		name: "memory bandwidth",
-		unit: "%",
+		unit: " %",
 		smallest: 10,
-		of: (window) => counted(window, (use) => use.memoryBandwidth),
+		of: (window) => share(window, "memoryBandwidth"),
 		format: whole,
 	},
 ];
@@ -71,42 +72,24 @@ export function watchedRuns(workload: WorkloadResult): WatchedRun[] {
 /** No GPU comes near it; a hostile file may hold any number. */
 const maxOfAnything = 1e15;
 
-/** The quantity in one run's window; null where there is nothing to draw. */
 export function rangeIn(window: GpuWindow, quantity: GpuQuantity): GpuRange | null {
 	const range = quantity.of(window);
-	return range !== null && Object.values(range).every((value) => Math.abs(value) < maxOfAnything)
-		? range
-		: null;
+	const isDrawable = range !== null && Object.values(range).every((value) => Math.abs(value) < maxOfAnything);
+	return isDrawable ? range : null;
 }
 
 /** `1,980 MHz`, `115 to 131 W`; null where no window has it. */
 export function rangeText(windows: readonly GpuWindow[], quantity: GpuQuantity): string | null {
 	const ranges = windows.flatMap((window) => rangeIn(window, quantity) ?? []);
 	if (ranges.length === 0) return null;
-	const low = quantity.format(
-		ranges.reduce((least, { min }) => Math.min(least, min), Number.POSITIVE_INFINITY),
-	);
-	const high = quantity.format(
-		ranges.reduce((most, { max }) => Math.max(most, max), Number.NEGATIVE_INFINITY),
-	);
-	const unit = quantity.unit === "" ? "" : ` ${quantity.unit}`;
-	return low === high ? `${low}${unit}` : `${low} to ${high}${unit}`;
+	const low = quantity.format(ranges.reduce((least, { min }) => Math.min(least, min), Infinity));
+	const high = quantity.format(ranges.reduce((most, { max }) => Math.max(most, max), -Infinity));
+	return `${low === high ? low : `${low} to ${high}`}${quantity.unit}`;
 }
 
 function reasonsText(reasons: readonly string[]): string {
-	return reasons.length === 0
-		? "none"
-		: reasons
-				.slice(0, 8)
-				.map((reason) => cleanName(reason, 40))
-				.join(", ");
-}
-
-interface GpuFigure {
-	name: string;
-	base: string;
-	head: string;
-	change: string;
+	const names = reasons.slice(0, 8).map((reason) => cleanName(reason, 40));
+	return names.length === 0 ? "none" : names.join(", ");
 }
 
 /** nvidia-smi's own figures are shares of time, not of the hardware: they must not have the same names. */
@@ -116,81 +99,67 @@ const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> =
 	tegrastats: { sm: "GPU load", memory: "memory controller load" },
 };
 
-/** Peak of our own processes and of all others, as far as the list of processes separates them. */
-function memoryFigures(runs: readonly PerfRun[]): GpuFigure[] {
-	const peak = (arm: PerfRun["arm"], of: (window: GpuWindow) => number | null | undefined): string => {
-		const windows = runs.flatMap((run) =>
-			run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : [],
-		);
-		return formatKnown(highest(windows.map((window) => of(window) ?? null)), formatBytes) ?? dash;
-	};
-	const row = (name: string, of: (window: GpuWindow) => number | null | undefined): GpuFigure[] => {
-		const [base, head] = [peak("base", of), peak("head", of)];
-		return base === dash && head === dash ? [] : [{ name, base, head, change: "" }];
-	};
-	return [
-		...row("GPU memory of the run's own process", (window) => window.ownMemoryBytes),
-		...row("GPU memory of other processes", (window) => window.otherMemoryBytes),
-	];
-}
-
 /** What is known of the GPU on both sides, row by row. */
-export function gpuFigures(gpu: NonNullable<WorkloadResult["gpu"]>, runs: readonly PerfRun[]): GpuFigure[] {
-	const row = (
-		name: string,
-		of: (summary: GpuSummary) => string | null | undefined,
-		change = "",
-	): GpuFigure[] => {
-		const [base, head] = [gpu.base, gpu.head].map((summary) =>
-			summary === null ? null : (of(summary) ?? null),
-		);
-		return base == null && head == null ? [] : [{ name, base: base ?? dash, head: head ?? dash, change }];
-	};
+export function gpuFigures(
+	{ base, head, cycles }: NonNullable<WorkloadResult["gpu"]>,
+	runs: readonly PerfRun[],
+): { name: string; base: string; head: string; change: string }[] {
+	type Maybe<Value> = Value | null | undefined;
+	const row = (name: string, texts: Record<"base" | "head", string | null>) =>
+		texts.base === null && texts.head === null
+			? []
+			: [{ name, base: texts.base ?? dash, head: texts.head ?? dash, change: "" }];
+	const shown = (value: Maybe<number>, format: (value: number) => string) =>
+		value == null ? null : format(value);
 	const figure = (
 		name: string,
-		of: (summary: GpuSummary) => number | null | undefined,
+		of: (summary: GpuSummary) => Maybe<number>,
 		format: (value: number) => string,
-	): GpuFigure[] => row(name, (summary) => formatKnown(of(summary), format));
-	const source = (gpu.head ?? gpu.base)?.use?.source ?? "gpm";
-	const use = (summary: GpuSummary) => (summary.use?.source === source ? summary.use : undefined);
+	) => row(name, { base: shown(base && of(base), format), head: shown(head && of(head), format) });
+	const source = (head ?? base)?.use?.source ?? "gpm";
+	const use = (name: string, key: Exclude<keyof GpuUse, "source">) =>
+		figure(name, (summary) => (summary.use?.source === source ? summary.use[key] : null), formatPercent);
+	/** The peak of all valid runs, as far as the list of processes separates them. */
+	const memory = (name: string, key: "ownMemoryBytes" | "otherMemoryBytes") => {
+		const peak = (arm: PerfRun["arm"]) => {
+			const used = runs.filter((run) => run.arm === arm && run.state === "ok" && run.gpu !== undefined);
+			return shown(highest(used.map(({ gpu }) => gpu?.[key] ?? null)), formatBytes);
+		};
+		return row(name, { base: peak("base"), head: peak("head") });
+	};
 	return [
 		...figure(
 			"SM clock",
-			(summary) => summary.smClockMhz,
+			({ smClockMhz }) => smClockMhz,
 			(value) => `${whole(value)} MHz`,
 		),
 		...figure(
 			"power",
-			(summary) => summary.powerW,
+			({ powerW }) => powerW,
 			(value) => `${whole(value)} W`,
 		),
 		...figure(
 			"temperature",
-			(summary) => summary.temperatureC,
+			({ temperatureC }) => temperatureC,
 			(value) => `${whole(value)} °C`,
 		),
-		...figure("GPU memory in use", (summary) => summary.memoryUsedBytes, formatBytes),
-		...memoryFigures(runs),
-		...figure(useNames[source].sm, (summary) => use(summary)?.smUtilisation, formatPercent),
-		...figure(useNames[source].memory, (summary) => use(summary)?.memoryBandwidth, formatPercent),
-		...figure("SM occupancy", (summary) => use(summary)?.smOccupancy, formatPercent),
-		...figure("tensor core activity", (summary) => use(summary)?.tensorActivity, formatPercent),
-		...row("clocks limited by", (summary) => reasonsText(summary.throttleReasons)),
-		...(gpu.cycles === null
+		...figure("GPU memory in use", ({ memoryUsedBytes }) => memoryUsedBytes, formatBytes),
+		...memory("GPU memory of the run's own process", "ownMemoryBytes"),
+		...memory("GPU memory of other processes", "otherMemoryBytes"),
+		...use(useNames[source].sm, "smUtilisation"),
+		...use(useNames[source].memory, "memoryBandwidth"),
+		...use("SM occupancy", "smOccupancy"),
+		...use("tensor core activity", "tensorActivity"),
+		...row("clocks limited by", {
+			base: base && reasonsText(base.throttleReasons),
+			head: head && reasonsText(head.throttleReasons),
+		}),
+		...(cycles === null
 			? []
 			: [
-					{
-						name: "change in GPU cycles",
-						base: "",
-						head: "",
-						change: formatPercent(gpu.cycles, { sign: true }),
-					},
+					{ name: "change in GPU cycles", base: "", head: "", change: formatPercent(cycles, { sign: true }) },
 				]),
 	];
-}
-
-function formatKnown(value: number | null | undefined, format: (value: number) => string): string | null {
-	return value === null || value === undefined ? null : format(value);
 }
 
 /** The GPU over all timed runs of the job; nothing where none was watched. */
@@ -198,13 +167,12 @@ export function gpuFacts(result: Result): Fact[] {
 	const windows = result.workloads.flatMap(watchedRuns).map(({ gpu }) => gpu);
 	if (windows.length === 0) return [];
 	const readings = windows.reduce((sum, window) => sum + window.samples, 0);
-	const facts = gpuQuantities.flatMap((quantity) => {
-		const value = rangeText(windows, quantity);
-		return value === null ? [] : [{ label: `${quantity.name} while timing`, value }];
-	});
 	const reasons = [...new Set(windows.flatMap((window) => window.throttleReasons))].sort();
 	return [
-		...facts,
+		...gpuQuantities.flatMap((quantity) => {
+			const value = rangeText(windows, quantity);
+			return value === null ? [] : [{ label: `${quantity.name} while timing`, value }];
+		}),
 		{ label: "clocks limited by", value: reasonsText(reasons) },
 		{ label: "GPU readings", value: `${formatCount(readings)} over ${formatCount(windows.length)} runs` },
 	];

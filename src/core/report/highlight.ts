@@ -15,9 +15,7 @@ export interface Highlight {
 	lines?: readonly string[];
 	/** What explains it, most important first. */
 	sentences: readonly string[];
-	/** What to do next. */
 	fix?: string;
-	/** Lines of a log. */
 	excerpt?: readonly string[];
 	/** Key (`gateKey`) of the gate that it explains, which gets no highlight of its own. */
 	explains?: string;
@@ -61,7 +59,6 @@ export function countWords(text: string): number {
 }
 
 const mostTitleWords = 26;
-/** Kept free for the fix. */
 const mostFixWords = 24;
 /** Kept free for `… and 3 more in report.html`. */
 const moreWords = 5;

@@ -1,6 +1,6 @@
 // Gathers the highlights of all sections, most severe first, and condenses them into the headline.
-
-import type { Finding, GateResult, Result } from "../../../generated/result.ts";
+import type { GateResult, Result } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, subjectName } from "../text/labels.ts";
 import { cleanMessage, excludedText } from "./comparison-format.ts";
@@ -12,93 +12,76 @@ import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-const statusLabels: Readonly<Record<GateResult["status"], string>> = {
-	pass: "passes",
-	warn: "warns",
-	fail: "fails",
-	inconclusive: "is inconclusive",
-	error: "could not be judged",
+/** Of one gate and of several. */
+const statusLabels: Readonly<Record<FailingGate["status"], readonly [one: string, many: string]>> = {
+	warn: ["warns", "warn"],
+	fail: ["fails", "fail"],
+	inconclusive: ["is inconclusive", "are inconclusive"],
+	error: ["could not be judged", "could not be judged"],
 };
 
-function blockingFindings(result: Result, gate: GateResult): Finding[] {
+/** What preflight found, where its gate does not pass. */
+function blockingFindings({ findings }: Result, gate: GateResult): Result["findings"] {
 	if (gate.gate !== "preflight") return [];
-	return result.findings.filter(
-		(finding) =>
-			finding.severity !== "note" &&
-			finding.arm !== "base" &&
-			finding.part === gate.part &&
-			finding.model === gate.model &&
-			(finding.engine === undefined || finding.engine === gate.engine),
+	return findings.filter(
+		({ severity, arm, part, model, engine = gate.engine }) =>
+			severity !== "note" &&
+			arm !== "base" &&
+			part === gate.part &&
+			model === gate.model &&
+			engine === gate.engine,
 	);
 }
 
 /** Of a gate that no section explains. */
 function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	const label = gateLabel(gate.gate, backendOfRow(result, gate));
+	const [one, many] = statusLabels[gate.status];
 	const findings = blockingFindings(result, gate);
 	const fix = findings.find((finding) => finding.fix !== undefined)?.fix;
+	const others = findings.filter(({ message }) => !gate.message.startsWith(message)).slice(0, 2);
 	return {
 		severity: gate.status,
-		topic: [
-			`${label} gate ${statusLabels[gate.status]}`,
-			`${label} gates ${gate.status === "inconclusive" ? "are inconclusive" : statusLabels[gate.status].replace(/s$/, "")}`,
-		],
-		title: `${subjectName(gate)}: the ${label} gate ${statusLabels[gate.status]}`,
-		sentences: [
-			cleanMessage(gate.message),
-			...findings
-				.filter((finding) => !gate.message.startsWith(finding.message))
-				.slice(0, 2)
-				.map((finding) => cleanMessage(finding.message)),
-		],
-		fix: fix === undefined ? undefined : cleanMessage(fix),
+		topic: [`${label} gate ${one}`, `${label} gates ${many}`],
+		title: `${subjectName(gate)}: the ${label} gate ${one}`,
+		sentences: [gate, ...others].map(({ message }) => cleanMessage(message)),
+		fix: fix && cleanMessage(fix),
 	};
 }
 
 /** Sections whose highlights come first among those of one severity; the others follow in the order of the report. */
-const firstSections: readonly string[] = [
-	"errors",
-	"interfaces",
-	"goldens",
-	"golden-changes",
-	"probes",
-	"builds",
-	"workloads",
-];
-
-function inHighlightOrder(sections: readonly ReportSection[]): ReportSection[] {
-	const rank = ({ id }: ReportSection) =>
-		firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length;
-	return [...sections].sort((a, b) => rank(a) - rank(b));
-}
+const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
 /** One for each thing that is not green; improvements close the list as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = indexGates(result);
-	const found = inHighlightOrder(sections).flatMap((section) => section.highlights?.(result, gates) ?? []);
+	const rank = ({ id }: ReportSection) =>
+		firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length;
+	const found = [...sections]
+		.sort((a, b) => rank(a) - rank(b))
+		.flatMap((section) => section.highlights?.(result, gates) ?? []);
 	const explained = new Set(found.map(({ explains }) => explains));
-	return [
-		...found,
-		...failingGates(result)
-			.filter((gate) => !explained.has(gateKey(gate.gate, gate)))
-			.map((gate) => gateHighlight(result, gate)),
-	].sort((a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity));
+	const others = failingGates(result).filter((gate) => !explained.has(gateKey(gate.gate, gate)));
+	return [...found, ...others.map((gate) => gateHighlight(result, gate))].sort(
+		(a, b) => severityOrder.indexOf(a.severity) - severityOrder.indexOf(b.severity),
+	);
 }
 
 export function reportContext(result: Result, sections: readonly ReportSection[]): ReportContext {
 	return { result, highlights: highlights(result, sections), rows: workloadRows(result) };
 }
 
-function tally(list: readonly Highlight[]): string[] {
-	const counts = new Map<string, { count: number; topic: Highlight["topic"] }>();
-	for (const { topic } of list)
-		counts.set(topic[0], { count: (counts.get(topic[0])?.count ?? 0) + 1, topic });
-	return [...counts.values()].map(({ count, topic }) => counted(count, topic[0], topic[1]));
+function topicsText(all: readonly Highlight[]): string {
+	const topics = [...groupBy(all, ({ topic }) => topic[0])].map(([one, list]) =>
+		counted(list.length, one, list[0]?.topic[1]),
+	);
+	const hidden = topics.length - 5;
+	return [...topics.slice(0, 5), ...(hidden > 0 ? [`${hidden} other kinds`] : [])].join(", ");
 }
 
-function checksText(result: Result): string {
-	const total = result.gates.length;
-	const passing = result.gates.filter((gate) => gate.status === "pass").length;
+function checksText({ gates }: Result): string {
+	const total = gates.length;
+	const passing = gates.filter(({ status }) => status === "pass").length;
 	if (total === 0) return "nothing was checked";
 	if (total === 1) return passing === 1 ? "the only check passes" : "the only check does not pass";
 	return passing === total
@@ -110,11 +93,10 @@ function checksText(result: Result): string {
 function uncheckedText({ outcome, builds, gates, golden }: Result): string {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
-	const unchecked = built.filter((build) => !checked.has(engineKey(build)));
-	if (outcome !== "pass" || unchecked.length === 0 || gates.length === 0) return "";
-	return unchecked.length === built.length
-		? "outputs not checked: no golden"
-		: `outputs of ${unchecked.length} of ${counted(built.length, "engine")} not checked: no golden`;
+	const unchecked = built.filter((build) => !checked.has(engineKey(build))).length;
+	if (outcome !== "pass" || unchecked === 0 || gates.length === 0) return "";
+	if (unchecked === built.length) return "outputs not checked: no golden";
+	return `outputs of ${unchecked} of ${counted(built.length, "engine")} not checked: no golden`;
 }
 
 /** What a green result says about speed. */
@@ -134,13 +116,10 @@ function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[])
  * @param all the highlights of the result, where they are known already.
  */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
-	const topics = tally(all);
-	const shown = topics.slice(0, 5);
-	const more = topics.length > shown.length ? [`${topics.length - shown.length} other kinds`] : [];
-	const stopped = result.partial === undefined ? [] : [`stopped in ${cleanName(result.partial.stage, 40)}`];
+	const { partial } = result;
 	return [
-		...stopped,
-		[...shown, ...more].join(", "),
+		partial === undefined ? "" : `stopped in ${cleanName(partial.stage, 40)}`,
+		topicsText(all),
 		checksText(result),
 		uncheckedText(result),
 		ruledOutText(result, all),

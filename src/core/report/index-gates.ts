@@ -14,34 +14,18 @@ export interface GateSubject {
 export interface GateIndex {
 	/** The gate's worst status on this subject; undefined where it did not judge it. */
 	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
-	/** The same of some of the subject's cases. */
 	statusOfCases(gate: GateName, subject: GateSubject, cases: readonly string[]): GateStatus | undefined;
 }
 
 /** A key that no name can forge. */
-export function subjectKey(subject: GateSubject): string {
-	return JSON.stringify([
-		subject.model,
-		subject.engine ?? null,
-		subject.workload ?? null,
-		subject.part ?? null,
-	]);
+export function subjectKey({ model, engine, workload, part }: GateSubject): string {
+	return JSON.stringify([model, engine ?? null, workload ?? null, part ?? null]);
 }
 
-/** The key of the engine that a record is of. */
-export function engineKey({
-	model,
-	engine,
-	part,
-}: {
-	model: string;
-	engine: string;
-	part?: string | undefined;
-}): string {
+export function engineKey({ model, engine, part }: { model: string; engine: string; part?: string }): string {
 	return subjectKey({ model, engine, part });
 }
 
-/** The key of one gate's verdicts on one subject. */
 export function gateKey(gate: GateName, subject: GateSubject): string {
 	return gate + subjectKey(subject);
 }

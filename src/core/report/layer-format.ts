@@ -8,7 +8,6 @@ export interface LayerUnit {
 	of: "time" | "work";
 	/** `7.53`, without the unit. */
 	format(ms: number): string;
-	/** `+0.89`. */
 	formatChange(ms: number): string;
 }
 

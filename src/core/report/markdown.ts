@@ -12,7 +12,6 @@ import { reportSections } from "./sections.ts";
 /** GitHub takes 65,536 characters; the difference is room for the marker that finds the comment again. */
 const commentLimit = 65_000;
 
-/** Links from a published report to the files and the run behind it. */
 export interface ReportLinks {
 	/** report.html, which a browser opens. */
 	report?: string;
@@ -20,7 +19,6 @@ export interface ReportLinks {
 	artifact?: string;
 	/** The artifact with the profiles of Nsight Systems. */
 	profiles?: string;
-	/** The workflow run. */
 	run?: string;
 }
 
@@ -70,7 +68,6 @@ function sectionParts(context: ReportContext, sections: readonly ReportSection[]
 	);
 }
 
-/** The headline, which opens the comment. */
 function titleLine({ result, highlights }: ReportContext, { label, change }: Shown): string {
 	const commit = change ?? result.arms.head.commit;
 	const title = [gateTitle(result.backend), label, commit?.slice(0, 7)]

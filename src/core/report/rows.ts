@@ -7,18 +7,13 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { comparedOf, shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs, formatWork } from "../text/units.ts";
 import { changeText, dash, intervalText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
-import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
-
-interface GoldenTally {
-	match: number;
-	total: number;
-	tone: Tone;
-}
+import { engineKey, indexGates } from "./index-gates.ts";
 
 export interface WorkloadRow {
 	workload: WorkloadResult;
@@ -28,30 +23,21 @@ export interface WorkloadRow {
 	isUnchanged: boolean;
 	/** Nothing about its speed needs attention, whatever its goldens show. */
 	isSpeedUnchanged: boolean;
-	golden: GoldenTally | null;
-}
-
-export interface WorkloadTexts {
-	base: string;
-	head: string;
-	change: string;
-	interval: string;
-	p99: string;
-	memory: string;
-	golden: string;
+	/** How many golden cases of its engine match, and the tone of the worst. */
+	golden: { match: number; total: number; tone: Tone } | null;
 }
 
 const rowGates: readonly GateName[] = ["latency", "work", "p99", "memory", "max-latency", "vanished", "run"];
 
-function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, hasBase: boolean): Tone {
-	switch (workload.verdict) {
+function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, hasBase: boolean): Tone {
+	switch (verdict) {
 		case "regressed":
-			return latency === undefined || latency === "pass" ? "warn" : statusTones[latency];
+			return gate === undefined || gate === "pass" ? "warn" : statusTones[gate];
 		case "improved":
 		case "unchanged":
 			return "ok";
 		case "inconclusive":
-			return latency === "fail" ? "bad" : "open";
+			return gate === "fail" ? "bad" : "open";
 		case "not-comparable":
 			return hasBase ? "open" : "plain";
 		case "missing":
@@ -59,30 +45,17 @@ function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, 
 	}
 }
 
-/** Golden cases by engine: how many match, and the tone of the worst. */
-function goldenTallies(result: Result): Map<string, GoldenTally> {
-	const tallies = new Map<string, GoldenTally>();
-	for (const verdict of result.golden) {
-		const { state } = verdict;
-		const key = engineKey(verdict);
-		const tally = tallies.get(key) ?? { match: 0, total: 0, tone: "ok" };
-		const tone: Tone =
-			state === "mismatch" || tally.tone === "bad" ? "bad" : state === "match" ? tally.tone : "open";
-		// The verdict on the whole set colours the tally, but is not a case.
-		const one = verdict.scope === undefined ? 1 : 0;
-		tallies.set(key, { match: tally.match + (state === "match" ? one : 0), total: tally.total + one, tone });
-	}
-	return tallies;
-}
-
-function hasSameSpeed(
-	{ workload, tone }: Pick<WorkloadRow, "workload" | "tone">,
-	gates: GateIndex,
-	hasBase: boolean,
-): boolean {
-	const calm = tone === "ok" || tone === "plain";
-	const changed = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
-	return calm && !changed && rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
+/** By engine. The verdict on the whole set colours the tally, but is not a case. */
+function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
+	return new Map(
+		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {
+			const cases = verdicts.filter(({ scope }) => scope === undefined);
+			const match = cases.filter(({ state }) => state === "match").length;
+			const isBad = verdicts.some(({ state }) => state === "mismatch");
+			const tone = isBad ? "bad" : verdicts.every(({ state }) => state === "match") ? "ok" : "open";
+			return [key, { match, total: cases.length, tone }] as const;
+		}),
+	);
 }
 
 export function workloadRows(result: Result): WorkloadRow[] {
@@ -92,7 +65,11 @@ export function workloadRows(result: Result): WorkloadRow[] {
 	return result.workloads.map((workload) => {
 		const tone = verdictTone(workload, gates.status(speedGate(workload), workload), hasBase);
 		const golden = tallies.get(engineKey(workload)) ?? null;
-		const isSpeedUnchanged = hasSameSpeed({ workload, tone }, gates, hasBase);
+		const isChanged = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
+		const isSpeedUnchanged =
+			(tone === "ok" || tone === "plain") &&
+			!isChanged &&
+			rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
 		const isUnchanged = isSpeedUnchanged && (golden === null || golden.tone === "ok");
 		const verdict =
 			!hasBase && tone === "plain" ? "no base" : speedLabel(workload, backendOfRow(result, workload));
@@ -100,6 +77,28 @@ export function workloadRows(result: Result): WorkloadRow[] {
 	});
 }
 
+export function speedGate({ work }: Pick<WorkloadResult, "work">): GateName {
+	return work === undefined ? "latency" : "work";
+}
+
+export function isCounted(rows: readonly WorkloadRow[]): boolean {
+	return rows.length > 0 && rows.every(({ workload }) => workload.work !== undefined);
+}
+
+/** The heading above a side's figures; only a merged result holds both kinds. */
+export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
+	if (isCounted(rows)) return `${arm}, instructions`;
+	const isMixed = rows.some(({ workload }) => workload.work !== undefined);
+	return `${arm}, ${isMixed ? "median or instructions" : "median"}`;
+}
+
+function levelText(workload: WorkloadResult, arm: Arm): string {
+	const level = comparedOf(workload)[arm] ?? shownMs(workload, arm);
+	if (level === undefined) return dash;
+	return workload.work === undefined ? formatMs(level) : formatWork(level);
+}
+
+/** `742 → 743 MiB`; one size where one side has any. */
 function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	const [from = dash, to] = [base, head].flatMap((arm) =>
 		arm === null ? [] : [arm.peakMemoryBytes === null ? dash : formatBytes(arm.peakMemoryBytes)],
@@ -109,47 +108,18 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
-/** The gate of what is compared of a workload. */
-export function speedGate({ work }: Pick<WorkloadResult, "work">): GateName {
-	return work === undefined ? "latency" : "work";
-}
-
-/** Nothing in the table was timed. */
-export function isCounted(rows: readonly WorkloadRow[]): boolean {
-	return rows.length > 0 && rows.every(({ workload }) => workload.work !== undefined);
-}
-
-/** What the figures of base and head are; only a merged result holds both. */
-function figureOf(rows: readonly WorkloadRow[]): string {
-	if (isCounted(rows)) return "instructions";
-	return rows.some(({ workload }) => workload.work !== undefined) ? "median or instructions" : "median";
-}
-
-/** The heading above a side's times. */
-export const armTitle = (arm: Arm | "time", rows: readonly WorkloadRow[]): string =>
-	`${arm}, ${figureOf(rows)}`;
-
-function levelText(workload: WorkloadResult, arm: Arm): string {
-	const level = comparedOf(workload)[arm] ?? shownMs(workload, arm);
-	if (level === undefined) return dash;
-	return workload.work === undefined ? formatMs(level) : formatWork(level);
-}
-
-export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {
-	const { base, head, work } = workload;
+export function workloadTexts({ workload, golden }: WorkloadRow) {
+	const { base, head, work, p99 } = workload;
 	const compared = comparedOf(workload);
 	const isOneEngine = compared.pairs === 0 && compared.estimate === 0 && compared.base === undefined;
 	const isExact = work?.interval != null && work.interval[0] === work.interval[1];
+	const tail = p99.estimate === null && head !== null ? `${formatMs(head.p99Ms)} (head)` : changeText(p99);
 	return {
 		base: levelText(workload, "base"),
 		head: levelText(workload, "head"),
 		change: isOneEngine ? "same engine" : changeText(compared),
 		interval: isOneEngine || isExact || compared.interval === null ? "" : intervalText(compared),
-		p99: isOneEngine
-			? dash
-			: workload.p99.estimate === null && head !== null
-				? `${formatMs(head.p99Ms)} (head)`
-				: changeText(workload.p99),
+		p99: isOneEngine ? dash : tail,
 		memory: memoryText(base, head),
 		golden: golden === null ? dash : `${golden.match} / ${golden.total}`,
 	};

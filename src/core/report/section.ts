@@ -24,11 +24,9 @@ export interface View {
 }
 
 export interface Table {
-	/** Names the table for those who cannot see it. */
 	label: string;
 	columns: readonly Column<unknown>[];
 	rows: readonly unknown[];
-	/** One of the rows, for how many are hidden. */
 	noun: string;
 	/** The table of the whole report, of which every format shows more rows. */
 	isMain?: boolean;
@@ -42,7 +40,6 @@ export type Block =
 	| { kind: "list"; items: readonly string[] }
 	| { kind: "table"; table: Table }
 	| { kind: "highlight"; highlight: Highlight }
-	/** Of HTML alone. */
 	| { kind: "figure"; drawn: Piece }
 	/** Folded; a terminal leaves it out. */
 	| { kind: "details"; title: string; blocks: readonly Block[] };

@@ -53,7 +53,6 @@ const htmlEntities: Readonly<Record<string, string>> = {
 	"'": "&#39;",
 };
 
-/** For text and quoted attributes of HTML. */
 export function escapeHtml(text: string): string {
 	return cleanText(text).replace(/[&<>"']/g, (char) => htmlEntities[char] ?? char);
 }

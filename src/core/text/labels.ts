@@ -88,10 +88,7 @@ export function speedLabel(
 	{ verdict, work }: Pick<WorkloadResult, "verdict" | "work">,
 	backend: BackendFacts,
 ): string {
-	return withCaveat(
-		(work === undefined ? undefined : workLabels[verdict]) ?? verdictLabels[verdict],
-		backend,
-	);
+	return withCaveat((work && workLabels[verdict]) ?? verdictLabels[verdict], backend);
 }
 
 /** What the check calls itself: never TensorRT's gate where TensorRT did not run. */

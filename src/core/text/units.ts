@@ -16,7 +16,6 @@ function withMinus(text: string): string {
 	return text.startsWith("-") ? minus + text.slice(1) : text;
 }
 
-/** Strips the sign of a zero. */
 function fixed(value: number, digits: number): string {
 	const text = value.toFixed(digits);
 	return Number(text) === 0 ? (0).toFixed(digits) : text;

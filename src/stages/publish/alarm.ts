@@ -56,7 +56,7 @@ async function findOwn({ codeHost, marker }: AlarmContext): Promise<ApiResult<{ 
 function draftOf({ result, plan, marker }: AlarmContext, history: AlarmHistory) {
 	const source = plan.alarm;
 	return {
-		title: alarmTitle(result, plan.id, source),
+		title: alarmTitle(result, plan.id),
 		body: alarmBody(result, { marker, source, history }, plan.shown),
 	};
 }

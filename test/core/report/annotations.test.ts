@@ -4,10 +4,6 @@ import { annotations } from "../../../src/core/report/annotations.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
-it("annotations are none where all is green", () => {
-	expect(annotations(buildResult())).toEqual([]);
-});
-
 it("annotations point at the place in the config", () => {
 	expect(annotations(resultCases["mismatch-and-slowdown"] ?? buildResult())[0]).toEqual({
 		level: "error",

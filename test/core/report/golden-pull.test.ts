@@ -93,13 +93,6 @@ it("the body names the author, the reason, the models' commit, what moved, and w
 	expect(body).toContain("- other was not recorded: There is no model.");
 });
 
-it("the body distinguishes a first golden from one whose changes are unknown", () => {
-	expect(goldenPullBody(pullOf({ goldens: [first] }))).toContain("</code>, new; 1 case");
-	const unread = goldenPullBody(pullOf({ goldens: [{ ...golden, change: null }] }));
-	expect(unread).not.toContain(", new;");
-	expect(unread).toContain("It is unknown what moved.");
-});
-
 /** What people and files may be called. */
 const hostile =
 	"x|y`z <!-- trtgate: goldens --> @acme/team fixes #12 GH-7 **b** [a](https://evil.example) ![i](//e) <img src=x onerror=1> $a$ \u202e\u001b[31m\n# head\n| a | b |\n::error::x\r\n- [ ] do";
@@ -161,13 +154,6 @@ describe("the size", () => {
 		relativeL2: 0.5,
 		maxAbs: 1,
 	}));
-
-	it("the size of a change with a hundred outputs stays whole", () => {
-		const body = goldenPullBody(
-			pullOf({ goldens: [{ ...golden, change: { ...change, moved: many, movedTotal: 100 } }] }),
-		);
-		expect(body.match(/^\| `c+` /gm)).toHaveLength(100);
-	});
 
 	it("the size is kept by fewer rows for each of many models, and reports how many there are", () => {
 		const goldens = Array.from({ length: 30 }, () => ({

@@ -46,14 +46,6 @@ it("headline never reports that all is well where nothing was checked", () => {
 	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
 });
 
-it("headline uses the singular for one check", () => {
-	expect(headline(buildResult({ gates: [buildGate()] }))).toMatch(/^the only check passes · /);
-});
-
-it("highlights are none where all is green", () => {
-	expect(highlights(named("all-green"))).toEqual([]);
-});
-
 it("highlights state a slowdown with its interval, pairs, noise and limits", () => {
 	expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
 		"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) Warns at 2 %, fails at 10 %. " +
@@ -153,31 +145,10 @@ it("highlights call a base that does not build a note", () => {
 	]);
 });
 
-it("highlights list an error once, even if its gate reports it too", () => {
-	expect(told(named("errors")).filter((text) => text.includes("SIGSEGV"))).toHaveLength(1);
-});
-
 it("highlights report gates that nothing else explains", () => {
 	expect(told(named("not-comparable"))).toContain(
 		"encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).",
 	);
-});
-
-it("highlights stand in the order of their weight", () => {
-	expect(highlights(named("not-comparable")).map((highlight) => highlight.severity)).toEqual([
-		"fail",
-		"inconclusive",
-		"warn",
-		"warn",
-	]);
-});
-
-it("highlights take their severity from the gate", () => {
-	const result = buildResult({
-		workloads: [buildSlowWorkload()],
-		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
-	});
-	expect(highlights(result)[0]?.severity).toBe("fail");
 });
 
 it.each([

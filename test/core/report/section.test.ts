@@ -50,11 +50,6 @@ it("the highlights of a section replace the general highlight of the gates that 
 	expect(headline(result, highlights(result, sections))).toContain("1 busy disk");
 });
 
-it("the list of sections names each section once", () => {
-	const ids = reportSections.map(({ id }) => id);
-	expect(new Set(ids).size).toBe(ids.length);
-});
-
 it.each(["markdown", "html", "terminal"] as const)(
 	"the list of sections holds all that %s shows between its headline and its end",
 	(format) => {

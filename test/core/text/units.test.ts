@@ -124,10 +124,6 @@ test.each([0, -0.0001, 7, 999, 1000, 12_345.6, -1_234_567, 0.0004, 2 / 3, 999_99
 	},
 );
 
-test("formatCount has no number to write where there is none", () => {
-	expect([Number.NaN, Number.POSITIVE_INFINITY].map(formatCount)).toEqual(["n/a", "n/a"]);
-});
-
 test.each([
 	[0, "0"],
 	[6400, "6,400"],

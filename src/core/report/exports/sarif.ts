@@ -4,134 +4,113 @@ import { cleanText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 
-type SarifLevel = "error" | "warning" | "note";
+type Page = keyof typeof pages;
 
-interface Problem {
-	code: string;
-	level: SarifLevel;
-	/** Which page of the documentation has a heading for the code. */
-	page: "errors" | "findings";
-	message: string;
-	fix?: string;
-	/** `model · engine`. */
-	subject?: string;
-	node?: string;
-	location?: Location;
-}
+type Problem = Pick<Finding, "code" | "severity" | "message" | "fix" | "node" | "location"> & {
+	page: Page;
+	subject: string | undefined;
+};
 
 /** A result may come from an untrusted source; our own codes are less than half as long. */
 const longestCode = 100;
 
 export function renderSarif(result: Result): string {
-	const problems = [...result.errors.flatMap(ofError), ...result.findings.map(ofFinding)];
+	const { tool, errors, findings } = result;
+	// Only the user's own input: a broken runner or GitHub is no finding about the repository.
+	const faults = errors.filter(({ kind }) => kind === "configuration");
+	const problems = [
+		...faults.map((error) => problemOf({ ...error, severity: "error" }, "errors")),
+		...findings.map((finding) => problemOf(finding, "findings")),
+	];
+	const rules = new Map(problems.toReversed().map(({ code, page }) => [code, page]));
 	const codes = [...new Set(problems.map(({ code }) => code))];
+	const driver = {
+		name: tool.name,
+		semanticVersion: tool.version,
+		informationUri: helpUri(null, "errors"),
+		rules: codes.map((code) => ({
+			id: code,
+			shortDescription: { text: code.replaceAll("-", " ") },
+			helpUri: helpUri(code, rules.get(code) ?? "errors"),
+		})),
+	};
 	const log = {
 		$schema: "https://json.schemastore.org/sarif-2.1.0.json",
 		version: "2.1.0",
 		runs: [
 			{
-				tool: { driver: driverOf(result, codes, problems) },
+				tool: { driver },
 				invocations: [invocationOf(result)],
 				columnKind: "utf16CodeUnits",
-				results: problems.map((problem) => resultOf(problem, { codes, configPath: result.config.path })),
+				results: problems.map((problem) => resultOf(problem, codes, result.config.path)),
 			},
 		],
 	};
 	return `${JSON.stringify(log, null, "\t")}\n`;
 }
 
-/** Only the user's own input: a broken runner or GitHub is no finding about the repository. */
-function ofError(error: ErrorRecord): Problem[] {
-	if (error.kind !== "configuration") return [];
-	const { message, fix, location, model } = error;
-	const code = cleanMessage(error.code, longestCode);
-	const subject = model === undefined ? {} : { subject: subjectName(error) };
-	return [{ code, level: "error", page: "errors", message, ...subject, ...optional({ fix, location }) }];
-}
-
-function ofFinding(finding: Finding): Problem {
-	const { severity, message, fix, location, node, model } = finding;
-	const code = cleanMessage(finding.code, longestCode);
-	const subject = model === undefined ? {} : { subject: subjectName(finding) };
+function problemOf(
+	record: (ErrorRecord & Pick<Finding, "severity"> & { node?: string }) | Finding,
+	page: Page,
+): Problem {
+	const { severity, message, fix, location, node, model } = record;
+	const subject = model === undefined ? undefined : subjectName(record);
 	return {
-		code,
-		level: severity,
-		page: "findings",
+		code: cleanMessage(record.code, longestCode),
+		severity,
+		page,
 		message,
-		...subject,
-		...optional({ fix, location, node }),
+		fix,
+		location,
+		node,
+		subject,
 	};
-}
-
-/** Without the fields that are undefined. */
-function optional<Fields extends object>(
-	fields: Fields,
-): { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> } {
-	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
-
-function driverOf({ tool }: Result, codes: readonly string[], problems: readonly Problem[]): object {
-	const rules = codes.map((code) => {
-		const page = problems.find((problem) => problem.code === code)?.page ?? "errors";
-		return { id: code, shortDescription: { text: code.replaceAll("-", " ") }, helpUri: helpUri(code, page) };
-	});
-	return { name: tool.name, semanticVersion: tool.version, informationUri: helpUri(null, "errors"), rules };
 }
 
 /** Distinguishes a run that found nothing from one that could not look. */
-function invocationOf(result: Result): object {
-	const notifications = result.errors
-		.filter((error) => error.kind !== "configuration" && error.kind !== "github")
-		.map((error) => ({
+function invocationOf({ errors, outcome, startedAt }: Result): object {
+	const notifications = errors
+		.filter(({ kind }) => kind !== "configuration" && kind !== "github")
+		.map(({ code, message }) => ({
 			level: "error",
-			descriptor: { id: cleanMessage(error.code, longestCode) },
-			message: { text: cleanMessage(error.message, 2000) },
+			descriptor: { id: cleanMessage(code, longestCode) },
+			message: { text: cleanMessage(message, 2000) },
 		}));
 	return {
-		executionSuccessful: result.outcome !== "error",
-		startTimeUtc: result.startedAt,
-		...(notifications.length === 0 ? {} : { toolExecutionNotifications: notifications }),
+		executionSuccessful: outcome !== "error",
+		startTimeUtc: startedAt,
+		toolExecutionNotifications: notifications.length === 0 ? undefined : notifications,
 	};
 }
 
-function resultOf(
-	problem: Problem,
-	{ codes, configPath }: { codes: readonly string[]; configPath: string },
-): object {
-	const { code, level, message, fix, subject, node, location } = problem;
-	const text = [
-		subject === undefined ? "" : `${subject}: `,
-		cleanMessage(message, 2000),
-		fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`,
-	].join("");
+function resultOf(problem: Problem, codes: readonly string[], configPath: string): object {
+	const { code, severity, message, fix, subject, location } = problem;
+	const node = problem.node === undefined ? undefined : cleanMessage(problem.node, 200);
+	const before = subject === undefined ? "" : `${subject}: `;
+	const after = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
 	const logical = [
 		...(subject === undefined ? [] : [{ fullyQualifiedName: subject, kind: "module" }]),
-		...(node === undefined ? [] : [{ fullyQualifiedName: cleanMessage(node, 200), kind: "element" }]),
+		...(node === undefined ? [] : [{ fullyQualifiedName: node, kind: "element" }]),
 	];
 	return {
 		ruleId: code,
 		ruleIndex: codes.indexOf(code),
-		level,
-		message: { text },
+		level: severity,
+		message: { text: `${before}${cleanMessage(message, 2000)}${after}` },
 		// GitHub's code scanning refuses a result without a place: the config is where a model is named.
 		locations: [
 			{
 				physicalLocation: placeOf(location ?? { path: configPath }),
-				...(logical.length === 0 ? {} : { logicalLocations: logical }),
+				logicalLocations: logical.length === 0 ? undefined : logical,
 			},
 		],
 		// What stays when lines move.
-		partialFingerprints: {
-			"trtgateSubject/v1": [code, subject ?? "", node === undefined ? "" : cleanMessage(node, 200)].join("/"),
-		},
+		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node ?? ""].join("/") },
 	};
 }
 
-function placeOf({ path, line, column }: Location): object {
-	const region =
-		line === undefined || line < 1
-			? undefined
-			: { startLine: line, ...(column === undefined || column < 1 ? {} : { startColumn: column }) };
+function placeOf({ path, line = 0, column = 0 }: Location): object {
+	const region = line < 1 ? undefined : { startLine: line, startColumn: column < 1 ? undefined : column };
 	return { artifactLocation: { uri: fileUri(path) }, region };
 }
 
@@ -146,7 +125,6 @@ const documentation = "https://github.com/trtgate/trtgate/blob/main/docs";
 const pages = { errors: "troubleshooting.md", findings: "troubleshooting/preflight.md" } as const;
 
 /** Every code has a heading, whose anchor is the code; null is the page itself. */
-export function helpUri(code: string | null, page: keyof typeof pages): string {
-	const anchor = code === null ? "" : `#${encodeURIComponent(code)}`;
-	return `${documentation}/${pages[page]}${anchor}`;
+export function helpUri(code: string | null, page: Page): string {
+	return `${documentation}/${pages[page]}${code === null ? "" : `#${encodeURIComponent(code)}`}`;
 }

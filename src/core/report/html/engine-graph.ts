@@ -9,7 +9,6 @@ import { at, folded, html, type Markup, type Piece } from "./markup.ts";
 const cell = { width: 196, height: 58 } as const;
 const box = { width: 176, height: 40 } as const;
 const margin = 12;
-/** Room for edges that pass by other nodes. */
 const side = 40;
 
 type Arm = "base" | "head";

@@ -27,7 +27,6 @@ export function forestTitle(rows: readonly WorkloadRow[]): string {
 	].join(" · ");
 }
 
-/** The common axis of all rows: every interval, zone and gate, but no outlier that would flatten all others. */
 export function forestScale(rows: readonly WorkloadRow[]): Scale {
 	let farthest = 0.02;
 	let low = -0.001;
@@ -45,7 +44,6 @@ export function forestScale(rows: readonly WorkloadRow[]): Scale {
 	return linearScale([low - pad, high + pad], [margin, width - margin]);
 }
 
-/** Tick labels under the column's title. */
 export function forestAxis(scale: Scale): Markup {
 	const ticks = roundTicks(scale, 4);
 	const digits = ticks.every((tick) => Math.abs(tick * 100 - Math.round(tick * 100)) < 1e-9) ? 0 : 1;

@@ -1,7 +1,6 @@
 // Where the nodes of a directed graph stand: in layers from top to bottom, each near what it is connected to.
 
 export interface Layout {
-	/** Column and layer of each node, in cells. */
 	places: { x: number; y: number }[];
 	columns: number;
 	layers: number;

@@ -1,5 +1,5 @@
 // The table of kernels that a profiler saw, base and head side by side.
-import type { TimedKernel, WorkloadKernels, WorkloadResult } from "../../../../generated/result.ts";
+import type { Arm, TimedKernel, WorkloadResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatCount, formatMs, formatPercent } from "../../text/units.ts";
@@ -7,72 +7,33 @@ import { type Column, folded, html, moreText, type Piece, sortableTable } from "
 
 const maxRows = 30;
 
-interface KernelRow {
-	name: string;
-	base: TimedKernel | null;
-	head: TimedKernel | null;
-}
+type KernelRow = { name: string } & Partial<Record<Arm, TimedKernel>>;
 
-function rowsOf({ base, head }: WorkloadKernels): KernelRow[] {
-	const rows = new Map<string, KernelRow>();
-	for (const [arm, kernels] of [
-		["head", head],
-		["base", base],
-	] as const) {
-		for (const kernel of kernels?.kernels ?? []) {
-			rows.set(kernel.name, {
-				...(rows.get(kernel.name) ?? { name: kernel.name, base: null, head: null }),
-				[arm]: kernel,
-			});
-		}
-	}
-	const longest = ({ base: one, head: other }: KernelRow): number =>
-		Math.max(one?.totalMs ?? 0, other?.totalMs ?? 0);
-	return [...rows.values()].sort((a, b) => longest(b) - longest(a));
-}
+const figures = [
+	["calls", "calls", formatCount],
+	["total", "totalMs", formatMs],
+	["share", "share", formatPercent],
+] as const;
 
-function armColumns(arm: "base" | "head", title: string): Column<KernelRow>[] {
-	const figure = (
-		name: string,
-		show: (kernel: TimedKernel) => string,
-		of: (kernel: TimedKernel) => number,
-	): Column<KernelRow> => ({
-		title: `${title}${name}`,
+function armColumns(arm: Arm, before: string): Column<KernelRow>[] {
+	return figures.map(([title, figure, format]) => ({
+		title: `${before}${title}`,
 		numeric: true,
-		cell: (row) => {
-			const kernel = row[arm];
-			return kernel === null ? "–" : show(kernel);
-		},
-		sortBy: (row) => {
-			const kernel = row[arm];
-			return kernel === null ? null : of(kernel);
-		},
-	});
-	return [
-		figure(
-			"calls",
-			({ calls }) => formatCount(calls),
-			({ calls }) => calls,
-		),
-		figure(
-			"total",
-			({ totalMs }) => formatMs(totalMs),
-			({ totalMs }) => totalMs,
-		),
-		figure(
-			"share",
-			({ share }) => formatPercent(share),
-			({ share }) => share,
-		),
-	];
+		text: ({ [arm]: kernel }) => (kernel === undefined ? "–" : format(kernel[figure])),
+		sortBy: (row) => row[arm]?.[figure] ?? null,
+	}));
 }
 
-/** Folded; null where no kernel was seen. */
 export function kernelsPart(workload: WorkloadResult): Piece {
 	const { kernels } = workload;
 	const arms = (["base", "head"] as const).filter((arm) => (kernels?.[arm]?.kernels.length ?? 0) > 0);
 	if (kernels === undefined || arms.length === 0) return null;
-	const rows = rowsOf(kernels);
+	const found = new Map<string, KernelRow>();
+	for (const arm of arms.toReversed())
+		for (const kernel of kernels[arm]?.kernels ?? [])
+			found.set(kernel.name, { ...(found.get(kernel.name) ?? { name: kernel.name }), [arm]: kernel });
+	const longest = ({ base, head }: KernelRow) => Math.max(base?.totalMs ?? 0, head?.totalMs ?? 0);
+	const rows = [...found.values()].sort((a, b) => longest(b) - longest(a));
 	const columns: Column<KernelRow>[] = [
 		{ title: "Kernel", heading: true, cell: ({ name }) => html`<code>${cleanName(name, 160)}</code>` },
 		...arms.flatMap((arm) => armColumns(arm, arms.length > 1 ? `${arm} ` : "")),

@@ -32,7 +32,6 @@ export function pill(label: string, tone: Tone): Markup {
 	return html`<span class="pill ${tone}">${label}</span>`;
 }
 
-/** A text in which backticks mark code. */
 export function coded(text: string): Piece {
 	return codePieces(text).map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece));
 }
@@ -77,15 +76,11 @@ export function moreText(hidden: number, what: string): Piece {
 
 export interface Column<Row> {
 	title: string;
-	/** Aligned to the right. */
 	numeric?: boolean;
-	/** The row's own heading. */
 	heading?: boolean;
 	/** Long text: in HTML it may break, in a terminal it stands below its row. */
 	wraps?: boolean;
-	/** In code letters. */
 	code?: boolean;
-	/** Drawn under the title. */
 	axis?: Markup;
 	/** All of them unless it is given; without a text, HTML alone. */
 	formats?: readonly Format[];
@@ -110,7 +105,6 @@ function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
 	return html`<td${style}${sort}>${content}</td>`;
 }
 
-/** `label` names the table for those who cannot see it. */
 export function sortableTable<Row>(
 	label: string,
 	columns: readonly Column<Row>[],

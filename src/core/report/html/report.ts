@@ -61,7 +61,6 @@ ${isForgeable ? html`<p><b>${unverifiedText}</b></p>` : null}<h1>${pill(outcomeL
 `;
 }
 
-/** The header and the sections of one result. */
 function renderBody(result: Result, sections: readonly ReportSection[]): Markup {
 	const context = reportContext(result, sections);
 	const shown = shownSections(sections, context, { format: "html", detail: fullDetail });

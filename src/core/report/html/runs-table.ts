@@ -3,123 +3,109 @@ import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../.
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs } from "../../text/units.ts";
-import { changeText, intervalText } from "../comparison-format.ts";
+import { changeText, dash, intervalText } from "../comparison-format.ts";
 import { gpuFigures } from "../gpu-format.ts";
-import { type Column, folded, html, moreText, type Piece, pill, sortableTable } from "./markup.ts";
+import { type Column, folded, html, moreText, type Piece, sortableTable } from "./markup.ts";
 
 const maxRuns = 300;
 
-function time(title: string, of: (run: PerfRun) => number | undefined): Column<PerfRun> {
+function time(title: string, figure: "medianMs" | "meanMs" | "minMs" | "p90Ms" | "p99Ms"): Column<PerfRun> {
 	return {
 		title,
 		numeric: true,
-		cell: (run) => (of(run) === undefined ? "–" : formatMs(of(run) ?? 0)),
-		sortBy: (run) => Number((of(run) ?? 0).toPrecision(6)),
+		text: ({ [figure]: ms }) => (ms === undefined ? dash : formatMs(ms)),
+		sortBy: ({ [figure]: ms = 0 }) => Number(ms.toPrecision(6)),
 	};
 }
 
 const runColumns: readonly Column<PerfRun>[] = [
-	{ title: "order", heading: true, cell: (run) => run.order + 1 },
-	{ title: "pair", numeric: true, cell: (run) => run.pair + 1 },
-	{ title: "arm", cell: (run) => run.arm },
-	{ title: "state", cell: (run) => (run.state === "ok" ? "ok" : pill("discarded", "open")) },
-	time("median", (run) => run.medianMs),
-	time("mean", (run) => run.meanMs),
-	time("min", (run) => run.minMs),
-	time("P90", (run) => run.p90Ms),
-	time("P99", (run) => run.p99Ms),
+	{ title: "order", heading: true, text: ({ order }) => `${order + 1}` },
+	{ title: "pair", numeric: true, text: ({ pair }) => `${pair + 1}` },
+	{ title: "arm", text: ({ arm }) => arm },
+	{
+		title: "state",
+		text: ({ state }) => (state === "ok" ? "ok" : "discarded"),
+		tone: ({ state }) => (state === "ok" ? null : "open"),
+	},
+	time("median", "medianMs"),
+	time("mean", "meanMs"),
+	time("min", "minMs"),
+	time("P90", "p90Ms"),
+	time("P99", "p99Ms"),
 	{
 		title: "iterations",
 		numeric: true,
-		cell: (run) => (run.iterations === undefined ? "–" : formatCount(run.iterations)),
-		sortBy: (run) => run.iterations ?? null,
+		text: ({ iterations }) => (iterations === undefined ? dash : formatCount(iterations)),
+		sortBy: ({ iterations }) => iterations ?? null,
 	},
-	{ title: "took", numeric: true, cell: (run) => formatDuration(run.wallMs), sortBy: (run) => run.wallMs },
+	{
+		title: "took",
+		numeric: true,
+		text: ({ wallMs }) => formatDuration(wallMs),
+		sortBy: ({ wallMs }) => wallMs,
+	},
 	{
 		title: "reason",
 		wraps: true,
-		cell: (run) => (run.reason === undefined ? "" : cleanName(run.reason, 200)),
+		text: ({ reason }) => (reason === undefined ? "" : cleanName(reason, 200)),
 	},
 ];
 
 export function runsTable(workload: WorkloadResult): Piece {
 	if (workload.runs.length === 0) return null;
 	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, maxRuns);
-	const label = `every run of ${subjectName(workload)}`;
 	return folded("Every run in figures", [
-		sortableTable(label, runColumns, runs),
+		sortableTable(`every run of ${subjectName(workload)}`, runColumns, runs),
 		moreText(workload.runs.length - maxRuns, "runs"),
 	]);
 }
 
-interface Figure {
-	name: string;
-	of(stats: ArmStats): string;
-	/** What was compared: its change, and the levels that this change lies between. */
-	compared?: Comparison;
-}
-
-function perSecond(value: number | null): string {
-	return value === null ? "–" : `${formatCount(Number(value.toPrecision(4)))} / s`;
-}
-
-function figures(workload: WorkloadResult): Figure[] {
-	const { latency, p99, memory } = workload;
-	return [
-		{ name: "median", of: (stats) => formatMs(stats.medianMs), compared: latency },
-		{ name: "mean", of: (stats) => formatMs(stats.meanMs) },
-		{ name: "min", of: (stats) => formatMs(stats.minMs) },
-		{ name: "P90", of: (stats) => formatMs(stats.p90Ms) },
-		{ name: "P95", of: (stats) => formatMs(stats.p95Ms) },
-		{ name: "P99", of: (stats) => formatMs(stats.p99Ms), compared: p99 },
-		{ name: "throughput", of: (stats) => perSecond(stats.throughputPerSecond) },
-		{
-			name: "peak memory",
-			of: (stats) => (stats.peakMemoryBytes === null ? "–" : formatBytes(stats.peakMemoryBytes)),
-			compared: memory,
-		},
-		{ name: "runs", of: (stats) => formatCount(stats.runs) },
-		{ name: "iterations", of: (stats) => formatCount(stats.iterations) },
-	];
-}
-
-function changePiece(comparison: Comparison | undefined): Piece {
-	if (comparison === undefined || comparison.estimate === null) return "";
-	return html`${changeText(comparison)}<small>${intervalText(comparison)}</small>`;
-}
-
-function armText({ compared, of }: Figure, workload: WorkloadResult, arm: Arm): string {
-	const [level, stats] = [compared?.[arm], workload[arm]];
-	if (level !== undefined) return formatMs(level);
-	return stats === null ? "–" : of(stats);
-}
-
-interface FigureRow {
-	name: Piece;
-	base: string;
-	head: string;
-	change: Piece;
-}
+type FigureRow = Record<Arm, string> & { name: Piece; change: Piece };
 
 const figureColumns: readonly Column<FigureRow>[] = [
 	{ title: "figure", heading: true, cell: ({ name }) => name },
-	{ title: "base", numeric: true, cell: ({ base }) => base },
-	{ title: "head", numeric: true, cell: ({ head }) => head },
+	{ title: "base", numeric: true, text: ({ base }) => base },
+	{ title: "head", numeric: true, text: ({ head }) => head },
 	{ title: "change", numeric: true, cell: ({ change }) => change },
 ];
 
 /** Both sides' statistics; only what was compared has a change, and then stands there with the levels of the compared pairs. */
 export function figuresTable(workload: WorkloadResult): Piece {
-	if (workload.base === null && workload.head === null) return null;
-	const rows = figures(workload).map((figure) => ({
-		name: html`${figure.name}${figure.compared?.base === undefined ? null : html`<small>compared pairs</small>`}`,
-		base: armText(figure, workload, "base"),
-		head: armText(figure, workload, "head"),
-		change: changePiece(figure.compared),
-	}));
-	const gpu = workload.gpu === undefined ? [] : gpuFigures(workload.gpu, workload.runs);
-	return folded(
-		"All figures",
-		sortableTable(`figures of ${subjectName(workload)}`, figureColumns, [...rows, ...gpu]),
-	);
+	const { base, head, latency, p99, memory, gpu, runs } = workload;
+	if (base === null && head === null) return null;
+	const row = (name: string, of: (stats: ArmStats) => string, compared?: Comparison): FigureRow => {
+		const text = (arm: Arm, stats: ArmStats | null): string => {
+			const level = compared?.[arm];
+			return level !== undefined ? formatMs(level) : stats === null ? dash : of(stats);
+		};
+		return {
+			name: html`${name}${compared?.base === undefined ? null : html`<small>compared pairs</small>`}`,
+			base: text("base", base),
+			head: text("head", head),
+			change:
+				compared === undefined || compared.estimate === null
+					? ""
+					: html`${changeText(compared)}<small>${intervalText(compared)}</small>`,
+		};
+	};
+	const perSecond = (value: number | null): string =>
+		value === null ? dash : `${formatCount(Number(value.toPrecision(4)))} / s`;
+	const rows: FigureRow[] = [
+		row("median", ({ medianMs }) => formatMs(medianMs), latency),
+		row("mean", ({ meanMs }) => formatMs(meanMs)),
+		row("min", ({ minMs }) => formatMs(minMs)),
+		row("P90", ({ p90Ms }) => formatMs(p90Ms)),
+		row("P95", ({ p95Ms }) => formatMs(p95Ms)),
+		row("P99", ({ p99Ms }) => formatMs(p99Ms), p99),
+		row("throughput", ({ throughputPerSecond }) => perSecond(throughputPerSecond)),
+		row(
+			"peak memory",
+			({ peakMemoryBytes }) => (peakMemoryBytes === null ? dash : formatBytes(peakMemoryBytes)),
+			memory,
+		),
+		row("runs", (stats) => formatCount(stats.runs)),
+		row("iterations", (stats) => formatCount(stats.iterations)),
+		...(gpu === undefined ? [] : gpuFigures(gpu, runs)),
+	];
+	return folded("All figures", sortableTable(`figures of ${subjectName(workload)}`, figureColumns, rows));
 }

@@ -2,7 +2,6 @@
 import { formatMs, formatPercent } from "../../text/units.ts";
 import { at, html, type Piece } from "./markup.ts";
 
-/** Where a plot stands in its drawing. */
 export interface Frame {
 	width: number;
 	left: number;
@@ -58,7 +57,6 @@ export function paddedDomain(values: readonly number[], margin: number): [number
 
 interface TickLabels {
 	labels: string[];
-	/** What the labels count, for the axis. */
 	unit: string;
 }
 

@@ -93,7 +93,6 @@ function describeMismatch(
 	};
 }
 
-/** The verdicts' messages, each once. */
 function messages(verdicts: readonly GoldenVerdict[]): string[] {
 	const texts = verdicts.flatMap(({ message }) => (message === undefined ? [] : [cleanMessage(message)]));
 	return [...new Set(texts)].slice(0, 3);
@@ -125,7 +124,6 @@ const states: Readonly<
 	},
 };
 
-/** Warning or failing, by the config. */
 function existingFix(gate: HighlightSeverity): string {
 	const fix = "Fix the base's model or engine; if the golden is wrong, record it again.";
 	return gate === "fail"

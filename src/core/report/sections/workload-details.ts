@@ -32,7 +32,6 @@ function wasTimed({ layers, runs, distribution }: WorkloadResult): boolean {
 	return layers !== undefined || distribution !== null || runs.some(({ medianMs }) => medianMs !== undefined);
 }
 
-/** The verdict in one sentence. */
 function verdictText(workload: WorkloadResult, result: Result): string {
 	const compared = comparedOf(workload);
 	const backend = backendOfRow(result, workload);
@@ -43,7 +42,6 @@ function verdictText(workload: WorkloadResult, result: Result): string {
 	return `${label.charAt(0).toUpperCase()}${label.slice(1)}${compared.estimate === null ? "" : `: ${change}`}.${why === undefined ? "" : ` ${cleanMessage(why)}`}`;
 }
 
-/** What the verdict is based on. */
 function basisText(workload: WorkloadResult): string {
 	const { noise, latency, replaced, streams, precision } = workload;
 	const shapes = Object.entries(workload.shapes)
