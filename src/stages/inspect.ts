@@ -17,9 +17,8 @@ import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-bo
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
 import { metricLabels } from "../core/golden/metrics/measured.ts";
-import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
-import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
-import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
+import { defaultLeastShares, emptyRecord, sharesAt, withOutputDefects } from "../core/golden/record/defects/record.ts";
+import { tryOutputDefects } from "../core/golden/record/defects/outputs.ts";
 import { emulatedPrecisions } from "../core/golden/record/limits.ts";
 import {
 	floorOf,
@@ -29,9 +28,8 @@ import {
 } from "../core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
-import { findInsensitive } from "../core/golden/record/sensitivity.ts";
+import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
@@ -161,7 +159,7 @@ function findingsOf(manifest: Tested, outputs: RunOutputs): Weakness[] {
 	const soft =
 		hard.length > 0
 			? []
-			: [...blindness(manifest.sensitivity, outputs), ...findWeaknesses({ manifest, cases: outputs })];
+			: [...blindness(manifest.sensitivity, outputs), ...findWeaknesses(manifest, outputs)];
 	return [...hard, ...soft, ...unmeasured(manifest)];
 }
 

@@ -23,7 +23,6 @@ import { polygraphyTable } from "../commands/golden-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** The release whose verdicts are given. */
 const release = "polygraphy 0.53.6";
 
 /** The candidate's runners come first, as in `polygraphy run --trt --load-outputs golden.json`. */
@@ -60,12 +59,9 @@ async function readRunResults(path: string, cwd: string): Promise<RunnerResults[
 }
 
 export interface PolygraphyReport extends RunsVerdict {
-	/** Whose rules. */
 	rules: string;
-	/** Files as the command was given them. */
 	golden: string;
 	outputs?: string;
-	/** As passed, unless --strict makes warnings fail. */
 	state: "match" | "mismatch";
 }
 
@@ -104,9 +100,7 @@ function measureText({ name, value, allowed, bound }: Measure): string {
 }
 
 interface PolygraphyOptions {
-	/** The reference's file, or one with several runners. */
 	golden: string;
-	/** The candidate's. */
 	outputs: string | undefined;
 	strict: boolean;
 	json: boolean;
@@ -129,7 +123,6 @@ function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptions {
 	};
 }
 
-/** The output's name may hold colons: the last one ends it. */
 function byOutput(values: readonly string[], name: "rtol" | "atol"): ByOutput {
 	return new Map(
 		values.map((argument) => {

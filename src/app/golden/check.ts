@@ -14,7 +14,7 @@ import { folderName } from "../../core/config/identity.ts";
 import { usageError } from "../../core/errors.ts";
 import { judgeCase, judgeUnanswered } from "../../core/golden/compare/judge.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import { unfinishedNote } from "../../core/golden/record/defects/describe.ts";
+import { unfinishedNote } from "../../core/golden/record/defects/record.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../../core/golden/whole-set/judge-set.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -29,9 +29,8 @@ import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
-import { fileNamesOf, findTensor, plainName } from "./find-files.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
-import { findCaseFile, readStored, type StoredPorts } from "./stored.ts";
+import { fileNamesOf, findCaseFile, findTensor, plainName, readStored, type StoredPorts } from "./stored.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const byPolygraphy = argv.some(
@@ -66,9 +65,7 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 interface Checking {
 	manifest: GoldenManifest;
 	precision: Precision;
-	/** Of the stored outputs. */
 	folder: string;
-	/** Of the manifest. */
 	home: string;
 	ports: StoredPorts;
 	whole: SetWatch | null;
@@ -115,7 +112,6 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 	return judgeCase({ ...sides, answers: await runComparatorCommands(sides, checking.commands) });
 }
 
-/** The judge reports missing outputs. */
 async function readOutputs(
 	golden: GoldenCase,
 	{ folder, manifest, ports }: Checking,

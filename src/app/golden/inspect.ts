@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
+import { describeSensitivity } from "../../core/golden/record/defects/record.ts";
 import { describeWorth, isGiven } from "../../core/golden/record/inputs-worth.ts";
 import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
@@ -22,7 +22,6 @@ import { inspectTable } from "../commands/golden-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Exit 1 where the golden could not fail. */
 export async function inspectGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, inspectTable);
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.golden);
@@ -61,7 +60,6 @@ function head({ golden, model, producer, reason, author, noiseFloor, cases: all 
 	];
 }
 
-/** The inputs and, where they were generated, the seed. */
 function madeOf({ inputs, seed }: Inspection["producer"], cases: number): string[] {
 	const how = Object.entries(inputs ?? {}).map(
 		([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`,
@@ -172,7 +170,6 @@ function findings({ findings: all }: Inspection): string[] {
 	]);
 }
 
-/** Of limits just below one, what is left to one counts. */
 function limitFigure(limit: number): string {
 	return limit > 0.99 && limit < 1
 		? String(Number((1 - Number((1 - limit).toPrecision(3))).toPrecision(12)))

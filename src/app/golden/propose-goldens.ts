@@ -19,24 +19,25 @@ import {
 	goldenTrailer,
 } from "../../core/report/golden-pull.ts";
 import type { ApiFault, Repository } from "../../ports/code-host.ts";
-import { largeFileFix } from "../../stages/propose/files.ts";
-import type { Proposal, Proposed, ProposedFile } from "../../stages/propose/proposal.ts";
-import { propose } from "../../stages/propose.ts";
+import {
+	largeFileFix,
+	type Proposal,
+	type Proposed,
+	type ProposedFile,
+	propose,
+} from "../../stages/propose.ts";
 import type { GoldenJob } from "./action-job.ts";
 import { type Checkout, checkFilters, folderInCheckout, openCheckout, proposalRefused } from "./checkout.ts";
 import { tensorPaths } from "./keep.ts";
 import type { RecordedModel } from "./record-models.ts";
 
 export interface RecordedGoldens {
-	/** Folder of the config. */
 	home: string;
 	recorded: RecordedModel[];
-	/** Of models that were not recorded. */
 	errors: unknown[];
 	notes: string[];
 }
 
-/** none: nothing is new. `body` is Markdown. */
 export type GoldenProposal =
 	| { state: "none" }
 	| { state: "proposed"; proposed: Proposed; branch: string; body: string }
@@ -130,7 +131,6 @@ function platformError({ code, message, fix }: ApiFault): PlatformError {
 
 type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
-/** GitHub takes no larger blob. */
 const maxBlobBytes = 100 * 1000 * 1000;
 /** A workflow's token allows 1,000 requests an hour, and each new file takes one. */
 const maxFiles = 600;
@@ -182,7 +182,6 @@ async function proposedFile(path: string, top: string, manifest: GoldenManifest)
 		: file;
 }
 
-/** Recording the same golden again differs only in the time. */
 function isEquivalentFile(earlier: Uint8Array, manifest: GoldenManifest): boolean {
 	try {
 		const before = parseManifest(new TextDecoder().decode(earlier), "golden.json");

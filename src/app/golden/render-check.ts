@@ -12,12 +12,10 @@ export interface CheckReport {
 	golden: string;
 	precision: Precision;
 	outputs: string;
-	/** match only where every case is. */
 	state: "match" | "mismatch";
 	cases: GoldenVerdict[];
 }
 
-/** --json has all. */
 const maxShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
@@ -39,7 +37,6 @@ function isNotable({ state, message, checks }: GoldenVerdict): boolean {
 	return state !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
 }
 
-/** Passing checks next to a failure are only counted. */
 function notableLines(verdict: GoldenVerdict): string[] {
 	const failing = verdict.checks.filter(({ pass }) => !pass);
 	const passing = verdict.checks.length - failing.length;
@@ -57,7 +54,6 @@ function failingLines(check: GoldenCheck): string[] {
 	];
 }
 
-/** The line of a verdict, without its checks. */
 export function headOf(verdict: GoldenVerdict): string {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;

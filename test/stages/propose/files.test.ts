@@ -1,6 +1,6 @@
 // Files of a proposal: what is read of an earlier one, and what is said of files that are too large.
 import { describe, expect, it } from "vitest";
-import { writeFiles } from "../../../src/stages/propose/files.ts";
+import { writeFiles } from "../../../src/stages/propose.ts";
 import { openPlace, proposalOn, proposedFile } from "../../support/proposals.ts";
 
 const golden = "golden/net/golden.json";

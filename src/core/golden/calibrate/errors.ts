@@ -27,13 +27,10 @@ export interface ComparatorErrors {
 	cases: readonly CaseError[];
 }
 
-/** The errors of one engine. */
 export interface EngineErrors {
-	/** Model and engine of the config. */
 	engine: string;
 	precision: Precision;
 	errors: readonly ComparatorErrors[];
-	/** What kept an output or a case from being measured, sentences. */
 	faults: readonly string[];
 }
 
@@ -91,12 +88,10 @@ function errorsOfOutput(
 	});
 }
 
-/** Those that judge one case at a time. */
 function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] | undefined {
 	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : []));
 }
 
-/** Of what more is better, the loss counts: 1 is the best of every such kind that a limit is proposed for. */
 export function lossOf(value: number, bound: Bound): number {
 	return bound === "at-most" ? value : 1 - value;
 }

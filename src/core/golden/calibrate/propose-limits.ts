@@ -11,7 +11,6 @@ import { roundedUp, rules } from "../record/limits.ts";
 import { ofSlice } from "../tensor/slice.ts";
 import { type CaseError, type ComparatorErrors, type EngineErrors, isProposable, lossOf } from "./errors.ts";
 
-/** Of the limit: from here on a right engine of tomorrow may fail. */
 export const tightShare = 0.5;
 /** A limit this many times the one that would be proposed is loose. */
 const looseTimes = 5;
@@ -23,18 +22,15 @@ const honestOnCpu: ReadonlySet<Precision> = new Set(["fp32", "int8"]);
 
 export interface ProposedLimit {
 	errors: ComparatorErrors;
-	/** refused: the engine's error says that it is wrong. given: the user set the limit. */
 	state: "kept" | "raised" | "lowered" | "refused" | "given";
 	before: number;
 	limit: number;
-	/** A sentence without its period. */
 	why: string;
 }
 
 export interface CalibrationRule {
 	multiple: number;
 	backend: BackendFacts["kind"];
-	/** Limits that the user set, by output. */
 	given: ReadonlyMap<string, number>;
 }
 
@@ -67,7 +63,6 @@ export function proposeLimits({ errors, precision }: EngineErrors, rule: Calibra
 
 type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
 
-/** What an engine on a CPU does not show. */
 function onBackend(
 	judged: Judged,
 	{ before, precision, rule }: { before: number; precision: Precision; rule: CalibrationRule },
@@ -138,7 +133,6 @@ function fromLoss(loss: number, bound: ComparatorErrors["bound"]): number {
 	return bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
 }
 
-/** To two digits. */
 function roundUp(value: number): number {
 	return value > 0 ? roundedUp(value) : 0;
 }
@@ -226,7 +220,6 @@ function proposalText({ errors, state, before, limit, why }: ProposedLimit, prec
 	return `${output}, ${check} at ${precision}: ${what}, ${why}`;
 }
 
-/** Numbers to the right. */
 function alignColumns(rows: readonly (readonly string[])[]): string[] {
 	const widths = (rows[0] ?? []).map((_, column) =>
 		Math.max(...rows.map((row) => (row[column] ?? "").length)),

@@ -18,9 +18,7 @@ import {
 import { proposeDetections } from "./propose-detections.ts";
 
 export interface NoiseCase {
-	/** Among all cases. */
 	index: number;
-	/** A clause: why it carries no information. */
 	why: string;
 }
 
@@ -66,7 +64,6 @@ function checkOf(
 
 interface OutputPart {
 	name: string;
-	/** By case. */
 	tensors: readonly (Tensor | undefined)[];
 	slice: OutputSlice | undefined;
 }

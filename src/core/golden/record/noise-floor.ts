@@ -5,8 +5,8 @@ import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { forEachValue } from "../tensor/values.ts";
 
-/** Outputs of one run, case by case. */
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
 /** Each of a dozen runs keeps its outputs until the limits are derived; pictures and maps can come to hundreds of megabytes. */
@@ -30,7 +30,6 @@ export interface LabelledRun {
 	isProportional?: true;
 }
 
-/** The parts of each output that have a scale of their own. */
 export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
 
 /** The largest distance of any run from the reference, by output and part of it; worst case. */
@@ -102,7 +101,6 @@ export function signalFloor(peak: number, noise: number): number {
 	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }
 
-/** The noise of what a comparator covers. */
 export function noiseOfPart(
 	measured: Spread | undefined,
 	slice: OutputSlice | undefined,
@@ -146,5 +144,26 @@ export function floorOf(measured: Scatter | undefined, dtype: DType): number {
 /** Smaller differences between an engine and its base are not errors: fp32 loses this much in a network of some dozen layers. */
 export const leastErrorFloor = 1e-5;
 
-/** The precision at which the reference judges itself. */
 export const referencePrecision: Precision = "fp32";
+
+/** The floor of noise, where it leaves out most of what some case holds. null: it would change nothing that counts. */
+export function noiseMask(
+	tensors: readonly Tensor[],
+	noise: Spread | undefined,
+	slice: OutputSlice | undefined,
+): number | null {
+	const parts = tensors.map((tensor) => cutSlice(tensor, slice));
+	const floor = signalFloor(Math.max(0, ...parts.map(largestFinite)), noiseOfPart(noise, slice)?.maxAbs ?? 0);
+	const isMostlyBelow = (tensor: Tensor): boolean => {
+		let above = 0;
+		let below = 0;
+		// Zeros are exact, so they say nothing of noise, unless there is nothing else.
+		forEachValue(tensor, (value) => {
+			const size = Math.abs(value);
+			if (size >= floor) above += 1;
+			else if (size > 0) below += 1;
+		});
+		return above === 0 || below > above;
+	};
+	return floor > 0 && parts.some(isMostlyBelow) ? Number(floor.toPrecision(2)) : null;
+}

@@ -10,17 +10,12 @@ export type Semantic = NonNullable<GoldenOutput["semantic"]>;
 
 export interface Guess {
 	semantic: Semantic;
-	/** Of the classes, where there are such. */
 	axis?: number;
-	/** Of a map of probabilities: what is above it belongs to the mask. */
 	threshold?: number;
-	/** Of a picture: where its channels are. */
 	channels?: "first" | "last";
-	/** One clause: why it is taken for this. */
 	because: string;
 }
 
-/** All tensors are of one output, case by case, and not empty. */
 export function guessSemantic(name: string, tensors: readonly Tensor[]): Guess {
 	const [first] = tensors;
 	if (first === undefined) return { semantic: "tensor", because: "it has no elements" };
@@ -36,9 +31,7 @@ export function guessSemantic(name: string, tensors: readonly Tensor[]): Guess {
 
 type Rule = (name: string, shape: readonly number[], tensors: readonly Tensor[]) => Guess | null;
 
-/** Pictures and maps of labels are at least this high and wide. */
 const leastSide = 8;
-/** More are no classes of a picture's pixels. */
 const mostMapClasses = 512;
 
 /** Eight-bit pictures; one channel more likely holds labels, unless its name says otherwise. */
@@ -143,7 +136,6 @@ const floatRules: readonly Rule[] = [
 
 /** So far above its row's mean, in standard deviations, that chance does not explain it: the largest of 8000 normal numbers lies below four. */
 const peak = 6;
-/** Of the rows, at least so many have such a value, and they choose so many classes: features that stand out are always the same. */
 const minPeakedShare = 0.5;
 const minChosen = 3;
 const minManyClasses = 32;
@@ -168,7 +160,6 @@ function hasPeaks(tensors: readonly Tensor[]): boolean {
 
 /** Share of probabilities that are near 0 or near 1: all but the edges of what a mask holds. */
 const minDecided = 0.8;
-/** Share of them that the mask holds. */
 const minInside = 1e-3;
 
 /** Probabilities of a mask: from 0 to 1, both sides of a half, and few between. */
@@ -197,11 +188,9 @@ function isMapShape(shape: readonly number[]): boolean {
 	return shape.length === 4 && (shape[2] ?? 0) >= leastSide && (shape[3] ?? 0) >= leastSide;
 }
 
-/** Of a picture whose mean and deviation are 0 and 1, the least value; and by which share of their largest value others fall below 0. */
 const leastColour = -3;
 const mostBelow = 1 / 8;
 
-/** Features and states reach far below 0, pictures do not. */
 function mayBeColours(tensors: readonly Tensor[]): boolean {
 	const ranges = tensors.map(tensorStatistics);
 	const most = Math.max(0, ...ranges.map(({ max }) => max ?? 0));
@@ -211,7 +200,6 @@ function mayBeColours(tensors: readonly Tensor[]): boolean {
 /** Rounding of binary16 softmax over thousands of classes stays below this. */
 const sumSlack = 1e-2;
 
-/** Whether every row along the axis is a distribution. */
 function sumsToOne(tensors: readonly Tensor[], axis: number): boolean {
 	return tensors.every((tensor) =>
 		everyRow(tensor, axis, (row) => row.least >= 0 && Math.abs(row.sum - 1) <= sumSlack),

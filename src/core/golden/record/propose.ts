@@ -5,23 +5,20 @@ import type { OnnxDim } from "../../onnx/model.ts";
 import { twoDigits } from "../../text/units.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
-import { noiseMask } from "./noise-mask.ts";
+import { noiseMask } from "./noise-floor.ts";
 import { partComparators, scoreComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts, type ScalePart } from "./scales.ts";
 
 export interface ProposalInput {
 	name: string;
-	/** Of all cases. */
 	tensors: readonly Tensor[];
 	noise?: Spread | undefined;
-	/** Whether the first axis counts samples. */
 	batched: boolean;
 }
 
 export interface Proposal {
 	output: GoldenOutput;
-	/** Sentences: what it was taken for, and why it is compared so. */
 	why: string[];
 }
 
@@ -56,7 +53,6 @@ export function outputParts(name: string, tensors: readonly Tensor[]): OutputSli
 	return partsOf(guessSemantic(name, filled), filled).map(({ slice }) => slice);
 }
 
-/** Of numbers that nothing else is known of: probabilities and pictures have one scale. */
 function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 	const plain =
 		semantic === "tensor" || semantic === "boxes" || semantic === "logits" || semantic === "embedding";
@@ -73,7 +69,6 @@ type Comparators = [ComparatorSpec, ...ComparatorSpec[]];
 
 /** A share of the pixels may differ, by precision: where two classes are near, rounding decides. */
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
-/** More are ids of something else. */
 const mostClasses = 65_536;
 
 function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Comparators; why: string } {
@@ -137,7 +132,6 @@ interface Task {
 	why: string[];
 }
 
-/** Limits by precision where none stands here. */
 function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 	const { semantic, axis } = guess;
 	const along = axis === undefined || axis === -1 ? {} : { axis };
@@ -183,10 +177,8 @@ function maskComparators(threshold: number): Task {
 	};
 }
 
-/** The window of SSIM. */
 const ssimSide = 11;
 
-/** Nothing for what is too small or too flat. */
 function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Task {
 	const { least, most, rms } = rangeOf(tensors);
 	const isBytes = tensors[0]?.dtype === "uint8";

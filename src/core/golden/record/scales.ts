@@ -17,11 +17,8 @@ const maxRatio = 100;
 /** Vectors of features vary by themselves; channels of few rows vary by chance. */
 const maxChannels = 512;
 const minRows = 16;
-/** As many as the manifest takes. */
 const maxRanges = 256;
-/** Of the largest channel: a channel below it is dead, and has no scale. */
 const deadShare = 1e-10;
-/** Fewer channels from 0 to 1 among the others are so by chance. */
 const minScoreShare = 0.1;
 
 /** Empty where one norm does for all of it. `tensors`: of all cases. */

@@ -27,7 +27,6 @@ export function unitRun(reference: RunOutputs): LabelledRun | null {
 	return { label: "each score one rounding of 1 away", outputs };
 }
 
-/** Whether the element at a flat index is a score. */
 type IsScore = (flat: number) => boolean;
 
 function scoresOf(name: string, reference: RunOutputs): [string, (tensor: Tensor) => IsScore][] {
@@ -55,7 +54,6 @@ function insideOf(placed: ReturnType<typeof placeSlice>, shape: readonly number[
 	return (flat) => chosen.has(Math.floor(flat / inner) % size);
 }
 
-/** By turns up and down; zeros and ones stay. */
 function shaken(tensor: Tensor, isScore: IsScore): Tensor {
 	const out = new Float32Array(elementCount(tensor.shape));
 	forEachValue(tensor, (value, flat) => {

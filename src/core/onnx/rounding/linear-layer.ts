@@ -14,13 +14,10 @@ export interface LinearLayer {
 	index: number;
 	node: OnnxNode;
 	kind: "Conv" | "ConvTranspose" | "Gemm" | "MatMul";
-	/** Sizes of the weights. */
 	weightDims: readonly number[];
-	/** Of the output: at least this many axes, and where the channels are. */
 	rank: number;
 	channelAxis: number;
 	channels: number;
-	/** A BatchNormalization behind it has the same channels. */
 	normalisable: boolean;
 }
 
@@ -135,7 +132,6 @@ function scaledWeights({ kind, node, weightDims }: LinearLayer, { weights, scale
 	return shaped(writer.compute("Mul", [grouped, shaped(whole, [group, 1, outputs, ...ones])]), weightDims);
 }
 
-/** bias · scale + shift, one element for each channel. */
 function shiftedBias(
 	{ channels }: LinearLayer,
 	of: { bias: string; affine: Affine; writer: ConstantWriter },

@@ -1,6 +1,6 @@
 // Where a model answers in integers, the numbers that they are chosen from are named.
 import { describe, expect, it } from "vitest";
-import { findInnerNumbers } from "../../../../src/core/golden/record/inner-tensor.ts";
+import { findInnerNumbers } from "../../../../src/core/golden/record/sensitivity-findings.ts";
 import { findSensitivityWeaknesses } from "../../../../src/core/golden/record/sensitivity-findings.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";

@@ -61,13 +61,11 @@ function mix(word: Word): Word {
 	return xorShift(multiply(xorShift(first, 27), mixB), 31);
 }
 
-/** word ^ (word >>> by), for 0 < by < 32. */
 function xorShift(word: Word, by: number): Word {
 	const low = (word.low >>> by) | (word.high << (32 - by));
 	return { high: (word.high ^ (word.high >>> by)) >>> 0, low: (word.low ^ low) >>> 0 };
 }
 
-/** The low 64 bits of the product. */
 function multiply(left: Word, right: Word): Word {
 	const cross = Math.imul(left.high, right.low) + Math.imul(left.low, right.high);
 	return {

@@ -5,7 +5,7 @@ import { validate } from "../../../../../generated/golden-validator.js";
 import {
 	describeSensitivity,
 	unfinishedNote,
-} from "../../../../../src/core/golden/record/defects/describe.ts";
+} from "../../../../../src/core/golden/record/defects/record.ts";
 import {
 	brokenVerdict,
 	type DefectVerdict,
@@ -21,8 +21,8 @@ import {
 	defaultLeastShares,
 	sharesAt,
 	shortfalls,
-} from "../../../../../src/core/golden/record/defects/share.ts";
-import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/try-outputs.ts";
+} from "../../../../../src/core/golden/record/defects/record.ts";
+import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/outputs.ts";
 import type { Tensor } from "../../../../../src/core/golden/tensor/tensor.ts";
 import { float32, int64, manifestOf } from "../../../../support/golden-tensors.ts";
 

@@ -10,7 +10,7 @@ import {
 	type WeightDefectKind,
 	type WeightDType,
 	weightDefectKinds,
-	weightDefectSizes,
+	weightDefects,
 } from "../../../../../src/core/golden/record/defects/weights.ts";
 import { encodeTensor } from "../../../../../src/core/golden/record/generators/encode.ts";
 import { distance } from "../../../../../src/core/golden/record/noise-floor.ts";
@@ -74,7 +74,7 @@ it.each<[WeightDType, WeightDefectKind, number]>([
 					encodeTensor(dtype, [500], () => centre),
 				)?.relativeL2 ?? 1);
 	const size = (distance(weights, got)?.relativeL2 ?? Number.NaN) / scale;
-	expect(Math.abs(size / weightDefectSizes[kind] - 1)).toBeLessThan(slack);
+	expect(Math.abs(size / weightDefects[kind].size - 1)).toBeLessThan(slack);
 });
 
 it("damageWeights leaves zeros and what is not finite, and reports it", () => {
