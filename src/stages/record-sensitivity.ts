@@ -89,19 +89,19 @@ function stateOf({ state }: DefectResult, tested: number, isWhole: boolean): Sen
 const outputsShare = 0.75;
 const leastOutputsMs = 5000;
 
-async function tryOutputs({ trial, limitMs }: SensitivityInput, { progress, clock }: RecordPorts) {
+async function tryOutputs({ trial, limitMs }: SensitivityInput, ports: RecordPorts) {
 	const tried: TriedOutput[] = [];
-	const endMs = clock.now() + Math.max(outputsShare * limitMs, leastOutputsMs);
+	const endMs = ports.clock.now() + Math.max(outputsShare * limitMs, leastOutputsMs);
 	let isWhole = true;
-	progress.stage("defects of outputs", 0);
+	ports.progress.stage("defects of outputs", 0);
 	for (const one of tryOutputDefects(trial)) {
 		tried.push(one);
-		progress.detail(`${tried.length} tried`);
+		ports.progress.detail(`${tried.length} tried`);
 		await nextTurn();
-		isWhole = clock.now() < endMs;
+		isWhole = ports.clock.now() < endMs;
 		if (!isWhole) break;
 	}
-	progress.done(`${tried.length} tried`);
+	ports.progress.done(`${tried.length} tried`);
 	return { tried, isWhole };
 }
 

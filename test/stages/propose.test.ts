@@ -76,29 +76,6 @@ it("a second proposal of the same changes nothing that anybody sees", async () =
 	expect(repository.writes).toEqual(["tree"]);
 });
 
-it("a second proposal that differs in nothing that counts changes nothing", async () => {
-	const { repository, main } = openPlace();
-	const at = (time: string) =>
-		proposedFile("golden/net/golden.json", `same, ${time}`, (earlier) => earlier.startsWith("same"));
-	const first = await proposed(proposalOn(main[2], { files: [at("9:00")] }), repository);
-	const second = await proposed(proposalOn(main[2], { files: [at("9:05")] }), repository);
-	expect(second).toMatchObject({ commit: first.commit, isNew: false });
-});
-
-it("a second proposal of something else goes on top of the first, and rewrites its pull request", async () => {
-	const { repository, main } = openPlace();
-	const first = await proposed(proposalOn(main[2]), repository);
-	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
-	expect(second).toMatchObject({
-		isNew: true,
-		pullIs: "updated",
-		pull: { number: first.pull.number, title: "Record newer" },
-	});
-	expect(repository.parents(second.commit)).toEqual([first.commit]);
-	expect(repository.files(second.commit)).toEqual(goldenFiles("newer", "main-2"));
-	expect(repository.pulls).toHaveLength(1);
-});
-
 describe("another run at the same time", () => {
 	const rival =
 		({ repository, main }: ProposalPlace, says: string) =>
@@ -114,18 +91,6 @@ describe("another run at the same time", () => {
 		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), repository);
 		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
 		expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
-	});
-
-	it("another run at the same time that moved the branch first loses nothing", async () => {
-		const place = openPlace();
-		await rival(place, "first")();
-		const repository = interrupted(place.repository, "advanceBranch", [
-			rival(place, "second"),
-			rival(place, "third"),
-		]);
-		const { commit } = await proposed(proposalOn(place.main[2]), repository);
-		expect(beneath(place, commit)).toEqual(goldenFiles("third", "main-2"));
-		expect(headOf(place)).toBe(commit);
 	});
 
 	it("another run at the same time that never stops ends the attempt, with GitHub's message", async () => {
@@ -155,13 +120,6 @@ describe("another run at the same time", () => {
 			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
 		});
 		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
-	});
-
-	it("another run at the same time that opened the pull request first leaves one", async () => {
-		const place = openPlace();
-		const repository = interrupted(place.repository, "createPull", [rival(place, "rival")]);
-		expect((await proposed(proposalOn(place.main[2]), repository)).pullIs).toBe("updated");
-		expect(place.repository.pulls).toHaveLength(1);
 	});
 });
 
@@ -193,14 +151,6 @@ it("propose leaves a person's pull request and what they wrote as it is", async 
 	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
 	expect(second).toMatchObject({ isNew: true, pullIs: "left as it is", pull: { number: first.pull.number } });
 	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
-});
-
-it("propose takes a pull request to another base for another", async () => {
-	const { repository, main } = openPlace();
-	repository.branches.set("release", main[2]);
-	await proposed(proposalOn(main[2], { base: "release" }), repository);
-	expect(await proposed(proposalOn(main[2]), repository)).toMatchObject({ isNew: false, pullIs: "opened" });
-	expect(repository.pulls.map(({ base }) => base)).toEqual(["release", "main"]);
 });
 
 it.each(["openPulls", "createPull"] as const)(

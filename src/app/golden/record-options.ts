@@ -73,12 +73,6 @@ export async function parseRecordOptions(
 	const out = given ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined)
 		throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
-	const preprocess = args.text("preprocess");
-	if (preprocess !== undefined && args.texts("inputs").length === 0)
-		throw usageError(
-			"--preprocess applies to files among --inputs, and there are no --inputs.",
-			"Name the files with --inputs.",
-		);
 	const folder = resolve(given !== undefined ? cwd : configured.home, out);
 	return {
 		cwd,
@@ -91,7 +85,7 @@ export async function parseRecordOptions(
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
 		nonFinite: args.texts("non-finite"),
-		preprocess: preprocess === undefined ? undefined : resolve(cwd, preprocess),
+		preprocess: preprocessPath(args, cwd),
 		configured: configured.sizes ?? { dims: {}, inputs: {} },
 		mayBeOne: configured.mayBeOne,
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
@@ -107,6 +101,16 @@ export async function parseRecordOptions(
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
 	};
+}
+
+function preprocessPath(args: RecordArguments, cwd: string): string | undefined {
+	const path = args.text("preprocess");
+	if (path === undefined) return undefined;
+	if (args.texts("inputs").length > 0) return resolve(cwd, path);
+	throw usageError(
+		"--preprocess applies to files among --inputs, and there are no --inputs.",
+		"Name the files with --inputs.",
+	);
 }
 
 /** What the config says; without one, only where the command runs. */

@@ -1,6 +1,7 @@
 // `trtgate golden record`: records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
 import { basename, isAbsolute, join, relative } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
+import { fileStore } from "../../adapters/files/store.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { withStarterGolden } from "../../core/config/init.ts";
@@ -18,7 +19,7 @@ import { describeWorth } from "../../core/golden/record/inputs-worth.ts";
 import type { Weakness } from "../../core/golden/record/sensitivity.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { counted } from "../../core/text/labels.ts";
-import type { Files, ModelOnDisk } from "../../ports/world.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
 import { type Evidence, type Limits, type Recorded, record } from "../../stages/record.ts";
 import { exitCodes } from "../exit.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
@@ -52,66 +53,79 @@ export async function recordGolden(
 ): Promise<{ state: "written" | "same"; manifest: GoldenManifest }> {
 	const progress = progressFor(terminal, { quiet: options.quiet });
 	const { onnxruntime, onnxruntimeFolder } = options;
-	return withGoldenPorts({ terminal, progress, onnxruntime, onnxruntimeFolder }, async (ports, scratchFolder) => {
-		const old = await readManifest(join(options.out, "golden.json"));
-		const model = await ports.models.read(options.model);
-		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
-		const goesOn = mayGoOn(old, options, model);
-		if (!goesOn) checkChange(old, options, author);
-		const reused = reusesInputs(options) ? old : null;
-		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
-		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
-		const note = (text: string): void => terminal.err(`note: ${text}\n`);
-		found.notes.forEach(note);
-		if (reused !== null && !goesOn) note(describeReuse(reused));
-		const begun = goesOn ? await readBegun(old, { folder: options.out, cases: found.cases, ports }) : null;
-		if (begun === null) checkChange(old, options, author);
-		else note(`The recording of ${begun.manifest.goldenId} continues where it stopped.`);
-		const recording: Recording = { options, model, found, old, reused, author };
-		let files: TensorToWrite[] = [];
-		const keeper = await keepGolden(
-			{ folder: options.out, old, goesOn: begun !== null, files: () => files },
-			ports.files,
-		);
-		const input = {
-			model,
-			cases: found.cases,
-			mayDrop: options.cases === undefined && options.inputs.length === 0 && reused === null,
-			begun,
-			given: old === null || options.propose ? null : old,
-			assemble(evidence: Evidence, limits: Limits): GoldenManifest {
-				const assembled = assemble(evidence, limits, recording, ports);
-				files = assembled.files;
-				return assembled.manifest;
-			},
-			isKnown: (draft: GoldenManifest) => begun === null && old !== null && isEquivalentGolden(old, draft),
-			relativeL2: defaultGates.relativeL2,
-			seed: options.seed,
-			least: options.leastShares,
-			limitMs: options.timeLimitMs,
-			save: keeper.save,
-			scratchFolder,
-			timeoutMs: options.timeoutMs,
-		};
-		const recorded = await record(input, ports);
-		recorded.notes.forEach(note);
-		if (recorded.findings.some(({ severity }) => severity === "refuse")) {
-			await keeper.takeBack();
-			throw refusal(recorded.findings);
-		}
-		for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
-		const shown = relative(options.cwd, options.out) || ".";
-		if (recorded.state === "known" && old !== null) {
-			terminal.echo(
-				`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`,
+	return withGoldenPorts(
+		{ terminal, progress, onnxruntime, onnxruntimeFolder },
+		async (ports, scratchFolder) => {
+			const old = await readManifest(join(options.out, "golden.json"));
+			const model = await ports.models.read(options.model);
+			const author = await findAuthor(options.author, terminal.cwd, ports.processes);
+			const goesOn = mayGoOn(old, options, model);
+			if (!goesOn) checkChange(old, options, author);
+			const reused = reusesInputs(options) ? old : null;
+			const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
+			terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
+			const note = (text: string): void => terminal.err(`note: ${text}\n`);
+			found.notes.forEach(note);
+			if (reused !== null && !goesOn) note(describeReuse(reused));
+			const begun = goesOn ? await readBegun(old, { folder: options.out, cases: found.cases, ports }) : null;
+			if (begun === null) checkChange(old, options, author);
+			else note(`The recording of ${begun.manifest.goldenId} continues where it stopped.`);
+			const recording: Recording = { options, model, found, old, reused, author };
+			let files: TensorToWrite[] = [];
+			const keeper = await keepGolden(
+				{ folder: options.out, old, goesOn: begun !== null, files: () => files },
+				ports.files,
 			);
-			return { state: "same", manifest: old };
-		}
-		await keeper.finish(recorded.manifest);
-		terminal.echo(describeRecorded(recorded, shown));
-		if (options.unnamed !== undefined) terminal.echo(`${await nameGolden(options.unnamed, ports.files)}\n`);
-		return { state: "written", manifest: recorded.manifest };
-	});
+			const input = {
+				model,
+				cases: found.cases,
+				mayDrop: options.cases === undefined && options.inputs.length === 0 && reused === null,
+				begun,
+				given: old === null || options.propose ? null : old,
+				assemble(evidence: Evidence, limits: Limits): GoldenManifest {
+					const assembled = assemble(evidence, limits, recording, ports);
+					files = assembled.files;
+					return assembled.manifest;
+				},
+				isKnown: (draft: GoldenManifest) => begun === null && old !== null && isEquivalentGolden(old, draft),
+				relativeL2: defaultGates.relativeL2,
+				seed: options.seed,
+				least: options.leastShares,
+				limitMs: options.timeLimitMs,
+				save: keeper.save,
+				scratchFolder,
+				timeoutMs: options.timeoutMs,
+			};
+			const recorded = await record(input, ports);
+			recorded.notes.forEach(note);
+			return conclude(recorded, keeper, recording, terminal);
+		},
+	);
+}
+
+/** Finishes the golden, or takes it back where it would detect too little. */
+async function conclude(
+	recorded: Recorded,
+	keeper: Awaited<ReturnType<typeof keepGolden>>,
+	{ options, old }: Recording,
+	terminal: Terminal,
+): ReturnType<typeof recordGolden> {
+	if (recorded.findings.some(({ severity }) => severity === "refuse")) {
+		await keeper.takeBack();
+		throw refusal(recorded.findings);
+	}
+	for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
+	const shown = relative(options.cwd, options.out) || ".";
+	if (recorded.state === "known" && old !== null) {
+		terminal.echo(
+			`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`,
+		);
+		return { state: "same", manifest: old };
+	}
+	await keeper.finish(recorded.manifest);
+	terminal.echo(describeRecorded(recorded, shown));
+	if (options.unnamed !== undefined) terminal.echo(`${await nameGolden(options.unnamed)}\n`);
+	return { state: "written", manifest: recorded.manifest };
 }
 
 /** @throws ConfigError usage where a golden would change without an author and a reason. */
@@ -199,14 +213,11 @@ function portablePath(home: string, path: string): string {
 }
 
 /** Puts the golden into the config where `trtgate init` left a comment for it. */
-async function nameGolden(
-	{ config, golden }: NonNullable<RecordOptions["unnamed"]>,
-	files: Files,
-): Promise<string> {
+async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>): Promise<string> {
 	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
 	const named = withStarterGolden(text, golden);
 	if (named === null) return `Add it to the model in ${basename(config)}: \`golden: ${golden}\`.`;
-	await files.writeText(config, named);
+	await fileStore().writeText(config, named);
 	return `Added it to ${basename(config)}.`;
 }
 

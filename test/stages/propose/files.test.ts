@@ -23,12 +23,6 @@ describe("a file that GitHub does not take", () => {
 			});
 		},
 	);
-
-	it("a file that GitHub does not take is not about size if GitHub reports something else", async () => {
-		const { repository, main } = openPlace();
-		const written = await writeFiles(proposalOn(main[2]), null, { ...repository, writeBlob: refusing("no") });
-		expect(written).toMatchObject({ state: "failed", fault: { message: "no", fix: "?" } });
-	});
 });
 
 it("propose reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {

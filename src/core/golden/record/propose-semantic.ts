@@ -34,28 +34,31 @@ type Rule = (name: string, shape: readonly number[], tensors: readonly Tensor[])
 const leastSide = 8;
 const mostMapClasses = 512;
 
-/** Eight-bit pictures; one channel more likely holds labels, unless its name says otherwise. */
-const pictureRule: Rule = (name, shape, tensors) => {
-	if (tensors.some(({ dtype }) => dtype !== "uint8") || shape.length < 3) return null;
-	const named = /image|picture|photo|rgb|frame/i.test(name);
-	const isColour = (size: number | undefined): boolean => size === 3 || size === 4 || (named && size === 1);
-	const because = "it holds eight-bit colours";
-	if (isColour(shape.at(-1)) && (shape.at(-3) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide) {
-		return { semantic: "image", channels: "last", because };
-	}
-	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide;
-	return isMap && isColour(shape.at(-3)) ? { semantic: "image", channels: "first", because } : null;
-};
+/** Whether the axes at these places are high and wide enough for a picture. */
+function isTall(shape: readonly number[], height: number, least = leastSide): boolean {
+	return (shape.at(height) ?? 0) >= least && (shape.at(height + 1) ?? 0) >= least;
+}
 
-const maskRule: Rule = (name, shape, tensors) => {
-	// Flags say which positions count: each has to be right.
-	if (tensors.some(({ dtype }) => dtype === "bool") && shape.length < 3) return null;
-	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide && shape.length >= 3;
-	if (!isMap && !/mask|segm/i.test(name)) return null;
-	return { semantic: "mask", because: isMap ? "it holds an integer for each pixel" : "of its name" };
-};
-
-const integerRules: readonly Rule[] = [pictureRule, maskRule];
+const integerRules: readonly Rule[] = [
+	// Eight-bit pictures; one channel more likely holds labels, unless its name says otherwise.
+	(name, shape, tensors) => {
+		if (tensors.some(({ dtype }) => dtype !== "uint8") || shape.length < 3) return null;
+		const sizes = /image|picture|photo|rgb|frame/i.test(name) ? [1, 3, 4] : [3, 4];
+		const because = "it holds eight-bit colours";
+		if (sizes.includes(shape.at(-1) ?? 0) && isTall(shape, -3))
+			return { semantic: "image", channels: "last", because };
+		return sizes.includes(shape.at(-3) ?? 0) && isTall(shape, -2)
+			? { semantic: "image", channels: "first", because }
+			: null;
+	},
+	(name, shape, tensors) => {
+		// Flags say which positions count: each has to be right.
+		if (tensors.some(({ dtype }) => dtype === "bool") && shape.length < 3) return null;
+		if (shape.length >= 3 && isTall(shape, -2))
+			return { semantic: "mask", because: "it holds an integer for each pixel" };
+		return /mask|segm/i.test(name) ? { semantic: "mask", because: "of its name" } : null;
+	},
+];
 
 const floatRules: readonly Rule[] = [
 	// Probabilities first: their values prove it.
@@ -86,7 +89,7 @@ const floatRules: readonly Rule[] = [
 			? { semantic: "boxes", because: "of its name and its last axis of 4" }
 			: null,
 	(name, shape) =>
-		shape.length <= 3 && (/embed|feature|pool|repr|hidden|latent/i.test(name) || false)
+		shape.length <= 3 && /embed|feature|pool|repr|hidden|latent/i.test(name)
 			? { semantic: "embedding", because: "of its name" }
 			: null,
 	(name, shape, tensors) =>
@@ -201,47 +204,31 @@ function mayBeColours(tensors: readonly Tensor[]): boolean {
 const sumSlack = 1e-2;
 
 function sumsToOne(tensors: readonly Tensor[], axis: number): boolean {
-	return tensors.every((tensor) =>
-		everyRow(tensor, axis, (row) => row.least >= 0 && Math.abs(row.sum - 1) <= sumSlack),
-	);
+	return everyRow(tensors, axis, (sum, _, least) => least >= 0 && Math.abs(sum - 1) <= sumSlack);
 }
 
 function unitRows(tensors: readonly Tensor[]): boolean {
-	return tensors.every((tensor) => everyRow(tensor, -1, (row) => Math.abs(row.squares - 1) <= sumSlack));
+	return everyRow(tensors, -1, (_, squares) => Math.abs(squares - 1) <= sumSlack);
 }
 
-interface Row {
-	sum: number;
-	squares: number;
-	least: number;
-}
-
-function everyRow(tensor: Tensor, axis: number, test: (row: Row) => boolean): boolean {
-	const { shape } = tensor;
-	const at = axis < 0 ? axis + shape.length : axis;
-	const length = shape[at] ?? 1;
-	const stride = elementCount(shape.slice(at + 1));
-	const rows = elementCount(shape) / length;
-	const sums = {
-		sum: new Float64Array(rows),
-		squares: new Float64Array(rows),
-		least: new Float64Array(rows).fill(Number.POSITIVE_INFINITY),
-	};
-	forEachValue(tensor, (value, flat) => {
-		const row = Math.floor(flat / (length * stride)) * stride + (flat % stride);
-		sums.sum[row] = (sums.sum[row] as number) + value;
-		sums.squares[row] = (sums.squares[row] as number) + value * value;
-		if (!(value >= (sums.least[row] as number))) sums.least[row] = value;
+function everyRow(
+	tensors: readonly Tensor[],
+	axis: number,
+	test: (sum: number, squares: number, least: number) => boolean,
+): boolean {
+	return tensors.every((tensor) => {
+		let holds = true;
+		forEachRow(makePair(tensor, tensor), axis, (row) => {
+			let sum = 0;
+			let squares = 0;
+			let least = Number.POSITIVE_INFINITY;
+			for (const value of row) {
+				sum += value;
+				squares += value * value;
+				if (!(value >= least)) least = value;
+			}
+			holds &&= test(sum, squares, least);
+		});
+		return holds;
 	});
-	for (let row = 0; row < rows; row += 1) {
-		if (
-			!test({
-				sum: sums.sum[row] as number,
-				squares: sums.squares[row] as number,
-				least: sums.least[row] as number,
-			})
-		)
-			return false;
-	}
-	return true;
 }

@@ -74,29 +74,20 @@ const mostClasses = 65_536;
 function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Comparators; why: string } {
 	if (guess.semantic === "image") {
 		const [first, ...others] = pictureTask(guess, tensors).comparators;
-		if (first !== undefined)
-			return {
-				comparators: [{ kind: "max-abs" }, first, ...others],
-				why: "Pixels may differ by a step or two: PSNR and SSIM measure the whole image.",
-			};
+		const why = "Pixels may differ by a step or two: PSNR and SSIM measure the whole image.";
+		if (first !== undefined) return { comparators: [{ kind: "max-abs" }, first, ...others], why };
 	}
-	const range = rangeOf(tensors);
-	if (guess.semantic === "mask" && range.least >= 0 && range.most < mostClasses) {
-		const comparators: Comparators = [
-			{ kind: "pixel-disagreement", tolerance: pixelShares },
-			{ kind: "miou" },
-		];
+	const isMask = guess.semantic === "mask";
+	const { least, most } = rangeOf(tensors);
+	if (isMask && least >= 0 && most < mostClasses)
 		return {
-			comparators,
+			comparators: [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }],
 			why: "A share of the pixels may change their class, by precision; mIoU detects the loss of a small class.",
 		};
-	}
-	const share = guess.semantic === "mask" ? pixelShares : 0;
-	const why =
-		guess.semantic === "mask"
-			? "A share of the pixels may differ, by precision."
-			: "Integers have to be equal.";
-	return { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: share }], why };
+	return {
+		comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }],
+		why: isMask ? "A share of the pixels may differ, by precision." : "Integers have to be equal.",
+	};
 }
 
 function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {

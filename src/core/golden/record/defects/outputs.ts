@@ -90,17 +90,26 @@ export function* tryOutputDefects(trial: Trial): Generator<TriedOutput> {
 	const varying = names.filter((name) => constantOf(tensorsOf(name)) === null);
 	for (const kind of Object.keys(outputDefects) as OutputDefectKind[])
 		for (const output of varying) {
-			const tensors = tensorsOf(output);
-			if (tensors.length < reference.length) continue;
-			const watch = watchDefect(trial);
-			let isDamaged = false;
-			for (const [index, outputs] of reference.entries()) {
-				const damaged = damageOutput(tensors, index, kind);
-				isDamaged ||= damaged !== null;
-				if (watch.see(index, damaged === null ? outputs : { ...outputs, [output]: damaged })) break;
-			}
-			if (isDamaged) yield { kind, output, verdict: watch.verdict() };
+			const verdict = tryOne(trial, output, kind, tensorsOf(output));
+			if (verdict !== null) yield { kind, output, verdict };
 		}
+}
+
+function tryOne(
+	trial: Trial,
+	output: string,
+	kind: OutputDefectKind,
+	tensors: readonly Tensor[],
+): DefectVerdict | null {
+	if (tensors.length < trial.reference.length) return null;
+	const watch = watchDefect(trial);
+	let isDamaged = false;
+	for (const [index, outputs] of trial.reference.entries()) {
+		const damaged = damageOutput(tensors, index, kind);
+		isDamaged ||= damaged !== null;
+		if (watch.see(index, damaged === null ? outputs : { ...outputs, [output]: damaged })) break;
+	}
+	return isDamaged ? watch.verdict() : null;
 }
 
 /** The output of one case with the defect; null where it has no meaning for this output. */

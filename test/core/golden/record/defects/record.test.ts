@@ -3,28 +3,24 @@ import { describe, expect, it } from "vitest";
 import type { GoldenManifest, GoldenOutput } from "../../../../../generated/golden.ts";
 import { validate } from "../../../../../generated/golden-validator.js";
 import {
-	describeSensitivity,
-	unfinishedNote,
-} from "../../../../../src/core/golden/record/defects/record.ts";
-import {
 	brokenVerdict,
 	type DefectVerdict,
 	watchDefect,
 } from "../../../../../src/core/golden/record/defects/judge.ts";
+import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/outputs.ts";
 import {
+	defaultLeastShares,
+	describeSensitivity,
 	emptyRecord,
+	sharesAt,
+	shortfalls,
 	type TriedDefect,
+	unfinishedNote,
 	withOutputDefects,
 	withWeightDefects,
 } from "../../../../../src/core/golden/record/defects/record.ts";
-import {
-	defaultLeastShares,
-	sharesAt,
-	shortfalls,
-} from "../../../../../src/core/golden/record/defects/record.ts";
-import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/outputs.ts";
 import type { Tensor } from "../../../../../src/core/golden/tensor/tensor.ts";
-import { float32, int64, manifestOf } from "../../../../support/golden-tensors.ts";
+import { float32, manifestOf } from "../../../../support/golden-tensors.ts";
 
 function trialOf(cases: readonly Record<string, Tensor>[], specs: Record<string, GoldenOutput>) {
 	const manifest = manifestOf(cases[0] ?? {}, specs);
@@ -85,12 +81,6 @@ describe("watchDefect", () => {
 		});
 	});
 
-	it("watchDefect takes what hardly moves in three cases not to move in the others", () => {
-		const many = [...cases, ...cases];
-		const watch = watchDefect(trialOf(many, limits(1e-3, 1e-1)));
-		expect(many.map(({ y }, index) => watch.see(index, { y }))).toEqual([false, false, true, true]);
-	});
-
 	it("watchDefect evaluates comparators of the whole set after the last case", () => {
 		const vectors = [
 			[1, 0, 0],
@@ -106,31 +96,6 @@ describe("watchDefect", () => {
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
 	});
 
-	it.each([
-		["moves nothing", 0, false],
-		["fails relative L2", 0.5, false],
-		["moves an output that relative L2 passes", 0.05, true],
-	])("watchDefect measures an expensive comparator of a defect that %s: %d, %s", (_, by, measures) => {
-		let asked = 0;
-		const values = Array.from({ length: 144 }, (_, at) => 1 + Math.sin(at));
-		const ssim = { kind: "ssim", dataRange: 2 } as const;
-		Object.defineProperty(ssim, "tolerance", {
-			enumerable: true,
-			get: () => {
-				asked += 1;
-				return 0.5;
-			},
-		});
-		const relative = { kind: "relative-l2", tolerance: { fp32: 0.1, fp16: 0.1 } } as const;
-		const watch = watchDefect(
-			trialOf([{ y: float32(values, [1, 1, 12, 12]) }], { y: { comparators: [relative, ssim] } }),
-		);
-		asked = 0;
-		const damaged = values.map((value) => value * (1 + by));
-		watch.see(0, { y: float32(damaged, [1, 1, 12, 12]) });
-		expect(asked > 0).toBe(measures);
-	});
-
 	it("watchDefect judges a case that did not move once another one does", () => {
 		const first = float32([1e-3, 1, 1]);
 		const trial = trialOf([{ y: first }, cases[1]!], {
@@ -139,12 +104,6 @@ describe("watchDefect", () => {
 		const watch = watchDefect(trial);
 		expect(watch.see(0, { y: float32([1.015e-3, 1, 1]) })).toBe(false);
 		watch.see(1, { y: float32([3.02, 1, 2]) });
-		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
-	});
-
-	it("watchDefect counts any difference of integers", () => {
-		const watch = watchDefect(trialOf([{ n: int64([1n, 2n]) }], {}));
-		watch.see(0, { n: int64([1n, 3n]) });
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
 	});
 });
@@ -245,13 +204,6 @@ describe("the record of the trial", () => {
 			expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
 		},
 	);
-
-	it("the record of the trial leaves an output that never varies out of the count", () => {
-		const withMask = cases.map((outputs) => ({ ...outputs, mask: float32([1, 1, 1]) }));
-		const tried = [...tryOutputDefects(trialOf(withMask, limits(1e-6, 1e-2)))];
-		expect(tried.length).toBeGreaterThan(0);
-		expect(tried.filter(({ output }) => output === "mask")).toEqual([]);
-	});
 
 	it("the record of the trial tries the outputs again without counting twice", () => {
 		const found = [...tryOutputDefects(trialOf(cases, limits(2, 2)))];
