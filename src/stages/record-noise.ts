@@ -44,7 +44,6 @@ export interface NoiseMeasured {
 
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
-/** Each differs from the reference in one thing: threads, level, build. */
 function variantsOf(
 	made: ReferenceVariant,
 	flavours: readonly ReferenceVariant["flavour"][],
@@ -166,7 +165,6 @@ function countedRuns(
 }
 
 const levelsApart = 1e-3;
-/** Rows that depend on each other differ by far more than sums in another order do. */
 const rowsApart = 1e-2;
 
 function countedBatch(run: LabelledRun, reference: RunOutputs, notes: string[]): LabelledRun[] {

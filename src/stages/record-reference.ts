@@ -88,7 +88,6 @@ export function keepAnswers(answers: Answers, places: readonly number[]): Answer
 
 const minCases = 2;
 
-/** Without the cases that noise and rounding would not be measured on. */
 export function withoutLarge(answers: Answers, mayDrop: boolean): Answers {
 	const { length } = answers.cases;
 	const count = Math.max(minCases, measuredCases(answers.outputs));

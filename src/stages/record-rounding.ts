@@ -39,7 +39,6 @@ import type { RecordPorts } from "./record-sensitivity.ts";
 interface RoundingInput {
 	model: ModelOnDisk;
 	cases: readonly InferCase[];
-	/** The reference's outputs for those cases, and what made them. */
 	answers: Answers;
 	scratchFolder: string;
 	timeoutMs: number;
@@ -92,7 +91,6 @@ export async function measureRounding(
 	return measured;
 }
 
-/** Why the result cannot be used; null where it can. */
 function keep(
 	measured: RoundingMeasured,
 	result: EmulationResult | undefined,

@@ -19,9 +19,7 @@ interface SensitivityInput {
 	variant: ReferenceVariant;
 	trial: Trial;
 	seed: number;
-	/** What an earlier, unfinished trial of the same golden found. */
 	known: SensitivityRecord | null;
-	/** After this no more defects are tried. */
 	limitMs: number;
 	scratchFolder: string;
 	save(record: SensitivityRecord): Promise<void>;
@@ -32,11 +30,9 @@ export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Refer
 interface SensitivityTest {
 	record: SensitivityRecord;
 	notes: string[];
-	/** Why it stopped early; what was found until then is in the record. */
 	failure: ToolFailure | null;
 }
 
-/** Below this many defects, the sample is too small. */
 const minSample = 30;
 
 export async function testSensitivity(input: SensitivityInput, ports: RecordPorts): Promise<SensitivityTest> {
@@ -127,7 +123,6 @@ function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]
 	};
 }
 
-/** Between two lines of progress, and between two times that the golden is written. */
 const progressMs = 1_000;
 const saveMs = 10_000;
 

@@ -35,9 +35,7 @@ import { assertFinished, type RecordPorts, testSensitivity } from "./record-sens
 export interface RecordInput {
 	model: ModelOnDisk;
 	cases: readonly CaseToRecord[];
-	/** True if the user set no case count; large outputs may use fewer. */
 	mayDrop: boolean;
-	/** An unfinished recording of these cases, whose trial is continued. */
 	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
 	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
@@ -46,37 +44,29 @@ export interface RecordInput {
 	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
-	/** What the golden has to notice. */
 	least: LeastShares;
-	/** Time limit of the whole recording; after it, no more defects are tried. */
 	limitMs: number;
-	/** Keeps the golden as it is so far: usable, but not tested to the end. */
 	save(manifest: GoldenManifest): Promise<void>;
 	scratchFolder: string;
 	timeoutMs: number;
 }
 
-/** What the steps found out before any limit. */
 export interface Evidence {
 	model: ModelOnDisk;
 	answers: Answers;
 	noise: NoiseFloor | null;
 	/** null: no precision was emulated. */
 	rounding: RoundingRecord | null;
-	/** Outputs of the runs that noise and rounding were measured on. */
 	strayed: Pick<LimitEvidence, "noise" | "rounded">;
 }
 
 export interface Limits {
 	outputs: GoldenManifest["outputs"];
-	/** Groups of outputs that hold boxes. */
 	detections?: GoldenManifest["detections"];
-	/** Why each proposed limit is what it is, by output; empty where they were given. */
 	why: { output: string; sentences: string[] }[];
 }
 
 export interface Recorded extends Pick<Limits, "why"> {
-	/** known: the golden of before is the same. */
 	state: "recorded" | "known";
 	manifest: GoldenManifest;
 	findings: Weakness[];
@@ -127,7 +117,6 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 	};
 }
 
-/** Share of the time limit for the trial, however long the steps before it took. */
 const minTrialShare = 0.15;
 /** The rest is for the start, the defects that are being tried when the time is up, and the last save. */
 const usableShare = 0.92;
@@ -152,7 +141,6 @@ async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string
 	return { draft: { ...manifest, outputs, detections }, answers, why };
 }
 
-/** The answers that are stored. */
 function recall(
 	{ manifest, outputs }: NonNullable<RecordInput["begun"]>,
 	given: readonly CaseToRecord[],
@@ -178,12 +166,10 @@ async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: str
 	return { model: input.model, answers, noise: scatter.noise, rounding: rounded.rounding, strayed };
 }
 
-/** The model and the cases that it answered, as every later step runs them. */
 function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Pick<Answers, "cases">) {
 	return { model, cases: cases.map(({ id, inputs }) => ({ id, inputs })), scratchFolder, timeoutMs };
 }
 
-/** Proposes what each output is compared by; deriveLimits gives the limits. */
 function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	const cases = answers.outputs;
 	const outputs: Record<string, GoldenOutput> = {};

@@ -9,7 +9,6 @@ import {
 	type ProposalPlace,
 	proposalOn,
 	proposed,
-	proposedFile,
 } from "../support/proposals.ts";
 
 /** A repository where somebody acts just before a call, as often as there are acts. */
@@ -53,20 +52,6 @@ it("a first proposal is one commit on the one that was checked out, with files p
 	expect(repository.branches.get("main")).toBe(main[2]);
 });
 
-it("a first proposal sends no file that the repository has, and none twice", async () => {
-	const { repository, main } = openPlace();
-	const files = (["1", "2", "2"] as const).map((text, index) =>
-		proposedFile(`golden/net/r2/${index}.npy`, text),
-	);
-	const { commit } = await proposed(proposalOn(main[2], { files }), repository);
-	expect(repository.files(commit)).toMatchObject({
-		"golden/net/r2/0.npy": "1",
-		"golden/net/r2/1.npy": "2",
-		"golden/net/r2/2.npy": "2",
-	});
-	expect(repository.writes).toEqual(["blob", "tree", "commit", "branch", "pull"]);
-});
-
 it("a second proposal of the same changes nothing that anybody sees", async () => {
 	const { repository, main } = openPlace();
 	const first = await proposed(proposalOn(main[2]), repository);
@@ -91,19 +76,6 @@ describe("another run at the same time", () => {
 		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), repository);
 		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
 		expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
-	});
-
-	it("another run at the same time that never stops ends the attempt, with GitHub's message", async () => {
-		const place = openPlace();
-		await rival(place, "0")();
-		const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
-		expect(
-			await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", rivals)),
-		).toMatchObject({
-			state: "failed",
-			fault: { code: "github-rejected", message: expect.stringContaining("not a fast forward") },
-		});
-		expect(rivals).toHaveLength(5);
 	});
 
 	it("another run at the same time is a person's: what they committed meanwhile stays", async () => {

@@ -74,9 +74,7 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 
 interface Checking {
 	about: Parameters<typeof watchSet>[0];
-	/** Folder of the stored outputs. */
 	folder: string;
-	/** Folder of the manifest. */
 	home: string;
 	ports: StoredPorts;
 	whole: SetWatch | null;

@@ -211,7 +211,6 @@ async function readBytes(path: string, input: InputPort, preprocess: BytesPrepro
 	return [partOf(input, tensor)];
 }
 
-/** A file is one sample, whatever the batch that engines are built for. */
 function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
 	if (typeof port.axes?.[0] === "number" || port.sizes === null) return port;
 	return { ...port, sizes: [1, ...port.sizes.slice(1)] };

@@ -94,60 +94,35 @@ function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
 	return `${quoteName(name, "")} ${dtype} ${formatShape(shape)}: ${figures}${odd}`;
 }
 
-function outputLines({
-	name,
-	semantic,
-	noise,
-	rounding,
-	group,
-	limits,
-	proposal,
-}: InspectedOutput): string[] {
+function outputLines(output: InspectedOutput): string[] {
+	const { name, semantic, noise, rounding, group, limits, proposal } = output;
 	const scatter =
 		noise === null
 			? ""
 			: `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
+	const lines = [`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`];
+	const moved = rounding.map(({ precision, relativeL2 }) => `${figure(relativeL2)} at ${precision}`);
+	if (moved.length > 0) lines.push(`  rounding moves it by ${moved.join(", ")} (relative L2, emulated)`);
+	if (group !== undefined) return [...lines, `  compared with the boxes of ${quoteName(group, "")}`];
 	return [
-		`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`,
-		...(rounding.length === 0
-			? []
-			: [
-					`  rounding moves it by ${rounding.map(({ precision, relativeL2 }) => `${figure(relativeL2)} at ${precision}`).join(", ")} (relative L2, emulated)`,
-				]),
-		...(group === undefined
-			? limits.map(limitLine)
-			: [`  compared with the boxes of ${quoteName(group, "")}`]),
-		...(group === undefined ? proposalLines(proposal) : []),
-	];
-}
-
-function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
-	return [
+		...lines,
+		...limits.map(limitLine),
 		"  comparators that suit its values, for your review (`golden record --propose` derives their limits):",
-		...why.map((sentence) => `    ${sentence}`),
-		`    ${JSON.stringify(output)}`,
+		...proposal.why.map((sentence) => `    ${sentence}`),
+		`    ${JSON.stringify(proposal.output)}`,
 	];
 }
 
-function limitLine({
-	kind,
-	slice,
-	label,
-	bound,
-	allowed,
-	severity,
-	scope,
-	timesNoise,
-}: InspectedLimit): string {
+function limitLine(limit: InspectedLimit): string {
+	const { kind, slice, label, bound, allowed, severity, scope, timesNoise } = limit;
 	const sign = bound === "at-most" ? "≤" : "≥";
-	const byPrecision = allowed
-		.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`)
-		.join(", ");
+	const byPrecision = allowed.map((one) => `${one.precision} ${sign} ${limitFigure(one.limit)}`).join(", ");
+	const extent = `${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}`;
 	const room =
 		timesNoise === undefined
 			? ""
 			: `; the fp32 limit is ${figure(timesNoise)} times the noise or the rounding of its type`;
-	return `  ${kind}${ofSlice(slice)}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${label}: ${byPrecision}${room}`;
+	return `  ${kind}${ofSlice(slice)}${extent}: ${label}: ${byPrecision}${room}`;
 }
 
 function groupLines({ groups, detections }: Inspection): string[] {

@@ -34,7 +34,6 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 	return [...new Set(files.map(({ path }) => path))];
 }
 
-/** Whether the golden is an unfinished recording of this very command and model. */
 export function mayGoOn(
 	old: GoldenManifest | null,
 	options: RecordOptions,

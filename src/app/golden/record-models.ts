@@ -102,7 +102,6 @@ export async function recordModel(target: GoldenTarget, recording: Recording): P
 	return { ...target, ...recorded, old, change: changes[0] ?? null };
 }
 
-/** Folders of the config: as it is now, and a copy of its goldens as they were. */
 interface Homes {
 	home: string;
 	before: string;

@@ -28,7 +28,6 @@ export interface RecordOptions {
 	cwd: string;
 	model: string;
 	out: string;
-	/** The config's folder, or the current one: the model's path in the manifest is relative to it. */
 	home: string;
 	unnamed?: { config: string; golden: string };
 	name: string;
@@ -40,7 +39,6 @@ export interface RecordOptions {
 	preprocess: string | undefined;
 	configured: GivenSizes;
 	given: GivenSizes;
-	/** Dimensions that the config's engines also take with size 1. */
 	mayBeOne: readonly string[] | undefined;
 	seed: number;
 	reason: string | undefined;
@@ -113,7 +111,6 @@ function preprocessPath(args: RecordArguments, cwd: string): string | undefined 
 	);
 }
 
-/** What the config says; without one, only where the command runs. */
 interface Configured extends Pick<RecordOptions, "home" | "unnamed"> {
 	onnx?: string;
 	golden?: string;
@@ -205,7 +202,6 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	);
 }
 
-/** The author: from the option, else from git; undefined where neither names one. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,

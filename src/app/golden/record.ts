@@ -103,7 +103,6 @@ export async function recordGolden(
 	);
 }
 
-/** Finishes the golden, or takes it back where it would detect too little. */
 async function conclude(
 	recorded: Recorded,
 	keeper: Awaited<ReturnType<typeof keepGolden>>,
@@ -212,7 +211,6 @@ function portablePath(home: string, path: string): string {
 	return inside.startsWith("..") || isAbsolute(inside) ? basename(path) : inside.split("\\").join("/");
 }
 
-/** Puts the golden into the config where `trtgate init` left a comment for it. */
 async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>): Promise<string> {
 	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
 	const named = withStarterGolden(text, golden);

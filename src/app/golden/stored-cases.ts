@@ -181,7 +181,6 @@ async function readCase(folder: string, id: string, reading: Reading): Promise<v
 	addCase({ id, path: folder, how: "given" }, whole, reading);
 }
 
-/** Adds the part of a case that files give, with the inputs that no file gives. */
 function addCase(
 	{ id, path, how }: { id: string; path: string; how: string },
 	part: Pick<CasePart, "tensors"> & Partial<CasePart>,

@@ -24,7 +24,6 @@ export interface Expected {
 	shape: readonly number[] | null;
 }
 
-/** Files that may hold all tensors of a case; Polygraphy's end in .json. */
 const severalEndings = ["npz", "safetensors", "json"] as const;
 export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
 const ownEndings: readonly string[] = ["npy", ...severalEndings] satisfies readonly OwnSource["ending"][];
@@ -37,7 +36,6 @@ async function isFile(path: string): Promise<boolean> {
 	return (await stat(path).catch(() => null))?.isFile() === true;
 }
 
-/** A file that holds all tensors of a case: the case's name with an ending. */
 export async function findCaseFile(path: string): Promise<string | null> {
 	for (const ending of severalEndings) if (await isFile(`${path}.${ending}`)) return `${path}.${ending}`;
 	return null;

@@ -149,17 +149,6 @@ it.each([
 	},
 );
 
-it("the options of Polygraphy's rules need a second runner, and files that are there", async () => {
-	await expect(run(["--polygraphy", "g-one.json"])).rejects.toMatchObject({
-		message: expect.stringContaining("nothing to compare"),
-	});
-	await expect(run(["--polygraphy", "none.json"])).rejects.toMatchObject({ code: "golden-missing" });
-	await expect(run(["--polygraphy", "."])).rejects.toMatchObject({
-		code: "tensor-invalid",
-		message: expect.stringContaining("it is a folder"),
-	});
-});
-
 it("a golden of our own takes its outputs from Polygraphy's run results, iteration by iteration", async () => {
 	const text = runResults["g-three"];
 	const sha256 = createHash("sha256").update(text).digest("hex");

@@ -138,15 +138,6 @@ it("the files of a proposal in a folder that is a link, the top, or elsewhere ar
 	).toMatch(/^net is a link, or no folder/);
 });
 
-it("the files of a proposal may not be more than GitHub takes in an hour", async () => {
-	const { home, checkout } = openRepository();
-	const paths = Array.from({ length: 600 }, (_, index) => `r2/${index}.npy`);
-	const many = { ...net, manifest: manifest("net@2", paths) };
-	expect(await refusal(changedFiles([many], home, await checkout()))).toMatch(
-		/^601 files were recorded.*at most 600 files/,
-	);
-});
-
 it("a checkout that is none, or has no commit, is refused", async () => {
 	const { processes } = openRepository();
 	const empty = temporaryFolder();

@@ -172,15 +172,6 @@ describe("sound", () => {
 			[32, true, Array.from({ length: 17 }, () => 0)],
 		);
 	});
-
-	it("sound goes in at its own rate without preprocessing, with a note, and other values may be given by hand", async () => {
-		const given = ["--shape", "input=1,32", "--generator", "sr=const:8000", "--generator", "state=ones"];
-		const found = await inputsOf(workspace(detector, wavs), "--inputs", "in", ...given);
-		expect(found.worth).toContain("; state ones, sr const:8000.");
-		expect(found.notes.join("\n")).toContain("Audio is used at its own rate, 8000 Hz");
-		const [first] = found.cases;
-		expect([valuesOf(first?.inputs["sr"]), valuesOf(first?.inputs["state"])]).toEqual([[8000], [1, 1, 1, 1]]);
-	});
 });
 
 describe("text", () => {
@@ -294,21 +285,6 @@ describe("test data sets beside an ONNX model", () => {
 	});
 });
 
-it.each([
-	["a folder of one folder for each case", (id: string) => `in/${id}/image.npy`],
-	["a folder of one file for each case", (id: string) => `in/${id}.npy`],
-])("stored tensors in %s are cases of these names", async (_, pathOf) => {
-	const files = Object.fromEntries(
-		["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]),
-	);
-	const found = await inputsOf(workspace(classifier, files), "--inputs", "in");
-	expect(found).toMatchObject({
-		worth: "Inputs: 2 real cases.",
-		how: { image: "given" },
-		cases: [{ id: "disc" }, { id: "ring" }],
-	});
-});
-
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
 	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
 	expect(found.notes.join("\n")).toMatch(
@@ -338,33 +314,6 @@ it("sizes that were not given come from real inputs where there are some", async
 	const found = await inputsOf(cwd, "--inputs", "one.npy", "--inputs", "two.npy");
 	expect(found.notes).toEqual([]);
 	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 16, 40]);
-});
-
-it.each([
-	[
-		"a rank that is not the model's",
-		["--shape", "image=1,28,28"],
-		/--shape image has 3 dimensions, the model's input has 4/,
-	],
-	[
-		"a fixed axis of another size",
-		["--shape", "image=1,3,28,28"],
-		/--shape image contradicts the model at axis 1: it has 3/,
-	],
-	["an input that is not there", ["--shape", "picture=1"], /no input "picture"; its inputs are "image"/],
-	["an invalid shape", ["--shape", "image=1;3"], /--shape takes INPUT=SIZE,SIZE,…; got "image=1;3"/],
-	[
-		"what the weights rule out",
-		["--dims", "batch=1,height=32,width=32"],
-		/cannot run with these sizes, image \[1, 1, 32, 32\]: Gemm .*1024 and 784.*height=28,width=28/s,
-	],
-	[
-		"what the weights rule out for one axis",
-		["--dims", "height=0"],
-		/Sizes are missing: .*Tried without success/s,
-	],
-])("sizes that are given are refused where they are %s", async (_, argv, says) => {
-	expect(await refusalOf(workspace(digitReader(), {}), ...argv)).toMatch(says);
 });
 
 describe("inputs whose values nothing in the model says", () => {

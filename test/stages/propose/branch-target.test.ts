@@ -46,14 +46,6 @@ it("a branch of ours whose base moved on takes the base in", async () => {
 	expect(place.repository.files(commit)).toEqual(goldenFiles("newer", "main-2"));
 });
 
-it("a branch of ours that was squashed into the base goes on, with a pull request of its own", async () => {
-	const place = await proposedBefore((at, ours) => merge(at, ours, "squash"));
-	const main = headOf(place, "main");
-	const { commit, pullIs } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
-	expect(place.repository.parents(commit)).toEqual([place.ours, main]);
-	expect(pullIs).toBe("opened");
-});
-
 it("a branch of ours that was merged starts from the base", async () => {
 	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
 	const main = headOf(place, "main");

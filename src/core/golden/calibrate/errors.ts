@@ -10,14 +10,11 @@ export interface CaseError {
 	/** What the comparator measured; null where nothing could be measured. */
 	got: Numeric | null;
 	allowed: number;
-	/** The error as a share of its limit; infinite where it is no number, or nothing is allowed. */
 	share: number;
 }
 
-/** One comparator of one output, over all cases; worst case first. */
 export interface ComparatorErrors {
 	output: string;
-	/** Its place among the output's comparators; 0 too where the golden names none. */
 	comparator: number;
 	kind: MetricKind;
 	slice?: OutputSlice;
@@ -48,7 +45,6 @@ function outputsOf({ cases }: GoldenManifest): string[] {
 	return [...new Set(cases.flatMap(({ outputs }) => Object.keys(outputs)))];
 }
 
-/** A verdict has the checks of an output in the order of its comparators. */
 function errorsOfOutput(
 	output: string,
 	manifest: GoldenManifest,
@@ -116,7 +112,6 @@ function faultsOf({ case: id, state, message, checks }: GoldenVerdict): string[]
 	);
 }
 
-/** Whether a comparator's limit can be set by a multiple of its loss. */
 export function isProposable({ kind, bound }: Pick<MetricSpec, "kind"> & { bound: Bound }): boolean {
 	return bound === "at-most" || metrics[kind].range.most === 1;
 }

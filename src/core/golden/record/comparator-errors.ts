@@ -12,7 +12,6 @@ export interface RoundedRun {
 	outputs: RunOutputs;
 }
 
-/** Worst value of all cases, by comparator; absent where nothing could be compared. */
 export type ComparatorErrors = ReadonlyMap<string, number>;
 
 export interface ComparatorRef {

@@ -40,25 +40,20 @@ import { distance, type LabelledRun, type RunOutputs, referencePrecision } from 
 
 export interface LimitEvidence {
 	reference: RunOutputs;
-	/** fp32 runs of other builds, levels and threads. */
 	noise: readonly LabelledRun[];
 	rounded: readonly RoundedRun[];
-	/** Some layers of the model are quantised. */
 	quantised: boolean;
 }
 
 export interface DerivedLimits {
 	outputs: GoldenManifest["outputs"];
 	detections?: GoldenManifest["detections"];
-	/** By output, or group of boxes. */
 	why: { output: string; sentences: string[] }[];
 }
 
 type ByPrecision<Value> = Partial<Record<Precision, Value>>;
 
-/** The evidence with what each comparator measures on it. */
 interface Measured extends LimitEvidence {
-	/** Errors of relative L2 alone: the other limits follow from it. */
 	noiseErrors: readonly ComparatorErrors[];
 	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
 }
@@ -191,7 +186,6 @@ function deriveMetric(
 	return withLimits(spec, limits);
 }
 
-/** What a metric makes of errors so much smaller is its own rounding. */
 const furthest = 100;
 
 /** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
@@ -234,7 +228,6 @@ function loosened(
 	return limits;
 }
 
-/** Precisions without evidence keep what they had. */
 function withLimits<Spec extends { tolerance?: Tolerance }>(spec: Spec, limits: ByPrecision<number>): Spec {
 	if (Object.keys(limits).length === 0) return spec;
 	const { tolerance } = spec;

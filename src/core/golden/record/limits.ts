@@ -4,7 +4,6 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 import { floorOf } from "./noise-floor.ts";
 
-/** Precisions whose rounding is emulated, with their unit roundoff. */
 export const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
 export type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
@@ -49,7 +48,6 @@ const ownRounding: Readonly<Record<Emulated, number>> = { fp16: 3e-4, tf32: 3e-4
 
 export interface Strayed {
 	dtype: DType;
-	/** Relative L2 between implementations in fp32: builds, levels, threads. */
 	noise: number;
 	/** Relative L2 of the emulated precisions; absent where one was not emulated or gave no numbers. */
 	rounding: Readonly<Partial<Record<Emulated, number>>>;

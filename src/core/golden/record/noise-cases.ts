@@ -43,7 +43,6 @@ export function findNoiseCases(
 /** Why the output of a case is noise; null where it is not. */
 type WhyNoise = (index: number) => string | null;
 
-/** null: an output that cannot tell. */
 function checkOf(
 	name: string,
 	reference: RunOutputs,

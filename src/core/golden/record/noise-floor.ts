@@ -23,10 +23,8 @@ export function measuredCases(reference: RunOutputs): number {
 }
 
 export interface LabelledRun {
-	/** E.g. `wasm, all, 2 threads`. */
 	label: string;
 	outputs: RunOutputs;
-	/** Its differences grow with the values, so they say nothing of small ones beside large ones. */
 	isProportional?: true;
 }
 
@@ -80,7 +78,6 @@ function widest(sizes: readonly (number | undefined)[]): number {
 	return sizes.reduce<number>((max, size) => Math.max(max, size ?? 0), 0);
 }
 
-/** The largest value of an output, or of a part of it, in all cases. */
 export function peakOf(name: string, reference: RunOutputs, slice: OutputSlice | undefined): number {
 	return widest(
 		reference.map((outputs) =>
@@ -89,9 +86,7 @@ export function peakOf(name: string, reference: RunOutputs, slice: OutputSlice |
 	);
 }
 
-/** An element, or a case, below so many times the noise says nothing. */
 export const signalOverNoise = 100;
-/** Rounding of binary32 in what an output adds up, as a share of its largest value. */
 const rounding = 1e-7;
 /** Noise that grows with the values hides none that are larger than this share of the largest. */
 const maxFloorShare = 1e-3;
@@ -136,7 +131,6 @@ const roundings: Partial<Record<DType, number>> = {
 	bfloat16: 2.5e-3,
 };
 
-/** The effective floor: the measured one, but at least the dtype's own rounding. */
 export function floorOf(measured: Scatter | undefined, dtype: DType): number {
 	return Math.max(measured?.relativeL2 ?? 0, isFloating(dtype) ? (roundings[dtype] ?? 1e-7) : 0);
 }

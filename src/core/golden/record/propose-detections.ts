@@ -7,7 +7,6 @@ import type { RunOutputs } from "./noise-floor.ts";
 
 export interface GroupProposal {
 	detections: Detections;
-	/** Outputs of the group: their elements come in any order, so they are not compared one by one. */
 	outputs: string[];
 	why: string[];
 }

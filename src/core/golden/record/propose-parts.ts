@@ -41,9 +41,7 @@ export function partComparators(
 }
 
 const usualScore = 0.25;
-/** A case whose best score is a smaller share of the best of all shows nothing. */
 const quietShare = 0.1;
-/** A lead of less than this share of the best score may turn by rounding. */
 const narrowLead = 0.1;
 const keptShare = 0.99;
 

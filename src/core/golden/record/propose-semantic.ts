@@ -34,7 +34,6 @@ type Rule = (name: string, shape: readonly number[], tensors: readonly Tensor[])
 const leastSide = 8;
 const mostMapClasses = 512;
 
-/** Whether the axes at these places are high and wide enough for a picture. */
 function isTall(shape: readonly number[], height: number, least = leastSide): boolean {
 	return (shape.at(height) ?? 0) >= least && (shape.at(height + 1) ?? 0) >= least;
 }
@@ -143,7 +142,6 @@ const minPeakedShare = 0.5;
 const minChosen = 3;
 const minManyClasses = 32;
 
-/** Rows of many numbers of which one stands out, not always the same one. */
 function hasPeaks(tensors: readonly Tensor[]): boolean {
 	const chosen = new Set<number>();
 	let [rows, peaked] = [0, 0];
@@ -165,7 +163,6 @@ function hasPeaks(tensors: readonly Tensor[]): boolean {
 const minDecided = 0.8;
 const minInside = 1e-3;
 
-/** Probabilities of a mask: from 0 to 1, both sides of a half, and few between. */
 function isDecided(tensors: readonly Tensor[]): boolean {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
@@ -200,7 +197,6 @@ function mayBeColours(tensors: readonly Tensor[]): boolean {
 	return ranges.every(({ min }) => min === null || min >= Math.min(leastColour, -most * mostBelow));
 }
 
-/** Rounding of binary16 softmax over thousands of classes stays below this. */
 const sumSlack = 1e-2;
 
 function sumsToOne(tensors: readonly Tensor[], axis: number): boolean {

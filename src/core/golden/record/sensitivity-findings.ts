@@ -9,7 +9,6 @@ import { type LeastShares, namedMisses, sharesAt, shortfalls } from "./defects/r
 import { type RunOutputs, referencePrecision } from "./noise-floor.ts";
 import type { Weakness } from "./sensitivity.ts";
 
-/** Fewer defects say little about the others. */
 const minTested = 10;
 /** Where a larger share of the weights moves nothing, the inputs are at fault more likely than the weights. */
 const mostUnseenShare = 0.25;
@@ -77,7 +76,6 @@ function findShortfalls(record: SensitivityRecord, least: LeastShares): Weakness
 	});
 }
 
-/** These choose by numbers, and lose those: the place of the input that holds them. */
 const choosing: Readonly<Record<string, number>> = {
 	ArgMax: 0,
 	ArgMin: 0,

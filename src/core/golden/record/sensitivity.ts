@@ -13,7 +13,6 @@ import { everyValue, float64Reader, forEachValue, tensorStatistics } from "../te
 import type { RunOutputs } from "./noise-floor.ts";
 
 export interface Insensitive {
-	/** non-finite: NaN or infinities where the golden allows none, or nothing else. */
 	kind: "non-finite" | "constant" | "same-for-all";
 	/** Absent: all outputs. */
 	output?: string;
@@ -33,7 +32,6 @@ export interface Weakness extends Omit<Insensitive, "kind"> {
 		| "unseen"
 		| "hidden"
 		| "unmeasured";
-	/** refuse: the golden detects nothing. warn: it detects less than it could. */
 	severity: "refuse" | "warn";
 }
 
@@ -90,7 +88,6 @@ export function watchSensitivity(manifest: GoldenManifest): {
 
 interface OutputWatch {
 	elements: number;
-	/** The first value; NaN where there is none. */
 	first: number;
 	constant: boolean;
 }
@@ -110,7 +107,6 @@ function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Te
 	});
 }
 
-/** The first case of each output, with how many are like it. */
 function firstOfEach(findings: readonly Insensitive[]): Insensitive[] {
 	return [...groupBy(findings, ({ output }) => output).values()].flatMap(([first, ...others]) => {
 		if (first === undefined) return [];
@@ -119,7 +115,6 @@ function firstOfEach(findings: readonly Insensitive[]): Insensitive[] {
 	});
 }
 
-/** `cases` are the outputs in the order of the manifest's cases. */
 export function findInsensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): Insensitive[] {
 	const watch = watchSensitivity(manifest);
 	for (const outputs of cases) watch.see(outputs);
@@ -220,7 +215,6 @@ export function constantOf(tensors: readonly Tensor[]): number | null {
 	return others.length === 0 ? value : null;
 }
 
-/** So near to certainty that the other classes are lost to rounding of binary16. */
 const certain = 1 - 2 ** -11;
 
 function isSaturated(tensor: Tensor, axis: number): boolean {

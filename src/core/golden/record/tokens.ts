@@ -9,7 +9,6 @@ export interface TokenizedText {
 export interface TokenRow {
 	ids: number[];
 	types: number[];
-	/** 1 for tokens, 0 for padding. */
 	mask: number[];
 }
 

@@ -8,7 +8,6 @@ import { findScaleParts } from "./scales.ts";
 
 /** Native ONNX Runtime and WebAssembly differ by this in the scores of a YOLOv8 (root mean square), whether they are 1e-6 or 0.1. */
 const unit = 2 ** -24;
-/** Values that stay below it are no scores: their scale is another than 1. */
 const minPeak = 0.01;
 
 /** The reference with that rounding in all values from 0 to 1 but softmaxes, whose small values are exact to the last digit. null: there are none. */

@@ -86,7 +86,6 @@ function knownDims({ facts }: Around, name: string): readonly number[] | null {
 	return dims?.every((size) => typeof size === "number") ? (dims as readonly number[]) : null;
 }
 
-/** The layer with its new weights, last in the list but for the shift of a product. */
 export function foldedLayer(
 	layer: LinearLayer,
 	{ affine, output, writer }: { affine: Affine; output: string; writer: ConstantWriter },

@@ -23,7 +23,6 @@ export interface RoundingPlan {
 
 export interface RoundingRule {
 	precision: RoundedPrecision;
-	/** Values beyond the precision's range stay as they are, in nodes too; of constants always. */
 	guarded: boolean;
 }
 

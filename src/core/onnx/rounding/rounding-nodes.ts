@@ -73,7 +73,6 @@ const keeping = new Set(
 	).split(" "),
 );
 
-/** An output of this node is rounded already, or represents integers. */
 export function keepsRounding(node: OnnxNode): boolean {
 	if (/^(Resize|Upsample)$/.test(node.op)) return (textAttribute(node, "mode") ?? "nearest") === "nearest";
 	return keeping.has(node.op) || quantises(node);
@@ -95,7 +94,6 @@ export function neverRounded(node: OnnxNode, slot: number): boolean {
 
 const integers: readonly unknown[] = [2, 3, 4, 5, 6, 7, 9, 12, 13];
 
-/** Takes or gives integers that stand for floats, or casts to integers. */
 export function quantises(node: OnnxNode): boolean {
 	if (node.op === "Cast")
 		return node.attributes.some(({ name, value }) => name === "to" && integers.includes(value));
@@ -104,7 +102,6 @@ export function quantises(node: OnnxNode): boolean {
 	);
 }
 
-/** What tensor cores compute; TF32 rounds the operands and nothing else. */
 export const products: ReadonlySet<string> = new Set([
 	"Conv",
 	"ConvTranspose",

@@ -57,10 +57,6 @@ it("findNoiseCases finds the cases of a map that shows nothing beside one that d
 	expect(placesOf(map, 1e-9)).toEqual([0, 2, 3]);
 });
 
-it("findNoiseCases keeps what is small but well above the noise", () => {
-	expect(placesOf([{ y: wave(2e-3) }, { y: wave(0.9) }], 1e-8)).toEqual([]);
-});
-
 it("findNoiseCases keeps a case with signal in one output, and ignores integers", () => {
 	const ids = int64([1n, 2n, 3n]);
 	expect(
@@ -81,13 +77,6 @@ it("findNoiseCases keeps a case with signal in one output, and ignores integers"
 			1e-12,
 		),
 	).toEqual([]);
-});
-
-it("findNoiseCases ignores boxes, which another run may give in another order", () => {
-	const rows = Array.from({ length: 20 }, (_, row) => [row, row, row + 9, row + 9, 0.5 + row / 50, row % 3]);
-	const [boxes, turned] = [rows, rows.toReversed()].map((table) => float32(table.flat(), [1, 20, 6]));
-	const reference: RunOutputs = [{ y: boxes as Tensor }, { y: turned as Tensor }];
-	expect(findNoiseCases(reference, [{ label: "other", outputs: reference.toReversed() }], {})).toEqual([]);
 });
 
 describe("dropNoiseCases", () => {
@@ -172,30 +161,4 @@ it("cases in one batch come apart as they went in", () => {
 			expect(outputs.some((output) => Object.hasOwn(output, "z") && size * count !== 1)).toBe(false);
 		}),
 	);
-});
-
-it.each<[string, readonly (readonly OnnxDim[])[], readonly Readonly<Record<string, Tensor>>[]]>([
-	["a fixed first axis", [[1, 4]], [{ x0: wave(1, 4) }, { x0: wave(2, 4) }]],
-	[
-		"first axes of two names",
-		[
-			["a", 4],
-			["b", 4],
-		],
-		[
-			{ x0: wave(1, 4), x1: wave(1, 4) },
-			{ x0: wave(2, 4), x1: wave(1, 4) },
-		],
-	],
-	["one case", [["batch", 4]], [{ x0: wave(1, 4) }]],
-	[
-		"scalars that differ",
-		[["batch", 4], []],
-		[
-			{ x0: wave(1, 4), x1: float32([1], []) },
-			{ x0: wave(1, 4), x1: float32([2], []) },
-		],
-	],
-])("cases in one batch are none with %s", (_, dims, cases) => {
-	expect(batchCases(graphOf(...dims), cases)).toBeNull();
 });

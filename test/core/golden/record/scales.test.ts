@@ -51,19 +51,6 @@ it.each<[string, Head, object[]]>([
 	expect(parts.map(({ kind }) => kind)).toEqual(["numbers", "scores"]);
 });
 
-it("findScaleParts groups more than two scales, a handful at most", () => {
-	expect(findScaleParts([columns([1e4, 1e4, 1, 1, 1e-4], 50)]).map(({ slice }) => slice)).toEqual([
-		{ axis: -1, from: 0, to: 2 },
-		{ axis: -1, from: 2, to: 4 },
-		{ axis: -1, from: 4, to: 5 },
-	]);
-	const many = columns(
-		Array.from({ length: 11 }, (_, index) => 10 ** (3 * (index - 5))),
-		50,
-	);
-	expect(findScaleParts([many])).toHaveLength(4);
-});
-
 it.each<[string, readonly Tensor[]]>([
 	["scales less than 100 times apart", [columns([1, 5, 60, 20], 50)]],
 	["channels that vary by themselves, without a gap", [columns([1e-3, 1e-2, 0.1, 1, 10], 50)]],

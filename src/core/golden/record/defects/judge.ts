@@ -13,12 +13,10 @@ import { byRelativeL2 } from "../comparator-errors.ts";
 import { rules } from "../limits.ts";
 import { distance, floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../noise-floor.ts";
 
-/** How far rounding alone moves each output, and parts of it, by precision. */
 export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, Spread>>>>>;
 
 export interface Trial {
 	manifest: GoldenManifest;
-	/** The golden's outputs, case by case. */
 	reference: RunOutputs;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	rounding: RoundingTable;
@@ -42,20 +40,16 @@ export interface DefectWatch {
 	verdict(): DefectVerdict;
 }
 
-/** Smaller changes of an output may be rounding. */
 const timesRounding = rules.room;
-/** What moves so little in so many cases is taken not to move in the others. */
 const enoughCases = 3;
 const littleOfThreshold = 0.5;
 
 export function watchDefect(trial: Trial): DefectWatch {
 	const watched = precisionsOf(trial).map((precision) => ({
 		precision,
-		/** Largest change so far, in multiples of the rounding. */
 		times: 0,
 		moved: false,
 		noticed: false,
-		/** Cases that were not judged: as long as nothing moves, it does not matter what the golden says. */
 		unjudged: [] as number[],
 	}));
 	// Nearly every defect fails relative L2, which takes a twentieth of the time of SSIM.
@@ -96,7 +90,6 @@ export function watchDefect(trial: Trial): DefectWatch {
 	};
 }
 
-/** The verdict on a model that no longer runs, which every golden notices. */
 export function brokenVerdict(trial: Trial): DefectVerdict {
 	const states = Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"]));
 	return { states, change: Number.POSITIVE_INFINITY, output: null };
@@ -115,7 +108,6 @@ function precisionsOf({ manifest }: Trial): Precision[] {
 	return [...new Set<Precision>(["fp32", "fp16", ...named])];
 }
 
-/** Where nothing was measured: a third of the usual limits. */
 const usualRounding: Readonly<Record<Precision, number>> = {
 	fp64: 7e-6,
 	fp32: 7e-6,

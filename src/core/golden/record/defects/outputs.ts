@@ -6,7 +6,6 @@ import { splitMix64 } from "../generators/split-mix.ts";
 import { constantOf } from "../sensitivity.ts";
 import { type DefectVerdict, type Trial, watchDefect } from "./judge.ts";
 
-/** Slices along the axis of the classes or channels; `inner` elements lie together. */
 interface Channels {
 	count: number;
 	inner: number;
@@ -21,7 +20,6 @@ const scaled =
 	(at) =>
 		factor * (values[at] ?? 0);
 
-/** Each channel takes the values of another one. */
 const permuted =
 	(from: (channel: number, count: number) => number): Damage =>
 	(values, channels) =>

@@ -4,7 +4,6 @@ import { scopesOf } from "../../../onnx/walk.ts";
 import { splitMix64 } from "../generators/split-mix.ts";
 import { type WeightDefect, type WeightLocation, weightDefectKinds } from "./weights.ts";
 
-/** In each round every tensor has one defect, and the kinds take turns. */
 export function planDefects(
 	places: readonly WeightLocation[],
 	{ model, seed }: { model: OnnxModel; seed: number },
@@ -26,7 +25,6 @@ export function planDefects(
 
 type RowAxis = "first" | "second" | "last";
 
-/** The axis of the output channels, or another one where that has only one. */
 function axisOf({ dims }: WeightLocation, wanted: RowAxis): number {
 	const axis = wanted === "last" ? dims.length - 1 : wanted === "second" ? 1 : 0;
 	const other = dims.findIndex((size) => size > 1);
@@ -36,7 +34,6 @@ function axisOf({ dims }: WeightLocation, wanted: RowAxis): number {
 const matrixProducts = ["MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul"];
 const secondAxisOps = ["ConvTranspose", "LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"];
 
-/** Where the output channels of a weight lie, by the node that reads it. */
 function rowAxes(model: OnnxModel): Map<string, RowAxis> {
 	const nodes = scopesOf(model).flatMap((scope) => scope.nodes);
 	return new Map(
@@ -51,7 +48,6 @@ function rowAxisIn({ op, attributes }: OnnxNode): RowAxis {
 	return secondAxisOps.includes(op) ? "second" : "first";
 }
 
-/** Fisher-Yates, drawn from the seed. */
 function shuffledOrder(count: number, seed: number): number[] {
 	const random = splitMix64(seed, [count]);
 	const order = Array.from({ length: count }, (_, index) => index);

@@ -11,7 +11,6 @@ import type { DefectVerdict } from "./judge.ts";
 import { type OutputDefectKind, outputDefects, type TriedOutput } from "./outputs.ts";
 import { type WeightDefectKind, weightDefects } from "./weights.ts";
 
-/** One tried defect of a weight tensor. */
 export interface TriedDefect {
 	kind: WeightDefectKind;
 	weight: string;
@@ -21,7 +20,6 @@ export interface TriedDefect {
 	verdict: DefectVerdict | null;
 }
 
-/** Most missed defects that are listed, and most tensors that no case depends on. */
 const mostListed = 1000;
 
 export function emptyRecord(
@@ -30,7 +28,6 @@ export function emptyRecord(
 	return { state: "untested", ...about, tested: 0, precisions: {} };
 }
 
-/** Replaces the output defects of these kinds. */
 export function withOutputDefects(
 	record: SensitivityRecord,
 	tried: readonly TriedOutput[],
@@ -51,7 +48,6 @@ export function withOutputDefects(
 	});
 }
 
-/** Adds the next defects of the plan, in its order. */
 export function withWeightDefects(
 	record: SensitivityRecord,
 	tried: readonly TriedDefect[],
@@ -120,7 +116,6 @@ function total(kinds: Kinds) {
 	return sum;
 }
 
-/** Precisions at which the golden notices too little. */
 export function shortfalls(record: SensitivityRecord, least: LeastShares) {
 	return (Object.entries(least) as [Precision, number][]).flatMap(([precision, wanted]) => {
 		const { weights, outputs } = sharesAt(record, precision);

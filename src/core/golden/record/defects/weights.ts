@@ -5,7 +5,6 @@ import { splitMix64 } from "../generators/split-mix.ts";
 
 export type WeightDType = "float32" | "float64" | "float16" | "bfloat16" | "int8" | "uint8";
 
-/** A weight tensor as it lies in a file. */
 export interface WeightLocation {
 	name: string;
 	dtype: WeightDType;
@@ -52,7 +51,6 @@ export interface WeightDefect {
 	/** Place of the tensor among the model's; random streams of tensors differ. */
 	index: number;
 	kind: WeightDefectKind;
-	/** The axis of the rows or channels, and which of them has the defect. */
 	axis: number;
 	row: number;
 	seed: number;
@@ -84,7 +82,6 @@ export function damageWeights(
 	return { bytes: copy, changed: copy.some((byte, at) => byte !== bytes[at]) };
 }
 
-/** Every row takes the place of the one before it. */
 function rotateRows(copy: Uint8Array, bytes: Uint8Array, row: number, count: number): void {
 	const block = row * count;
 	for (let at = 0; block > 0 && at + block <= bytes.length; at += block) {
@@ -102,7 +99,6 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	return Math.round(sum / Math.max(1, values.length));
 }
 
-/** A significand of three bits, as FP8 E5M2 has: about 5 % off. */
 function coarse(value: number): number {
 	if (value === 0 || !Number.isFinite(value)) return value;
 	const step = 2 ** Math.floor(Math.log2(Math.abs(value))) / 4;
@@ -157,7 +153,6 @@ export function nudgedWeights(
 }
 
 interface Access {
-	/** Bytes of one value. */
 	size: number;
 	get(view: DataView, at: number): number;
 	set(view: DataView, at: number, value: number): void;

@@ -11,7 +11,6 @@ export interface GeneratedInput {
 	dtype: DType;
 	shape: readonly number[];
 	specs: readonly GeneratorSpec[];
-	/** What `length` writes; 1 where it is left out. */
 	positions?: number;
 }
 

@@ -15,7 +15,6 @@ import {
 	sharesAt,
 	shortfalls,
 	type TriedDefect,
-	unfinishedNote,
 	withOutputDefects,
 	withWeightDefects,
 } from "../../../../../src/core/golden/record/defects/record.ts";
@@ -93,17 +92,6 @@ describe("watchDefect", () => {
 		);
 		for (const index of vectors.keys())
 			expect(watch.see(index, vectors[(index + 1) % 4 === 0 ? 1 : (index * 2) % 4] ?? {})).toBe(false);
-		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
-	});
-
-	it("watchDefect judges a case that did not move once another one does", () => {
-		const first = float32([1e-3, 1, 1]);
-		const trial = trialOf([{ y: first }, cases[1]!], {
-			y: { comparators: [{ kind: "allclose", rtol: 1e-2, atol: 0, tolerance: 0 }] },
-		});
-		const watch = watchDefect(trial);
-		expect(watch.see(0, { y: float32([1.015e-3, 1, 1]) })).toBe(false);
-		watch.see(1, { y: float32([3.02, 1, 2]) });
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
 	});
 });
@@ -189,28 +177,5 @@ describe("the record of the trial", () => {
 			},
 		};
 		expect(shortfalls(without, defaultLeastShares).map(({ precision }) => precision)).toEqual(short);
-	});
-
-	it.each([
-		["untested", true],
-		["unfinished", true],
-		["sampled", false],
-		["complete", false],
-	] as const)(
-		"the record of the trial says of a golden whose test is %s that it is unfinished: %s",
-		(state, says) => {
-			const manifest = { ...manifestOf(cases[0]!), sensitivity: { ...empty, state } };
-			expect(unfinishedNote(manifest) !== null).toBe(says);
-			expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
-		},
-	);
-
-	it("the record of the trial tries the outputs again without counting twice", () => {
-		const found = [...tryOutputDefects(trialOf(cases, limits(2, 2)))];
-		const once = withOutputDefects(record, found);
-		expect(withOutputDefects(once, found)).toEqual(once);
-		const part = withOutputDefects(once, found.slice(0, 1));
-		expect(part.precisions["fp32"]?.missed).toHaveLength(once.precisions["fp32"]!.missed.length);
-		expect(once.precisions["fp32"]?.missed[0]).toMatchObject({ weight: "b" });
 	});
 });

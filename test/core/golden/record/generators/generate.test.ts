@@ -8,9 +8,7 @@ import {
 } from "../../../../../src/core/golden/record/generators/defaults.ts";
 import { brainFloatBits, halfBits } from "../../../../../src/core/golden/record/generators/encode.ts";
 import { generateInput } from "../../../../../src/core/golden/record/generators/generate.ts";
-import { imageValues } from "../../../../../src/core/golden/record/generators/image.ts";
 import { formatGenerator, parseGenerator } from "../../../../../src/core/golden/record/generators/spec.ts";
-import { splitMix64 } from "../../../../../src/core/golden/record/generators/split-mix.ts";
 import { decodeBrainFloat, decodeHalf } from "../../../../../src/core/golden/tensor/small-numbers.ts";
 import { tensorStatistics } from "../../../../../src/core/golden/tensor/values.ts";
 import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
@@ -41,23 +39,6 @@ it("encodeTensor rounds to the nearer binary16 and bfloat16", () => {
 			expect(brain).toBeLessThanOrEqual(Math.max(2 ** -134, Math.abs(value) * 2 ** -8));
 		}),
 	);
-});
-
-it.each([
-	["first", [2, 3, 40, 24]],
-	["last", [2, 40, 24, 3]],
-])("imageValues lie from 0 to 1, are smooth but for edges, and differ by channel (%s)", (_, shape) => {
-	const values = imageValues(shape, splitMix64(3));
-	expect(values).toHaveLength(2 * 3 * 40 * 24);
-	expect(values.every((value) => value >= 0 && value <= 1)).toBe(true);
-	expect(new Set(values).size).toBeGreaterThan(1000);
-	const step = shape[1] === 3 ? 1 : 3;
-	const jumps = Array.from(values.slice(0, 900), (value, index) =>
-		Math.abs(value - (values[index + step] ?? value)),
-	);
-	const small = jumps.filter((jump) => jump < 0.1).length / jumps.length;
-	expect(small).toBeGreaterThan(0.8);
-	expect(Math.max(...jumps)).toBeGreaterThan(0.1);
 });
 
 it.each([
@@ -207,25 +188,5 @@ describe("what suits an input", () => {
 			turn(0),
 		);
 		expect([...new BigInt64Array(made.tensor.data.buffer)]).toEqual([300n, 300n]);
-	});
-
-	it("what suits the edges of a graph are places along the axis of its nodes", () => {
-		const edges = (axis: string, shift: number, sizes: readonly number[]) =>
-			of([
-				...sizes.map((size, at): Parameters<typeof of>[0][number] => [
-					`x${at}`,
-					"float32",
-					["n", 8],
-					unknown,
-					size,
-				]),
-				["edge_index", "int64", [2, "edges"], { kind: "rows", axis, shift }],
-			]).at(-1);
-		expect([edges("n", 0, [12]), edges("n", 0, [12, 9]), edges("n", -1, [12])]).toEqual([
-			"tokens:0..11",
-			"tokens:0..8",
-			"tokens:1..12",
-		]);
-		expect([edges("others", 0, [12]), edges("n", 0, [12, 0])]).toEqual([null, null]);
 	});
 });
