@@ -5,7 +5,7 @@ import type { Config } from "../core/config/config.ts";
 import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
 import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, faultOf } from "../core/errors.ts";
-import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
+import { unfinishedNote } from "../core/golden/record/defects/record.ts";
 import { isSameGraph } from "../core/onnx/same-graph.ts";
 import { findCounterparts, underNameOf } from "../core/plan/counterparts.ts";
 import { makePlan } from "../core/plan/make-plan.ts";

@@ -17,9 +17,8 @@ import { boxComparators, boxKinds, boxLimit } from "../core/golden/boxes/check-b
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
 import { outputsOf } from "../core/golden/compare/judge.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
-import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
-import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
-import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
+import { defaultLeastShares, emptyRecord, sharesAt, withOutputDefects } from "../core/golden/record/defects/record.ts";
+import { tryOutputDefects } from "../core/golden/record/defects/outputs.ts";
 import { emulatedPrecisions } from "../core/golden/record/limits.ts";
 import {
 	floorOf,
@@ -29,9 +28,8 @@ import {
 } from "../core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
-import { findInsensitive } from "../core/golden/record/sensitivity.ts";
+import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
@@ -148,7 +146,7 @@ function findingsOf(
 		const severity = outputs.moving > 0 && outputs.noticed === 0 ? "refuse" : "warn";
 		const blind = findSensitivityWeaknesses({ record, graph: null, reference, least: defaultLeastShares });
 		found.push(...blind.map((weakness) => ({ ...weakness, severity }) as const));
-		found.push(...findWeaknesses({ manifest, cases: reference }));
+		found.push(...findWeaknesses(manifest, reference));
 	}
 	// What only `golden record` measures.
 	const warn = (message: string): Weakness => ({

@@ -29,28 +29,21 @@ export interface NoiseInput {
 	model: ModelOnDisk;
 	cases: readonly InferCase[];
 	reference: RunOutputs;
-	/** The variant that made the reference. */
 	made: ReferenceVariant;
-	/** Whether cases that say nothing may be left out. */
 	dropsNoise: boolean;
 	scratchFolder: string;
 	timeoutMs: number;
 }
 
 export interface NoiseMeasured {
-	/** Of the cases that are left. */
 	noise: NoiseFloor | null;
-	/** The runs that it was measured on, with those cases. */
 	runs: readonly LabelledRun[];
-	/** Places of the cases that say something, in order. */
 	kept: readonly number[];
-	/** Sentences about runs that are not counted, and cases that are left out. */
 	notes: string[];
 }
 
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
-/** Each differs from the reference in one thing: threads, level, build. */
 function variantsOf(
 	made: ReferenceVariant,
 	flavours: readonly ReferenceVariant["flavour"][],
@@ -66,50 +59,42 @@ export function formatVariant({ flavour, level, threads }: ReferenceVariant): st
 	return `${flavour}, ${level}, ${threads === 1 ? "1 thread" : `${threads} threads`}`;
 }
 
-export async function measureScatter(
-	all: NoiseInput,
-	ports: Omit<RecordPorts, "clock">,
-): Promise<NoiseMeasured> {
+type NoisePorts = Omit<RecordPorts, "clock">;
+
+export async function measureScatter(all: NoiseInput, ports: NoisePorts): Promise<NoiseMeasured> {
 	const input = { ...all, cases: all.cases.slice(0, measuredCases(all.reference)) };
+	const { model, cases, made, reference } = input;
 	const flavours = (await ports.reference.builds()).map(({ flavour }) => flavour);
-	const variants = variantsOf(input.made, flavours);
+	const variants = variantsOf(made, flavours);
 	const batch = batchCases(
-		input.model.onnx.graph,
-		input.cases.map(({ inputs }) => inputs),
+		model.onnx.graph,
+		cases.map(({ inputs }) => inputs),
 	);
 	const nudged = await weightsToNudge(input, ports);
 	const tasks = [
 		...variants.map((variant) => () => runVariant({ variant }, input, ports)),
-		...(nudged.length === 0 ? [] : [() => runVariant({ variant: input.made, nudged }, input, ports)]),
+		...(nudged.length === 0 ? [] : [() => runVariant({ variant: made, nudged }, input, ports)]),
 		...(batch === null ? [] : [() => runBatch(batch, input, ports)]),
 	];
 	ports.progress.stage("noise", tasks.length);
-	const runs = await inParallel(tasks, ports.reference.parallelRuns(input.model), (task) => task());
-	const { length } = all.cases;
-	const notes =
-		input.cases.length < length
-			? [
-					`Noise and rounding were measured on the first ${input.cases.length} of ${counted(length, "case")}, because the outputs are large.`,
-				]
-			: [];
+	const runs = await inParallel(tasks, ports.reference.parallelRuns(model), (task) => task());
+	const notes: string[] = [];
+	if (cases.length < all.cases.length)
+		notes.push(
+			`Noise and rounding were measured on the first ${cases.length} of ${counted(all.cases.length, "case")}, because the outputs are large.`,
+		);
 	const ran = variants.flatMap((variant, index) => {
 		const run = runs[index] ?? null;
 		if (run === null)
 			notes.push(`The noise floor is without "${formatVariant(variant)}", which did not run.`);
 		return run === null ? [] : [{ variant, run }];
 	});
-	const alone = countedRuns(input, ran, notes);
+	const usable = countedRuns(input, ran, notes);
 	const shaken = nudged.length === 0 ? null : (runs[variants.length] ?? null);
+	if (shaken !== null) usable.push({ ...shaken, isProportional: true });
 	const together = batch === null ? null : (runs.at(-1) ?? null);
-	const measured = await conclude(
-		all,
-		[
-			...alone,
-			...(shaken === null ? [] : [{ ...shaken, isProportional: true } as const]),
-			...countedBatch(together, input.reference, notes),
-		],
-		notes,
-	);
+	if (together !== null) usable.push(...countedBatch(together, reference, notes));
+	const measured = await conclude(all, usable, notes);
 	ports.progress.done(`${runs.filter((run) => run !== null).length} of ${tasks.length} runs`);
 	return measured;
 }
@@ -129,47 +114,37 @@ async function weightsToNudge(
 	);
 }
 
-type Varied = Pick<ReferenceJob, "variant" | "nudged">;
-
 async function runVariant(
-	varied: Varied,
-	input: NoiseInput,
-	ports: Omit<RecordPorts, "clock">,
+	varied: Pick<ReferenceJob, "variant" | "nudged">,
+	{ model, cases, scratchFolder, timeoutMs }: NoiseInput,
+	{ progress, reference }: NoisePorts,
 ): Promise<LabelledRun | null> {
-	const { variant, nudged } = varied;
-	const label = `${formatVariant(variant)}${nudged === undefined ? "" : ", weights one unit in the last place off"}`;
-	ports.progress.item(label);
-	const { model, cases, scratchFolder, timeoutMs } = input;
-	const logPath = `${scratchFolder}/noise-${variant.flavour}-${variant.level}-${variant.threads}${nudged === undefined ? "" : "-nudged"}.log`;
-	const result = await ports.reference.run({ ...varied, model, cases, scratchFolder, logPath, timeoutMs });
-	const outputs =
-		result.state === "done"
-			? result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []))
-			: [];
+	const { flavour, level, threads } = varied.variant;
+	const [text, suffix] =
+		varied.nudged === undefined ? ["", ""] : [", weights one unit in the last place off", "-nudged"];
+	const label = `${formatVariant(varied.variant)}${text}`;
+	progress.item(label);
+	const logPath = `${scratchFolder}/noise-${flavour}-${level}-${threads}${suffix}.log`;
+	const result = await reference.run({ ...varied, model, cases, scratchFolder, logPath, timeoutMs });
+	const answers = result.state === "done" ? result.cases : [];
+	const outputs = answers.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
 	return outputs.length === cases.length ? { label, outputs } : null;
 }
 
 /** null: the model does not take them together, so that its first axis is no batch. */
 async function runBatch(
 	batch: CaseBatch,
-	input: NoiseInput,
-	ports: Omit<RecordPorts, "clock">,
+	{ model, made: variant, scratchFolder, timeoutMs, cases }: NoiseInput,
+	{ progress, reference }: NoisePorts,
 ): Promise<LabelledRun | null> {
-	const label = `${formatVariant(input.made)}, a batch of ${batch.members.length}`;
-	ports.progress.item(label);
-	const { model, made, scratchFolder, timeoutMs, cases } = input;
-	const job = {
-		model,
-		cases: [{ id: "batch", inputs: batch.inputs }],
-		variant: made,
-		scratchFolder,
-		timeoutMs,
-	};
-	const result = await ports.reference.run({ ...job, logPath: `${scratchFolder}/noise-batch.log` });
+	const label = `${formatVariant(variant)}, a batch of ${batch.members.length}`;
+	progress.item(label);
+	const logPath = `${scratchFolder}/noise-batch.log`;
+	const together = [{ id: "batch", inputs: batch.inputs }];
+	const result = await reference.run({ model, cases: together, variant, scratchFolder, timeoutMs, logPath });
 	const [answer] = result.state === "done" ? result.cases : [];
-	return answer?.state === "done"
-		? { label, outputs: splitBatch(batch, answer.outputs, cases.length) }
-		: null;
+	if (answer?.state !== "done") return null;
+	return { label, outputs: splitBatch(batch, answer.outputs, cases.length) };
 }
 
 /** Levels of a quantised model round at other places: their distance is not noise of the level that records it. */
@@ -179,24 +154,22 @@ function countedRuns(
 	notes: string[],
 ): LabelledRun[] {
 	if (!isQuantised(model.onnx.graph)) return ran.map(({ run }) => run);
-	const [same, other] = [true, false].map((isSame) =>
-		ran.filter(({ variant }) => (variant.level === made.level) === isSame).map(({ run }) => run),
-	);
-	const far = furthest(measureNoise(reference, other ?? []));
+	const runsAt = (isSame: boolean): LabelledRun[] =>
+		ran.flatMap(({ variant, run }) => ((variant.level === made.level) === isSame ? [run] : []));
+	const far = furthest(measureNoise(reference, runsAt(false)));
 	if (far !== null && far.relativeL2 > levelsApart)
 		notes.push(
 			`The model is quantised: optimisation levels of ONNX Runtime lie up to ${twoDigits(100 * far.relativeL2)} % apart in output ${quoteName(far.name)} (relative L2). It is recorded at ${made.level}, and the noise floor is that of this level.`,
 		);
-	return same ?? [];
+	return runsAt(true);
 }
 
 const levelsApart = 1e-3;
-/** Rows that depend on each other differ by far more than sums in another order do. */
 const rowsApart = 1e-2;
 
-function countedBatch(run: LabelledRun | null, reference: RunOutputs, notes: string[]): LabelledRun[] {
-	const far = run === null ? null : furthest(measureNoise(reference, [run]));
-	if (run === null || far === null) return [];
+function countedBatch(run: LabelledRun, reference: RunOutputs, notes: string[]): LabelledRun[] {
+	const far = furthest(measureNoise(reference, [run]));
+	if (far === null) return [];
 	if (far.relativeL2 <= rowsApart) return [run];
 	notes.push(
 		`In one batch, cases give different outputs from those they give one by one: output ${quoteName(far.name)} differs by ${twoDigits(100 * far.relativeL2)} % (relative L2). Its rows depend on each other, or its first axis is not a batch; the noise floor is without it.`,
@@ -226,27 +199,14 @@ async function conclude(
 	const left = outputsOf(reference);
 	const unit = unitRun(left.slice(0, measuredCases(left)));
 	await nextTurn();
-	const rest = [
-		...runs.map((run) => ({ ...run, outputs: outputsOf(run.outputs) })),
-		...(unit === null ? [] : [unit]),
-	];
-	return {
-		noise: measureNoise(left, rest, partsOfOutputs(left)),
-		runs: rest,
-		kept,
-		notes: [...notes, ...dropped.notes],
-	};
+	const rest = runs.map((run) => ({ ...run, outputs: outputsOf(run.outputs) }));
+	if (unit !== null) rest.push(unit);
+	const noise = measureNoise(left, rest, partsOfOutputs(left));
+	return { noise, runs: rest, kept, notes: [...notes, ...dropped.notes] };
 }
 
 export function partsOfOutputs(reference: RunOutputs): OutputParts {
 	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
-	return Object.fromEntries(
-		names.map((name) => [
-			name,
-			outputParts(
-				name,
-				reference.flatMap((outputs) => outputs[name] ?? []),
-			),
-		]),
-	);
+	const tensorsOf = (name: string) => reference.flatMap((outputs) => outputs[name] ?? []);
+	return Object.fromEntries(names.map((name) => [name, outputParts(name, tensorsOf(name))]));
 }

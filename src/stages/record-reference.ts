@@ -18,7 +18,6 @@ export interface CaseToRecord {
 	labels?: NonNullable<RecordedCase["labels"]>;
 	inputs: InferCase["inputs"];
 	pictures?: NonNullable<RecordedCase["pictures"]>;
-	/** A boundary case that the model cannot handle is left out, with a note. */
 	mayFail: boolean;
 }
 
@@ -26,10 +25,8 @@ export interface Answers {
 	variant: ReferenceVariant;
 	version: string;
 	cases: RecordedCase[];
-	/** Of the cases, in their order. */
 	outputs: RunOutputs;
 	wallMs: number;
-	/** Sentences about cases that were left out. */
 	notes: string[];
 }
 
@@ -83,7 +80,6 @@ export async function makeReference(
 	};
 }
 
-/** The cases at these places. */
 export function keepAnswers(answers: Answers, places: readonly number[]): Answers {
 	const cases = places.flatMap((place) => answers.cases[place] ?? []);
 	const wallMs = (answers.wallMs * cases.length) / Math.max(1, answers.cases.length);
@@ -92,7 +88,6 @@ export function keepAnswers(answers: Answers, places: readonly number[]): Answer
 
 const minCases = 2;
 
-/** Without the cases that noise and rounding would not be measured on. */
 export function withoutLarge(answers: Answers, mayDrop: boolean): Answers {
 	const { length } = answers.cases;
 	const count = Math.max(minCases, measuredCases(answers.outputs));

@@ -36,16 +36,15 @@ import { partsOfOutputs } from "./record-noise.ts";
 import type { Answers } from "./record-reference.ts";
 import type { RecordPorts } from "./record-sensitivity.ts";
 
-export interface RoundingInput {
+interface RoundingInput {
 	model: ModelOnDisk;
 	cases: readonly InferCase[];
-	/** Of those cases, and what made them. */
 	answers: Answers;
 	scratchFolder: string;
 	timeoutMs: number;
 }
 
-export interface RoundingMeasured {
+interface RoundingMeasured {
 	rounded: RoundedRun[];
 	/** null: nothing was emulated. */
 	rounding: RoundingRecord | null;
@@ -59,60 +58,54 @@ const mostCases = 16;
 const minCases = 4;
 
 export async function measureRounding(
-	input: RoundingInput,
-	ports: Omit<RecordPorts, "clock">,
+	{ model, cases: all, answers, scratchFolder, timeoutMs }: RoundingInput,
+	{ progress, reference }: Omit<RecordPorts, "clock">,
 ): Promise<RoundingMeasured> {
-	const largest = measuredCases(input.answers.outputs);
-	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / input.model.onnx.bytes)));
-	const cases = input.cases.slice(0, Math.min(largest, count));
+	const largest = measuredCases(answers.outputs);
+	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / model.onnx.bytes)));
+	const cases = all.slice(0, Math.min(largest, count));
 	const measured: RoundingMeasured = { rounded: [], rounding: null, notes: [] };
 	const absent = new Map<string, Emulated[]>();
-	const { model, scratchFolder, timeoutMs } = input;
-	const { variant } = input.answers;
-	ports.progress.stage("rounding", emulatedPrecisions.length);
-	const results = await inParallel(emulatedPrecisions, ports.reference.parallelRuns(model), (precision) => {
-		ports.progress.item(`${precision}, emulated`);
+	const { variant } = answers;
+	progress.stage("rounding", emulatedPrecisions.length);
+	const results = await inParallel(emulatedPrecisions, reference.parallelRuns(model), (precision) => {
+		progress.item(`${precision}, emulated`);
 		const logPath = `${scratchFolder}/rounding-${precision}.log`;
-		return ports.reference.emulate({ model, cases, variant, scratchFolder, timeoutMs, precision, logPath });
+		return reference.emulate({ model, cases, variant, scratchFolder, timeoutMs, precision, logPath });
 	});
-	const parts = partsOfOutputs(input.answers.outputs);
+	const parts = partsOfOutputs(answers.outputs);
 	for (const [index, precision] of emulatedPrecisions.entries()) {
-		const result = results[index];
 		await nextTurn();
-		const why =
-			result?.state === "done" ? keep(measured, { result, precision, input, parts }) : whyNot(result);
+		const why = keep(measured, results[index], precision, { reference: answers.outputs, parts });
 		if (why !== null) absent.set(why, [...(absent.get(why) ?? []), precision]);
 	}
-	ports.progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
+	progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
 	for (const [why, precisions] of absent)
 		measured.notes.push(
 			`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`,
 		);
-	if (measured.rounded.length > 0 && cases.length < Math.min(largest, input.cases.length))
+	if (measured.rounded.length > 0 && cases.length < Math.min(largest, all.length))
 		measured.notes.push(
-			`Rounding was emulated on the first ${cases.length} of ${counted(input.cases.length, "case")}, to save time.`,
+			`Rounding was emulated on the first ${cases.length} of ${counted(all.length, "case")}, to save time.`,
 		);
 	return measured;
 }
 
-function whyNot(result: Exclude<EmulationResult, { state: "done" }> | undefined): string {
+function keep(
+	measured: RoundingMeasured,
+	result: EmulationResult | undefined,
+	precision: Emulated,
+	{ reference, parts }: { reference: RunOutputs; parts: OutputParts },
+): string | null {
 	if (result === undefined) return "it did not run";
-	return result.state === "absent" ? result.sentence : result.failure.message.replace(/\.$/, "");
-}
-
-interface Emulation {
-	result: Extract<EmulationResult, { state: "done" }>;
-	precision: Emulated;
-	input: RoundingInput;
-	parts: OutputParts;
-}
-
-/** Why it cannot be used; null where it can. */
-function keep(measured: RoundingMeasured, { result, precision, input, parts }: Emulation): string | null {
-	const failed = result.cases.find((item) => item.state === "failed");
-	if (failed?.state === "failed") return failed.message.replace(/\.$/, "");
-	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
-	const spreads = measureNoise(input.answers.outputs, [{ label: precision, outputs }], parts)?.outputs ?? {};
+	if (result.state === "absent") return result.sentence;
+	if (result.state === "failed") return result.failure.message.replace(/\.$/, "");
+	const outputs: RunOutputs[number][] = [];
+	for (const item of result.cases) {
+		if (item.state === "failed") return item.message.replace(/\.$/, "");
+		outputs.push(item.outputs);
+	}
+	const spreads = measureNoise(reference, [{ label: precision, outputs }], parts)?.outputs ?? {};
 	const finite = Object.entries(spreads).filter(
 		([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs),
 	);

@@ -1,17 +1,26 @@
-// Records a golden, step by step: each step adds evidence, and the golden is put together from all of it.
+// Records a golden, step by step: reference, noise, rounding, limits, sensitivity. Each step adds evidence.
 
-import type { GoldenManifest, Precision, SensitivityRecord } from "../../generated/golden.ts";
-import type { LeastShares } from "../core/golden/record/defects/share.ts";
+import type {
+	GoldenManifest,
+	GoldenOutput,
+	NoiseFloor,
+	Precision,
+	RoundingRecord,
+	SensitivityRecord,
+} from "../../generated/golden.ts";
+import type { LeastShares } from "../core/golden/record/defects/record.ts";
+import { deriveLimits, type LimitEvidence } from "../core/golden/record/derive-limits.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
-import { findInsensitive } from "../core/golden/record/sensitivity.ts";
+import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
+import { proposeDetections } from "../core/golden/record/propose-detections.ts";
+import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
+import { feeds, isQuantised } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
 import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { follow } from "./follow.ts";
-import { type Evidence, type Limits, proposeLimits, withLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
 import {
 	type Answers,
@@ -26,36 +35,41 @@ import { assertFinished, type RecordPorts, testSensitivity } from "./record-sens
 export interface RecordInput {
 	model: ModelOnDisk;
 	cases: readonly CaseToRecord[];
-	/** Nobody asked for this many cases: of large outputs, fewer will do. */
 	mayDrop: boolean;
-	/** An unfinished recording of these cases: it goes on with the trial. */
 	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
 	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
-	/** Makes the whole manifest of what was recorded. */
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
 	/** Whether the golden of before is the same, so that there is nothing to keep. */
 	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
-	/** What the golden has to notice. */
 	least: LeastShares;
-	/** Time limit of the whole recording; after it, no more defects are tried. */
 	limitMs: number;
-	/** Keeps the golden as it is so far: usable, but not tested to the end. */
 	save(manifest: GoldenManifest): Promise<void>;
 	scratchFolder: string;
 	timeoutMs: number;
 }
 
-export interface Recorded {
-	/** known: the golden of before is the same. */
+export interface Evidence {
+	model: ModelOnDisk;
+	answers: Answers;
+	noise: NoiseFloor | null;
+	/** null: no precision was emulated. */
+	rounding: RoundingRecord | null;
+	strayed: Pick<LimitEvidence, "noise" | "rounded">;
+}
+
+export interface Limits {
+	outputs: GoldenManifest["outputs"];
+	detections?: GoldenManifest["detections"];
+	why: { output: string; sentences: string[] }[];
+}
+
+export interface Recorded extends Pick<Limits, "why"> {
 	state: "recorded" | "known";
 	manifest: GoldenManifest;
-	/** Those to refuse first. */
 	findings: Weakness[];
-	/** Why each proposed limit is what it is, by output; empty where they were given. */
-	why: { output: string; sentences: string[] }[];
 	notes: string[];
 }
 
@@ -63,150 +77,136 @@ export interface Recorded {
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
 	const startedMs = ports.clock.now();
 	const notes: string[] = [];
-	const { draft, answers, why } =
-		input.begun === null ? await draftGolden(input, ports, notes) : recall(input.begun, input.cases);
+	const drafted =
+		input.begun === null
+			? await draftGolden(input, ports, notes)
+			: { draft: input.begun.manifest, answers: recall(input.begun, input.cases), why: [] };
+	const { draft, answers, why } = drafted;
 	const state = input.isKnown(draft) ? "known" : "recorded";
-	const findings = findRecordWeaknesses({ manifest: draft, cases: answers.outputs });
+	const findings = findRecordWeaknesses(draft, answers.outputs);
 	if (findings.some(({ severity }) => severity === "refuse"))
 		return { state, manifest: draft, findings, why, notes };
-	// What is known stays as it is, but its limits may have been changed by hand since it was tested.
-	const kept = state === "known" ? { ...input, save: async () => {} } : input;
-	const tested = await testGolden({ draft, answers, spentMs: ports.clock.now() - startedMs }, kept, ports);
-	notes.push(...tested.notes);
-	const manifest = { ...draft, sensitivity: tested.record };
-	return { state, manifest, findings: [...tested.findings, ...findings], why, notes };
-}
-
-interface Drafted {
-	draft: GoldenManifest;
-	answers: Pick<Answers, "variant" | "cases" | "outputs">;
-	why: Recorded["why"];
-}
-
-async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Drafted> {
-	const evidence = await gatherEvidence(input, ports, notes);
-	if (input.given !== null)
-		return {
-			draft: input.assemble(evidence, { ...input.given, why: [] }),
-			answers: evidence.answers,
-			why: [],
-		};
-	ports.progress.stage("limits", 0);
-	const limits = proposeLimits(evidence);
-	const deriving = withLimits(input.assemble(evidence, limits), limits, evidence);
-	const { manifest: draft, why } = await follow(deriving, (step) => ports.progress.detail(step));
-	ports.progress.done(counted(Object.keys(draft.outputs).length, "output"));
-	return { draft, answers: evidence.answers, why };
-}
-
-/** Goes on with the outputs that are stored. */
-function recall(
-	{ manifest, outputs }: NonNullable<RecordInput["begun"]>,
-	given: readonly CaseToRecord[],
-): Drafted {
-	const { backend, optimisation, threads } = manifest.producer;
-	const variant = {
-		flavour: backend.endsWith("native") ? "native" : "wasm",
-		level: optimisation ?? "basic",
-		threads: threads ?? 1,
+	const spentMs = ports.clock.now() - startedMs;
+	const tested = await testSensitivity(
+		{
+			...jobOf(input, answers),
+			variant: answers.variant,
+			trial: {
+				manifest: draft,
+				reference: answers.outputs,
+				relativeL2: input.relativeL2,
+				rounding: roundingTable(draft, input.model.onnx.graph, answers.outputs),
+			},
+			seed: input.seed,
+			known: draft.sensitivity ?? null,
+			limitMs: Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs),
+			// A known golden stays as it is, but its limits may have been changed by hand since it was tested.
+			save: async (sensitivity: SensitivityRecord): Promise<void> =>
+				state === "known" ? undefined : input.save({ ...draft, sensitivity }),
+		},
+		ports,
+	);
+	assertFinished(tested);
+	const facts = { record: tested.record, graph: input.model.onnx.graph, reference: answers.outputs };
+	return {
+		state,
+		manifest: { ...draft, sensitivity: tested.record },
+		findings: [...findSensitivityWeaknesses({ ...facts, least: input.least }), ...findings],
+		why,
+		notes: [...notes, ...tested.notes],
 	};
-	const cases = manifest.cases.map(({ id }, index) => ({
-		id,
-		inputs: {},
-		...given.find((one) => one.id === id),
-		outputs: outputs[index] ?? {},
-	}));
-	return { draft: manifest, answers: { variant: variant as ReferenceVariant, cases, outputs }, why: [] };
 }
 
-/** Of the time limit, for the trial, however long the steps before it took. */
 const minTrialShare = 0.15;
 /** The rest is for the start, the defects that are being tried when the time is up, and the last save. */
 const usableShare = 0.92;
 
-type ToTest = Pick<Drafted, "draft" | "answers"> & { spentMs: number };
+async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]) {
+	const evidence = await gatherEvidence(input, ports, notes);
+	const { answers, model } = evidence;
+	if (input.given !== null)
+		return { draft: input.assemble(evidence, { ...input.given, why: [] }), answers, why: [] };
+	ports.progress.stage("limits", 0);
+	const proposed = proposeLimits(evidence);
+	const manifest = input.assemble(evidence, proposed);
+	const quantised = isQuantised(model.onnx.graph);
+	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, quantised });
+	const derived = await follow(deriving, (step) => ports.progress.detail(step));
+	const { outputs, detections = manifest.detections } = derived;
+	ports.progress.done(counted(Object.keys(outputs).length, "output"));
+	const why = proposed.why.map(({ output, sentences }) => {
+		const more = derived.why.filter((found) => found.output === output);
+		return { output, sentences: [...sentences, ...more.flatMap((found) => found.sentences)] };
+	});
+	return { draft: { ...manifest, outputs, detections }, answers, why };
+}
 
-async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInput, ports: RecordPorts) {
-	const trial = {
-		manifest: draft,
-		reference: answers.outputs,
-		relativeL2: input.relativeL2,
-		rounding: roundingTable(draft, input.model.onnx.graph, answers.outputs),
-	};
-	const save = (record: SensitivityRecord): Promise<void> => input.save({ ...draft, sensitivity: record });
-	const limitMs = Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs);
-	const job = {
-		...jobOf(input, answers),
-		variant: answers.variant,
-		trial,
-		seed: input.seed,
-		known: draft.sensitivity ?? null,
-		limitMs,
-		save,
-	};
-	const tested = await testSensitivity(job, ports);
-	assertFinished(tested);
-	const facts = {
-		record: tested.record,
-		graph: input.model.onnx.graph,
-		reference: answers.outputs,
-		least: input.least,
-	};
-	return { ...tested, findings: findSensitivityWeaknesses(facts) };
+function recall(
+	{ manifest, outputs }: NonNullable<RecordInput["begun"]>,
+	given: readonly CaseToRecord[],
+): Pick<Answers, "variant" | "cases" | "outputs"> {
+	const { backend, optimisation, threads } = manifest.producer;
+	const flavour = backend.endsWith("native") ? "native" : "wasm";
+	const variant = { flavour, level: optimisation ?? "basic", threads: threads ?? 1 } as ReferenceVariant;
+	const cases = manifest.cases.map(({ id }, index) => {
+		const known = given.find((one) => one.id === id);
+		return { id, inputs: {}, ...known, outputs: outputs[index] ?? {} };
+	});
+	return { variant, cases, outputs };
 }
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
-	const answers = withoutLarge(await makeReference(input, ports), input.mayDrop);
-	const made = { reference: answers.outputs, made: answers.variant };
-	const scatter = await measureScatter(
-		{ ...jobOf(input, answers), ...made, dropsNoise: input.given === null },
-		ports,
-	);
-	const kept = keepAnswers(answers, scatter.kept);
-	const {
-		rounded,
-		rounding,
-		notes: roundingNotes,
-	} = await measureRounding({ ...jobOf(input, kept), answers: kept }, ports);
-	notes.push(...answers.notes, ...scatter.notes, ...roundingNotes);
-	return {
-		model: input.model,
-		answers: kept,
-		noise: scatter.noise,
-		rounding,
-		strayed: { noise: scatter.runs, rounded },
-	};
+	const made = withoutLarge(await makeReference(input, ports), input.mayDrop);
+	const job = { ...jobOf(input, made), reference: made.outputs, made: made.variant };
+	const scatter = await measureScatter({ ...job, dropsNoise: input.given === null }, ports);
+	const answers = keepAnswers(made, scatter.kept);
+	const rounded = await measureRounding({ ...jobOf(input, answers), answers }, ports);
+	notes.push(...made.notes, ...scatter.notes, ...rounded.notes);
+	const strayed = { noise: scatter.runs, rounded: rounded.rounded };
+	return { model: input.model, answers, noise: scatter.noise, rounding: rounded.rounding, strayed };
 }
 
-/** The model and the cases that it answered, as every later step runs them. */
 function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Pick<Answers, "cases">) {
 	return { model, cases: cases.map(({ id, inputs }) => ({ id, inputs })), scratchFolder, timeoutMs };
 }
 
-/** Before any weight is changed: what makes the golden useless whatever its limits are. */
-function findRecordWeaknesses({
-	manifest,
-	cases,
-}: {
-	manifest: GoldenManifest;
-	cases: RunOutputs;
-}): Weakness[] {
-	const hard = findInsensitive(manifest, cases).map((finding) => ({
-		...finding,
-		severity: "refuse" as const,
-	}));
-	if (hard.length > 0) return hard;
-	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {}).filter(
-		([, spread]) => !Number.isFinite(spread.relativeL2),
-	);
-	const found = unsure.map(
-		([output]): Weakness => ({
-			kind: "non-finite",
-			severity: "refuse",
-			output,
-			message: `output ${quoteName(output)} is NaN or infinite in some runs and a number in others`,
-			fix: "Fix the model: this result depends on the order of its sums.",
-		}),
-	);
-	return found.length > 0 ? found : findWeaknesses({ manifest, cases });
+function proposeLimits({ model, answers, noise }: Evidence): Limits {
+	const cases = answers.outputs;
+	const outputs: Record<string, GoldenOutput> = {};
+	const group = proposeDetections(cases, noise?.outputs ?? {});
+	const inputs = feeds(model.onnx.graph).map((feed) => feed.dims);
+	const why = Object.keys(cases[0] ?? {}).map((name) => {
+		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
+		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
+		// What a file declares of its outputs may be wrong, in rank too.
+		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
+		const proposal = proposeOutput({ name, tensors, noise: noise?.outputs[name], batched });
+		const { comparators, ...plain } = proposal.output;
+		const isGrouped = group?.outputs.includes(name) === true;
+		const value = isGrouped ? plain : proposal.output;
+		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
+		const grouped = ["Compared box by box, together with the other outputs of the boxes."];
+		return { output: name, sentences: isGrouped ? grouped : proposal.why };
+	});
+	if (group === null) return { outputs, why };
+	why.push({ output: group.detections.name, sentences: group.why });
+	return { outputs, detections: [group.detections], why };
+}
+
+/** What makes the golden useless whatever its limits are, before any weight is changed. */
+function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
+	const hard = findInsensitive(manifest, cases);
+	if (hard.length > 0) return hard.map((finding) => ({ ...finding, severity: "refuse" }));
+	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {})
+		.filter(([, spread]) => !Number.isFinite(spread.relativeL2))
+		.map(
+			([output]): Weakness => ({
+				kind: "non-finite",
+				severity: "refuse",
+				output,
+				message: `output ${quoteName(output)} is NaN or infinite in some runs and a number in others`,
+				fix: "Fix the model: this result depends on the order of its sums.",
+			}),
+		);
+	return unsure.length > 0 ? unsure : findWeaknesses(manifest, cases);
 }

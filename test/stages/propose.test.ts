@@ -9,7 +9,6 @@ import {
 	type ProposalPlace,
 	proposalOn,
 	proposed,
-	proposedFile,
 } from "../support/proposals.ts";
 
 /** A repository where somebody acts just before a call, as often as there are acts. */
@@ -53,20 +52,6 @@ it("a first proposal is one commit on the one that was checked out, with files p
 	expect(repository.branches.get("main")).toBe(main[2]);
 });
 
-it("a first proposal sends no file that the repository has, and none twice", async () => {
-	const { repository, main } = openPlace();
-	const files = (["1", "2", "2"] as const).map((text, index) =>
-		proposedFile(`golden/net/r2/${index}.npy`, text),
-	);
-	const { commit } = await proposed(proposalOn(main[2], { files }), repository);
-	expect(repository.files(commit)).toMatchObject({
-		"golden/net/r2/0.npy": "1",
-		"golden/net/r2/1.npy": "2",
-		"golden/net/r2/2.npy": "2",
-	});
-	expect(repository.writes).toEqual(["blob", "tree", "commit", "branch", "pull"]);
-});
-
 it("a second proposal of the same changes nothing that anybody sees", async () => {
 	const { repository, main } = openPlace();
 	const first = await proposed(proposalOn(main[2]), repository);
@@ -74,29 +59,6 @@ it("a second proposal of the same changes nothing that anybody sees", async () =
 	const second = await proposed(proposalOn(main[2]), repository);
 	expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
 	expect(repository.writes).toEqual(["tree"]);
-});
-
-it("a second proposal that differs in nothing that counts changes nothing", async () => {
-	const { repository, main } = openPlace();
-	const at = (time: string) =>
-		proposedFile("golden/net/golden.json", `same, ${time}`, (earlier) => earlier.startsWith("same"));
-	const first = await proposed(proposalOn(main[2], { files: [at("9:00")] }), repository);
-	const second = await proposed(proposalOn(main[2], { files: [at("9:05")] }), repository);
-	expect(second).toMatchObject({ commit: first.commit, isNew: false });
-});
-
-it("a second proposal of something else goes on top of the first, and rewrites its pull request", async () => {
-	const { repository, main } = openPlace();
-	const first = await proposed(proposalOn(main[2]), repository);
-	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
-	expect(second).toMatchObject({
-		isNew: true,
-		pullIs: "updated",
-		pull: { number: first.pull.number, title: "Record newer" },
-	});
-	expect(repository.parents(second.commit)).toEqual([first.commit]);
-	expect(repository.files(second.commit)).toEqual(goldenFiles("newer", "main-2"));
-	expect(repository.pulls).toHaveLength(1);
 });
 
 describe("another run at the same time", () => {
@@ -116,31 +78,6 @@ describe("another run at the same time", () => {
 		expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
 	});
 
-	it("another run at the same time that moved the branch first loses nothing", async () => {
-		const place = openPlace();
-		await rival(place, "first")();
-		const repository = interrupted(place.repository, "advanceBranch", [
-			rival(place, "second"),
-			rival(place, "third"),
-		]);
-		const { commit } = await proposed(proposalOn(place.main[2]), repository);
-		expect(beneath(place, commit)).toEqual(goldenFiles("third", "main-2"));
-		expect(headOf(place)).toBe(commit);
-	});
-
-	it("another run at the same time that never stops ends the attempt, with GitHub's message", async () => {
-		const place = openPlace();
-		await rival(place, "0")();
-		const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
-		expect(
-			await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", rivals)),
-		).toMatchObject({
-			state: "failed",
-			fault: { code: "github-rejected", message: expect.stringContaining("not a fast forward") },
-		});
-		expect(rivals).toHaveLength(5);
-	});
-
 	it("another run at the same time is a person's: what they committed meanwhile stays", async () => {
 		const place = openPlace();
 		await rival(place, "first")();
@@ -155,13 +92,6 @@ describe("another run at the same time", () => {
 			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
 		});
 		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
-	});
-
-	it("another run at the same time that opened the pull request first leaves one", async () => {
-		const place = openPlace();
-		const repository = interrupted(place.repository, "createPull", [rival(place, "rival")]);
-		expect((await proposed(proposalOn(place.main[2]), repository)).pullIs).toBe("updated");
-		expect(place.repository.pulls).toHaveLength(1);
 	});
 });
 
@@ -193,14 +123,6 @@ it("propose leaves a person's pull request and what they wrote as it is", async 
 	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
 	expect(second).toMatchObject({ isNew: true, pullIs: "left as it is", pull: { number: first.pull.number } });
 	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
-});
-
-it("propose takes a pull request to another base for another", async () => {
-	const { repository, main } = openPlace();
-	repository.branches.set("release", main[2]);
-	await proposed(proposalOn(main[2], { base: "release" }), repository);
-	expect(await proposed(proposalOn(main[2]), repository)).toMatchObject({ isNew: false, pullIs: "opened" });
-	expect(repository.pulls.map(({ base }) => base)).toEqual(["release", "main"]);
 });
 
 it.each(["openPulls", "createPull"] as const)(

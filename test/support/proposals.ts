@@ -1,6 +1,6 @@
 // A repository with one golden on main, and proposals that record it again.
 import type { Repository } from "../../src/ports/code-host.ts";
-import type { Proposal, ProposedFile } from "../../src/stages/propose/proposal.ts";
+import type { Proposal, ProposedFile } from "../../src/stages/propose.ts";
 import { propose } from "../../src/stages/propose.ts";
 import { blobOf, type MemoryRepository, memoryRepository } from "./memory-repository.ts";
 

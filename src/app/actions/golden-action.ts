@@ -5,7 +5,7 @@ import { log } from "../../adapters/github/publish.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
 import { escapeMarkdown } from "../../core/text/escape.ts";
-import type { Proposed } from "../../stages/propose/proposal.ts";
+import type { Proposed } from "../../stages/propose.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes, explainError } from "../exit.ts";
 import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";

@@ -10,7 +10,6 @@ import { requireRun } from "../actions/workflow-run.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { proposalRefused } from "./checkout.ts";
 
-/** A job of the action: its terminal, inputs and run. */
 export interface GoldenJob {
 	terminal: Terminal;
 	inputs: GoldenInputs;
@@ -21,20 +20,18 @@ export interface GoldenJob {
 /** @throws ConfigError usage, proposal-refused. */
 export async function openGoldenJob(): Promise<GoldenJob> {
 	const opened = openTerminal({ color: false });
-	const { environment } = opened;
 	const inputs = readGoldenInputs();
 	const { run, event, host } = await requireRun(
-		environment,
+		opened.environment,
 		inputs.token,
 		"`trtgate golden record` records goldens",
 	);
 	checkTrust(event, run.eventName);
 	checkInputs(inputs);
-	const terminal: Terminal = { ...opened, cwd: environment.workspace ?? opened.cwd };
+	const terminal: Terminal = { ...opened, cwd: opened.environment.workspace ?? opened.cwd };
 	return { terminal, inputs, host, author: inputs.author.trim() || run.actor || "unknown" };
 }
 
-/** Events that only people with write access cause. */
 const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispatch"];
 
 /** @throws ConfigError proposal-refused. */
@@ -50,18 +47,15 @@ export function checkTrust(event: RunEvent, eventName: string): void {
 }
 
 /** @throws ConfigError usage. */
-export function checkInputs({
-	reason,
-	branch,
-	base,
-}: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
-	if (reason.trim() === "")
+export function checkInputs(inputs: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
+	if (inputs.reason.trim() === "")
 		throw usageError("Input reason is empty.", "Explain why the expected outputs change.");
-	const names = { branch, ...(base === "" ? {} : { base }) };
-	for (const [input, name] of Object.entries(names))
-		if (!isRefName(name))
-			throw usageError(
-				`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`,
-				"Correct it under `with:`.",
-			);
+	for (const input of ["branch", "base"] as const) {
+		const name = inputs[input];
+		if (isRefName(name) || (input === "base" && name === "")) continue;
+		throw usageError(
+			`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`,
+			"Correct it under `with:`.",
+		);
+	}
 }

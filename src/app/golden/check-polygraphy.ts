@@ -1,14 +1,13 @@
 // `trtgate golden check --polygraphy`: judges Polygraphy's files as Polygraphy's default comparator does.
 import { resolve } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
-import { type ConfigError, usageError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import {
 	type ByOutput,
 	type ComparedIteration,
 	type ComparedOutput,
 	judgeRuns,
 	type Measure,
-	type PolygraphySettings,
 	type RunnerResults,
 	type RunsVerdict,
 } from "../../core/golden/polygraphy/judge-runs.ts";
@@ -23,28 +22,32 @@ import { polygraphyTable } from "../commands/golden-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** The release whose verdicts are given. */
 const release = "polygraphy 0.53.6";
 
 /** The candidate's runners come first, as in `polygraphy run --trt --load-outputs golden.json`. */
 export async function checkPolygraphy(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const { golden, outputs, strict, json, settings } = parsePolygraphyOptions(argv);
-	const files = outputs === undefined ? [golden] : [outputs, golden];
-	const runners = [];
-	for (const file of files) runners.push(...(await readRunResults(file, terminal.cwd)));
-	if (runners.length < 2) throw alone(golden);
+	const args = parseArguments(argv, polygraphyTable);
+	const golden = args.text("polygraphy");
+	const outputs = args.text("outputs");
+	const settings = {
+		rtol: byOutput(args.texts("rtol"), "rtol"),
+		atol: byOutput(args.texts("atol"), "atol"),
+		infinitiesEqual: args.flag("infinities-compare-equal"),
+	};
+	const runners: RunnerResults[] = [];
+	for (const file of outputs === undefined ? [golden] : [outputs, golden])
+		runners.push(...parseRunResults(await readInput(resolve(terminal.cwd, file), kind, file), file));
+	if (runners.length < 2)
+		throw usageError(
+			`${golden} contains the results of only one runner, so there is nothing to compare.`,
+			"Add --outputs with the candidate's results.",
+		);
 	const { passed, ...verdict } = judgeRuns(runners, settings);
-	const state = passed && !(strict && verdict.warnings.length > 0) ? "match" : "mismatch";
+	const fails = !passed || (args.flag("strict") && verdict.warnings.length > 0);
+	const state = fails ? "mismatch" : "match";
 	const report: PolygraphyReport = { rules: release, golden, outputs, state, passed, ...verdict };
-	terminal.out(json ? jsonText(report) : renderPolygraphy(report));
-	return state === "match" ? exitCodes.ok : exitCodes.failed;
-}
-
-function alone(golden: string): ConfigError {
-	return usageError(
-		`${golden} contains the results of only one runner, so there is nothing to compare.`,
-		"Add --outputs with the candidate's results.",
-	);
+	terminal.out(args.flag("json") ? jsonText(report) : renderPolygraphy(report));
+	return fails ? exitCodes.failed : exitCodes.ok;
 }
 
 const kind = {
@@ -54,18 +57,10 @@ const kind = {
 	fix: "Check the path.",
 };
 
-/** @throws ConfigError golden-missing, tensor-invalid. */
-async function readRunResults(path: string, cwd: string): Promise<RunnerResults[]> {
-	return parseRunResults(await readInput(resolve(cwd, path), kind, path), path);
-}
-
 export interface PolygraphyReport extends RunsVerdict {
-	/** Whose rules. */
 	rules: string;
-	/** Files as the command was given them. */
 	golden: string;
 	outputs?: string;
-	/** As passed, unless --strict makes warnings fail. */
 	state: "match" | "mismatch";
 }
 
@@ -103,33 +98,7 @@ function measureText({ name, value, allowed, bound }: Measure): string {
 	return `${name} ${formatValue(value)} (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
-interface PolygraphyOptions {
-	/** The reference's file, or one with several runners. */
-	golden: string;
-	/** The candidate's. */
-	outputs: string | undefined;
-	strict: boolean;
-	json: boolean;
-	settings: PolygraphySettings;
-}
-
-/** @throws ConfigError usage. */
-function parsePolygraphyOptions(argv: readonly string[]): PolygraphyOptions {
-	const args = parseArguments(argv, polygraphyTable);
-	return {
-		golden: args.text("polygraphy"),
-		outputs: args.text("outputs"),
-		strict: args.flag("strict"),
-		json: args.flag("json"),
-		settings: {
-			rtol: byOutput(args.texts("rtol"), "rtol"),
-			atol: byOutput(args.texts("atol"), "atol"),
-			infinitiesEqual: args.flag("infinities-compare-equal"),
-		},
-	};
-}
-
-/** The output's name may hold colons: the last one ends it. */
+/** An output's name may hold colons: the last one ends it. */
 function byOutput(values: readonly string[], name: "rtol" | "atol"): ByOutput {
 	return new Map(
 		values.map((argument) => {

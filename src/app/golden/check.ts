@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { GoldenCase, GoldenManifest, Precision } from "../../../generated/golden.ts";
+import type { GoldenCase, Precision } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
@@ -14,7 +14,7 @@ import { folderName } from "../../core/config/identity.ts";
 import { usageError } from "../../core/errors.ts";
 import { judgeCase, judgeUnanswered } from "../../core/golden/compare/judge.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import { unfinishedNote } from "../../core/golden/record/defects/describe.ts";
+import { unfinishedNote } from "../../core/golden/record/defects/record.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../../core/golden/whole-set/judge-set.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -29,31 +29,40 @@ import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
-import { fileNamesOf, findTensor, plainName } from "./find-files.ts";
 import { type CheckReport, renderCheck } from "./render-check.ts";
-import { findCaseFile, readStored, type StoredPorts } from "./stored.ts";
+import { fileNamesOf, findCaseFile, findTensor, plainName, readStored, type StoredPorts } from "./stored.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const byPolygraphy = argv.some(
-		(argument) => argument === "--polygraphy" || argument.startsWith("--polygraphy="),
-	);
-	if (byPolygraphy) return (await import("./check-polygraphy.ts")).checkPolygraphy(argv, terminal);
+	if (argv.some((argument) => argument === "--polygraphy" || argument.startsWith("--polygraphy=")))
+		return (await import("./check-polygraphy.ts")).checkPolygraphy(argv, terminal);
 	const args = parseArguments(argv, checkTable);
-	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.golden);
+	const { cwd } = terminal;
+	const { path, text } = await readArgument(args.positionals[0] ?? "", cwd, inputKinds.golden);
 	const manifest = parseManifest(text, path);
 	const outputs = args.text("outputs");
-	const folder = await outputFolder(resolve(terminal.cwd, outputs));
-	const ports = { files: fileStore(), tensors: fileTensorReader() };
+	const folder = await outputFolder(resolve(cwd, outputs));
 	const precision = args.text("precision") as Precision;
-	const cases: GoldenVerdict[] = [];
-	const home = dirname(resolve(terminal.cwd, path));
 	const processes = createProcesses({ env: childEnvironment() });
 	stopOnSignals(() => void processes.killAll());
-	const commands = await commandsOf(args.text("config"), terminal.cwd, customCommands(forUsers(processes)));
-	const whole = watchSet({ ...aboutStored(manifest, precision), relativeL2: defaultGates.relativeL2 });
-	for (const golden of manifest.cases)
-		cases.push(await checkCase(golden, { manifest, precision, folder, home, ports, whole, commands }));
-	const ofSet = whole?.verdict() ?? null;
+	const about = {
+		manifest,
+		model: manifest.model.path,
+		engine: "stored outputs",
+		precision,
+		modelSha256: manifest.model.sha256,
+		relativeL2: defaultGates.relativeL2,
+	};
+	const checking: Checking = {
+		about,
+		folder,
+		home: dirname(resolve(cwd, path)),
+		ports: { files: fileStore(), tensors: fileTensorReader() },
+		whole: watchSet(about),
+		commands: await commandsOf(args.text("config"), cwd, customCommands(forUsers(processes))),
+	};
+	const cases: GoldenVerdict[] = [];
+	for (const golden of manifest.cases) cases.push(await checkCase(golden, checking));
+	const ofSet = checking.whole?.verdict() ?? null;
 	if (ofSet !== null) cases.push(ofSet);
 	const state = cases.every((verdict) => verdict.state === "match") ? "match" : "mismatch";
 	const unfinished = unfinishedNote(manifest);
@@ -64,11 +73,8 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 }
 
 interface Checking {
-	manifest: GoldenManifest;
-	precision: Precision;
-	/** Of the stored outputs. */
+	about: Parameters<typeof watchSet>[0];
 	folder: string;
-	/** Of the manifest. */
 	home: string;
 	ports: StoredPorts;
 	whole: SetWatch | null;
@@ -87,65 +93,43 @@ async function commandsOf(
 	return { known: read.config.commands ?? [], cwd: read.home, scratchFolder, port };
 }
 
-function aboutStored(manifest: GoldenManifest, precision: Precision) {
-	return {
-		manifest,
-		model: manifest.model.path,
-		engine: "stored outputs",
-		precision,
-		modelSha256: manifest.model.sha256,
-	};
-}
-
 async function checkCase(golden: GoldenCase, checking: Checking): Promise<GoldenVerdict> {
-	const { manifest, precision, ports, home, whole } = checking;
-	const ref = { ...aboutStored(manifest, precision), caseId: golden.id };
-	const got = await readOutputs(golden, checking);
+	const { about, ports, home, whole, folder } = checking;
+	const ref = { ...about, caseId: golden.id };
+	const got = new Map<string, Tensor>();
+	const names = Object.keys(golden.outputs);
+	const isAlone = about.manifest.cases.length === 1;
+	for (const [index, [name, file]] of Object.entries(golden.outputs).entries()) {
+		const path = await findOutput(fileNamesOf(names, index, "out"), golden.id, folder, isAlone);
+		if (path !== null) got.set(name, await readStored(path, { ...file, name }, ports));
+	}
 	if (got.size === 0) {
 		whole?.see(golden, null);
-		const [name = ""] = Object.keys(golden.outputs);
-		return judgeUnanswered(
-			ref,
-			`there are no stored outputs of this case, such as ${golden.id}/${plainName(name)}.npy`,
-		);
+		const example = `${golden.id}/${plainName(names[0] ?? "")}.npy`;
+		return judgeUnanswered(ref, `there are no stored outputs of this case, such as ${example}`);
 	}
 	const expected = await readTensors(golden.outputs, home, ports);
 	whole?.see(golden, { expected, got });
-	const sides = { ...ref, golden, expected, got, relativeL2: defaultGates.relativeL2 };
+	// The judge reports missing outputs.
+	const sides = { ...ref, golden, expected, got };
 	return judgeCase({ ...sides, answers: await runComparatorCommands(sides, checking.commands) });
-}
-
-/** The judge reports missing outputs. */
-async function readOutputs(
-	golden: GoldenCase,
-	{ folder, manifest, ports }: Checking,
-): Promise<Map<string, Tensor>> {
-	const found = new Map<string, Tensor>();
-	const names = Object.keys(golden.outputs);
-	for (const [index, [name, file]] of Object.entries(golden.outputs).entries()) {
-		const path = await findOutput(fileNamesOf(names, index, "out"), golden.id, {
-			folder,
-			alone: manifest.cases.length === 1,
-		});
-		if (path !== null) found.set(name, await readStored(path, { ...file, name }, ports));
-	}
-	return found;
 }
 
 /** In the case's folder by its id or as `golden record` writes it; of a golden with one case, also without such a folder; else in one file of the case. */
 async function findOutput(
 	names: readonly string[],
 	id: string,
-	where: { folder: string; alone: boolean },
+	folder: string,
+	isAlone: boolean,
 ): Promise<string | null> {
 	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];
-	const folders = [...safe, folderName(id)].map((part) => join(where.folder, part));
-	for (const folder of [...folders, ...(where.alone ? [where.folder] : [])]) {
-		const path = await findTensor(folder, names);
+	const folders = [...safe, folderName(id)].map((part) => join(folder, part));
+	for (const place of isAlone ? [...folders, folder] : folders) {
+		const path = await findTensor(place, names);
 		if (path !== null) return path;
 	}
-	for (const folder of folders) {
-		const path = await findCaseFile(folder);
+	for (const place of folders) {
+		const path = await findCaseFile(place);
 		if (path !== null) return path;
 	}
 	return null;

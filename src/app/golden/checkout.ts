@@ -5,11 +5,8 @@ import { firstLine, type Git, gitIn, succeeded } from "../../adapters/git/run-gi
 import type { Processes } from "../../adapters/process/processes.ts";
 import { ConfigError } from "../../core/errors.ts";
 
-/** A checkout of the repository. */
 export interface Checkout {
-	/** At its top. */
 	git: Git;
-	/** Absolute, links resolved. */
 	top: string;
 	commit: string;
 }

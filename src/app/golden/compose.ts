@@ -31,7 +31,6 @@ export interface GoldenPorts {
 
 export type OnnxRuntimeChoice = "auto" | "wasm" | "native";
 
-/** Runs `work` with a scratch folder that is gone afterwards; nothing outlives it. */
 export async function withGoldenPorts<Result>(
 	how: {
 		terminal: Terminal;

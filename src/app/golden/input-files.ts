@@ -1,12 +1,15 @@
-// Reads the files that hold an input's values: tensors, pictures, sound, bytes and text, by ending or as --preprocess says.
-
+// Reads the files that hold an input's values: pictures, sound, bytes and tensors, by ending or as --preprocess says.
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import type {
 	AudioPreprocess,
 	BytesPreprocess,
 	InputPreprocess,
 	Preprocess,
 } from "../../../generated/golden.ts";
-import { readTokenizer, type TextTokenizer } from "../../adapters/files/tokenizer.ts";
+import { preprocessFile } from "../../adapters/files/image-reader.ts";
+import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
@@ -15,15 +18,14 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { preprocessSound } from "../../formats/audio/preprocess.ts";
 import { readWav } from "../../formats/audio/wav.ts";
+import { readImageHeader } from "../../formats/image/header.ts";
+import { imageShape } from "../../formats/image/preprocess.ts";
 import { tensorOfBytes } from "../../formats/tensor/decode.ts";
 import type { InputPort } from "./inputs.ts";
-import { formatSizes, isPicture, readPicture } from "./pictures.ts";
 import { kindOf, type Preprocessing, type PreprocessKind } from "./preprocess-file.ts";
-import { readStored, type StoredPorts } from "./stored.ts";
+import { findTensor, readStored, type StoredPorts } from "./stored.ts";
 
-/** A case, or what one file gives of it. */
 export interface CasePart {
-	/** Follows the file's name where the file gives several cases. */
 	suffix: string;
 	tensors: Record<string, Tensor>;
 	pictures: Record<string, Picture>;
@@ -31,31 +33,32 @@ export interface CasePart {
 
 export interface FileReading {
 	ports: StoredPorts;
+	/** How files become tensors; undefined: as their names and the inputs' shapes say. */
 	preprocessing: Preprocessing | undefined;
-	/** The model's: where a tokenizer.json is looked for. */
 	modelFolder: string;
 	tokenizers: Map<string, TextTokenizer>;
-	/** How files became tensors, by input; for the manifest. */
 	used: Map<string, InputPreprocess>;
-	/** What was inferred, in sentences. */
 	notes: Set<string>;
 }
 
 export type FileKind = PreprocessKind | "tensor";
 
-export function preprocessOf(
-	input: string | null,
-	{ preprocessing }: Pick<FileReading, "preprocessing">,
-): InputPreprocess | undefined {
-	return (input === null ? undefined : preprocessing?.byInput.get(input)) ?? preprocessing?.all;
-}
+type Reader<How> = (
+	path: string,
+	input: InputPort,
+	preprocess: How,
+	reading: FileReading,
+) => Promise<Omit<CasePart, "suffix">[]>;
 
-/** Bytes can be any file, so they have to be asked for; the other kinds follow from the name. */
-export function fileKind(path: string, preprocess: InputPreprocess | undefined): FileKind {
-	if (preprocess !== undefined && kindOf(preprocess) === "bytes") return "bytes";
-	if (isPicture(path)) return "image";
-	if (/\.wav$/i.test(path)) return "audio";
-	return /\.txt$/i.test(path) ? "text" : "tensor";
+const readers: Record<Exclude<FileKind, "text">, Reader<never>> = {
+	image: readPicture,
+	audio: readSound,
+	bytes: readBytes,
+	tensor: async (path, input, _, { ports }) => [partOf(input, await readStored(path, input, ports))],
+};
+
+function partOf({ name }: InputPort, tensor: Tensor): Omit<CasePart, "suffix"> {
+	return { tensors: { [name]: tensor }, pictures: {} };
 }
 
 /** @throws ConfigError usage where the input or the preprocessing does not fit the file; tensor-invalid where the file is damaged. */
@@ -68,79 +71,129 @@ export async function readParts(path: string, input: InputPort, reading: FileRea
 			"Give files of this kind.",
 		);
 	}
-	switch (kind) {
-		case "image": {
-			const sample = input.sizes?.length === 4 ? oneSample(input) : input;
-			const { tensor, picture } = await readPicture(path, sample, preprocess as Preprocess | undefined);
-			return [{ suffix: "", tensors: { [input.name]: tensor }, pictures: { [input.name]: picture } }];
-		}
-		case "audio":
-			return partsOf(
-				input,
-				await readSound(path, input, { preprocess: preprocess as AudioPreprocess | undefined, reading }),
-			);
-		case "bytes":
-			return partsOf(input, [
-				await readBytes(path, input, { preprocess: preprocess as BytesPreprocess, reading }),
-			]);
-		case "text":
-			throw usageError(
-				`${path} is text, which gives whole cases.`,
-				"Name the text file itself with --inputs, not a folder for each case.",
-			);
-		case "tensor":
-			return partsOf(input, [await readStored(path, input, reading.ports)]);
-	}
+	if (kind === "text")
+		throw usageError(
+			`${path} is text, which gives whole cases.`,
+			"Name the text file itself with --inputs, not a folder for each case.",
+		);
+	const parts = await readers[kind](path, input, preprocess as never, reading);
+	return parts.map((part, at) => ({ suffix: parts.length === 1 ? "" : `-${at + 1}`, ...part }));
 }
 
-/** A file is one sample, whatever the batch that engines are built for. */
-function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
-	return typeof port.axes?.[0] === "number" || port.sizes === null
-		? port
-		: { ...port, sizes: [1, ...port.sizes.slice(1)] };
+export function preprocessOf(
+	input: string | null,
+	{ preprocessing }: Pick<FileReading, "preprocessing">,
+): InputPreprocess | undefined {
+	return (input === null ? undefined : preprocessing?.byInput.get(input)) ?? preprocessing?.all;
 }
 
-function partsOf({ name }: InputPort, tensors: readonly Tensor[]): CasePart[] {
-	return tensors.map((tensor, index) => ({
-		suffix: tensors.length === 1 ? "" : `-${index + 1}`,
-		tensors: { [name]: tensor },
-		pictures: {},
-	}));
+/** Bytes can be any file, so they have to be asked for; the other kinds follow from the name. */
+export function fileKind(path: string, preprocess: InputPreprocess | undefined): FileKind {
+	if (preprocess?.kind === "bytes") return "bytes";
+	if (isPicture(path)) return "image";
+	if (/\.wav$/i.test(path)) return "audio";
+	return /\.txt$/i.test(path) ? "text" : "tensor";
 }
 
-interface How<T> {
-	preprocess: T;
-	reading: FileReading;
+export const pictureEndings = ["png", "jpg", "jpeg"] as const;
+
+export function isPicture(path: string): boolean {
+	return pictureEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
+}
+
+/** Tensors first: a picture next to a tensor is only for viewing. Bytes may end in anything. */
+export async function findInput(
+	folder: string,
+	names: readonly string[],
+	reading: Pick<FileReading, "preprocessing">,
+): Promise<string | null> {
+	if (preprocessOf(names[0] ?? null, reading)?.kind !== "bytes")
+		return (await findTensor(folder, names)) ?? findTensor(folder, names, [...pictureEndings, "wav"]);
+	const file = (await readdir(folder))
+		.sort(byNumber)
+		.find((one) => names.some((name) => one === name || one.startsWith(`${name}.`)));
+	return file === undefined ? null : join(folder, file);
+}
+
+export function byNumber(left: string, right: string): number {
+	return left.localeCompare(right, "en", { numeric: true });
+}
+
+async function readPicture(path: string, port: InputPort, requested: Preprocess | undefined) {
+	const input = port.sizes?.length === 4 ? oneSample(port) : port;
+	const { name, dtype, sizes } = input;
+	const bytes = await readInput(path, inputKinds.picture);
+	const own = readImageHeader(bytes) ?? { width: 1, height: 1 };
+	const preprocess = requested ?? fittingPreprocess(input, own);
+	const shape = imageShape(own, preprocess);
+	const fits =
+		sizes === null ||
+		(sizes.length === shape.length && sizes.every((size, axis) => size === null || size === shape[axis]));
+	if (!fits)
+		throw usageError(
+			`Input ${quoteName(name)} takes ${formatSizes(sizes)}, and ${path} becomes [${shape.join(", ")}].`,
+			"Correct layout, resize or crop in --preprocess.",
+		);
+	const file = { path, sha256: "", dtype, shape, format: "image" as const, preprocess };
+	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
+	const ending = /\.([^.]+)$/.exec(path)?.[1]?.toLowerCase() ?? "png";
+	const sha256 = createHash("sha256").update(bytes).digest("hex");
+	const picture: Picture = { bytes, sha256, ending, preprocess, tensorSha256 };
+	return [{ tensors: { [name]: tensor }, pictures: { [name]: picture } }];
+}
+
+/** The layout and size of the input's shape (open sizes: the picture's own), and values from 0 to 1 (for uint8, the pixels unchanged). */
+function fittingPreprocess(
+	{ name, dtype, sizes }: InputPort,
+	own: { height: number; width: number },
+): Preprocess {
+	const isChannels = (size: number | null | undefined): boolean => size === 1 || size === 3;
+	const batched = sizes?.length === 4;
+	const axes = batched && (sizes[0] ?? 1) === 1 ? sizes.slice(1) : (sizes ?? []);
+	const channelsFirst = isChannels(axes[0]);
+	const channels = channelsFirst ? axes[0] : axes[2];
+	if (axes.length !== 3 || !isChannels(channels))
+		throw usageError(
+			`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take an image directly.`,
+			"Give tensors (.npy), bind the batch to 1 with --dims, or describe with --preprocess how images become tensors.",
+		);
+	const [height, width] = channelsFirst ? axes.slice(1) : axes;
+	return {
+		colour: channels === 1 ? "grey" : "rgb",
+		resize: [height ?? own.height, width ?? own.width],
+		...(dtype === "uint8" ? { scale: 1 } : {}),
+		layout: `${batched ? "n" : ""}${channelsFirst ? "chw" : "hwc"}` as Preprocess["layout"],
+	};
+}
+
+function formatSizes(sizes: readonly (number | null)[] | null): string {
+	return sizes === null
+		? "that the model does not state"
+		: `[${sizes.map((size) => size ?? "?").join(", ")}]`;
 }
 
 async function readSound(
 	path: string,
 	input: InputPort,
-	{ preprocess, reading }: How<AudioPreprocess | undefined>,
-): Promise<Tensor[]> {
-	if (!isFloating(input.dtype))
-		throw usageError(
-			`Input ${quoteName(input.name)} is ${input.dtype}, and ${path} is audio.`,
-			"Give tensors (.npy).",
-		);
+	preprocess: AudioPreprocess | undefined,
+	reading: FileReading,
+) {
+	const { name, dtype } = input;
+	if (!isFloating(dtype))
+		throw usageError(`Input ${quoteName(name)} is ${dtype}, and ${path} is audio.`, "Give tensors (.npy).");
 	const line = lineOf(input, path);
 	const sound = readWav(await readInput(path, inputKinds.sound), path);
 	const how: AudioPreprocess = { kind: "audio", rate: sound.rate, ...preprocess };
-	if (preprocess?.rate === undefined) {
+	if (preprocess?.rate === undefined)
 		reading.notes.add(
 			`Audio is used at its own rate, ${sound.rate} Hz; another rate needs --preprocess with \`{ "kind": "audio", "rate": 16000 }\`.`,
 		);
-	}
-	const tensors = preprocessSound(sound, { dtype: input.dtype, ...line }, { ...how, path });
-	reading.used.set(input.name, how);
-	return tensors;
+	const tensors = preprocessSound(sound, { dtype, ...line }, { ...how, path });
+	reading.used.set(name, how);
+	return tensors.map((tensor) => partOf(input, tensor));
 }
 
-async function readBytes(
-	path: string,
-	input: InputPort,
-	{ preprocess, reading }: How<BytesPreprocess>,
-): Promise<Tensor> {
+async function readBytes(path: string, input: InputPort, preprocess: BytesPreprocess, reading: FileReading) {
 	const { name, dtype } = input;
 	const padding = preprocess.padding ?? 0;
 	const fits =
@@ -155,22 +208,23 @@ async function readBytes(
 	const line = lineOf(input, path);
 	const tensor = tensorOfBytes(await readInput(path, inputKinds.bytes), { dtype, ...line }, preprocess);
 	reading.used.set(name, preprocess);
-	return tensor;
+	return [partOf(input, tensor)];
 }
 
-interface Line {
-	/** null: any. */
-	length: number | null;
-	shapeOf(elements: number): number[];
+function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
+	if (typeof port.axes?.[0] === "number" || port.sizes === null) return port;
+	return { ...port, sizes: [1, ...port.sizes.slice(1)] };
 }
 
-/** Of a tensor in which one axis is long and the others are 1. @throws ConfigError usage where two are long. */
-export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string): Line {
-	const longIn = (all: InputPort["sizes"]): number[] =>
-		(all ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
-	const { name, sizes } = longIn(input.sizes).length > 1 ? oneSample(input) : input;
-	if (sizes === null) return { length: null, shapeOf: (elements) => [1, elements] };
-	const long = longIn(sizes);
+function longAxes(sizes: InputPort["sizes"]): number[] {
+	return (sizes ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
+}
+
+/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage where two are long. */
+export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string) {
+	const { name, sizes } = longAxes(input.sizes).length > 1 ? oneSample(input) : input;
+	if (sizes === null) return { length: null, shapeOf: (elements: number) => [1, elements] };
+	const long = longAxes(sizes);
 	const open = sizes.lastIndexOf(null);
 	if (long.length > 1 || sizes.length === 0) {
 		throw usageError(
@@ -179,24 +233,16 @@ export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: 
 		);
 	}
 	const at = long[0] ?? (open >= 0 ? open : sizes.length - 1);
+	const length = sizes[at] ?? null;
 	return {
-		length: sizes[at] ?? null,
-		shapeOf(elements) {
-			const size = sizes[at] ?? null;
-			if (size !== null && size !== elements) {
+		length,
+		shapeOf(elements: number): number[] {
+			if (length !== null && length !== elements)
 				throw usageError(
-					`Input ${quoteName(name)} takes ${size} values, and --preprocess makes ${elements} of ${path}.`,
-					`Make it ${size}.`,
+					`Input ${quoteName(name)} takes ${length} values, and --preprocess makes ${elements} of ${path}.`,
+					`Make it ${length}.`,
 				);
-			}
 			return sizes.map((_, axis) => (axis === at ? elements : 1));
 		},
 	};
-}
-
-/** One tokenizer for all files of a recording. */
-export async function tokenizerAt(path: string, reading: FileReading): Promise<TextTokenizer> {
-	const known = reading.tokenizers.get(path) ?? (await readTokenizer(path));
-	reading.tokenizers.set(path, known);
-	return known;
 }

@@ -1,4 +1,4 @@
-// Generates the inputs of the cases to record, by the types and shapes of the model.
+// Makes inputs from the types and shapes of the model: whole cases, or those that no file of a case gives.
 
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
@@ -8,7 +8,7 @@ import {
 	positionsBeside,
 } from "../../core/golden/record/generators/defaults.ts";
 import { canEncode } from "../../core/golden/record/generators/encode.ts";
-import { type GeneratedInput, generateInput } from "../../core/golden/record/generators/generate.ts";
+import { generateInput } from "../../core/golden/record/generators/generate.ts";
 import {
 	formatGenerator,
 	type GeneratorSpec,
@@ -26,19 +26,16 @@ import type { CaseToRecord } from "../../stages/record-reference.ts";
 export interface InputPort {
 	name: string;
 	dtype: DType;
-	/** As the model declares them. */
 	axes: readonly OnnxDim[] | null;
-	/** Of each axis, null where it is open; null: not even their number is known. */
+	/** null for an axis of open size; null as a whole where the rank is unknown. */
 	sizes: readonly (number | null)[] | null;
-	/** null where a size is not known. */
+	/** null where a size is unknown. */
 	shape: readonly number[] | null;
 }
 
 export interface FoundInputs {
 	cases: CaseToRecord[];
-	/** How each input was made, for the manifest. */
 	how: Record<string, string>;
-	/** How files became tensors, by input; for the manifest. */
 	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }
 
@@ -50,25 +47,27 @@ export function inputPorts(
 	const stray = [...feeds(model.graph), ...model.graph.outputs].find((value) => !isTensor(value));
 	if (stray !== undefined)
 		throw usageError(`${quoteName(stray.name)} is ${notTensorText(stray)}.`, notTensorFix(model.graph));
-	return feeds(model.graph).map((feed) => {
-		const dtype = toDType(feed.dtype);
-		if (dtype === null) {
+	return feeds(model.graph).map(({ name, dtype: declared, dims: axes }) => {
+		const dtype = toDType(declared);
+		if (dtype === null)
 			throw usageError(
-				`Input ${quoteName(feed.name)} is ${feed.dtype}, which goldens do not support.`,
+				`Input ${quoteName(name)} is ${declared}, which goldens do not support.`,
 				"Export the model with tensors of plain numbers.",
 			);
-		}
-		const sizes =
-			known[feed.name] ?? feed.dims?.map((axis) => (typeof axis === "number" ? axis : null)) ?? null;
-		return {
-			name: feed.name,
-			dtype,
-			axes: feed.dims,
-			sizes,
-			shape: sizes?.every((size) => size !== null) ? sizes : null,
-		};
+		const sizes = known[name] ?? axes?.map((axis) => (typeof axis === "number" ? axis : null)) ?? null;
+		const shape = sizes?.every((size) => size !== null) ? sizes : null;
+		return { name, dtype, axes, sizes, shape };
 	});
 }
+
+export interface InputRecipe {
+	specs: readonly GeneratorSpec[];
+	role: DefaultGenerator["role"] | "given";
+	why?: string;
+}
+
+/** By input; null where nothing says which values suit it. */
+export type Recipes = ReadonlyMap<string, InputRecipe | null>;
 
 export interface Generating {
 	model: OnnxModel;
@@ -76,37 +75,22 @@ export interface Generating {
 	generators: readonly string[];
 }
 
-/** How an input is made where no file gives it. */
-export interface InputRecipe {
-	specs: readonly GeneratorSpec[];
-	/** setting: a switch, a length, a mask or a state beside the data. */
-	role: DefaultGenerator["role"] | "given";
-	why?: string;
-}
-
-/** By input; null where nothing says which values suit it. @throws ConfigError usage where --generator is wrong. */
-export function recipesOf(
-	ports: readonly InputPort[],
-	{ model, generators }: Generating,
-): Map<string, InputRecipe | null> {
+/** @throws ConfigError usage where --generator is wrong. */
+export function recipesOf(ports: readonly InputPort[], { model, generators }: Generating): Recipes {
 	const given = parseGenerators(generators, ports);
-	const names = ports.map(({ name }) => name);
-	const values = valuesOfInputs(model, names);
-	const defaults = defaultGenerators(
-		ports.map((port) => ({
-			...port,
-			shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
-		})),
-		values,
+	const values = valuesOfInputs(
+		model,
+		ports.map(({ name }) => name),
 	);
+	const sized = ports.map((port) => ({
+		...port,
+		shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
+	}));
+	const defaults = defaultGenerators(sized, values);
 	return new Map(
-		ports.map((port): [string, InputRecipe | null] => {
-			const specs = given.get(port.name);
-			if (specs === undefined) return [port.name, defaults.get(port.name) ?? null];
-			return [
-				port.name,
-				{ role: "given", specs: specs.map((spec) => withRange(spec, port, values.get(port.name))) },
-			];
+		ports.map(({ name }): [string, InputRecipe | null] => {
+			const specs = given.get(name)?.map((spec) => withRange(spec, name, values.get(name)));
+			return [name, specs === undefined ? (defaults.get(name) ?? null) : { role: "given", specs }];
 		}),
 	);
 }
@@ -118,54 +102,95 @@ export function generateCases(
 	generating: Generating,
 ): FoundInputs {
 	const recipes = recipesOf(ports, generating);
-	const inputs = inputsToGenerate(ports, recipes);
-	const made = Array.from({ length: cases }, (_, caseIndex): CaseToRecord => {
-		const drawn = inputs.map((input, inputIndex) => ({
-			input,
-			...generateInput(input, { seed: generating.seed, caseIndex, inputIndex }),
-		}));
-		const kinds = [...new Set(drawn.map(({ kind }) => kind))];
-		const named = kinds.filter((kind) => kind !== "const" && kind !== "length");
-		const tensors: Record<string, Tensor> = Object.create(null);
-		for (const { input, tensor } of drawn) tensors[input.name] = tensor;
-		const mayFail = inputs.some(({ specs }) => specs[caseIndex % specs.length]?.kind === "boundary");
-		return {
-			id: `${caseIndex + 1}-${(named.length === 0 ? kinds : named).join("-")}`,
-			tags: ["generated"],
-			inputs: tensors,
-			mayFail,
-		};
-	});
-	return {
-		cases: made,
-		how: Object.fromEntries(ports.map(({ name }) => [name, describeRecipe(recipes.get(name))])),
-	};
-}
-
-/** @throws ConfigError usage, naming every input that no generator suits. */
-export function inputsToGenerate(
-	ports: readonly InputPort[],
-	recipes: ReadonlyMap<string, InputRecipe | null>,
-): GeneratedInput[] {
 	const sized = ports.map((port) => ({ ...port, shape: port.shape ?? [] }));
 	const unknown = sized.filter(({ name }) => !recipes.get(name));
 	if (unknown.length > 0) throw valuesUnknown(unknown);
-	return sized.map((port) => {
-		const { name, dtype, shape } = port;
-		if (!canEncode(dtype)) {
+	const inputs = sized.map(({ name, dtype, shape }) => {
+		if (!canEncode(dtype))
 			throw usageError(
 				`No values can be generated for input ${quoteName(name)}, which is ${dtype}.`,
 				"Give real ones with --inputs.",
 			);
+		const specs = recipes.get(name)?.specs ?? [];
+		return { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
+	});
+	const made = Array.from({ length: cases }, (_, caseIndex): CaseToRecord => {
+		const tensors: Record<string, Tensor> = Object.create(null);
+		const kinds = new Set<string>();
+		for (const [inputIndex, input] of inputs.entries()) {
+			const drawn = generateInput(input, { seed: generating.seed, caseIndex, inputIndex });
+			tensors[input.name] = drawn.tensor;
+			kinds.add(drawn.kind);
 		}
+		const telling = [...kinds].filter((kind) => kind !== "const" && kind !== "length");
 		return {
-			name,
-			dtype,
-			shape,
-			specs: recipes.get(name)?.specs ?? [],
-			positions: positionsBeside(name, sized),
+			id: `${caseIndex + 1}-${(telling.length === 0 ? [...kinds] : telling).join("-")}`,
+			tags: ["generated"],
+			inputs: tensors,
+			mayFail: inputs.some(({ specs }) => specs[caseIndex % specs.length]?.kind === "boundary"),
 		};
 	});
+	return { cases: made, how: describeInputs(ports, recipes) };
+}
+
+export function dataInputs(inputs: readonly InputPort[], recipes: Recipes): InputPort[] {
+	return inputs.filter(({ name }) => (recipes.get(name)?.role ?? "data") === "data");
+}
+
+/**
+ * The given tensors with those that are generated beside them.
+ * @param from path of the files, for messages.
+ * @throws ConfigError usage where an input can only come from a file.
+ */
+export function fillInputs(
+	given: Readonly<Record<string, Tensor>>,
+	inputs: readonly InputPort[],
+	{ recipes, seed, caseIndex, from }: { recipes: Recipes; seed: number; caseIndex: number; from: string },
+): Record<string, Tensor> {
+	const tensors: Record<string, Tensor> = Object.assign(Object.create(null), given);
+	const bound = new Map<OnnxDim, number>();
+	for (const { name, axes } of inputs)
+		for (const [at, axis] of (axes ?? []).entries()) {
+			const size = tensors[name]?.shape[at];
+			if (typeof axis === "string" && size !== undefined) bound.set(axis, size);
+		}
+	const sized = inputs.map((input) => ({
+		...input,
+		// An axis that nothing binds is one long: a batch of one.
+		shape: [
+			...(tensors[input.name]?.shape ??
+				(input.axes ?? []).map((axis, at) => bound.get(axis) ?? input.sizes?.[at] ?? 1)),
+		],
+	}));
+	for (const [inputIndex, { name, dtype, shape }] of sized.entries()) {
+		if (tensors[name] !== undefined) continue;
+		const recipe = recipes.get(name);
+		if (!recipe || recipe.role === "data") {
+			throw usageError(
+				`--inputs: ${from} gives no values for input ${quoteName(name)}.`,
+				`Give a folder for each case with a file for each input, or values with --generator ${quoteName(name, "")}=const:1.`,
+			);
+		}
+		const input = { name, dtype, shape, specs: recipe.specs, positions: positionsBeside(name, sized) };
+		tensors[name] = generateInput(input, { seed, caseIndex, inputIndex }).tensor;
+	}
+	return tensors;
+}
+
+export function describeInputs(
+	inputs: readonly InputPort[],
+	recipes: Recipes,
+	given: ReadonlyMap<string, string> = new Map(),
+): Record<string, string> {
+	return Object.fromEntries(
+		inputs.map(({ name }) => [name, given.get(name) ?? describeRecipe(recipes.get(name))]),
+	);
+}
+
+function describeRecipe(recipe: InputRecipe | null | undefined): string {
+	if (!recipe) return "given";
+	const { specs, why } = recipe;
+	return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
 }
 
 function valuesUnknown(
@@ -185,29 +210,17 @@ function valuesUnknown(
 	);
 }
 
-/** For the manifest. */
-export function describeRecipe(recipe: InputRecipe | null | undefined): string {
-	if (!recipe) return "given";
-	const { specs, why } = recipe;
-	return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
-}
-
-/** Whole numbers without a range are those that the model takes. */
-function withRange(spec: GeneratorSpec, port: InputPort, values: InputValues | undefined): GeneratorSpec {
-	const wants = (spec.kind === "tokens" || spec.kind === "boundary") && spec.range === undefined;
-	if (!wants) return spec;
+function withRange(spec: GeneratorSpec, input: string, values: InputValues | undefined): GeneratorSpec {
+	if ((spec.kind !== "tokens" && spec.kind !== "boundary") || spec.range !== undefined) return spec;
 	if (values?.kind === "range") return { ...spec, range: [Math.ceil(values.low), Math.floor(values.high)] };
 	if (spec.kind === "boundary") return spec;
 	throw usageError(
-		`The number of tokens for input ${quoteName(port.name)} is unknown.`,
-		`Give the range: --generator ${quoteName(port.name, "")}=tokens:0..30521`,
+		`The number of tokens for input ${quoteName(input)} is unknown.`,
+		`Give the range: --generator ${quoteName(input, "")}=tokens:0..30521`,
 	);
 }
 
-function parseGenerators(
-	texts: readonly string[],
-	ports: readonly InputPort[],
-): Map<string, readonly GeneratorSpec[]> {
+function parseGenerators(texts: readonly string[], ports: readonly InputPort[]) {
 	const specs = new Map<string, readonly GeneratorSpec[]>();
 	for (const text of texts) {
 		const parsed = parseGenerator(text);

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
+import { describeSensitivity } from "../../core/golden/record/defects/record.ts";
 import { describeWorth, isGiven } from "../../core/golden/record/inputs-worth.ts";
 import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
@@ -22,7 +22,6 @@ import { inspectTable } from "../commands/golden-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Exit 1 where the golden could not fail. */
 export async function inspectGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, inspectTable);
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.golden);
@@ -61,7 +60,6 @@ function head({ golden, model, producer, reason, author, noiseFloor, cases: all 
 	];
 }
 
-/** The inputs and, where they were generated, the seed. */
 function madeOf({ inputs, seed }: Inspection["producer"], cases: number): string[] {
 	const how = Object.entries(inputs ?? {}).map(
 		([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`,
@@ -96,60 +94,35 @@ function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
 	return `${quoteName(name, "")} ${dtype} ${formatShape(shape)}: ${figures}${odd}`;
 }
 
-function outputLines({
-	name,
-	semantic,
-	noise,
-	rounding,
-	group,
-	limits,
-	proposal,
-}: InspectedOutput): string[] {
+function outputLines(output: InspectedOutput): string[] {
+	const { name, semantic, noise, rounding, group, limits, proposal } = output;
 	const scatter =
 		noise === null
 			? ""
 			: `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
+	const lines = [`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`];
+	const moved = rounding.map(({ precision, relativeL2 }) => `${figure(relativeL2)} at ${precision}`);
+	if (moved.length > 0) lines.push(`  rounding moves it by ${moved.join(", ")} (relative L2, emulated)`);
+	if (group !== undefined) return [...lines, `  compared with the boxes of ${quoteName(group, "")}`];
 	return [
-		`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`,
-		...(rounding.length === 0
-			? []
-			: [
-					`  rounding moves it by ${rounding.map(({ precision, relativeL2 }) => `${figure(relativeL2)} at ${precision}`).join(", ")} (relative L2, emulated)`,
-				]),
-		...(group === undefined
-			? limits.map(limitLine)
-			: [`  compared with the boxes of ${quoteName(group, "")}`]),
-		...(group === undefined ? proposalLines(proposal) : []),
-	];
-}
-
-function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
-	return [
+		...lines,
+		...limits.map(limitLine),
 		"  comparators that suit its values, for your review (`golden record --propose` derives their limits):",
-		...why.map((sentence) => `    ${sentence}`),
-		`    ${JSON.stringify(output)}`,
+		...proposal.why.map((sentence) => `    ${sentence}`),
+		`    ${JSON.stringify(proposal.output)}`,
 	];
 }
 
-function limitLine({
-	kind,
-	slice,
-	label,
-	bound,
-	allowed,
-	severity,
-	scope,
-	timesNoise,
-}: InspectedLimit): string {
+function limitLine(limit: InspectedLimit): string {
+	const { kind, slice, label, bound, allowed, severity, scope, timesNoise } = limit;
 	const sign = bound === "at-most" ? "≤" : "≥";
-	const byPrecision = allowed
-		.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`)
-		.join(", ");
+	const byPrecision = allowed.map((one) => `${one.precision} ${sign} ${limitFigure(one.limit)}`).join(", ");
+	const extent = `${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}`;
 	const room =
 		timesNoise === undefined
 			? ""
 			: `; the fp32 limit is ${figure(timesNoise)} times the noise or the rounding of its type`;
-	return `  ${kind}${ofSlice(slice)}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${label}: ${byPrecision}${room}`;
+	return `  ${kind}${ofSlice(slice)}${extent}: ${label}: ${byPrecision}${room}`;
 }
 
 function groupLines({ groups, detections }: Inspection): string[] {
@@ -172,7 +145,6 @@ function findings({ findings: all }: Inspection): string[] {
 	]);
 }
 
-/** Of limits just below one, what is left to one counts. */
 function limitFigure(limit: number): string {
 	return limit > 0.99 && limit < 1
 		? String(Number((1 - Number((1 - limit).toPrecision(3))).toPrecision(12)))

@@ -1,46 +1,101 @@
-// Keeps a golden on disk while it is recorded: written as soon as it is usable, improved, finished, or taken back.
+// A golden on disk while it is recorded: read, written as soon as it is usable, improved, finished, or taken back.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
+import { readInputText } from "../../adapters/process/input-file.ts";
+import { ConfigError } from "../../core/errors.ts";
 import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import type { Files } from "../../ports/world.ts";
+import type { RunOutputs } from "../../core/golden/record/noise-floor.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import type { Files, ModelOnDisk } from "../../ports/world.ts";
+import { readTensors } from "../../stages/load-goldens.ts";
+import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
-import { readManifestText } from "./read-old.ts";
+import type { RecordOptions } from "./record-options.ts";
+import type { StoredPorts } from "./stored.ts";
 
-/** Beside golden.json while a golden is recorded again: the manifest of before, whose tensors stay until the new one is finished. */
-const previousName = "golden.previous.json";
-
-interface Keeper {
-	save(manifest: GoldenManifest): Promise<void>;
-	/** Removes what belonged to the golden of before. */
-	finish(manifest: GoldenManifest): Promise<void>;
-	/** Puts the golden of before back; where there was none, nothing stays. */
-	takeBack(): Promise<void>;
+/** null where there is none. @throws ConfigError golden-invalid where it cannot be read. */
+export async function readManifest(path: string, shown = path): Promise<GoldenManifest | null> {
+	try {
+		return parseManifest(await readInputText(path, inputKinds.golden, shown), shown);
+	} catch (error) {
+		if (error instanceof ConfigError && error.code === "golden-missing") return null;
+		throw error;
+	}
 }
 
+export function manifestText(manifest: GoldenManifest): string {
+	return `${JSON.stringify(manifest, null, "\t")}\n`;
+}
+
+export function tensorPaths({ cases }: GoldenManifest): string[] {
+	const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
+	return [...new Set(files.map(({ path }) => path))];
+}
+
+export function mayGoOn(
+	old: GoldenManifest | null,
+	options: RecordOptions,
+	model: ModelOnDisk,
+): old is GoldenManifest {
+	if (old === null) return false;
+	return (
+		["untested", "unfinished", "sampled"].includes(old.sensitivity?.state ?? "") &&
+		old.model.sha256 === model.sha256 &&
+		settingsOf(old.producer.command ?? "") === settingsOf(options.command)
+	);
+}
+
+function settingsOf(command: string): string {
+	return command.replace(/ --(?:time-limit|timeout|notice)(?:=| )\S+| --quiet(?= |$)/g, "");
+}
+
+export interface Begun {
+	manifest: GoldenManifest;
+	outputs: RunOutputs;
+}
+
+/** null where its tensors are damaged, or its inputs have changed. */
+export async function readBegun(
+	manifest: GoldenManifest,
+	{ folder, cases, ports }: { folder: string; cases: readonly CaseToRecord[]; ports: StoredPorts },
+): Promise<Begun | null> {
+	const outputs = [];
+	try {
+		for (const golden of manifest.cases) {
+			const inputs = await readTensors(golden.inputs, folder, ports);
+			const given = cases.find(({ id }) => id === golden.id)?.inputs ?? {};
+			for (const [name, { data }] of Object.entries(inputs))
+				if (given[name] === undefined || Buffer.compare(data, given[name].data) !== 0) return null;
+			outputs.push(await readTensors(golden.outputs, folder, ports));
+		}
+	} catch (error) {
+		if (error instanceof ConfigError) return null;
+		throw error;
+	}
+	return { manifest, outputs };
+}
+
+/** While a golden is recorded again, the manifest of before lies here; its tensors stay until the new one is finished. */
+const previousName = "golden.previous.json";
+
 interface KeptGolden {
-	/** Absolute. */
 	folder: string;
-	/** The golden on disk; null: none. */
+	/** The golden on disk, or null. */
 	old: GoldenManifest | null;
-	/** Whether that one is unfinished, and goes on. */
 	goesOn: boolean;
-	/** Of the new golden, known when it is put together; nothing that the old manifest names lies among them. */
+	/** The new tensors, known when the golden is put together; the old manifest names none of these paths. */
 	files(): readonly TensorToWrite[];
 }
 
-export async function keepGolden(kept: KeptGolden, files: Files): Promise<Keeper> {
-	const { folder, old, goesOn } = kept;
+/** `finish` removes what belonged to the golden of before; `takeBack` restores that golden, or leaves nothing. */
+export async function keepGolden({ folder, old, goesOn, files: tensors }: KeptGolden, files: Files) {
 	const path = (name: string): string => join(folder, name);
 	const stale = goesOn ? null : old;
-	const before = (await readPrevious(folder)) ?? stale;
-	const removeStale = async (
-		of: readonly (GoldenManifest | null)[],
-		wanted: GoldenManifest | null,
-	): Promise<void> => {
-		for (const manifest of of)
-			if (manifest !== null) await removeTensors({ folder, files }, manifest, wanted);
+	const before = (await readManifest(path(previousName))) ?? stale;
+	const removeStale = async (all: (GoldenManifest | null)[], wanted: GoldenManifest | null) => {
+		for (const manifest of all) if (manifest !== null) await removeTensors(folder, manifest, wanted, files);
 		await rm(path(previousName), { force: true });
 	};
 	let saved: GoldenManifest | null = goesOn ? old : null;
@@ -48,18 +103,18 @@ export async function keepGolden(kept: KeptGolden, files: Files): Promise<Keeper
 		if (saved === null) {
 			await files.makeFolder(folder);
 			if (before !== null) await files.writeText(path(previousName), manifestText(before));
-			await writeTensors(folder, kept.files(), files);
+			await writeTensors(folder, tensors(), files);
 		}
 		await files.writeText(path("golden.json"), manifestText(manifest));
 		saved = manifest;
 	};
 	return {
 		save,
-		async finish(manifest) {
+		async finish(manifest: GoldenManifest): Promise<void> {
 			await save(manifest);
 			await removeStale([before, stale], manifest);
 		},
-		async takeBack() {
+		async takeBack(): Promise<void> {
 			if (saved === null) return;
 			if (before !== null) await files.writeText(path("golden.json"), manifestText(before));
 			else await rm(path("golden.json"), { force: true });
@@ -68,32 +123,21 @@ export async function keepGolden(kept: KeptGolden, files: Files): Promise<Keeper
 	};
 }
 
-async function readPrevious(folder: string): Promise<GoldenManifest | null> {
-	const path = join(folder, previousName);
-	const text = await readManifestText(path);
-	return text === null ? null : parseManifest(text, path);
-}
-
-// Writes and removes the files of a golden: each is written in one step, and only what a manifest names is removed.
-function manifestText(manifest: GoldenManifest): string {
-	return `${JSON.stringify(manifest, null, "\t")}\n`;
-}
-
-/** Their folder of the revision is empty before. */
 async function writeTensors(folder: string, tensors: readonly TensorToWrite[], files: Files): Promise<void> {
 	const [first] = tensors;
 	if (first !== undefined)
 		await rm(join(folder, first.path.split("/")[0] ?? ""), { recursive: true, force: true });
-	const folders = new Set(tensors.map(({ path }) => dirname(join(folder, path))));
-	for (const path of folders) await files.makeFolder(path);
+	for (const path of new Set(tensors.map(({ path }) => dirname(join(folder, path)))))
+		await files.makeFolder(path);
 	for (const { path, bytes } of tensors) await files.writeBytes(join(folder, path), bytes);
 }
 
 /** Removes what the manifest names and the kept one does not, and folders left empty; other files are the user's. */
 async function removeTensors(
-	{ folder, files }: { folder: string; files: Files },
+	folder: string,
 	manifest: GoldenManifest,
 	kept: GoldenManifest | null,
+	files: Files,
 ): Promise<void> {
 	const wanted = new Set(kept === null ? [] : tensorPaths(kept));
 	const paths = tensorPaths(manifest).filter((path) => !wanted.has(path));
@@ -101,22 +145,12 @@ async function removeTensors(
 		await confine(files, folder, dirname(path));
 		await rm(join(folder, path), { force: true });
 	}
-	for (const path of paths) await removeEmpty(folder, dirname(path));
-	if (kept === null) await rmdir(folder).catch(() => {});
-}
-
-/** Of all tensors, relative to the manifest. */
-export function tensorPaths({ cases }: GoldenManifest): string[] {
-	const paths = cases.flatMap(({ inputs, outputs }) =>
-		[...Object.values(inputs), ...Object.values(outputs)].map(({ path }) => path),
-	);
-	return [...new Set(paths)];
-}
-
-async function removeEmpty(folder: string, path: string): Promise<void> {
-	try {
-		for (let at = path; at !== "." && at !== ""; at = dirname(at)) await rmdir(join(folder, at));
-	} catch {
-		// It still holds files.
+	for (const path of paths) {
+		try {
+			for (let at = dirname(path); at !== "." && at !== ""; at = dirname(at)) await rmdir(join(folder, at));
+		} catch {
+			// It still holds files.
+		}
 	}
+	if (kept === null) await rmdir(folder).catch(() => {});
 }

@@ -11,52 +11,45 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { toProblem } from "../../core/schema-errors.ts";
 
-export type PreprocessKind = "image" | "audio" | "bytes" | "text";
-const kinds = ["image", "audio", "bytes", "text"] as const satisfies readonly PreprocessKind[];
+const { preprocess, audioPreprocess, bytesPreprocess, textPreprocess } = goldenSchema.$defs;
+const kinds = {
+	image: { validate: image, schema: preprocess },
+	audio: { validate: audio, schema: audioPreprocess },
+	bytes: { validate: bytes, schema: bytesPreprocess },
+	text: { validate: textValidator, schema: textPreprocess },
+};
+const kindNames = Object.keys(kinds).join(", ");
 
-const validators = { image, audio, bytes, text: textValidator };
-const definitions = {
-	image: "preprocess",
-	audio: "audioPreprocess",
-	bytes: "bytesPreprocess",
-	text: "textPreprocess",
-} as const;
+export type PreprocessKind = keyof typeof kinds;
 
 export interface Preprocessing {
-	/** Of the file: paths in it are relative to this. */
 	folder: string;
 	/** undefined: each input by its name. */
 	all: InputPreprocess | undefined;
 	byInput: ReadonlyMap<string, InputPreprocess>;
 }
 
+export function kindOf({ kind }: InputPreprocess): PreprocessKind {
+	return kind ?? "image";
+}
+
 /** @throws ConfigError usage where the file is not as the schema says, or names an input that the model does not have. */
 export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
-	const text = await readInputText(path, inputKinds.argument);
-	const value = parse(text, path);
+	const value = parse(await readInputText(path, inputKinds.argument), path);
 	if (typeof value !== "object" || value === null || Array.isArray(value))
 		throw wrong(path, "", { expected: "an object", got: describeFound(value, "") });
 	const folder = dirname(path);
 	if (!("inputs" in value)) return { folder, all: checked(value, path, ""), byInput: new Map() };
-	const named = Object.entries(Object(value.inputs));
-	for (const [name] of named) {
+	const byInput = new Map<string, InputPreprocess>();
+	for (const [name, one] of Object.entries(Object(value.inputs))) {
 		if (!inputs.includes(name)) {
 			const known = inputs.map((input) => quoteName(input)).join(", ");
-			throw wrong(path, `/inputs/${name}`, {
-				expected: `one of the model's inputs ${known}`,
-				got: quoteName(name),
-			});
+			const expected = `one of the model's inputs ${known}`;
+			throw wrong(path, `/inputs/${name}`, { expected, got: quoteName(name) });
 		}
+		byInput.set(name, checked(one, path, `/inputs/${name}`));
 	}
-	return {
-		folder,
-		all: undefined,
-		byInput: new Map(named.map(([name, one]) => [name, checked(one, path, `/inputs/${name}`)])),
-	};
-}
-
-export function kindOf(preprocess: InputPreprocess): PreprocessKind {
-	return preprocess.kind ?? "image";
+	return { folder, all: undefined, byInput };
 }
 
 function parse(text: string, path: string): unknown {
@@ -74,18 +67,13 @@ function parse(text: string, path: string): unknown {
 
 function checked(value: unknown, path: string, pointer: string): InputPreprocess {
 	const kind = typeof value === "object" && value !== null && "kind" in value ? value.kind : "image";
-	const known = kinds.find((one) => one === kind);
-	if (known === undefined)
-		throw wrong(path, `${pointer}/kind`, {
-			expected: `one of ${kinds.join(", ")}`,
-			got: typeof kind === "string" ? quoteName(kind) : describeFound(kind, ""),
-		});
-	const validate = validators[known];
+	if (typeof kind !== "string" || !Object.hasOwn(kinds, kind)) {
+		const got = typeof kind === "string" ? quoteName(kind) : describeFound(kind, "");
+		throw wrong(path, `${pointer}/kind`, { expected: `one of ${kindNames}`, got });
+	}
+	const { validate, schema } = kinds[kind as PreprocessKind];
 	if (validate(value)) return value as InputPreprocess;
-	const problem = toProblem(validate.errors ?? [], value, {
-		schema: goldenSchema.$defs[definitions[known]],
-		what: "an object",
-	});
+	const problem = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
 	throw wrong(path, `${pointer}${problem.pointer}`, problem);
 }
 
@@ -97,6 +85,6 @@ function wrong(
 	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
 	return usageError(
 		`--preprocess: ${path}:${place} expected ${expected}, got ${got}.`,
-		fix ?? `docs/goldens-reference.md has the keys: ${kinds.join(", ")}.`,
+		fix ?? `docs/goldens-reference.md has the keys: ${kindNames}.`,
 	);
 }

@@ -17,39 +17,52 @@ import {
 	goldenPullTitle,
 	goldenTrailer,
 } from "../../core/report/golden-pull.ts";
-import type { ApiFault, Repository } from "../../ports/code-host.ts";
-import { largeFileFix } from "../../stages/propose/files.ts";
-import type { Proposal, Proposed, ProposedFile } from "../../stages/propose/proposal.ts";
-import { propose } from "../../stages/propose.ts";
+import type { ApiFault } from "../../ports/code-host.ts";
+import {
+	largeFileFix,
+	type Proposal,
+	type Proposed,
+	type ProposedFile,
+	propose,
+} from "../../stages/propose.ts";
 import type { GoldenJob } from "./action-job.ts";
 import { type Checkout, checkFilters, folderInCheckout, openCheckout, proposalRefused } from "./checkout.ts";
 import { tensorPaths } from "./keep.ts";
 import type { RecordedModel } from "./record-models.ts";
 
 export interface RecordedGoldens {
-	/** Folder of the config. */
 	home: string;
 	recorded: RecordedModel[];
-	/** Of models that were not recorded. */
 	errors: unknown[];
 	notes: string[];
 }
 
-/** none: nothing is new. `body` is Markdown. */
 export type GoldenProposal =
 	| { state: "none" }
 	| { state: "proposed"; proposed: Proposed; branch: string; body: string }
 	| { state: "failed"; error: unknown; body: string };
 
 export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Promise<GoldenProposal> {
-	if (done.recorded.every(({ state }) => state === "same")) return { state: "none" };
+	const written = done.recorded.filter(({ state }) => state === "written");
+	if (written.length === 0) return { state: "none" };
 	const processes = createProcesses({ env: childEnvironment() });
 	let body = "";
 	try {
 		const checkout = await openCheckout(done.home, processes);
-		const pull = describePull(done, job, checkout);
+		const { inputs, author } = job;
+		const pull: GoldenPull = {
+			goldens: written.map(({ model, path, manifest, old, change }) => {
+				return { model: model.name, path, manifest, before: old?.goldenId ?? null, change };
+			}),
+			reason: inputs.reason,
+			author,
+			commit: checkout.commit,
+			branch: inputs.branch,
+			notes: done.notes,
+			calibrated: inputs.calibrate,
+		};
 		body = goldenPullBody(pull);
-		const proposed = await sendPull(pull, body, { done, job, checkout });
+		const proposed = await sendPull(pull, body, await changedFiles(written, done.home, checkout), job);
 		return { state: "proposed", proposed, branch: pull.branch, body };
 	} catch (error) {
 		return { state: "failed", error, body };
@@ -58,92 +71,53 @@ export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Pro
 	}
 }
 
-function describePull(
-	{ recorded, notes }: RecordedGoldens,
-	{ inputs, author }: GoldenJob,
-	{ commit }: Checkout,
-): GoldenPull {
-	const goldens = recorded
-		.filter(({ state }) => state === "written")
-		.map(({ model, path, manifest, old, change }) => ({
-			model: model.name,
-			path,
-			manifest,
-			before: old?.goldenId ?? null,
-			change,
-		}));
-	return {
-		goldens,
-		reason: inputs.reason,
-		author,
-		commit,
-		branch: inputs.branch,
-		notes,
-		calibrated: inputs.calibrate,
-	};
-}
-
-interface Sending {
-	done: RecordedGoldens;
-	job: GoldenJob;
-	checkout: Checkout;
-}
-
 /** @throws ConfigError proposal-refused, PlatformError. */
-async function sendPull(pull: GoldenPull, body: string, { done, job, checkout }: Sending): Promise<Proposed> {
-	const { inputs, host } = job;
-	const written = done.recorded.filter(({ state }) => state === "written");
-	const files = await changedFiles(written, done.home, checkout);
+async function sendPull(
+	pull: GoldenPull,
+	body: string,
+	files: ChangedFiles,
+	{ inputs, host }: GoldenJob,
+): Promise<Proposed> {
 	const repository = host.repository();
-	const end = await propose(
-		{
-			...files,
-			commit: checkout.commit,
-			base: inputs.base || (await defaultBranch(repository)),
-			branch: pull.branch,
-			draft: inputs.draft,
-			title: goldenPullTitle(pull),
-			body,
-			marker: goldenPullMarker,
-			message: goldenCommitMessage(pull),
-			trailer: goldenTrailer(pull.branch),
-		},
-		repository,
-	);
+	const found = inputs.base === "" ? await repository.defaultBranch() : null;
+	if (found?.state === "failed") throw platformError(found.fault);
+	const proposal: Proposal = {
+		...files,
+		commit: pull.commit,
+		base: found?.branch ?? inputs.base,
+		branch: pull.branch,
+		draft: inputs.draft,
+		title: goldenPullTitle(pull),
+		body,
+		marker: goldenPullMarker,
+		message: goldenCommitMessage(pull),
+		trailer: goldenTrailer(pull.branch),
+	};
+	const end = await propose(proposal, repository);
 	if (end.state === "failed") throw platformError(end.fault);
 	if (end.state === "refused") throw proposalRefused(end.why, end.fix);
 	return end.proposed;
-}
-
-async function defaultBranch(repository: Repository): Promise<string> {
-	const found = await repository.defaultBranch();
-	if (found.state === "failed") throw platformError(found.fault);
-	return found.branch;
 }
 
 function platformError({ code, message, fix }: ApiFault): PlatformError {
 	return new PlatformError({ code, message, fix });
 }
 
-// Which files of the repository change by what was recorded.
-
+/** The files of the repository that change by what was recorded. */
 type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
-/** GitHub takes no larger blob. */
 const maxBlobBytes = 100 * 1000 * 1000;
-/** A workflow's token allows 1,000 requests an hour, and each new file takes one. */
 const maxFiles = 600;
-
-type Recorded = Pick<RecordedModel, "path" | "manifest" | "old">;
 
 /** @throws ConfigError proposal-refused. */
 export async function changedFiles(
-	recorded: readonly Recorded[],
+	recorded: readonly Pick<RecordedModel, "path" | "manifest" | "old">[],
 	home: string,
 	checkout: Checkout,
 ): Promise<ChangedFiles> {
 	const manifests = new Map<string, GoldenManifest>();
-	const [folders, before]: [string[], string[]] = [[], []];
+	const folders: string[] = [];
+	const before: string[] = [];
 	for (const { path, manifest, old } of recorded) {
 		const folder = await folderInCheckout(checkout, home, dirname(path));
 		const inFolder = (name: string): string => posix.join(folder, name);
@@ -151,18 +125,15 @@ export async function changedFiles(
 		for (const name of ["golden.json", ...tensorPaths(manifest)]) manifests.set(inFolder(name), manifest);
 		if (old !== null) before.push(...tensorPaths(old).map(inFolder));
 	}
-	if (manifests.size > maxFiles) throw tooMany(manifests.size);
+	if (manifests.size > maxFiles)
+		throw proposalRefused(
+			`${manifests.size} files were recorded, and each needs a request: GitHub allows a workflow 1,000 requests an hour.`,
+			`Record fewer cases, or some models at a time (at most ${maxFiles} files), or record with the command line and commit the golden by hand.`,
+		);
 	await checkFilters([...manifests.keys()], checkout);
 	const files: ProposedFile[] = [];
 	for (const [path, manifest] of manifests) files.push(await proposedFile(path, checkout.top, manifest));
 	return { files, folders, removed: before.filter((path) => !manifests.has(path)) };
-}
-
-function tooMany(count: number) {
-	return proposalRefused(
-		`${count} files were recorded, and each needs a request: GitHub allows a workflow 1,000 requests an hour.`,
-		`Record fewer cases, or some models at a time (at most ${maxFiles} files), or record with the command line and commit the golden by hand.`,
-	);
 }
 
 async function proposedFile(path: string, top: string, manifest: GoldenManifest): Promise<ProposedFile> {
@@ -181,7 +152,6 @@ async function proposedFile(path: string, top: string, manifest: GoldenManifest)
 		: file;
 }
 
-/** Recording the same golden again differs only in the time. */
 function isEquivalentFile(earlier: Uint8Array, manifest: GoldenManifest): boolean {
 	try {
 		const before = parseManifest(new TextDecoder().decode(earlier), "golden.json");

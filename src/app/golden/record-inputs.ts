@@ -25,26 +25,22 @@ import type { ModelOnDisk } from "../../ports/world.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
 import type { GoldenPorts } from "./compose.ts";
+import { isPicture } from "./input-files.ts";
 import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";
-import { isPicture } from "./pictures.ts";
 import { readPreprocessing } from "./preprocess-file.ts";
 import { checkGiven, previousCases } from "./previous-cases.ts";
 import { defaultCases, type GivenSizes, type RecordOptions } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
 
 export interface RecordInputs extends FoundInputs {
-	/** Sizes by name, for the manifest. */
 	dims: Readonly<Record<string, number>>;
-	/** How sizes that were not given were chosen. */
 	sizes?: string;
-	/** For the user. */
 	notes: string[];
 }
 
 interface Finding {
 	options: RecordOptions;
 	model: ModelOnDisk;
-	/** The golden whose inputs are recorded again. */
 	reused: GoldenManifest | null;
 	scratchFolder: string;
 }
@@ -52,111 +48,91 @@ interface Finding {
 /** @throws ConfigError config-dims, usage and the errors of the files. */
 export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Promise<RecordInputs> {
 	const { options, model, reused } = finding;
+	const { given } = options;
 	if (reused !== null) {
-		const found = await previousCases(
-			{ old: reused, folder: options.out, model: model.onnx, given: options.given },
-			ports,
-		);
+		const found = await previousCases({ old: reused, folder: options.out, model: model.onnx, given }, ports);
 		return { ...found, dims: reused.producer.dims ?? {}, notes: [] };
 	}
 	const isReal = options.inputs.length > 0;
-	const source = overConfig(
-		model.onnx,
-		isReal ? options.configured : oneSample(model.onnx, options),
-		options.given,
-	);
+	const configured = isReal ? options.configured : oneSample(model.onnx, options);
+	const source = overConfig(model.onnx, configured, given);
 	const bound = bindShapes(model.onnx, source);
-	return isReal ? readReal(finding, { source, bound }, ports) : generate(finding, { source, bound }, ports);
+	const areShown = isReal && (options.preprocess !== undefined || !(await leaveSizesOpen(options)));
+	const chosen: Chosen = areShown
+		? { sizes: new Map(), notes: [] }
+		: await chooseSizes(finding, source, bound, ports);
+	const found = isReal
+		? await readReal(finding, bound, chosen.sizes, ports)
+		: generate(finding, source, bound, chosen.sizes);
+	const named = bound.open.flatMap(({ name, isNamed }): [string, number][] =>
+		isNamed && chosen.sizes.has(name) ? [[name, chosen.sizes.get(name) ?? 1]] : [],
+	);
+	return {
+		...found,
+		dims: { ...source.dims, ...Object.fromEntries(named) },
+		sizes: chosen.text,
+		notes: [...found.notes, ...chosen.notes],
+	};
 }
 
 /** A generated case is one sample, as a file is, whatever the batch that engines are built for: eight take eight times as long. */
 function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
-	const inputs = feeds(model.graph);
-	const ones = labelAxes(inputs, configured.inputs).flatMap((axes): [string, number][] => {
+	const dims = { ...configured.dims };
+	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
+		const batch = axes?.[0];
+		if (typeof batch !== "object" || !mayBeOne.includes(batch.name)) continue;
 		const sizes =
 			axes?.map((label) => (typeof label === "number" ? label : configured.dims[label.name])) ?? [];
-		const [batch] = axes ?? [];
-		if (typeof batch !== "object" || !mayBeOne.includes(batch.name)) return [];
-		const isPicture = sizes.every((size) => size !== undefined) && looksLikePicture(sizes);
-		return isPicture || /batch/i.test(batch.name) ? [[batch.name, 1]] : [];
-	});
-	return { ...configured, dims: { ...configured.dims, ...Object.fromEntries(ones) } };
-}
-
-interface Sources {
-	source: ShapeSource;
-	bound: BoundShapes;
-}
-
-async function generate(
-	finding: Finding,
-	{ source, bound }: Sources,
-	ports: GoldenPorts,
-): Promise<RecordInputs> {
-	const { options, model } = finding;
-	const chosen = await chooseSizes(finding, { source, bound }, ports);
-	const shapes = fillShapes(bound, chosen.sizes) ?? {};
-	if (bound.open.length === 0)
-		refuseImpossible(model.onnx, { check: shapeCheck(model.onnx), shapes }, source);
-	const found = generateCases(
-		inputPorts(model.onnx, shapes),
-		options.cases ?? defaultCases,
-		generating(finding),
-	);
-	return { ...found, ...factsOf(source, bound, chosen) };
+		const isPictureInput = sizes.every((size) => size !== undefined) && looksLikePicture(sizes);
+		if (isPictureInput || /batch/i.test(batch.name)) dims[batch.name] = 1;
+	}
+	return { ...configured, dims };
 }
 
 function generating({ options, model }: Finding) {
 	return { model: model.onnx, seed: options.seed, generators: options.generators };
 }
 
-async function readReal(
-	finding: Finding,
-	{ source, bound }: Sources,
-	ports: GoldenPorts,
-): Promise<RecordInputs> {
-	const { options, model } = finding;
-	const isShown = options.preprocess !== undefined || !(await leaveSizesOpen(options));
-	const chosen: Chosen = isShown
-		? { sizes: new Map(), notes: [] }
-		: await chooseSizes(finding, { source, bound }, ports);
-	const inputs = inputPorts(model.onnx, sizesByInput(bound, chosen.sizes));
-	const names = inputs.map(({ name }) => name);
-	const preprocessing =
-		options.preprocess === undefined ? undefined : await readPreprocessing(options.preprocess, names);
-	const recipes = recipesOf(inputs, generating(finding));
-	const from = {
-		cwd: options.cwd,
-		ports,
-		modelFolder: dirname(options.model),
-		preprocessing,
-		recipes,
-		seed: options.seed,
-	};
-	const found = await readCases(options.inputs, inputs, from);
-	checkShown(found.cases, finding);
-	return { ...found, ...factsOf(source, bound, chosen), notes: [...found.notes, ...chosen.notes] };
+function generate(finding: Finding, source: ShapeSource, bound: BoundShapes, sizes: Sizes) {
+	const { onnx } = finding.model;
+	const shapes = fillShapes(bound, sizes) ?? {};
+	if (bound.open.length === 0) refuseImpossible(onnx, { check: shapeCheck(onnx), shapes }, source);
+	const count = finding.options.cases ?? defaultCases;
+	return { ...generateCases(inputPorts(onnx, shapes), count, generating(finding)), notes: [] };
 }
 
-/** null where a size is open; inputs of unknown rank are left out. */
-function sizesByInput({ inputs, labels }: BoundShapes, sizes: Sizes): Record<string, (number | null)[]> {
+async function readReal(finding: Finding, bound: BoundShapes, sizes: Sizes, ports: GoldenPorts) {
+	const { options, model } = finding;
+	// A size is null where it is open; inputs of unknown rank are left out.
 	const known: Record<string, (number | null)[]> = Object.create(null);
-	for (const [index, { name }] of inputs.entries()) {
-		const axes = labels[index]?.map((label) =>
+	for (const [index, { name }] of bound.inputs.entries()) {
+		const axes = bound.labels[index]?.map((label) =>
 			typeof label === "number" ? label : (sizes.get(label.name) ?? null),
 		);
 		if (axes !== undefined) known[name] = axes;
 	}
-	return known;
+	const inputs = inputPorts(model.onnx, known);
+	const names = inputs.map(({ name }) => name);
+	const found = await readCases(options.inputs, inputs, {
+		cwd: options.cwd,
+		ports,
+		modelFolder: dirname(options.model),
+		preprocessing:
+			options.preprocess === undefined ? undefined : await readPreprocessing(options.preprocess, names),
+		recipes: recipesOf(inputs, generating(finding)),
+		seed: options.seed,
+	});
+	checkShown(found.cases, finding);
+	return found;
 }
 
 /** @throws ConfigError config-dims where real inputs contradict the options, the model, or each other. */
-function checkShown(cases: readonly CaseToRecord[], { options, model }: Finding): void {
+function checkShown(cases: readonly CaseToRecord[], { options: { given }, model }: Finding): void {
 	const checked = new Set<string>();
 	const check = shapeCheck(model.onnx);
 	for (const one of cases) {
 		checkGiven(one, model.onnx, {
-			given: options.given,
+			given,
 			fix: "Leave --dims and --shape out, or give inputs of this size.",
 		});
 		const inputs = Object.fromEntries(
@@ -174,13 +150,11 @@ function checkShown(cases: readonly CaseToRecord[], { options, model }: Finding)
 /** Whether a file takes its shape from the model: pictures and raw bytes, at most one folder deep. */
 async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
 	const isOpen = (name: string): boolean => isPicture(name) || /\.(raw|bin)$/i.test(name);
+	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
 	for (const path of inputs.map((input) => resolve(cwd, input))) {
-		const folder = (await stat(path).catch(() => null))?.isDirectory() === true;
-		const names = folder ? await readdir(path).catch(() => []) : [path];
-		for (const name of names) {
-			if (isOpen(name) || (folder && (await readdir(join(path, name)).catch(() => [])).some(isOpen)))
-				return true;
-		}
+		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;
+		for (const name of isFolder ? await list(path) : [path])
+			if (isOpen(name) || (isFolder && (await list(join(path, name))).some(isOpen))) return true;
 	}
 	return false;
 }
@@ -191,35 +165,24 @@ interface Chosen {
 	notes: string[];
 }
 
-/** Trying sizes out takes at most this long. */
 const limitMs = 10_000;
 
 /** @throws ConfigError config-dims where no sizes run. */
 async function chooseSizes(
 	finding: Finding,
-	{ source, bound }: Sources,
+	source: ShapeSource,
+	bound: BoundShapes,
 	ports: GoldenPorts,
 ): Promise<Chosen> {
 	const { model, scratchFolder } = finding;
-	if (bound.labels.includes(null)) throw missingSizes(model.onnx, bound, source);
+	const { onnx } = model;
+	if (bound.labels.includes(null)) throw missingSizes(onnx, bound, source);
 	if (bound.open.length === 0) return { sizes: new Map(), notes: [] };
 	const feed = (shapes: Readonly<Record<string, readonly number[]>>) =>
-		generateCases(inputPorts(model.onnx, shapes), 1, generating(finding)).cases[0]?.inputs ?? {};
+		generateCases(inputPorts(onnx, shapes), 1, generating(finding)).cases[0]?.inputs ?? {};
 	const tried = await trySizes({ model, bound, feed, limitMs, scratchFolder }, ports);
 	if (tried.state === "none")
-		throw missingSizes(model.onnx, bound, { ...source, tried: describeAttempts(bound, tried.attempts) });
-	const untried = tried.state === "ran" ? null : tried.why;
-	const text = describeChosen(model.onnx, bound, { ...tried, untried });
+		throw missingSizes(onnx, bound, { ...source, tried: describeAttempts(bound, tried.attempts) });
+	const text = describeChosen(onnx, bound, { ...tried, untried: tried.state === "ran" ? null : tried.why });
 	return { sizes: tried.sizes, text, notes: [`${text}. Give others with ${sameSizes(bound, tried.sizes)}`] };
-}
-
-function factsOf(
-	{ dims }: ShapeSource,
-	{ open }: BoundShapes,
-	{ sizes, text, notes }: Chosen,
-): Omit<RecordInputs, keyof FoundInputs> {
-	const named = open.flatMap(({ name, isNamed }) =>
-		isNamed && sizes.has(name) ? [[name, sizes.get(name) ?? 1] as const] : [],
-	);
-	return { dims: { ...dims, ...Object.fromEntries(named) }, sizes: text, notes };
 }

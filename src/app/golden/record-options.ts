@@ -8,7 +8,7 @@ import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { starterGolden } from "../../core/config/init.ts";
 import { usageError } from "../../core/errors.ts";
 import { defaultTolerances } from "../../core/golden/compare/tolerances.ts";
-import { defaultLeastShares, type LeastShares } from "../../core/golden/record/defects/share.ts";
+import { defaultLeastShares, type LeastShares } from "../../core/golden/record/defects/record.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
@@ -20,34 +20,25 @@ import type { Terminal } from "../terminal.ts";
 import type { OnnxRuntimeChoice } from "./compose.ts";
 
 export interface GivenSizes {
-	/** By name. */
 	dims: Readonly<Record<string, number>>;
-	/** Whole shapes by input. */
 	inputs: GivenShapes;
 }
 
 export interface RecordOptions {
 	cwd: string;
-	/** Absolute. */
 	model: string;
 	out: string;
-	/** The config's folder, or the current one: the model's path in the manifest is relative to it. */
 	home: string;
-	/** The config that does not name the golden yet, and the golden's path from there. */
 	unnamed?: { config: string; golden: string };
 	name: string;
 	/** How many to generate; undefined where not given. */
 	cases: number | undefined;
 	inputs: readonly string[];
 	generators: readonly string[];
-	/** Outputs that may hold NaN or infinite values, which then have to match. */
 	nonFinite: readonly string[];
-	/** Absolute path of a file that describes how pictures become tensors. */
 	preprocess: string | undefined;
-	/** Sizes of the config, and those of --dims and --shape. */
 	configured: GivenSizes;
 	given: GivenSizes;
-	/** Dimensions that the config's engines also take with size 1. */
 	mayBeOne: readonly string[] | undefined;
 	seed: number;
 	reason: string | undefined;
@@ -55,9 +46,7 @@ export interface RecordOptions {
 	onnxruntime: OnnxRuntimeChoice | undefined;
 	onnxruntimeFolder: string | undefined;
 	propose: boolean;
-	/** Of the whole recording. */
 	timeLimitMs: number;
-	/** What the golden has to notice. */
 	leastShares: LeastShares;
 	timeoutMs: number;
 	quiet: boolean;
@@ -67,47 +56,38 @@ export interface RecordOptions {
 type RecordArguments = ArgumentsOf<typeof recordTable>;
 
 export const defaultCases = Number(recordTable.options.cases.default);
-const mostCases = 10_000;
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
 export async function parseRecordOptions(
 	argv: readonly string[],
-	terminal: Terminal,
+	{ cwd }: Pick<Terminal, "cwd">,
 ): Promise<RecordOptions> {
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
-	const { cwd } = terminal;
 	const configured: Configured = byConfig
-		? await readModelConfig(args, cwd)
+		? await readModelConfig(args.text("config"), args.text("model") ?? "", cwd)
 		: { home: cwd, notice: defaultLeastShares };
-	const out = args.text("out") ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
+	const given = args.text("out");
+	const out = given ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined)
 		throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
-	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
-	const folder = resolve(args.text("out") !== undefined ? cwd : configured.home, out);
-	if (args.text("preprocess") !== undefined && args.texts("inputs").length === 0)
-		throw usageError(
-			"--preprocess applies to files among --inputs, and there are no --inputs.",
-			"Name the files with --inputs.",
-		);
+	const folder = resolve(given !== undefined ? cwd : configured.home, out);
 	return {
 		cwd,
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured.home,
-		...(configured.unnamed === undefined || args.text("out") !== undefined
-			? {}
-			: { unnamed: configured.unnamed }),
+		unnamed: given === undefined ? configured.unnamed : undefined,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
-		cases: args.isGiven("cases") ? wholeNumber(args, "cases", { least: 1, most: mostCases }) : undefined,
+		cases: args.isGiven("cases") ? wholeNumber(args, "cases", 1, 10_000) : undefined,
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
 		nonFinite: args.texts("non-finite"),
-		preprocess: pathOf(args.text("preprocess"), cwd),
+		preprocess: preprocessPath(args, cwd),
 		configured: configured.sizes ?? { dims: {}, inputs: {} },
 		mayBeOne: configured.mayBeOne,
-		given,
-		seed: wholeNumber(args, "seed", { least: 0, most: Number.MAX_SAFE_INTEGER }),
+		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
+		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
 		reason: args.text("reason"),
 		author: args.text("author"),
 		onnxruntime: args.text("onnxruntime"),
@@ -121,37 +101,37 @@ export async function parseRecordOptions(
 	};
 }
 
-function pathOf(text: string | undefined, cwd: string): string | undefined {
-	return text === undefined ? undefined : resolve(cwd, text);
+function preprocessPath(args: RecordArguments, cwd: string): string | undefined {
+	const path = args.text("preprocess");
+	if (path === undefined) return undefined;
+	if (args.texts("inputs").length > 0) return resolve(cwd, path);
+	throw usageError(
+		"--preprocess applies to files among --inputs, and there are no --inputs.",
+		"Name the files with --inputs.",
+	);
 }
 
-/** What the config says; without one, only where the command runs. */
-interface Configured {
-	home: string;
+interface Configured extends Pick<RecordOptions, "home" | "unnamed"> {
 	onnx?: string;
 	golden?: string;
-	unnamed?: NonNullable<RecordOptions["unnamed"]>;
 	sizes?: GivenSizes;
 	mayBeOne?: readonly string[];
 	notice: LeastShares;
 }
 
-async function readModelConfig(args: RecordArguments, cwd: string): Promise<Configured> {
-	const path = args.text("config");
+async function readModelConfig(path: string, name: string, cwd: string): Promise<Configured> {
 	const { config, home } = await readConfigFile({ cwd, path });
-	const name = args.text("model") ?? "";
 	const model = findModel(config, name);
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
 	const named = goldenOf(model);
 	const golden = named ?? starterGolden(name);
 	await confine(fileStore(), home, dirname(golden));
-	const unnamed = named === undefined ? { unnamed: { config: join(home, basename(path)), golden } } : {};
 	const ranges = Object.entries(model.engines[0]?.dims ?? {});
 	return {
 		onnx,
 		home,
 		golden,
-		...unnamed,
+		unnamed: named === undefined ? { config: join(home, basename(path)), golden } : undefined,
 		sizes: { dims: Object.fromEntries(ranges.map(([name, { opt }]) => [name, opt])), inputs: model.inputs },
 		mayBeOne: ranges.flatMap(([name, { min }]) => (min <= 1 ? [name] : [])),
 		notice: sharesFor(model),
@@ -184,21 +164,16 @@ export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
 }
 
-function wholeNumber(
-	args: RecordArguments,
-	name: "cases" | "seed",
-	of: { least: number; most: number },
-): number {
+function wholeNumber(args: RecordArguments, name: "cases" | "seed", least: number, most: number): number {
 	const text = args.text(name);
 	const value = Number(text);
-	if (/^\d+$/.test(text) && value >= of.least && value <= of.most) return value;
+	if (/^\d+$/.test(text) && value >= least && value <= most) return value;
 	throw usageError(
-		`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`,
+		`--${name} takes a whole number from ${least} to ${most}; got ${JSON.stringify(text)}.`,
 		"Correct the number.",
 	);
 }
 
-/** `fp16=0.9`, several with commas. */
 function parseShares(texts: readonly string[]): LeastShares {
 	const entries = texts
 		.flatMap((text) => text.split(","))
@@ -227,7 +202,6 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	);
 }
 
-/** The author: from the option, else from git; undefined where neither names one. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,
@@ -236,10 +210,8 @@ export async function findAuthor(
 	if (given !== undefined) return given;
 	try {
 		const git = gitIn(cwd, processes);
-		const [name, email] = [
-			firstLine(await git(["config", "user.name"])),
-			firstLine(await git(["config", "user.email"])),
-		];
+		const name = firstLine(await git(["config", "user.name"]));
+		const email = firstLine(await git(["config", "user.email"]));
 		if (name === "") return email === "" ? undefined : email;
 		return email === "" ? name : `${name} <${email}>`;
 	} catch {

@@ -12,12 +12,10 @@ export interface CheckReport {
 	golden: string;
 	precision: Precision;
 	outputs: string;
-	/** match only where every case is. */
 	state: "match" | "mismatch";
 	cases: GoldenVerdict[];
 }
 
-/** --json has all. */
 const maxShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
@@ -39,7 +37,6 @@ function isNotable({ state, message, checks }: GoldenVerdict): boolean {
 	return state !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
 }
 
-/** Passing checks next to a failure are only counted. */
 function notableLines(verdict: GoldenVerdict): string[] {
 	const failing = verdict.checks.filter(({ pass }) => !pass);
 	const passing = verdict.checks.length - failing.length;
@@ -57,7 +54,6 @@ function failingLines(check: GoldenCheck): string[] {
 	];
 }
 
-/** The line of a verdict, without its checks. */
 export function headOf(verdict: GoldenVerdict): string {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
@@ -82,43 +78,37 @@ function limitText({ allowed, bound }: GoldenCheck): string {
 function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
 	const [first] = verdicts;
 	if (first === undefined) return [];
-	const near = nearestChecks(verdicts);
-	if (verdicts.length === 1) return [headOf(first), ...near.map((check) => nearLine(check, false))];
+	const isAlone = verdicts.length === 1;
+	const near = nearestChecks(verdicts).map(({ check, caseId }) => nearLine(check, isAlone ? null : caseId));
+	if (isAlone) return [headOf(first), ...near];
 	const title = besideOthers
 		? `✓ ${counted(verdicts.length, "case")} match; nearest to its limit:`
 		: "  nearest to its limit:";
-	return [title, ...near.map((check) => nearLine(check, true))];
+	return [title, ...near];
 }
 
-function nearLine({ check, caseId }: NearCheck, named: boolean): string {
-	const where = named
-		? `, in ${quoteName(caseId, "")}${check.sample === undefined || check.sample === 0 ? "" : `, sample ${check.sample}`}`
-		: "";
-	const detail =
-		check.detail !== undefined && check.metric.startsWith("accuracy") ? `; ${showText(check.detail)}` : "";
+function nearLine(check: GoldenCheck, caseId: string | null): string {
+	const { output, metric, slice, sample = 0 } = check;
+	const where =
+		caseId === null ? "" : `, in ${quoteName(caseId, "")}${sample === 0 ? "" : `, sample ${sample}`}`;
+	const isCounted = check.detail !== undefined && metric.startsWith("accuracy");
+	const detail = isCounted ? `; ${showText(check.detail ?? "")}` : "";
 	const got = check.got === null ? (check.detail ?? "agrees") : formatValue(check.got);
-	return `    ✓ ${quoteName(check.output, "")}: ${check.metric}${ofSlice(check.slice)} ${got}${limitText(check)}${where}${detail}`;
+	return `    ✓ ${quoteName(output, "")}: ${metric}${ofSlice(slice)} ${got}${limitText(check)}${where}${detail}`;
 }
 
-interface NearCheck {
-	check: GoldenCheck;
-	caseId: string;
-}
-
-function nearestChecks(verdicts: readonly GoldenVerdict[]): NearCheck[] {
-	const nearest = new Map<string, NearCheck>();
-	for (const verdict of verdicts) {
+function nearestChecks(verdicts: readonly GoldenVerdict[]) {
+	const nearest = new Map<string, { check: GoldenCheck; caseId: string }>();
+	for (const verdict of verdicts)
 		for (const check of verdict.checks) {
 			const key = JSON.stringify([check.output, check.metric, check.slice, check.bound]);
 			const known = nearest.get(key);
 			if (known === undefined || roomOf(check) < roomOf(known.check))
 				nearest.set(key, { check, caseId: verdict.case });
 		}
-	}
 	return [...nearest.values()];
 }
 
-/** What is left up to the limit; all of it where there is no number. */
 function roomOf({ got, allowed, bound }: GoldenCheck): number {
 	const value = Number(got ?? Number.NaN);
 	if (allowed === null || Number.isNaN(value)) return Number.POSITIVE_INFINITY;

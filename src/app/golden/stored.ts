@@ -1,8 +1,10 @@
-// Reads stored tensors: inputs to record, and outputs to check. What a format does not state comes from what is expected.
+// Finds and reads stored tensors: inputs to record, and outputs to check. What a format does not state comes from what is expected.
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { inflate } from "../../adapters/files/tensor-reader.ts";
 import { fileSource, withInput } from "../../adapters/process/input-file.ts";
+import { folderName } from "../../core/config/identity.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -16,38 +18,69 @@ export interface StoredPorts {
 }
 
 export interface Expected {
-	/** Of the input or output: what it is called in a file of several tensors. */
 	name: string;
 	dtype: DType;
 	/** null: any; then the file must declare it. */
 	shape: readonly number[] | null;
 }
 
-/** Of files that may hold all tensors of a case: Polygraphy's end in .json. */
 const severalEndings = ["npz", "safetensors", "json"] as const;
-/** Endings in the order in which they are looked for. */
 export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
-/** Of files that state the layout of what they hold. */
 const ownEndings: readonly string[] = ["npy", ...severalEndings] satisfies readonly OwnSource["ending"][];
 
 export function mayHoldSeveral(path: string): boolean {
 	return severalEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
 }
 
-/** A file that holds all tensors of a case: the case's name with an ending. */
+async function isFile(path: string): Promise<boolean> {
+	return (await stat(path).catch(() => null))?.isFile() === true;
+}
+
 export async function findCaseFile(path: string): Promise<string | null> {
-	for (const ending of severalEndings)
-		if ((await stat(`${path}.${ending}`).catch(() => null))?.isFile() === true) return `${path}.${ending}`;
+	for (const ending of severalEndings) if (await isFile(`${path}.${ending}`)) return `${path}.${ending}`;
+	return null;
+}
+
+/** The names that a tensor's file may have: its own, those of `golden record` and of ONNX's test data, and its own with `_` for what file names lack. */
+export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
+	const name = names[index] ?? "";
+	const plain = plainName(name);
+	const isShared = names.some((other) => other !== name && plainName(other) === plain);
+	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
+}
+
+export function plainName(name: string): string {
+	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
+}
+
+/** The first of the names that a file in the folder has; names that lead elsewhere are skipped. */
+export async function findTensor(
+	folder: string,
+	names: readonly string[],
+	endings: readonly string[] = storedEndings,
+): Promise<string | null> {
+	for (const name of [...names, ...names.slice(0, 1).map(folderName)]) {
+		if (/[\\/\0]/.test(name) || name.startsWith(".")) continue;
+		for (const ending of endings) {
+			const path = join(folder, `${name}.${ending}`);
+			if (await isFile(path)) return path;
+		}
+	}
 	return null;
 }
 
 /**
- * A tensor of the file's own layout where it states one, so that the judge sees a wrong shape; else of the expected one.
+ * A tensor in the file's own layout where it states one, so that the judge sees a wrong shape; else in the expected one.
  * @throws ConfigError golden-missing, tensor-invalid.
  */
 export async function readStored(path: string, expected: Expected, ports: StoredPorts): Promise<Tensor> {
 	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-	if (isOwn(ending)) return readOwn(path, expected, ending);
+	if (ownEndings.includes(ending)) {
+		const own = { path, ending: ending as OwnSource["ending"], member: expected.name };
+		return withInput(path, inputKinds.tensor, ({ file, facts }) =>
+			decodeOwn(fileSource(file, facts.size), { ...own, dtype: expected.dtype, inflate }),
+		);
+	}
 	const { dtype, shape } = ending === "pb" ? await protoLayout(path, expected, ports) : expected;
 	if (shape === null) {
 		throw new ConfigError({
@@ -57,42 +90,18 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 			fix: "Save it as .npy, or bind the model's dimensions with --dims.",
 		});
 	}
-	const file: TensorFile = {
-		path,
-		sha256: await ports.files.sha256(path, inputKinds.tensor),
-		dtype,
-		shape: [...shape],
-	};
+	const sha256 = await ports.files.sha256(path, inputKinds.tensor);
+	const file: TensorFile = { path, sha256, dtype, shape: [...shape] };
 	return ports.tensors.read(path, file);
 }
 
-/** Larger files are no test data. */
 const maxProtoBytes = 2 ** 31 - 1;
 
 /** The layout that the file states; for a Git LFS pointer the expected one, because the reader refuses it. */
-async function protoLayout(
-	path: string,
-	expected: Expected,
-	{ files }: StoredPorts,
-): Promise<Pick<Expected, "dtype" | "shape">> {
+async function protoLayout(path: string, expected: Expected, { files }: StoredPorts) {
 	const bytes = await files.size(path);
 	if (bytes === null || bytes > maxProtoBytes) return expected;
 	const read = await files.readBytes(path, inputKinds.tensor);
-	return new TextDecoder().decode(read.subarray(0, 8)) === "version "
-		? expected
-		: describeTensorProto(read, path);
-}
-
-function isOwn(ending: string): ending is OwnSource["ending"] {
-	return ownEndings.includes(ending);
-}
-
-function readOwn(
-	path: string,
-	{ name: member, dtype }: Expected,
-	ending: OwnSource["ending"],
-): Promise<Tensor> {
-	return withInput(path, inputKinds.tensor, ({ file, facts }) =>
-		decodeOwn(fileSource(file, facts.size), { path, ending, member, dtype, inflate }),
-	);
+	const isPointer = new TextDecoder().decode(read.subarray(0, 8)) === "version ";
+	return isPointer ? expected : describeTensorProto(read, path);
 }

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import type { TextPreprocess } from "../../../generated/golden.ts";
+import { readTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
@@ -10,7 +11,7 @@ import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
-import { type CasePart, type FileReading, lineOf, preprocessOf, tokenizerAt } from "./input-files.ts";
+import { type CasePart, type FileReading, lineOf, preprocessOf } from "./input-files.ts";
 import type { InputPort } from "./inputs.ts";
 
 type Row = keyof TokenRow | "positions";
@@ -22,22 +23,16 @@ const rowsByName: readonly (readonly [RegExp, Row])[] = [
 	[/ids?$|tokens?$|^(input|text|src|source)s?$|inputs$/i, "ids"],
 ];
 
-/** What a tokenizer gives for these inputs; inputs that no name tells are left to the generators. */
+/** What a tokenizer gives for these inputs; inputs with other names are left to the generators. */
 function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
-	const found = new Map<InputPort, Row>();
-	for (const input of whole) {
-		const row = rowsByName.find(([pattern]) => pattern.test(input.name))?.[1];
-		if (row !== undefined) found.set(input, row);
-	}
-	const [only] = whole;
-	if (only !== undefined && whole.length === 1) found.set(only, "ids");
-	return found;
+	return new Map(
+		whole.flatMap((input): [InputPort, Row][] => {
+			const row = whole.length === 1 ? "ids" : rowsByName.find(([pattern]) => pattern.test(input.name))?.[1];
+			return row === undefined ? [] : [[input, row]];
+		}),
+	);
 }
-
-/** A longer line is no sentence; patterns of a tokenizer can take time that grows with its square or worse. */
-const maxLineChars = 20_000;
-const maxLines = 10_000;
 
 /** @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
 export async function readTextCases(
@@ -47,12 +42,11 @@ export async function readTextCases(
 ): Promise<CasePart[]> {
 	const rows = rowsOf(inputs);
 	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
-	if (ids === undefined) {
+	if (ids === undefined)
 		throw usageError(
 			`--inputs: ${path} is text, and no input of the model is named like token ids.`,
 			"Give tensors (.npy), in a folder for each case.",
 		);
-	}
 	const preprocess = preprocessOf(ids.name, reading);
 	if (preprocess !== undefined && preprocess.kind !== "text")
 		throw usageError(
@@ -61,7 +55,8 @@ export async function readTextCases(
 		);
 	const lines = linesOf(await readInput(path, inputKinds.text), path);
 	const from = await findTokenizer(preprocess, reading);
-	const tokenizer = await tokenizerAt(from, reading);
+	const tokenizer = reading.tokenizers.get(from) ?? (await readTokenizer(from));
+	reading.tokenizers.set(from, tokenizer);
 	const length = preprocess?.length ?? lineOf(ids, path).length;
 	const padding = { ...tokenizer.padding, id: preprocess?.padding ?? tokenizer.padding.id };
 	const shown = relative(reading.modelFolder, from).split("\\").join("/");
@@ -69,7 +64,7 @@ export async function readTextCases(
 		kind: "text",
 		tokenizer: shown.startsWith("..") ? (preprocess?.tokenizer ?? shown) : shown,
 		sha256: tokenizer.sha256,
-		...(length === null ? {} : { length }),
+		length: length ?? undefined,
 		padding: padding.id,
 	});
 	return lines.map((line, index) => ({
@@ -87,65 +82,48 @@ function tensorsOf(
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const [input, row] of rows) {
 		const values = row === "positions" ? tokens.ids.map((_, at) => at) : tokens[row];
-		tensors[input.name] = encodeTensor(
-			input.dtype,
-			lineOf(input, path).shapeOf(values.length),
-			(at) => values[at] ?? 0,
-		);
+		const shape = lineOf(input, path).shapeOf(values.length);
+		tensors[input.name] = encodeTensor(input.dtype, shape, (at) => values[at] ?? 0);
 	}
 	return tensors;
 }
 
+/** A tokenizer's patterns can take time that grows with the square of a line's length, or worse. */
+const maxLineChars = 20_000;
+const maxLines = 10_000;
+
 /** @throws ConfigError tensor-invalid where it is not text in lines. */
 function linesOf(bytes: Uint8Array, path: string): string[] {
-	const lines = decodeText(bytes, path)
-		.split(/\r?\n/)
-		.map((line, index) => ({ line, number: index + 1 }))
-		.filter(({ line }) => line.trim() !== "");
-	const long = lines.find(({ line }) => line.length > maxLineChars);
-	if (long !== undefined) {
-		throw tensorInvalid(
-			path,
-			`at most ${maxLineChars} characters in a line`,
-			`${long.line.length} in line ${long.number}`,
-			"Each line is a case: break it up.",
-		);
-	}
+	const all = decodeText(bytes, path).split(/\r?\n/);
+	const long = all.findIndex((line) => line.length > maxLineChars && line.trim() !== "");
+	if (long >= 0)
+		throw tensorInvalid(path, `at most ${maxLineChars} characters in a line`, `${all[long]?.length} in line ${long + 1}`, "Each line is a case: break it up.");
+	const lines = all.filter((line) => line.trim() !== "");
 	if (lines.length === 0 || lines.length > maxLines)
-		throw tensorInvalid(
-			path,
-			`1 to ${maxLines} lines that are not empty`,
-			`${lines.length}`,
-			"Write one case a line.",
-		);
-	return lines.map(({ line }) => line);
+		throw tensorInvalid(path, `1 to ${maxLines} lines that are not empty`, `${lines.length}`, "Write one case a line.");
+	return lines;
 }
 
 function decodeText(bytes: Uint8Array, path: string): string {
 	try {
 		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 	} catch {
-		const line = new TextDecoder()
-			.decode(bytes)
-			.split("\n")
-			.findIndex((one) => one.includes("\ufffd"));
-		throw tensorInvalid(path, "text in UTF-8", `other bytes in line ${line + 1}`, "Save it as UTF-8.");
+		const lines = new TextDecoder().decode(bytes).split("\n");
+		throw tensorInvalid(path, "text in UTF-8", `other bytes in line ${lines.findIndex((line) => line.includes("\ufffd")) + 1}`, "Save it as UTF-8.");
 	}
 }
 
-/** As the preprocessing says, else beside the model. */
 async function findTokenizer(
 	preprocess: TextPreprocess | undefined,
 	{ preprocessing, modelFolder, notes }: FileReading,
 ): Promise<string> {
 	if (preprocess?.tokenizer !== undefined) return resolve(preprocessing?.folder ?? "", preprocess.tokenizer);
 	const beside = join(modelFolder, "tokenizer.json");
-	if ((await stat(beside).catch(() => null))?.isFile() !== true) {
+	if ((await stat(beside).catch(() => null))?.isFile() !== true)
 		throw usageError(
 			`There is no tokenizer for text among --inputs: ${quoteName(beside, "")} does not exist.`,
 			'Name one with --preprocess FILE.json: { "kind": "text", "tokenizer": "tokenizer.json", "length": 128 }.',
 		);
-	}
 	notes.add("Text goes through the tokenizer.json beside the model.");
 	return beside;
 }

@@ -2,7 +2,7 @@
 
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../generated/result.ts";
-import { describeSensitivity } from "../golden/record/defects/describe.ts";
+import { describeSensitivity } from "../golden/record/defects/record.ts";
 import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";

@@ -2,7 +2,7 @@
 import {
 	type WeightDType,
 	type WeightLocation,
-	weightBytes,
+	accessors,
 } from "../../core/golden/record/defects/weights.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
@@ -86,14 +86,14 @@ function readTensorField(wire: WireReader, field: number, draft: Draft): void {
 
 function weightDType(code: number): WeightDType | undefined {
 	const dtype = toDType(elementTypeOfCode(code));
-	return (Object.keys(weightBytes) as WeightDType[]).find((weight) => weight === dtype);
+	return (Object.keys(accessors) as WeightDType[]).find((weight) => weight === dtype);
 }
 
 function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least: number }): void {
 	const dtype = weightDType(draft.code);
 	const elements = draft.dims.reduce((product, size) => product * size, 1);
-	if (dtype === undefined || !(elements >= (weightBytes[dtype] === 1 ? minQuantised : into.least))) return;
-	const bytes = elements * weightBytes[dtype];
+	if (dtype === undefined || !(elements >= (accessors[dtype].size === 1 ? minQuantised : into.least))) return;
+	const bytes = elements * accessors[dtype].size;
 	const place = placeOf(wire, draft, bytes);
 	wire.keep();
 	if (place === null) into.found.unplaced.push(draft.name);

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { fileNamesOf, findTensor } from "../../../src/app/golden/find-files.ts";
+import { fileNamesOf, findTensor } from "../../../src/app/golden/stored.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 it("a tensor whose name no file can have is found under its name with underscores, as trtexec writes it", async () => {

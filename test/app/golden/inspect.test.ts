@@ -89,9 +89,4 @@ describe("renderInspection", () => {
 	])("renderInspection tells %s", (_, words) => {
 		expect(text).toContain(words);
 	});
-
-	it("renderInspection proposes nothing for an output that is not compared by itself", () => {
-		expect(text).not.toContain("Never shown.");
-		expect(text).toContain("derives their limits):\n    Treated as logits.");
-	});
 });

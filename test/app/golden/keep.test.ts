@@ -97,14 +97,6 @@ it("keepGolden leaves nothing where there was no golden before, and what belongs
 	expect(existsSync(folder)).toBe(false);
 });
 
-it("keepGolden drops an unfinished golden for another recording", async () => {
-	const folder = temporaryFolder();
-	await recorded(folder);
-	await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
-	await (await keeperOf(folder, 3, { old: revision(2) })).finish(revision(3));
-	expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@3", ["golden.json", "r3"]]);
-});
-
 it("a recording removes no tensor of the golden before outside of its folder, where a link leads", async () => {
 	const root = temporaryFolder();
 	const folder = join(root, "golden");

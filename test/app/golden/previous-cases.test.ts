@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
@@ -10,10 +10,8 @@ import {
 	describeReuse,
 	mustMatch,
 	previousCases,
-	reusesInputs,
 	withAccuracy,
 } from "../../../src/app/golden/previous-cases.ts";
-import type { RecordOptions } from "../../../src/app/golden/record-options.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
@@ -103,18 +101,6 @@ it("keptCases lets generated cases of boundary values fail, which a new model ma
 		ports,
 	);
 	expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
-});
-
-describe("reusesInputs", () => {
-	const none = { inputs: [], generators: [], cases: undefined };
-	it.each([
-		["no option asks for others", {}, true],
-		["--inputs gives others", { inputs: ["real"] }, false],
-		["--generator makes others", { generators: ["x=normal"] }, false],
-		["--cases makes others", { cases: 2 }, false],
-	])("reusesInputs where %s: %j is %s", (_, change, expected) => {
-		expect(reusesInputs({ ...none, ...change } as unknown as RecordOptions)).toBe(expected);
-	});
 });
 
 it("withAccuracy keeps accuracy among newly proposed limits where the cases keep their labels", () => {

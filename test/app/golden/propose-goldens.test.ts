@@ -1,5 +1,5 @@
 // Which files a proposal has, by real checkouts: hashes as git's, folders as git's, and what git's interface cannot take.
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -88,18 +88,6 @@ it("the files of a proposal lie where git has them, under the hashes that git gi
 	}
 });
 
-it("the files of a proposal that another golden now has do not go", async () => {
-	const { home, checkout } = openRepository();
-	const other = {
-		path: "golden/golden.json",
-		manifest: manifest("all@1", []),
-		old: manifest("all@0", ["net/r2/0.npy", "gone.npy"]),
-	};
-	writeFileSync(join(home, "golden/golden.json"), "{}");
-	const { removed } = await changedFiles([net, other], home, await checkout());
-	expect(removed).toEqual(["engines/golden/net/r1/0.npy", "engines/golden/gone.npy"]);
-});
-
 it.each<[string, Partial<GoldenManifest>, boolean]>([
 	[
 		"made at another time",
@@ -148,20 +136,6 @@ it("the files of a proposal in a folder that is a link, the top, or elsewhere ar
 	expect(
 		await refusal(changedFiles([{ ...net, path: "net/golden.json" }], outside, await checkout())),
 	).toMatch(/^net is a link, or no folder/);
-});
-
-it("the files of a proposal may not be more than GitHub takes in an hour", async () => {
-	const { home, checkout } = openRepository();
-	const paths = Array.from({ length: 600 }, (_, index) => `r2/${index}.npy`);
-	const many = { ...net, manifest: manifest("net@2", paths) };
-	expect(await refusal(changedFiles([many], home, await checkout()))).toMatch(
-		/^601 files were recorded.*at most 600 files/,
-	);
-});
-
-it("a checkout is known by its top and its commit", async () => {
-	const { top, checkout } = openRepository();
-	expect(await checkout()).toMatchObject({ top, commit: git(top, "rev-parse", "HEAD") });
 });
 
 it("a checkout that is none, or has no commit, is refused", async () => {

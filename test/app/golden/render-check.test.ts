@@ -61,13 +61,6 @@ it("renderCheck shows failures first, each with the element, what was got and wh
 	);
 });
 
-it("renderCheck shows a warning of a case that matches", () => {
-	const warned = verdict("day", [check({ pass: false, severity: "warn", got: 0.1 })]);
-	expect(render([warned, verdict("night", [check()])])).toMatch(
-		/✓ day\n {4}! logits: relative-l2 0\.1 \(≤ 1e-3\)\n✓ night\n/,
-	);
-});
-
 it("renderCheck stays short where thousands fail alike", () => {
 	const failing = Array.from({ length: 5000 }, (_, index) =>
 		verdict(`c${index}`, [check({ got: 1, pass: false })], "mismatch"),

@@ -46,28 +46,11 @@ it("a branch of ours whose base moved on takes the base in", async () => {
 	expect(place.repository.files(commit)).toEqual(goldenFiles("newer", "main-2"));
 });
 
-it("a branch of ours that was squashed into the base goes on, with a pull request of its own", async () => {
-	const place = await proposedBefore((at, ours) => merge(at, ours, "squash"));
-	const main = headOf(place, "main");
-	const { commit, pullIs } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
-	expect(place.repository.parents(commit)).toEqual([place.ours, main]);
-	expect(pullIs).toBe("opened");
-});
-
 it("a branch of ours that was merged starts from the base", async () => {
 	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
 	const main = headOf(place, "main");
 	const { commit } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
 	expect(place.repository.parents(commit)).toEqual([main]);
-});
-
-it("a branch of ours that was merged and taken back can be proposed again as it was", async () => {
-	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
-	const reverted = commitTo(place, "main", { parents: [headOf(place, "main")], treeOf: place.main[1] });
-	const { commit, isNew, pullIs } = await proposed(proposalOn(reverted), place.repository);
-	expect([isNew, pullIs]).toEqual([true, "opened"]);
-	expect(place.repository.parents(commit)).toEqual([reverted]);
-	expect(place.repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
 });
 
 it("a branch of ours that is made from a newer commit of the base is left alone", async () => {
@@ -80,14 +63,6 @@ it("a branch of ours that is made from a newer commit of the base is left alone"
 		),
 	});
 	expect(headOf(place)).toBe(commit);
-});
-
-it("a branch of ours that is in a base newer than what is checked out is left alone", async () => {
-	const place = await proposedBefore((at, ours) => commitTo(at, "main", { parents: [ours] }));
-	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({
-		state: "refused",
-	});
-	expect(headOf(place)).toBe(place.ours);
 });
 
 describe("refused, with nothing written, is", () => {
@@ -117,16 +92,6 @@ describe("refused, with nothing written, is", () => {
 			),
 		);
 		expect([headOf(place), place.repository.writes]).toEqual([head, []]);
-	});
-
-	it("a proposal is refused, with nothing written, for a branch with more commits than GitHub lists", async () => {
-		const place = openPlace();
-		let head = place.main[2];
-		for (let count = 0; count < 252; count += 1)
-			head = commitTo(place, branch, { parents: [head], message: `Ours\n\n${trailer}` });
-		expect(await propose(proposalOn(place.main[2]), place.repository)).toEqual(
-			words(/has 2 more commits, which trtgate did not make/, /branch/),
-		);
 	});
 
 	it("a proposal is refused, with nothing written, for a commit that the base does not have", async () => {

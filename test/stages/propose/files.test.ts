@@ -1,6 +1,6 @@
 // Files of a proposal: what is read of an earlier one, and what is said of files that are too large.
 import { describe, expect, it } from "vitest";
-import { writeFiles } from "../../../src/stages/propose/files.ts";
+import { writeFiles } from "../../../src/stages/propose.ts";
 import { openPlace, proposalOn, proposedFile } from "../../support/proposals.ts";
 
 const golden = "golden/net/golden.json";
@@ -23,12 +23,6 @@ describe("a file that GitHub does not take", () => {
 			});
 		},
 	);
-
-	it("a file that GitHub does not take is not about size if GitHub reports something else", async () => {
-		const { repository, main } = openPlace();
-		const written = await writeFiles(proposalOn(main[2]), null, { ...repository, storeFile: refusing("no") });
-		expect(written).toMatchObject({ state: "failed", fault: { message: "no", fix: "?" } });
-	});
 });
 
 it("propose reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {

@@ -122,7 +122,6 @@ function withLimit(
 
 const precisions: readonly Precision[] = ["fp32", "tf32", "fp16", "bf16", "int8", "fp8", "int4", "fp4"];
 
-/** One number for all precisions becomes one for each. */
 function withPrecision(tolerance: Tolerance | undefined, precision: Precision, limit: number): Tolerance {
 	const before =
 		typeof tolerance === "number"
@@ -143,7 +142,6 @@ function isCalibrated(
 // Says when a golden's limits should be calibrated on the engine that they judge.
 const maxSentences = 5;
 
-/** Goldens of the head's engines by `model/engine`. */
 type Manifests = ReadonlyMap<string, { manifest: GoldenManifest }>;
 
 /**

@@ -10,14 +10,11 @@ export interface CaseError {
 	/** What the comparator measured; null where nothing could be measured. */
 	got: Numeric | null;
 	allowed: number;
-	/** The error as a share of its limit; infinite where it is no number, or nothing is allowed. */
 	share: number;
 }
 
-/** One comparator of one output, over all cases; worst case first. */
 export interface ComparatorErrors {
 	output: string;
-	/** Its place among the output's comparators; 0 too where the golden names none. */
 	comparator: number;
 	kind: MetricKind;
 	slice?: OutputSlice;
@@ -27,13 +24,10 @@ export interface ComparatorErrors {
 	cases: readonly CaseError[];
 }
 
-/** The errors of one engine. */
 export interface EngineErrors {
-	/** Model and engine of the config. */
 	engine: string;
 	precision: Precision;
 	errors: readonly ComparatorErrors[];
-	/** What kept an output or a case from being measured, sentences. */
 	faults: readonly string[];
 }
 
@@ -51,7 +45,6 @@ function outputsOf({ cases }: GoldenManifest): string[] {
 	return [...new Set(cases.flatMap(({ outputs }) => Object.keys(outputs)))];
 }
 
-/** A verdict has the checks of an output in the order of its comparators. */
 function errorsOfOutput(
 	output: string,
 	manifest: GoldenManifest,
@@ -91,12 +84,10 @@ function errorsOfOutput(
 	});
 }
 
-/** Those that judge one case at a time. */
 function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] | undefined {
 	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : []));
 }
 
-/** Of what more is better, the loss counts: 1 is the best of every such kind that a limit is proposed for. */
 export function lossOf(value: number, bound: Bound): number {
 	return bound === "at-most" ? value : 1 - value;
 }
@@ -121,7 +112,6 @@ function faultsOf({ case: id, state, message, checks }: GoldenVerdict): string[]
 	);
 }
 
-/** Whether a comparator's limit can be set by a multiple of its loss. */
 export function isProposable({ kind, bound }: Pick<MetricSpec, "kind"> & { bound: Bound }): boolean {
 	return bound === "at-most" || metrics[kind].range.most === 1;
 }

@@ -11,9 +11,7 @@ import { roundedUp, rules } from "../record/limits.ts";
 import { ofSlice } from "../tensor/slice.ts";
 import { type CaseError, type ComparatorErrors, type EngineErrors, isProposable, lossOf } from "./errors.ts";
 
-/** Of the limit: from here on a right engine of tomorrow may fail. */
 export const tightShare = 0.5;
-/** A limit this many times the one that would be proposed is loose. */
 const looseTimes = 5;
 /** An error this many times what rounding does to the output, or what engines of the precision usually reach, says that the engine is wrong. */
 const suspectTimes = 4;
@@ -23,56 +21,42 @@ const honestOnCpu: ReadonlySet<Precision> = new Set(["fp32", "int8"]);
 
 export interface ProposedLimit {
 	errors: ComparatorErrors;
-	/** refused: the engine's error says that it is wrong. given: the user set the limit. */
 	state: "kept" | "raised" | "lowered" | "refused" | "given";
 	before: number;
 	limit: number;
-	/** A sentence without its period. */
 	why: string;
 }
 
 export interface CalibrationRule {
 	multiple: number;
 	backend: BackendFacts["kind"];
-	/** Limits that the user set, by output. */
 	given: ReadonlyMap<string, number>;
 }
 
 /** One for each comparator that a limit can be proposed for, in the order of the outputs. */
 export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
-	return errors.flatMap((one) => {
+	return errors.flatMap((one): ProposedLimit[] => {
 		const [worst] = one.cases;
 		if (worst === undefined || !isProposable(one)) return [];
-		const given = one.kind === "relative-l2" ? rule.given.get(one.output) : undefined;
 		const before = Math.max(...one.cases.map(({ allowed }) => allowed));
-		if (given !== undefined)
-			return [
-				{
-					errors: one,
-					state: "given",
-					before,
-					limit: given,
-					why: `set by --limit; the engine's own error is ${text(worst.got)}`,
-				},
-			];
-		return [
-			{
-				errors: one,
-				before,
-				...onBackend(judge(one, { before, precision, multiple: rule.multiple }), { before, precision, rule }),
-			},
-		];
+		const limit = one.kind === "relative-l2" ? rule.given.get(one.output) : undefined;
+		if (limit === undefined) return [{ errors: one, before, ...judgeOn(one, before, precision, rule) }];
+		const why = `set by --limit; the engine's own error is ${text(worst.got)}`;
+		return [{ errors: one, state: "given", before, limit, why }];
 	});
 }
 
 type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
 
-/** What an engine on a CPU does not show. */
-function onBackend(
-	judged: Judged,
-	{ before, precision, rule }: { before: number; precision: Precision; rule: CalibrationRule },
+/** What an engine on a CPU does not show stays. */
+function judgeOn(
+	errors: ComparatorErrors,
+	before: number,
+	precision: Precision,
+	{ multiple, backend }: CalibrationRule,
 ): Judged {
-	if (rule.backend === "tensorrt" || judged.state === "refused") return judged;
+	const judged = judge(errors, before, precision, multiple);
+	if (backend === "tensorrt" || judged.state === "refused") return judged;
 	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
 	if (!honestOnCpu.has(precision))
 		return keep(`ONNX Runtime computes in fp32 here, which says nothing of ${precision}`);
@@ -81,49 +65,31 @@ function onBackend(
 		: judged;
 }
 
-interface Limited {
-	before: number;
-	precision: Precision;
-	multiple: number;
-}
-
-function judge(errors: ComparatorErrors, { before, precision, multiple }: Limited): Judged {
+function judge(errors: ComparatorErrors, before: number, precision: Precision, multiple: number): Judged {
 	const { bound, kind, cases, rounding = 0 } = errors;
-	const [worst] = cases;
-	const got = worst?.got ?? null;
-	const keep = (why: string) => ({ state: "kept", limit: before, why }) as const;
+	const got = cases[0]?.got ?? null;
+	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
 	if (got === null) return keep("nothing was measured");
 	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
-	const suspect = suspectError(errors, lossOf(before, bound), precision);
-	if (!(error <= suspect))
-		return {
-			...{ state: "refused", limit: before },
-			why: `an error of ${text(got)} at ${precision} says that the engine is wrong: above ${twoDigits(suspect)}, a limit would hide defects`,
-		};
+	const allowed = lossOf(before, bound);
+	const suspect = suspectError(errors, allowed, precision);
+	if (!(error <= suspect)) {
+		const why = `an error of ${text(got)} at ${precision} says that the engine is wrong: above ${twoDigits(suspect)}, a limit would hide defects`;
+		return { state: "refused", limit: before, why };
+	}
+	if (error <= 0) return keep("no error");
 	const floor = kind === "relative-l2" ? rules.usualFp32 : 0;
 	// What rounding alone may do on another GPU stays allowed, whatever this engine keeps.
-	const proposed = fromLoss(
-		roundUp(Math.max(multiple * Math.max(error, floor), rules.room * rounding)),
-		bound,
-	);
-	const share = lossOf(before, bound) > 0 ? error / lossOf(before, bound) : Number.POSITIVE_INFINITY;
-	if (error > 0 && share > tightShare)
-		return {
-			state: "raised",
-			limit: proposed,
-			why: `too tight: its own error takes ${percent(share)} of the limit`,
-		};
-	const times = lossOf(before, bound) / lossOf(proposed, bound);
-	if (error > 0 && times > looseTimes)
-		return {
-			state: "lowered",
-			limit: proposed,
-			why: `too loose: the limit is ${twoDigits(lossOf(before, bound) / error)}× its own error`,
-		};
-	return keep(error <= 0 ? "no error" : `fits: its own error takes ${percent(share)} of the limit`);
+	const loss = roundedUp(Math.max(multiple * Math.max(error, floor), rules.room * rounding));
+	const limit = bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
+	const share = allowed > 0 ? error / allowed : Number.POSITIVE_INFINITY;
+	const takes = `its own error takes ${percent(share)} of the limit`;
+	if (share > tightShare) return { state: "raised", limit, why: `too tight: ${takes}` };
+	if (allowed / lossOf(limit, bound) <= looseTimes) return keep(`fits: ${takes}`);
+	const why = `too loose: the limit is ${twoDigits(allowed / error)}× its own error`;
+	return { state: "lowered", limit, why };
 }
 
-/** By the rounding that the golden was recorded with, else by what is usual. Of other kinds the limit is the only measure. */
 function suspectError({ kind, rounding }: ComparatorErrors, limit: number, precision: Precision): number {
 	if (kind !== "relative-l2") return suspectTimes * limit;
 	return (
@@ -132,15 +98,6 @@ function suspectError({ kind, rounding }: ComparatorErrors, limit: number, preci
 			? defaultTolerances[precision].relativeL2
 			: Math.max(rounding, usualRoundings[precision]))
 	);
-}
-
-function fromLoss(loss: number, bound: ComparatorErrors["bound"]): number {
-	return bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
-}
-
-/** To two digits. */
-function roundUp(value: number): number {
-	return value > 0 ? roundedUp(value) : 0;
 }
 
 function text(value: ComparatorErrors["cases"][number]["got"]): string {
@@ -166,31 +123,17 @@ export function renderCalibration(engines: readonly CalibratedErrors[], backend:
 	return engines.map((engine) => engineText(engine, `${where} on ${cleanName(backend.device)}`)).join("\n");
 }
 
-function engineText(
-	{ engine, precision, golden, errors, faults, limits }: CalibratedErrors,
-	where: string,
-): string {
+function engineText(calibrated: CalibratedErrors, where: string): string {
+	const { engine, precision, golden, errors, faults, limits } = calibrated;
+	const worstShare = ({ cases }: ComparatorErrors): number => cases[0]?.share ?? 0;
+	const rows = errors.toSorted((left, right) => worstShare(right) - worstShare(left)).flatMap(rowsOf);
+	const head = ["output", "check", "case", "error", "limit", "of the limit"];
+	const lines = rows.length === 0 ? [] : alignColumns([head, ...rows]);
+	lines.push(...faults.slice(0, maxFaults).map((fault) => `not calibrated: ${cleanText(fault)}`));
+	if (faults.length > maxFaults) lines.push(`and ${faults.length - maxFaults} more`);
+	lines.push(...limits.map((limit) => proposalText(limit, precision)));
 	const heading = `${cleanName(engine)} at ${precision}, ${where}, golden ${cleanName(golden)}`;
-	const rows = [...errors]
-		.sort((left, right) => worstShare(right) - worstShare(left))
-		.flatMap((one) => rowsOf(one));
-	const table =
-		rows.length === 0
-			? []
-			: alignColumns([["output", "check", "case", "error", "limit", "of the limit"], ...rows]);
-	const shown = faults.slice(0, maxFaults).map((fault) => `not calibrated: ${cleanText(fault)}`);
-	const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more`] : [];
-	return [
-		heading,
-		...[...table, ...shown, ...more, ...limits.map((limit) => proposalText(limit, precision))].map(
-			(line) => `  ${line}`,
-		),
-		"",
-	].join("\n");
-}
-
-function worstShare({ cases }: ComparatorErrors): number {
-	return cases[0]?.share ?? 0;
+	return [heading, ...lines.map((line) => `  ${line}`), ""].join("\n");
 }
 
 function rowsOf(errors: ComparatorErrors): string[][] {
@@ -226,7 +169,6 @@ function proposalText({ errors, state, before, limit, why }: ProposedLimit, prec
 	return `${output}, ${check} at ${precision}: ${what}, ${why}`;
 }
 
-/** Numbers to the right. */
 function alignColumns(rows: readonly (readonly string[])[]): string[] {
 	const widths = (rows[0] ?? []).map((_, column) =>
 		Math.max(...rows.map((row) => (row[column] ?? "").length)),

@@ -9,9 +9,7 @@ type Inputs = Readonly<Record<string, Tensor>>;
 
 export interface CaseBatch {
 	inputs: Inputs;
-	/** Places of its cases among all. */
 	members: readonly number[];
-	/** Rows of each member along the first axis. */
 	rows: number;
 }
 

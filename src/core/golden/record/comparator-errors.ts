@@ -9,19 +9,15 @@ import type { RunOutputs } from "./noise-floor.ts";
 
 export interface RoundedRun {
 	precision: Precision;
-	/** Of the first cases; fewer than the reference's where time was short. */
 	outputs: RunOutputs;
 }
 
-/** Worst value of all cases, by comparator; absent where nothing could be compared. */
 export type ComparatorErrors = ReadonlyMap<string, number>;
 
 export interface ComparatorRef {
-	/** The output, or the group of boxes. */
 	output: string;
 	kind: string;
 	slice?: OutputSlice | undefined;
-	/** Place among the comparators of the same kind and slice. */
 	place: number;
 }
 
@@ -29,7 +25,6 @@ export function comparatorKey({ output, kind, slice, place }: ComparatorRef): st
 	return JSON.stringify([output, kind, slice ?? null, place]);
 }
 
-/** With relative L2 alone, where an output has it. */
 export function byRelativeL2(manifest: GoldenManifest): GoldenManifest {
 	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
 		const [first, ...others] = (output.comparators ?? []).filter(({ kind }) => kind === "relative-l2");
@@ -38,7 +33,6 @@ export function byRelativeL2(manifest: GoldenManifest): GoldenManifest {
 	return { ...manifest, outputs: Object.fromEntries(outputs) };
 }
 
-/** Yields what it is at, case by case. */
 export function* measureErrors(
 	manifest: GoldenManifest,
 	reference: RunOutputs,

@@ -15,7 +15,7 @@ import { isMetricSpec } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
-import { cutSlice } from "../tensor/slice.ts";
+import { cutSlice, sliceLabel } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
 import {
 	byRelativeL2,
@@ -24,33 +24,38 @@ import {
 	measureErrors,
 	type RoundedRun,
 } from "./comparator-errors.ts";
-import { explainLimits } from "./explain-limits.ts";
 import {
-	type Emulated,
+	amplifiedRounding,
 	emulatedPrecisions,
 	growthOf,
 	peakToRms,
 	relativeL2Limits,
 	rules,
 	type StrayAt,
+	type Strayed,
 	scaledLimit,
+	usualAt,
 } from "./limits.ts";
 import { distance, type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
 export interface LimitEvidence {
 	reference: RunOutputs;
-	/** fp32 runs of other builds, levels and threads. */
 	noise: readonly LabelledRun[];
 	rounded: readonly RoundedRun[];
-	/** Some layers of the model are quantised. */
 	quantised: boolean;
 }
 
 export interface DerivedLimits {
 	outputs: GoldenManifest["outputs"];
 	detections?: GoldenManifest["detections"];
-	/** By output, or group of boxes. */
 	why: { output: string; sentences: string[] }[];
+}
+
+type ByPrecision<Value> = Partial<Record<Precision, Value>>;
+
+interface Measured extends LimitEvidence {
+	noiseErrors: readonly ComparatorErrors[];
+	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
 }
 
 /** The manifest's comparators are proposals: their kinds stay, their limits follow. Yields what it is at. */
@@ -58,19 +63,29 @@ export function* deriveLimits(
 	manifest: GoldenManifest,
 	evidence: LimitEvidence,
 ): Generator<string, DerivedLimits> {
-	const errors = yield* errorsOf(manifest, evidence);
+	const { reference } = evidence;
+	const plain = byRelativeL2(manifest);
+	const noiseErrors: ComparatorErrors[] = [];
+	for (const run of evidence.noise)
+		noiseErrors.push(yield* measureErrors(plain, reference, { ...run, precision: referencePrecision }));
+	const roundingErrors = new Map<Precision, ComparatorErrors>();
+	for (const run of evidence.rounded)
+		roundingErrors.set(run.precision, yield* measureErrors(manifest, reference, run));
+	const measured = { ...evidence, noiseErrors, roundingErrors };
 	const why: DerivedLimits["why"] = [];
+	const explain = (output: string, sentences: string[]): void => {
+		if (sentences.length > 0) why.push({ output, sentences });
+	};
 	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
-		const derived = deriveOutput(output, { name, evidence, errors });
-		if (derived.sentences.length > 0) why.push({ output: name, sentences: derived.sentences });
+		const derived = deriveOutput(output, name, measured);
+		explain(name, derived.sentences);
 		return [name, derived.output];
 	});
-	const detections = manifest.detections?.map((group) => {
-		const derived = deriveGroup(group, errors.rounding);
-		if (derived.sentences.length > 0) why.push({ output: group.name, sentences: derived.sentences });
+	const [first, ...others] = (manifest.detections ?? []).map((group) => {
+		const derived = deriveGroup(group, roundingErrors);
+		explain(group.name, derived.sentences);
 		return derived.group;
 	});
-	const [first, ...others] = detections ?? [];
 	return {
 		outputs: Object.fromEntries(outputs),
 		detections: first === undefined ? undefined : [first, ...others],
@@ -78,136 +93,108 @@ export function* deriveLimits(
 	};
 }
 
-interface Errors {
-	/** Of relative L2 alone: the other limits follow from it. */
-	noise: readonly ComparatorErrors[];
-	rounding: ReadonlyMap<Precision, ComparatorErrors>;
-}
-
-function* errorsOf(
-	manifest: GoldenManifest,
-	{ noise, rounded, reference }: LimitEvidence,
-): Generator<string, Errors> {
-	const errors = { noise: [] as ComparatorErrors[], rounding: new Map<Precision, ComparatorErrors>() };
-	const plain = byRelativeL2(manifest);
-	for (const run of noise)
-		errors.noise.push(yield* measureErrors(plain, reference, { ...run, precision: referencePrecision }));
-	for (const run of rounded)
-		errors.rounding.set(run.precision, yield* measureErrors(manifest, reference, run));
-	return errors;
-}
-
-interface OutputContext {
-	name: string;
-	evidence: LimitEvidence;
-	errors: Errors;
+/** What is known of the relative L2 of a part of the output, which other comparators cover too. */
+interface Basis extends Strayed {
+	limits: ByPrecision<StrayAt>;
 }
 
 function deriveOutput(
 	output: GoldenOutput,
-	context: OutputContext,
+	name: string,
+	measured: Measured,
 ): { output: GoldenOutput; sentences: string[] } {
-	const { name, evidence, errors } = context;
-	const dtype = evidence.reference.find((outputs) => outputs[name] !== undefined)?.[name]?.dtype;
+	const { reference, noiseErrors, roundingErrors, quantised } = measured;
+	const tensors = reference.flatMap((outputs) => outputs[name] ?? []);
+	const dtype = tensors[0]?.dtype;
 	const specs = output.comparators;
-	if (specs === undefined || dtype === undefined) return { output, sentences: [] };
-	const keys = specs.map((spec, index) =>
-		comparatorKey({ output: name, kind: spec.kind, slice: spec.slice, place: placeOf(specs, index) }),
-	);
-	const bases = new Map<string, Basis>();
 	const sentences: string[] = [];
-	for (const [index, spec] of specs.entries()) {
+	if (specs === undefined || dtype === undefined) return { output, sentences };
+	const keyed = specs.map((spec, index) => {
+		const { kind, slice } = spec;
+		const same = specs.slice(0, index).filter((other) => placeKey(other) === placeKey(spec));
+		return { spec, key: comparatorKey({ output: name, kind, slice, place: same.length }) };
+	});
+	const bases = new Map<string, Basis>();
+	for (const { spec, key } of keyed) {
 		if (spec.kind !== "relative-l2" || !isFloating(dtype)) continue;
-		const key = keys[index] ?? "";
-		const noise = errors.noise.reduce((max, run) => Math.max(max, run.get(key) ?? 0), 0);
-		const peakRatio = peakToRms(
-			evidence.reference.flatMap((outputs) =>
-				outputs[name] === undefined ? [] : [cutSlice(outputs[name], spec.slice)],
-			),
-		);
-		const strayed = {
+		const rounding = emulatedPrecisions.flatMap((precision) => {
+			const value = roundingErrors.get(precision)?.get(key);
+			return value === undefined ? [] : [[precision, value] as const];
+		});
+		const strayed: Strayed = {
 			dtype,
-			noise,
-			peakRatio,
-			rounding: roundingAt(errors.rounding, key),
-			quantised: evidence.quantised,
+			noise: noiseErrors.reduce((max, run) => Math.max(max, run.get(key) ?? 0), 0),
+			peakRatio: peakToRms(tensors.map((tensor) => cutSlice(tensor, spec.slice))),
+			rounding: Object.fromEntries(rounding),
+			quantised,
 		};
-		const basis = { rounding: strayed.rounding, limits: relativeL2Limits(strayed) };
-		bases.set(JSON.stringify(spec.slice ?? null), basis);
-		sentences.push(...explainLimits(spec, { ...strayed, ...basis }));
+		const basis = { ...strayed, limits: relativeL2Limits(strayed) };
+		bases.set(JSON.stringify(spec.slice), basis);
+		sentences.push(...explainLimits(spec, basis));
 	}
-	const [first, ...others] = specs.map((spec, index) =>
-		deriveSpec(spec, {
-			key: keys[index] ?? "",
-			basis: bases.get(JSON.stringify(spec.slice ?? null)),
-			errors,
-			name,
-			evidence,
-		}),
+	const [first, ...others] = keyed.map(({ spec, key }) =>
+		isMetricSpec(spec) && growthOf(spec.kind) === "share"
+			? deriveShare(spec, key, name, measured)
+			: deriveMetric(spec, key, bases.get(JSON.stringify(spec.slice)), roundingErrors),
 	);
 	return { output: first === undefined ? output : { ...output, comparators: [first, ...others] }, sentences };
 }
 
-function placeOf(specs: readonly ComparatorSpec[], index: number): number {
-	const same = (spec: ComparatorSpec | undefined): string =>
-		JSON.stringify([spec?.kind, spec?.slice, spec?.scope === "set"]);
-	return specs.slice(0, index).filter((spec) => same(spec) === same(specs[index])).length;
+function placeKey({ kind, slice, scope }: ComparatorSpec): string {
+	return JSON.stringify([kind, slice, scope === "set"]);
 }
 
-function roundingAt(rounding: Errors["rounding"], key: string): Partial<Record<Emulated, number>> {
-	return Object.fromEntries(
-		emulatedPrecisions.flatMap((precision) => {
-			const value = rounding.get(precision)?.get(key);
-			return value === undefined ? [] : [[precision, value]];
-		}),
-	);
-}
-
-/** Of relative L2, of the part of the output that other comparators cover too. */
-interface Basis {
-	rounding: Partial<Record<Emulated, number>>;
-	limits: Partial<Record<Precision, StrayAt>>;
-}
-
-interface SpecContext extends OutputContext {
-	key: string;
-	basis: Basis | undefined;
-}
-
-function deriveSpec(spec: ComparatorSpec, context: SpecContext): ComparatorSpec {
+function deriveShare(spec: ComparatorSpec, key: string, name: string, measured: Measured): ComparatorSpec {
+	const { kind } = spec;
 	if (!isMetricSpec(spec)) return spec;
-	const { key, basis, errors } = context;
+	const usual = (precision: Precision): number | undefined =>
+		toleranceAt(spec.tolerance, precision) ?? shareDefault(kind, precision);
+	const limits = loosened(kind, metrics[spec.kind].bound, usual, (precision) => {
+		const value = measured.roundingErrors.get(precision)?.get(key);
+		if (value === undefined || kind !== "top-k") return value;
+		// Rows that may turn count once; those that turned in the emulation stand for others.
+		return Math.min(value, 1 - (1 - clearRows(spec, name, precision, measured)) / rules.room);
+	});
+	return withLimits(spec, limits);
+}
+
+function deriveMetric(
+	spec: ComparatorSpec,
+	key: string,
+	basis: Basis | undefined,
+	rounding: Measured["roundingErrors"],
+): ComparatorSpec {
+	if (!isMetricSpec(spec) || basis === undefined) return spec;
 	const { bound } = metrics[spec.kind];
-	if (growthOf(spec.kind) === "share") {
-		const usual = (precision: Precision): number | undefined =>
-			toleranceAt(spec.tolerance, precision) ?? shareDefault(spec.kind, precision);
-		const measured = (precision: Precision): number | undefined => {
-			const value = errors.rounding.get(precision)?.get(key);
-			// Rows that may turn count once; those that turned in the emulation stand for others.
-			return value === undefined || spec.kind !== "top-k"
-				? value
-				: Math.min(value, 1 - (1 - clearRows(spec, context, precision)) / rules.room);
-		};
-		return withLimits(spec, loosened({ bound, usual, measured, kind: spec.kind }));
-	}
-	if (basis === undefined) return spec;
-	const limits: Partial<Record<Precision, number>> = {};
+	const limits: ByPrecision<number> = {};
 	for (const [precision, { limit }] of Object.entries(basis.limits) as [Precision, StrayAt][]) {
-		const derived =
-			spec.kind === "relative-l2"
-				? limit
-				: relatedLimit(spec.kind, { bound, key, basis, errors, precision, limit });
+		if (spec.kind === "relative-l2") {
+			limits[precision] = limit;
+			continue;
+		}
+		// What the metric is where relative L2 reaches its limit: the emulation relates the two.
+		const known = emulatedPrecisions.filter(
+			(at) => (basis.rounding[at] ?? 0) > 0 && rounding.get(at)?.has(key),
+		);
+		const from = known.find((at) => at === precision) ?? known[0];
+		const error = from === undefined ? undefined : basis.rounding[from];
+		const value = from === undefined ? undefined : rounding.get(from)?.get(key);
+		if (error === undefined || value === undefined || limit > furthest * error) continue;
+		const derived = scaledLimit(spec.kind, bound, { value, times: limit / error });
 		if (derived !== null) limits[precision] = derived;
 	}
 	return withLimits(spec, limits);
 }
 
+const furthest = 100;
+
 /** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
-function clearRows(spec: ComparatorSpec, { name, evidence }: OutputContext, precision: Precision): number {
-	const run = evidence.rounded.find((other) => other.precision === precision);
+function clearRows(spec: ComparatorSpec, name: string, precision: Precision, measured: Measured): number {
+	const run = measured.rounded.find((other) => other.precision === precision);
 	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: spec.minScore ?? null };
 	const shares = (run?.outputs ?? []).flatMap((outputs, index) => {
-		const [expected, got] = [evidence.reference[index]?.[name], outputs[name]];
+		const expected = measured.reference[index]?.[name];
+		const got = outputs[name];
 		const error = expected === undefined || got === undefined ? null : distance(expected, got, spec);
 		return expected === undefined || error === null
 			? []
@@ -216,99 +203,79 @@ function clearRows(spec: ComparatorSpec, { name, evidence }: OutputContext, prec
 	return Math.min(1, ...shares);
 }
 
-interface Related {
-	bound: Bound;
-	key: string;
-	basis: Basis;
-	errors: Errors;
-	precision: Precision;
-	/** Of relative L2. */
-	limit: number;
-}
-
-/** What a metric is where relative L2 reaches its limit: the emulation relates the two. */
-function relatedLimit(kind: string, { bound, key, basis, errors, precision, limit }: Related): number | null {
-	const known = emulatedPrecisions.filter(
-		(at) => (basis.rounding[at] ?? 0) > 0 && errors.rounding.get(at)?.has(key),
-	);
-	const from = known.find((at) => at === precision) ?? known[0];
-	const error = from === undefined ? undefined : basis.rounding[from];
-	const value = from === undefined ? undefined : errors.rounding.get(from)?.get(key);
-	return error === undefined || value === undefined || limit > furthest * error
-		? null
-		: scaledLimit(kind, bound, { value, times: limit / error });
-}
-
-/** What a metric makes of errors so much smaller is its own rounding. */
-const furthest = 100;
-
 function shareDefault(kind: string, precision: Precision): number | undefined {
 	const { topK } = defaultTolerances[precision];
 	if (kind === "pixel-disagreement") return 1 - topK;
 	return kind === "allclose" || kind === "accuracy" ? undefined : topK;
 }
 
-interface Loosening {
-	kind: string;
-	bound: Bound;
-	/** The limit without evidence. */
-	usual(precision: Precision): number | undefined;
-	measured(precision: Precision): number | undefined;
-}
-
 /** Limits at the precisions where a correct engine would break the usual one, or come near it. */
-function loosened({ kind, bound, usual, measured }: Loosening): Partial<Record<Precision, number>> {
-	const limits: Partial<Record<Precision, number>> = {};
+function loosened(
+	kind: string,
+	bound: Bound,
+	usual: (precision: Precision) => number | undefined,
+	measured: (precision: Precision) => number | undefined,
+): ByPrecision<number> {
+	const limits: ByPrecision<number> = {};
 	for (const precision of emulatedPrecisions) {
-		const [value, allowed] = [measured(precision), usual(precision)];
-		const limit =
-			value === undefined || allowed === undefined
-				? null
-				: scaledLimit(kind, bound, { value, times: rules.room });
-		if (limit === null || allowed === undefined) continue;
-		if (bound === "at-most" ? limit > allowed : limit < allowed) limits[precision] = limit;
+		const value = measured(precision);
+		const allowed = usual(precision);
+		if (value === undefined || allowed === undefined) continue;
+		const limit = scaledLimit(kind, bound, { value, times: rules.room });
+		if (limit !== null && (bound === "at-most" ? limit > allowed : limit < allowed))
+			limits[precision] = limit;
 	}
 	return limits;
 }
 
-/** Precisions without evidence keep what they had. */
-function withLimits<Spec extends { tolerance?: Tolerance }>(
-	spec: Spec,
-	limits: Partial<Record<Precision, number>>,
-): Spec {
+function withLimits<Spec extends { tolerance?: Tolerance }>(spec: Spec, limits: ByPrecision<number>): Spec {
 	if (Object.keys(limits).length === 0) return spec;
 	const { tolerance } = spec;
-	if (typeof tolerance !== "number") return { ...spec, tolerance: { ...tolerance, ...limits } };
-	const all = Object.fromEntries(
-		(Object.keys(defaultTolerances) as Precision[]).map((precision) => [precision, tolerance]),
-	);
-	return { ...spec, tolerance: { ...all, ...limits } };
+	const before =
+		typeof tolerance === "number"
+			? Object.fromEntries(Object.keys(defaultTolerances).map((precision) => [precision, tolerance]))
+			: tolerance;
+	return { ...spec, tolerance: { ...before, ...limits } };
 }
 
 function deriveGroup(
 	group: Detections,
-	rounding: Errors["rounding"],
+	rounding: Measured["roundingErrors"],
 ): { group: Detections; sentences: string[] } {
-	const { comparators } = group;
-	if (comparators === undefined) return { group, sentences: [] };
 	const sentences: string[] = [];
-	const [first, ...others] = comparators.map((spec): BoxComparatorSpec => {
+	const [first, ...others] = (group.comparators ?? []).map((spec): BoxComparatorSpec => {
 		const key = comparatorKey({ output: group.name, kind: spec.kind, place: 0 });
-		const { bound } = boxKinds[spec.kind];
-		const usual = (precision: Precision): number => boxLimit(spec, precision);
-		const limits = loosened({
-			kind: spec.kind,
-			bound,
-			usual,
-			measured: (precision) => rounding.get(precision)?.get(key),
-		});
-		for (const [precision, limit] of Object.entries(limits)) {
-			const value = rounding.get(precision as Precision)?.get(key) ?? 0;
+		const errorAt = (precision: string) => rounding.get(precision as Precision)?.get(key);
+		const limits = loosened(spec.kind, boxKinds[spec.kind].bound, (at) => boxLimit(spec, at), errorAt);
+		for (const [precision, limit] of Object.entries(limits))
 			sentences.push(
-				`Rounding at ${precision} gives ${spec.kind} ${twoDigits(value)}, so its limit there is ${limit}.`,
+				`Rounding at ${precision} gives ${spec.kind} ${twoDigits(errorAt(precision) ?? 0)}, so its limit there is ${limit}.`,
 			);
-		}
 		return withLimits(spec, limits);
 	});
 	return { group: first === undefined ? group : { ...group, comparators: [first, ...others] }, sentences };
+}
+
+/** Sentences: the limits of relative L2, where they come from, and where the golden says little. */
+function explainLimits({ slice }: ComparatorSpec, { noise, rounding, limits, quantised }: Basis): string[] {
+	const all = Object.entries(limits) as [Precision, StrayAt][];
+	const part = slice === undefined ? "" : ` of ${sliceLabel(slice)}`;
+	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
+	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
+	const amplified = amplifiedRounding({ rounding, quantised });
+	const single =
+		amplified === null ? "" : `, and rounding at fp32 becomes about ${twoDigits(amplified)} at this output`;
+	const strayed = Object.entries(rounding).map(
+		([precision, error]) => `, at ${precision} ${twoDigits(error)}`,
+	);
+	const sentences = [
+		`The limit of relative-l2${part} is ${list}: ${rules.room} times the deviation of correct outputs (at fp32 ${least}); other precisions keep their defaults.`,
+		`The noise floor is ${twoDigits(noise)}${single}${strayed.join("")}${strayed.length === 0 ? "" : " (emulated)"}.`,
+	];
+	const lost = all.filter(([, { stray }]) => stray > rules.mostStray);
+	if (lost.length > 0)
+		sentences.push(
+			`At ${lost.map(([precision, { stray }]) => `${precision} (${twoDigits(stray)})`).join(", ")}, even correct outputs deviate so much that this golden says little: a wrong engine may pass.`,
+		);
+	return sentences;
 }

@@ -8,7 +8,6 @@ interface RoundedPart {
 	precision: Precision;
 }
 
-/** Relative L2 of the worst case; undefined where the golden does not say. */
 export function emulatedRounding(
 	rounding: GoldenManifest["rounding"],
 	{ output, slice, precision }: RoundedPart,

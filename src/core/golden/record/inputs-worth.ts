@@ -2,7 +2,6 @@
 import { quoteName } from "../../onnx/quote.ts";
 import { counted } from "../../text/labels.ts";
 
-/** From files, not from a generator. */
 export function isGiven(how: string): boolean {
 	return how === "given" || how.startsWith("given as ");
 }
@@ -14,7 +13,6 @@ const made: readonly (readonly [RegExp, string])[] = [
 	[/(^|\+)boundary/, "extreme values"],
 ];
 
-/** One line, of how each input was made as the manifest says it. */
 export function describeWorth(how: Readonly<Record<string, string>>, cases: number): string {
 	const all = Object.entries(how);
 	const given = all.filter(([, one]) => isGiven(one));

@@ -4,12 +4,10 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 import { floorOf } from "./noise-floor.ts";
 
-/** Precisions whose rounding is emulated, with their unit roundoff. */
 export const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
 export type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 
-/** The only constants of derived limits, and their reasons. */
 export const rules = {
 	/**
 	 * A limit is this many times what correct outputs deviate by. Emulated fp16 lies within 25 % of an H200's on YOLOv8n and up to four
@@ -41,7 +39,6 @@ export const rules = {
 	/** Beyond it an output of zeros would pass: up to there the room shrinks, but no further than to the factor after it. */
 	mostLimit: 0.9,
 	minRoom: 1.2,
-	/** No more of the rows or pixels may change than this share, whatever the evidence. */
 	mostChanged: 0.5,
 } as const;
 
@@ -51,11 +48,9 @@ const ownRounding: Readonly<Record<Emulated, number>> = { fp16: 3e-4, tf32: 3e-4
 
 export interface Strayed {
 	dtype: DType;
-	/** Relative L2 between implementations in fp32: builds, levels, threads. */
 	noise: number;
 	/** Relative L2 of the emulated precisions; absent where one was not emulated or gave no numbers. */
 	rounding: Readonly<Partial<Record<Emulated, number>>>;
-	/** Some layers of the network are quantised. */
 	quantised: boolean;
 	/** The largest value of all cases ÷ the root mean square of the smallest case; 1 where nothing is known. */
 	peakRatio?: number;
@@ -96,7 +91,6 @@ function strayAtFp32(strayed: Strayed): number {
 	);
 }
 
-/** Limits of relative L2, by precision. */
 export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, StrayAt>> {
 	const single = strayAtFp32(strayed);
 	const fp32 = { stray: single, limit: withRoom(single) };
@@ -116,7 +110,6 @@ function withRoom(stray: number): number {
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
 }
 
-/** The least limit of relative L2 at fp32. */
 export function usualAt({ quantised }: Pick<Strayed, "quantised">): number {
 	return quantised ? rules.usualQuantised : rules.usualFp32;
 }
@@ -159,19 +152,16 @@ export function scaledLimit(
 	return limit < 1 ? Number((1 - limit).toPrecision(12)) : null;
 }
 
-/** Two digits. */
 export function roundedUp(value: number): number {
 	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
 	return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
 }
 
-/** Two digits. */
 function roundedDown(value: number): number {
 	const step = 10 ** (Math.floor(Math.log10(value) + 1e-12) - 1);
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }
 
-/** Of one output, or a part of it: what it holds in its smallest case, next to the largest value. Scores and probabilities reach to 1. */
 export function peakToRms(tensors: readonly Tensor[]): number {
 	const sizes = tensors.map(sizeOf).filter(({ rms }) => rms > 0);
 	if (sizes.length === 0) return 1;

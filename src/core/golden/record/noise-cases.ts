@@ -18,9 +18,7 @@ import {
 import { proposeDetections } from "./propose-detections.ts";
 
 export interface NoiseCase {
-	/** Among all cases. */
 	index: number;
-	/** A clause: why it carries no information. */
 	why: string;
 }
 
@@ -45,7 +43,6 @@ export function findNoiseCases(
 /** Why the output of a case is noise; null where it is not. */
 type WhyNoise = (index: number) => string | null;
 
-/** null: an output that cannot tell. */
 function checkOf(
 	name: string,
 	reference: RunOutputs,
@@ -66,7 +63,6 @@ function checkOf(
 
 interface OutputPart {
 	name: string;
-	/** By case. */
 	tensors: readonly (Tensor | undefined)[];
 	slice: OutputSlice | undefined;
 }

@@ -5,8 +5,8 @@ import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { forEachValue } from "../tensor/values.ts";
 
-/** Outputs of one run, case by case. */
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
 /** Each of a dozen runs keeps its outputs until the limits are derived; pictures and maps can come to hundreds of megabytes. */
@@ -23,14 +23,11 @@ export function measuredCases(reference: RunOutputs): number {
 }
 
 export interface LabelledRun {
-	/** E.g. `wasm, all, 2 threads`. */
 	label: string;
 	outputs: RunOutputs;
-	/** Its differences grow with the values, so they say nothing of small ones beside large ones. */
 	isProportional?: true;
 }
 
-/** The parts of each output that have a scale of their own. */
 export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
 
 /** The largest distance of any run from the reference, by output and part of it; worst case. */
@@ -81,7 +78,6 @@ function widest(sizes: readonly (number | undefined)[]): number {
 	return sizes.reduce<number>((max, size) => Math.max(max, size ?? 0), 0);
 }
 
-/** The largest value of an output, or of a part of it, in all cases. */
 export function peakOf(name: string, reference: RunOutputs, slice: OutputSlice | undefined): number {
 	return widest(
 		reference.map((outputs) =>
@@ -90,9 +86,7 @@ export function peakOf(name: string, reference: RunOutputs, slice: OutputSlice |
 	);
 }
 
-/** An element, or a case, below so many times the noise says nothing. */
 export const signalOverNoise = 100;
-/** Rounding of binary32 in what an output adds up, as a share of its largest value. */
 const rounding = 1e-7;
 /** Noise that grows with the values hides none that are larger than this share of the largest. */
 const maxFloorShare = 1e-3;
@@ -102,7 +96,6 @@ export function signalFloor(peak: number, noise: number): number {
 	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }
 
-/** The noise of what a comparator covers. */
 export function noiseOfPart(
 	measured: Spread | undefined,
 	slice: OutputSlice | undefined,
@@ -138,7 +131,6 @@ const roundings: Partial<Record<DType, number>> = {
 	bfloat16: 2.5e-3,
 };
 
-/** The effective floor: the measured one, but at least the dtype's own rounding. */
 export function floorOf(measured: Scatter | undefined, dtype: DType): number {
 	return Math.max(measured?.relativeL2 ?? 0, isFloating(dtype) ? (roundings[dtype] ?? 1e-7) : 0);
 }
@@ -146,5 +138,26 @@ export function floorOf(measured: Scatter | undefined, dtype: DType): number {
 /** Smaller differences between an engine and its base are not errors: fp32 loses this much in a network of some dozen layers. */
 export const leastErrorFloor = 1e-5;
 
-/** The precision at which the reference judges itself. */
 export const referencePrecision: Precision = "fp32";
+
+/** The floor of noise, where it leaves out most of what some case holds. null: it would change nothing that counts. */
+export function noiseMask(
+	tensors: readonly Tensor[],
+	noise: Spread | undefined,
+	slice: OutputSlice | undefined,
+): number | null {
+	const parts = tensors.map((tensor) => cutSlice(tensor, slice));
+	const floor = signalFloor(Math.max(0, ...parts.map(largestFinite)), noiseOfPart(noise, slice)?.maxAbs ?? 0);
+	const isMostlyBelow = (tensor: Tensor): boolean => {
+		let above = 0;
+		let below = 0;
+		// Zeros are exact, so they say nothing of noise, unless there is nothing else.
+		forEachValue(tensor, (value) => {
+			const size = Math.abs(value);
+			if (size >= floor) above += 1;
+			else if (size > 0) below += 1;
+		});
+		return above === 0 || below > above;
+	};
+	return floor > 0 && parts.some(isMostlyBelow) ? Number(floor.toPrecision(2)) : null;
+}

@@ -7,7 +7,6 @@ import type { RunOutputs } from "./noise-floor.ts";
 
 export interface GroupProposal {
 	detections: Detections;
-	/** Outputs of the group: their elements come in any order, so they are not compared one by one. */
 	outputs: string[];
 	why: string[];
 }
@@ -61,7 +60,6 @@ function splitGroup(
 
 const packedColumns = 6;
 
-/** Rows of box, score and class in one output. */
 function packedGroup(boxes: string, cases: RunOutputs): Found | null {
 	const tensors = cases.flatMap((outputs) => outputs[boxes] ?? []);
 	if (
@@ -79,7 +77,6 @@ function packedGroup(boxes: string, cases: RunOutputs): Found | null {
 		: null;
 }
 
-/** Rows of a tensor that are looked at. */
 const mostRows = 2000;
 
 function rowsOf(tensor: Tensor, columns: number): number[][] {
@@ -108,7 +105,6 @@ function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, 
 	};
 }
 
-/** Padding is zeros, and does not show the format. */
 function formatOf(found: Found, cases: RunOutputs): { format: Detections["format"]; because: string } {
 	const columns = found.scores === undefined ? packedColumns : 4;
 	const rows = cases.flatMap((outputs) =>
@@ -126,7 +122,6 @@ function formatOf(found: Found, cases: RunOutputs): { format: Detections["format
 	};
 }
 
-/** From so many images on their mean precision says something. */
 const imagesForMap = 4;
 /** Room above the noise floor, and the least that two right builds of fp32 differ by in scores from 0 to 1. */
 const noiseRoom = 10;

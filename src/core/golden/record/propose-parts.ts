@@ -40,13 +40,9 @@ export function partComparators(
 	return { comparators: comparators as PartProposal["comparators"], why };
 }
 
-/** Where detectors cut off the background. */
 const usualScore = 0.25;
-/** A case whose best score is a smaller share of the best of all shows nothing. */
 const quietShare = 0.1;
-/** A lead of less than this share of the best score may turn by rounding. */
 const narrowLead = 0.1;
-/** Of the rows that lead clearly, so many have to keep their class. */
 const keptShare = 0.99;
 
 /**
@@ -70,7 +66,6 @@ function classComparator(
 	return { comparator: { kind: "top-k", k: 1, axis, slice, minScore, tolerance }, why };
 }
 
-/** Of an output that holds nothing but scores from 0 to 1: the class of each row that is no background, where its channels are classes. */
 export function scoreComparators(tensors: readonly Tensor[]): {
 	comparators: ComparatorSpec[];
 	why: string[];
@@ -86,13 +81,11 @@ export function scoreComparators(tensors: readonly Tensor[]): {
 }
 
 interface Scores {
-	/** Of the classes. */
 	axis: number;
 	/** undefined: all of the output. */
 	slice: OutputSlice | undefined;
 }
 
-/** Each case that shows something has rows that count. */
 function scoreOf(cases: readonly (readonly ClassRow[])[]): number {
 	const best = cases.map((rows) => rows.reduce((max, row) => Math.max(max, row.best), 0));
 	const shown = Math.max(...best) * quietShare;

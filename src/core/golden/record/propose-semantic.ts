@@ -10,17 +10,12 @@ export type Semantic = NonNullable<GoldenOutput["semantic"]>;
 
 export interface Guess {
 	semantic: Semantic;
-	/** Of the classes, where there are such. */
 	axis?: number;
-	/** Of a map of probabilities: what is above it belongs to the mask. */
 	threshold?: number;
-	/** Of a picture: where its channels are. */
 	channels?: "first" | "last";
-	/** One clause: why it is taken for this. */
 	because: string;
 }
 
-/** All tensors are of one output, case by case, and not empty. */
 export function guessSemantic(name: string, tensors: readonly Tensor[]): Guess {
 	const [first] = tensors;
 	if (first === undefined) return { semantic: "tensor", because: "it has no elements" };
@@ -36,33 +31,33 @@ export function guessSemantic(name: string, tensors: readonly Tensor[]): Guess {
 
 type Rule = (name: string, shape: readonly number[], tensors: readonly Tensor[]) => Guess | null;
 
-/** Pictures and maps of labels are at least this high and wide. */
 const leastSide = 8;
-/** More are no classes of a picture's pixels. */
 const mostMapClasses = 512;
 
-/** Eight-bit pictures; one channel more likely holds labels, unless its name says otherwise. */
-const pictureRule: Rule = (name, shape, tensors) => {
-	if (tensors.some(({ dtype }) => dtype !== "uint8") || shape.length < 3) return null;
-	const named = /image|picture|photo|rgb|frame/i.test(name);
-	const isColour = (size: number | undefined): boolean => size === 3 || size === 4 || (named && size === 1);
-	const because = "it holds eight-bit colours";
-	if (isColour(shape.at(-1)) && (shape.at(-3) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide) {
-		return { semantic: "image", channels: "last", because };
-	}
-	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide;
-	return isMap && isColour(shape.at(-3)) ? { semantic: "image", channels: "first", because } : null;
-};
+function isTall(shape: readonly number[], height: number, least = leastSide): boolean {
+	return (shape.at(height) ?? 0) >= least && (shape.at(height + 1) ?? 0) >= least;
+}
 
-const maskRule: Rule = (name, shape, tensors) => {
-	// Flags say which positions count: each has to be right.
-	if (tensors.some(({ dtype }) => dtype === "bool") && shape.length < 3) return null;
-	const isMap = (shape.at(-1) ?? 0) >= leastSide && (shape.at(-2) ?? 0) >= leastSide && shape.length >= 3;
-	if (!isMap && !/mask|segm/i.test(name)) return null;
-	return { semantic: "mask", because: isMap ? "it holds an integer for each pixel" : "of its name" };
-};
-
-const integerRules: readonly Rule[] = [pictureRule, maskRule];
+const integerRules: readonly Rule[] = [
+	// Eight-bit pictures; one channel more likely holds labels, unless its name says otherwise.
+	(name, shape, tensors) => {
+		if (tensors.some(({ dtype }) => dtype !== "uint8") || shape.length < 3) return null;
+		const sizes = /image|picture|photo|rgb|frame/i.test(name) ? [1, 3, 4] : [3, 4];
+		const because = "it holds eight-bit colours";
+		if (sizes.includes(shape.at(-1) ?? 0) && isTall(shape, -3))
+			return { semantic: "image", channels: "last", because };
+		return sizes.includes(shape.at(-3) ?? 0) && isTall(shape, -2)
+			? { semantic: "image", channels: "first", because }
+			: null;
+	},
+	(name, shape, tensors) => {
+		// Flags say which positions count: each has to be right.
+		if (tensors.some(({ dtype }) => dtype === "bool") && shape.length < 3) return null;
+		if (shape.length >= 3 && isTall(shape, -2))
+			return { semantic: "mask", because: "it holds an integer for each pixel" };
+		return /mask|segm/i.test(name) ? { semantic: "mask", because: "of its name" } : null;
+	},
+];
 
 const floatRules: readonly Rule[] = [
 	// Probabilities first: their values prove it.
@@ -93,7 +88,7 @@ const floatRules: readonly Rule[] = [
 			? { semantic: "boxes", because: "of its name and its last axis of 4" }
 			: null,
 	(name, shape) =>
-		shape.length <= 3 && (/embed|feature|pool|repr|hidden|latent/i.test(name) || false)
+		shape.length <= 3 && /embed|feature|pool|repr|hidden|latent/i.test(name)
 			? { semantic: "embedding", because: "of its name" }
 			: null,
 	(name, shape, tensors) =>
@@ -143,12 +138,10 @@ const floatRules: readonly Rule[] = [
 
 /** So far above its row's mean, in standard deviations, that chance does not explain it: the largest of 8000 normal numbers lies below four. */
 const peak = 6;
-/** Of the rows, at least so many have such a value, and they choose so many classes: features that stand out are always the same. */
 const minPeakedShare = 0.5;
 const minChosen = 3;
 const minManyClasses = 32;
 
-/** Rows of many numbers of which one stands out, not always the same one. */
 function hasPeaks(tensors: readonly Tensor[]): boolean {
 	const chosen = new Set<number>();
 	let [rows, peaked] = [0, 0];
@@ -168,10 +161,8 @@ function hasPeaks(tensors: readonly Tensor[]): boolean {
 
 /** Share of probabilities that are near 0 or near 1: all but the edges of what a mask holds. */
 const minDecided = 0.8;
-/** Share of them that the mask holds. */
 const minInside = 1e-3;
 
-/** Probabilities of a mask: from 0 to 1, both sides of a half, and few between. */
 function isDecided(tensors: readonly Tensor[]): boolean {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
@@ -197,63 +188,43 @@ function isMapShape(shape: readonly number[]): boolean {
 	return shape.length === 4 && (shape[2] ?? 0) >= leastSide && (shape[3] ?? 0) >= leastSide;
 }
 
-/** Of a picture whose mean and deviation are 0 and 1, the least value; and by which share of their largest value others fall below 0. */
 const leastColour = -3;
 const mostBelow = 1 / 8;
 
-/** Features and states reach far below 0, pictures do not. */
 function mayBeColours(tensors: readonly Tensor[]): boolean {
 	const ranges = tensors.map(tensorStatistics);
 	const most = Math.max(0, ...ranges.map(({ max }) => max ?? 0));
 	return ranges.every(({ min }) => min === null || min >= Math.min(leastColour, -most * mostBelow));
 }
 
-/** Rounding of binary16 softmax over thousands of classes stays below this. */
 const sumSlack = 1e-2;
 
-/** Whether every row along the axis is a distribution. */
 function sumsToOne(tensors: readonly Tensor[], axis: number): boolean {
-	return tensors.every((tensor) =>
-		everyRow(tensor, axis, (row) => row.least >= 0 && Math.abs(row.sum - 1) <= sumSlack),
-	);
+	return everyRow(tensors, axis, (sum, _, least) => least >= 0 && Math.abs(sum - 1) <= sumSlack);
 }
 
 function unitRows(tensors: readonly Tensor[]): boolean {
-	return tensors.every((tensor) => everyRow(tensor, -1, (row) => Math.abs(row.squares - 1) <= sumSlack));
+	return everyRow(tensors, -1, (_, squares) => Math.abs(squares - 1) <= sumSlack);
 }
 
-interface Row {
-	sum: number;
-	squares: number;
-	least: number;
-}
-
-function everyRow(tensor: Tensor, axis: number, test: (row: Row) => boolean): boolean {
-	const { shape } = tensor;
-	const at = axis < 0 ? axis + shape.length : axis;
-	const length = shape[at] ?? 1;
-	const stride = elementCount(shape.slice(at + 1));
-	const rows = elementCount(shape) / length;
-	const sums = {
-		sum: new Float64Array(rows),
-		squares: new Float64Array(rows),
-		least: new Float64Array(rows).fill(Number.POSITIVE_INFINITY),
-	};
-	forEachValue(tensor, (value, flat) => {
-		const row = Math.floor(flat / (length * stride)) * stride + (flat % stride);
-		sums.sum[row] = (sums.sum[row] as number) + value;
-		sums.squares[row] = (sums.squares[row] as number) + value * value;
-		if (!(value >= (sums.least[row] as number))) sums.least[row] = value;
+function everyRow(
+	tensors: readonly Tensor[],
+	axis: number,
+	test: (sum: number, squares: number, least: number) => boolean,
+): boolean {
+	return tensors.every((tensor) => {
+		let holds = true;
+		forEachRow(makePair(tensor, tensor), axis, (row) => {
+			let sum = 0;
+			let squares = 0;
+			let least = Number.POSITIVE_INFINITY;
+			for (const value of row) {
+				sum += value;
+				squares += value * value;
+				if (!(value >= least)) least = value;
+			}
+			holds &&= test(sum, squares, least);
+		});
+		return holds;
 	});
-	for (let row = 0; row < rows; row += 1) {
-		if (
-			!test({
-				sum: sums.sum[row] as number,
-				squares: sums.squares[row] as number,
-				least: sums.least[row] as number,
-			})
-		)
-			return false;
-	}
-	return true;
 }

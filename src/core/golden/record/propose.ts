@@ -5,23 +5,20 @@ import type { OnnxDim } from "../../onnx/model.ts";
 import { twoDigits } from "../../text/units.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
-import { noiseMask } from "./noise-mask.ts";
+import { noiseMask } from "./noise-floor.ts";
 import { partComparators, scoreComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts, type ScalePart } from "./scales.ts";
 
 export interface ProposalInput {
 	name: string;
-	/** Of all cases. */
 	tensors: readonly Tensor[];
 	noise?: Spread | undefined;
-	/** Whether the first axis counts samples. */
 	batched: boolean;
 }
 
 export interface Proposal {
 	output: GoldenOutput;
-	/** Sentences: what it was taken for, and why it is compared so. */
 	why: string[];
 }
 
@@ -56,7 +53,6 @@ export function outputParts(name: string, tensors: readonly Tensor[]): OutputSli
 	return partsOf(guessSemantic(name, filled), filled).map(({ slice }) => slice);
 }
 
-/** Of numbers that nothing else is known of: probabilities and pictures have one scale. */
 function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 	const plain =
 		semantic === "tensor" || semantic === "boxes" || semantic === "logits" || semantic === "embedding";
@@ -73,35 +69,25 @@ type Comparators = [ComparatorSpec, ...ComparatorSpec[]];
 
 /** A share of the pixels may differ, by precision: where two classes are near, rounding decides. */
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
-/** More are ids of something else. */
 const mostClasses = 65_536;
 
 function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Comparators; why: string } {
 	if (guess.semantic === "image") {
 		const [first, ...others] = pictureTask(guess, tensors).comparators;
-		if (first !== undefined)
-			return {
-				comparators: [{ kind: "max-abs" }, first, ...others],
-				why: "Pixels may differ by a step or two: PSNR and SSIM measure the whole image.",
-			};
+		const why = "Pixels may differ by a step or two: PSNR and SSIM measure the whole image.";
+		if (first !== undefined) return { comparators: [{ kind: "max-abs" }, first, ...others], why };
 	}
-	const range = rangeOf(tensors);
-	if (guess.semantic === "mask" && range.least >= 0 && range.most < mostClasses) {
-		const comparators: Comparators = [
-			{ kind: "pixel-disagreement", tolerance: pixelShares },
-			{ kind: "miou" },
-		];
+	const isMask = guess.semantic === "mask";
+	const { least, most } = rangeOf(tensors);
+	if (isMask && least >= 0 && most < mostClasses)
 		return {
-			comparators,
+			comparators: [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }],
 			why: "A share of the pixels may change their class, by precision; mIoU detects the loss of a small class.",
 		};
-	}
-	const share = guess.semantic === "mask" ? pixelShares : 0;
-	const why =
-		guess.semantic === "mask"
-			? "A share of the pixels may differ, by precision."
-			: "Integers have to be equal.";
-	return { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: share }], why };
+	return {
+		comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }],
+		why: isMask ? "A share of the pixels may differ, by precision." : "Integers have to be equal.",
+	};
 }
 
 function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {
@@ -137,7 +123,6 @@ interface Task {
 	why: string[];
 }
 
-/** Limits by precision where none stands here. */
 function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 	const { semantic, axis } = guess;
 	const along = axis === undefined || axis === -1 ? {} : { axis };
@@ -183,10 +168,8 @@ function maskComparators(threshold: number): Task {
 	};
 }
 
-/** The window of SSIM. */
 const ssimSide = 11;
 
-/** Nothing for what is too small or too flat. */
 function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Task {
 	const { least, most, rms } = rangeOf(tensors);
 	const isBytes = tensors[0]?.dtype === "uint8";

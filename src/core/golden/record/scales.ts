@@ -7,24 +7,17 @@ import { forEachValue } from "../tensor/values.ts";
 
 export interface ScalePart {
 	slice: OutputSlice;
-	/** scores: every value lies from 0 to 1. */
 	kind: "scores" | "numbers";
 	rms: number;
 }
 
-/** Root mean squares further apart than this hide each other in one norm. */
 const maxRatio = 100;
-/** Vectors of features vary by themselves; channels of few rows vary by chance. */
 const maxChannels = 512;
 const minRows = 16;
-/** As many as the manifest takes. */
 const maxRanges = 256;
-/** Of the largest channel: a channel below it is dead, and has no scale. */
 const deadShare = 1e-10;
-/** Fewer channels from 0 to 1 among the others are so by chance. */
 const minScoreShare = 0.1;
 
-/** Empty where one norm does for all of it. `tensors`: of all cases. */
 export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 	const axis = channelAxis(tensors);
 	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));

@@ -1,17 +1,14 @@
 // Fits the tokens of a text to a length: what the tokenizer puts around the text stays, padding fills the rest.
 
 export interface TokenizedText {
-	/** With what the tokenizer puts around the text. */
 	ids: readonly number[];
 	types: readonly number[];
-	/** Of the text alone. */
 	contentIds: readonly number[];
 }
 
 export interface TokenRow {
 	ids: number[];
 	types: number[];
-	/** 1 for tokens, 0 for padding. */
 	mask: number[];
 }
 
@@ -41,7 +38,6 @@ export function fitTokens(
 	return { ids: pad(row.ids, padding.id), types: pad(row.types, padding.typeId), mask: pad(row.mask, 0) };
 }
 
-/** Cut is the end of the text, not what stands around it. */
 function keptPlaces(ids: readonly number[], contentIds: readonly number[], size: number): number[] {
 	const places = ids.map((_, at) => at);
 	const surplus = ids.length - size;

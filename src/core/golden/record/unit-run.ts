@@ -8,7 +8,6 @@ import { findScaleParts } from "./scales.ts";
 
 /** Native ONNX Runtime and WebAssembly differ by this in the scores of a YOLOv8 (root mean square), whether they are 1e-6 or 0.1. */
 const unit = 2 ** -24;
-/** Values that stay below it are no scores: their scale is another than 1. */
 const minPeak = 0.01;
 
 /** The reference with that rounding in all values from 0 to 1 but softmaxes, whose small values are exact to the last digit. null: there are none. */
@@ -27,7 +26,6 @@ export function unitRun(reference: RunOutputs): LabelledRun | null {
 	return { label: "each score one rounding of 1 away", outputs };
 }
 
-/** Whether the element at a flat index is a score. */
 type IsScore = (flat: number) => boolean;
 
 function scoresOf(name: string, reference: RunOutputs): [string, (tensor: Tensor) => IsScore][] {
@@ -55,7 +53,6 @@ function insideOf(placed: ReturnType<typeof placeSlice>, shape: readonly number[
 	return (flat) => chosen.has(Math.floor(flat / inner) % size);
 }
 
-/** By turns up and down; zeros and ones stay. */
 function shaken(tensor: Tensor, isScore: IsScore): Tensor {
 	const out = new Float32Array(elementCount(tensor.shape));
 	forEachValue(tensor, (value, flat) => {

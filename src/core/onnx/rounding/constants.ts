@@ -4,7 +4,6 @@ import type { NewNode } from "../graph-edit.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
 import type { Scope } from "../walk.ts";
 
-/** These give something else each time. */
 const random = new Set([
 	"RandomNormal",
 	"RandomNormalLike",
@@ -18,15 +17,12 @@ const ofShapes = new Set(["Shape", "Size"]);
 const quantising = new Set(["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"]);
 
 export interface FixedTensors {
-	/** Initialisers, and what is computed of nothing else. */
 	constants: ReadonlySet<string>;
 	/** Constants and what is computed of shapes: sizes, scales, lengths. Engines compute them beside the network, in full precision. */
 	fixed: ReadonlySet<string>;
-	/** Among the fixed ones, what comes out of a DequantizeLinear: it represents integers. */
 	dequantised: ReadonlySet<string>;
 }
 
-/** Of one body of nodes, and of those around it. */
 export function findFixed(scope: Scope, outer: FixedTensors | null): FixedTensors {
 	const constants = new Set([...(outer?.constants ?? []), ...scope.initializers.map(({ name }) => name)]);
 	const fixed = new Set([...(outer?.fixed ?? []), ...constants]);
@@ -54,12 +50,9 @@ function isComputedOf({ op, inputs }: OnnxNode, known: ReadonlySet<string>): boo
 // Writes nodes that compute on constants; ONNX Runtime does their arithmetic once, when it loads the model.
 
 export interface ConstantWriter {
-	/** Nodes so far, in order. */
 	nodes: NewNode[];
-	/** The output of a new node on constants. */
 	compute(op: string, inputs: readonly string[], attributes?: NewNode["attributes"]): string;
 	vector(values: readonly number[], dtype: "float" | "int64"): string;
-	/** As one vector. */
 	flat(name: string): string;
 }
 
@@ -79,7 +72,6 @@ export function constantWriter({ freshName }: Pick<GraphFacts, "freshName">): Co
 
 export interface GraphFacts {
 	subject: Subject;
-	/** How many nodes and graph outputs read a tensor, anywhere in the model. */
 	readers: ReadonlyMap<string, number>;
 	freshName(base: string): string;
 }
@@ -108,7 +100,6 @@ function freshName(known: Set<string>, base: string): string {
 	return name;
 }
 
-/** A float weight of the graph that holds no integers. */
 export function isFloatConstant(
 	{ facts, fixed }: { facts: GraphFacts; fixed: FixedTensors },
 	name: string,

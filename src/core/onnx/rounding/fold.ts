@@ -23,7 +23,6 @@ export function planFolding(model: OnnxModel): GraphEdit | null {
 		nodes: model.graph.nodes,
 		consumers: consumersOf(model.graph.nodes),
 	};
-	/** What is written in place of a node; an empty list: it is gone. */
 	const replaced = new Map<number, readonly (KeptNode | NewNode)[]>();
 	for (const index of work.nodes.keys()) {
 		const chain = replaced.has(index) ? null : followChain(work, index);
@@ -40,7 +39,6 @@ interface Folding {
 	facts: GraphFacts;
 	fixed: FixedTensors;
 	nodes: readonly OnnxNode[];
-	/** Places of the nodes that read a tensor. */
 	consumers: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -53,7 +51,6 @@ function consumersOf(nodes: readonly OnnxNode[]): Map<string, number[]> {
 }
 
 interface Chain {
-	/** Indices of the nodes behind the layer that fold into it. */
 	nodes: number[];
 	written: (KeptNode | NewNode)[];
 }
@@ -84,7 +81,6 @@ function followChain(work: Folding, index: number): Chain | null {
 
 interface Step {
 	node: OnnxNode;
-	/** What comes in. */
 	output: string;
 	layer: LinearLayer;
 	affine: Affine;
@@ -127,7 +123,6 @@ function scaled({ node, affine: { scale, shift }, writer }: Step, constant: stri
 	};
 }
 
-/** (y − mean) / √(variance + ε) · weight + bias. */
 function normalised({ node, output, affine, writer, layer, work }: Step): Affine | null {
 	const [input, ...parameters] = node.inputs;
 	const [weight, bias, mean, variance] = parameters;

@@ -14,13 +14,10 @@ export interface LinearLayer {
 	index: number;
 	node: OnnxNode;
 	kind: "Conv" | "ConvTranspose" | "Gemm" | "MatMul";
-	/** Sizes of the weights. */
 	weightDims: readonly number[];
-	/** Of the output: at least this many axes, and where the channels are. */
 	rank: number;
 	channelAxis: number;
 	channels: number;
-	/** A BatchNormalization behind it has the same channels. */
 	normalisable: boolean;
 }
 
@@ -89,7 +86,6 @@ function knownDims({ facts }: Around, name: string): readonly number[] | null {
 	return dims?.every((size) => typeof size === "number") ? (dims as readonly number[]) : null;
 }
 
-/** The layer with its new weights, last in the list but for the shift of a product. */
 export function foldedLayer(
 	layer: LinearLayer,
 	{ affine, output, writer }: { affine: Affine; output: string; writer: ConstantWriter },
@@ -135,7 +131,6 @@ function scaledWeights({ kind, node, weightDims }: LinearLayer, { weights, scale
 	return shaped(writer.compute("Mul", [grouped, shaped(whole, [group, 1, outputs, ...ones])]), weightDims);
 }
 
-/** bias · scale + shift, one element for each channel. */
 function shiftedBias(
 	{ channels }: LinearLayer,
 	of: { bias: string; affine: Affine; writer: ConstantWriter },

@@ -18,17 +18,14 @@ export interface RoundingPlan {
 	edit: GraphEdit;
 	/** The added output: for each of `tensors` a number that is finite unless some value is beyond the precision's range. */
 	rangeOutput: string;
-	/** Tensors of the main graph that are rounded, by the model's own names. */
 	tensors: readonly string[];
 }
 
 export interface RoundingRule {
 	precision: RoundedPrecision;
-	/** Values beyond the precision's range stay as they are, in nodes too; of constants always. */
 	guarded: boolean;
 }
 
-/** Older operator sets have no IsNaN and Where. */
 export const oldestRoundedOpset = 9;
 
 /** null: nothing in the graph is rounded. The model is folded before. */
@@ -60,7 +57,6 @@ interface Work {
 	facts: GraphFacts;
 	rule: RoundingRule;
 	rounding: Omit<Rounding, "guarded">;
-	/** Rounded tensors of the main graph, with the name before the guard. */
 	watched: { tensor: string; unguarded: string }[];
 }
 
@@ -73,7 +69,6 @@ interface Body {
 
 interface RoundedBody {
 	nodes: (KeptNode | NewNode)[];
-	/** Tensors rounded in it and inside it. */
 	rounds: number;
 }
 
@@ -118,7 +113,6 @@ interface RoundedTensor {
 	scope: Scope;
 	from: string;
 	to: string;
-	/** The model's own name of it. */
 	label: string;
 	isFixed: boolean;
 }

@@ -11,10 +11,8 @@ export interface Rounding {
 	freshName(base: string): string;
 }
 
-/** Codes of `TensorProto.DataType`. */
 const codes = { fp16: 10, bf16: 16 } as const;
 const floatCode = 1;
-/** Cast knows bfloat16 since this operator set. */
 const oldestBrainOpset = 13;
 /** 2^s + 1, where s is how many of binary32's 24 bits go: Veltkamp's splitting, exact but for overflow and ties. */
 const splitters = { bf16: 2 ** 16 + 1, tf32: 2 ** 13 + 1 } as const;
@@ -75,7 +73,6 @@ const keeping = new Set(
 	).split(" "),
 );
 
-/** An output of this node is rounded already, or represents integers. */
 export function keepsRounding(node: OnnxNode): boolean {
 	if (/^(Resize|Upsample)$/.test(node.op)) return (textAttribute(node, "mode") ?? "nearest") === "nearest";
 	return keeping.has(node.op) || quantises(node);
@@ -95,10 +92,8 @@ export function neverRounded(node: OnnxNode, slot: number): boolean {
 	return settings[node.op]?.includes(slot) === true || quantises(node);
 }
 
-/** Codes of the integers and bool in `TensorProto.DataType`. */
 const integers: readonly unknown[] = [2, 3, 4, 5, 6, 7, 9, 12, 13];
 
-/** Takes or gives integers that stand for floats, or casts to integers. */
 export function quantises(node: OnnxNode): boolean {
 	if (node.op === "Cast")
 		return node.attributes.some(({ name, value }) => name === "to" && integers.includes(value));
@@ -107,7 +102,6 @@ export function quantises(node: OnnxNode): boolean {
 	);
 }
 
-/** What tensor cores compute; TF32 rounds the operands and nothing else. */
 export const products: ReadonlySet<string> = new Set([
 	"Conv",
 	"ConvTranspose",

@@ -53,10 +53,6 @@ it("a proposed limit of a share counts what is lost", () => {
 	expect(topK(0.5, 0.95)).toMatchObject({ state: "refused" });
 });
 
-it("a proposed limit is none for decibels", () => {
-	expect(propose(errors(40, 30, { kind: "psnr", bound: "at-least" }))).toBeUndefined();
-});
-
 describe("a calibrated golden", () => {
 	const y = float32([1, 2]);
 	const limits = (limit: number, state: ProposedLimit["state"]): ProposedLimit[] => [
@@ -101,16 +97,6 @@ describe("a calibrated golden", () => {
 			["net/b", 3e-2],
 			["net/a", 2e-2],
 		]);
-	});
-
-	it("a calibrated golden is not lowered for one engine where another of the precision needs the limit", () => {
-		const old = manifestOf({ y });
-		const written = applyCalibration(
-			old,
-			[engine("net/a", 4e-4, "lowered"), engine("net/b", 5e-3, "kept")],
-			change,
-		);
-		expect(written.outputs).toEqual(old.outputs);
 	});
 });
 

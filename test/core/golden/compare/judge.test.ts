@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";
 import type { GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import { keepsLimit } from "../../../../src/core/golden/compare/registry.ts";
+import { keepsLimit } from "../../../../src/core/golden/metrics/measured.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { float32, float64, int64, manifestOf, modelSha256, zeros } from "../../../support/golden-tensors.ts";
 

@@ -7,9 +7,8 @@ import { resolveComparators } from "../../../../src/core/golden/compare/comparat
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { toleranceAt } from "../../../../src/core/golden/compare/tolerances.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
-import { byRelativeL2 } from "../../../../src/core/golden/record/comparator-errors.ts";
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
-import { amplifiedRounding, peakToRms, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
+import { peakToRms, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { finish } from "../../../support/finish.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
@@ -78,13 +77,6 @@ describe("limits of relative L2", () => {
 		expect(peakToRms([float32([-3, 4], [1, 2])])).toBeCloseTo(4 / Math.sqrt(12.5), 6);
 		expect(peakToRms([])).toBe(1);
 		expect(limits({ peakRatio: 1e4 })["fp32"]).toBe(3e-3);
-	});
-
-	it("limits of relative L2 estimate what fp32 loses from the precision that shows the most", () => {
-		expect(amplifiedRounding({ quantised: false, rounding: { fp16: 2 ** -11, bf16: 2 ** -6 } })).toBe(
-			3 * 2 ** -22,
-		);
-		expect(amplifiedRounding({ quantised: false, rounding: {} })).toBeNull();
 	});
 });
 
@@ -171,14 +163,6 @@ const all: [string, Tensor, ComparatorSpec[]][] = [
 	],
 ];
 
-it("deriveLimits relates no metric to errors far below the limit, where it measures its own rounding", () => {
-	const spec: ComparatorSpec = { kind: "kl", input: "logits" };
-	const of = (share: number) =>
-		derive(logits, { comparators: [{ kind: "relative-l2" }, spec] }, { fp16: share });
-	expect(toleranceAt(specOf(of(1e-8).manifest, spec).tolerance, "fp16")).toBeUndefined();
-	expect(toleranceAt(specOf(of(1e-3).manifest, spec).tolerance, "fp16")).toBeGreaterThan(0);
-});
-
 it("deriveLimits lets rows turn whose lead is within the rounding, though the emulation turned none", () => {
 	const values = [...new Float32Array(logits.data.slice().buffer)];
 	const best = Math.max(...values.slice(0, classes));
@@ -215,37 +199,6 @@ it.each(all)(
 	},
 );
 
-it("deriveLimits gives the other comparators at fp32 what relative-l2 allows there", () => {
-	const { manifest, output } = derive(
-		logits,
-		{ comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }, { kind: "max-abs" }] },
-		shares,
-	);
-	const [l2, kl, most] = resolveComparators(output, {
-		expected: logits,
-		precision: "fp32",
-		relativeL2: {},
-	}).map(({ allowed }) => allowed);
-	expect(l2).toBe(2e-5);
-	expect(kl).toBeLessThan(1e-8);
-	expect(most).toBeLessThan(1e-3);
-	expect(stateOf(manifest, shaken(logits, 1.5e-5), { tensor: logits, precision: "fp32" })).toBe("match");
-	expect(stateOf(manifest, shaken(logits, 3e-5), { tensor: logits, precision: "fp32" })).toBe("mismatch");
-});
-
-it("deriveLimits loosens a share of rows where rounding changes more of them, and leaves it otherwise", () => {
-	const near = float32(
-		Array.from({ length: 200 }, (_, index) => 1 + (index % 2 === 0 ? 0 : 2e-3)),
-		[100, 2],
-	);
-	const top: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "top-k", k: 1 }] };
-	const turned = derive(near, top, { fp16: 2e-3, tf32: 1e-5 }).output.comparators?.[1]?.tolerance;
-	expect(turned).toHaveProperty("fp16");
-	expect(turned).not.toHaveProperty("tf32");
-	const steady = derive(logits, top, shares).output.comparators?.[1];
-	expect(steady?.tolerance).toEqual({ bf16: 0.81 });
-});
-
 it("deriveLimits keeps default limits where no precision was emulated, and lets no more than half of all elements change", () => {
 	const plain: GoldenOutput = { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] };
 	const { output, why } = derive(logits, plain, {});
@@ -262,50 +215,8 @@ it("deriveLimits keeps default limits where no precision was emulated, and lets 
 	});
 });
 
-it("deriveLimits reports how much rounding grows in the network, once for each output", () => {
-	const { why } = derive(
-		logits,
-		{ comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] },
-		{ fp16: 1e-3 },
-	);
-	expect(why).toHaveLength(2);
-	expect(why[1]).toMatch(
-		/^The noise floor is 1.1e-7, and rounding at fp32 becomes about 3.7e-7 at this output, at fp16 0.001 \(emulated\)\.$/,
-	);
-});
-
 function specOf(manifest: ReturnType<typeof manifestOf>, { kind }: ComparatorSpec): ComparatorSpec {
 	const found = manifest.outputs["y"]?.comparators?.find((spec) => spec.kind === kind);
 	if (found === undefined) throw new Error(`No ${kind}.`);
 	return found;
 }
-
-it("deriveLimits goes case by case, of the noise by relative L2 alone", () => {
-	const manifest = manifestOf(
-		{ y: picture, n: picture },
-		{
-			y: { comparators: [{ kind: "relative-l2" }, { kind: "ssim" }] },
-			n: { comparators: [{ kind: "ssim" }] },
-		},
-	);
-	expect(
-		Object.values(byRelativeL2(manifest).outputs).map(({ comparators }) =>
-			comparators?.map(({ kind }) => kind),
-		),
-	).toEqual([["relative-l2"], ["ssim"]]);
-	const outputs = [{ y: picture }, { y: picture }];
-	const steps = [
-		...deriveLimits(manifest, {
-			reference: outputs,
-			noise: [{ label: "again", outputs }],
-			rounded: [{ precision: "fp16", outputs }],
-			quantised: false,
-		}),
-	];
-	expect(steps).toEqual([
-		"again, case 1 of 2",
-		"again, case 2 of 2",
-		"fp16, case 1 of 2",
-		"fp16, case 2 of 2",
-	]);
-});

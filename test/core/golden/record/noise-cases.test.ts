@@ -12,12 +12,12 @@ import {
 import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
 import { unitRun } from "../../../../src/core/golden/record/unit-run.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import { isQuantised, type OnnxDim } from "../../../../src/core/onnx/model.ts";
+import { type OnnxDim } from "../../../../src/core/onnx/model.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { detectorHead } from "../../../support/detector-heads.ts";
 import { float32, int64 } from "../../../support/golden-tensors.ts";
-import { model, node, value } from "../../../support/onnx-writer.ts";
+import { model, value } from "../../../support/onnx-writer.ts";
 
 const wave = (scale: number, elements = 50) =>
 	float32(
@@ -57,14 +57,6 @@ it("findNoiseCases finds the cases of a map that shows nothing beside one that d
 	expect(placesOf(map, 1e-9)).toEqual([0, 2, 3]);
 });
 
-it("findNoiseCases keeps what is small but well above the noise", () => {
-	expect(placesOf([{ y: wave(2e-3) }, { y: wave(0.9) }], 1e-8)).toEqual([]);
-});
-
-it("findNoiseCases finds all cases where runs differ by more than a hundredth throughout", () => {
-	expect(placesOf([{ y: wave(1e-8) }, { y: wave(2e-8) }], 1e-9)).toEqual([0, 1]);
-});
-
 it("findNoiseCases keeps a case with signal in one output, and ignores integers", () => {
 	const ids = int64([1n, 2n, 3n]);
 	expect(
@@ -85,18 +77,6 @@ it("findNoiseCases keeps a case with signal in one output, and ignores integers"
 			1e-12,
 		),
 	).toEqual([]);
-});
-
-it("findNoiseCases ignores boxes, which another run may give in another order", () => {
-	const rows = Array.from({ length: 20 }, (_, row) => [row, row, row + 9, row + 9, 0.5 + row / 50, row % 3]);
-	const [boxes, turned] = [rows, rows.toReversed()].map((table) => float32(table.flat(), [1, 20, 6]));
-	const reference: RunOutputs = [{ y: boxes as Tensor }, { y: turned as Tensor }];
-	expect(findNoiseCases(reference, [{ label: "other", outputs: reference.toReversed() }], {})).toEqual([]);
-});
-
-it("findNoiseCases leaves outputs without any value to those who look for constants", () => {
-	const nothing = { y: float32([0, 0], [1, 2]) };
-	expect(placesOf([nothing, nothing], 0)).toEqual([]);
 });
 
 describe("dropNoiseCases", () => {
@@ -155,21 +135,6 @@ describe("unitRun", () => {
 		expect(moved.filter((size) => size > 0).length).toBe(6 * 300);
 		expect(Math.min(...after)).toBeGreaterThanOrEqual(0);
 	});
-
-	it("unitRun moves whole outputs from 0 to 1, but no softmax, no zeros and no ones", () => {
-		const map = float32([0, 1, 0.5, 1e-9], [1, 4]);
-		const softmax = float32([0.5, 0.5, 1e-9, 1 - 1e-9], [2, 2]);
-		const run = unitRun([{ map, softmax }]);
-		expect(Object.keys(run?.outputs[0] ?? {})).toEqual(["map"]);
-		expect(valuesOf(run?.outputs[0]?.["map"])).toMatchObject([
-			0,
-			1,
-			expect.closeTo(0.5, 6),
-			expect.closeTo(2 ** -24, 8),
-		]);
-		expect(unitRun([{ softmax }])).toBeNull();
-		expect(unitRun([{ y: wave(1e-4) }, { y: float32([2e-4, 1e-5], [1, 2]) }])).toBeNull();
-	});
 });
 
 const graphOf = (...dims: (readonly OnnxDim[])[]) =>
@@ -195,56 +160,5 @@ it("cases in one batch come apart as they went in", () => {
 			);
 			expect(outputs.some((output) => Object.hasOwn(output, "z") && size * count !== 1)).toBe(false);
 		}),
-	);
-});
-
-it("cases in one batch are those of one shape; the others stay out", () => {
-	const of = (length: number) => ({ x0: { ...wave(1, length), shape: [1, length] } });
-	const batch = batchCases(graphOf(["batch", "length"]), [of(3), of(5), of(4), of(5)]);
-	expect(batch).toMatchObject({ members: [1, 3], rows: 1 });
-	expect(
-		splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor }, 4).map((one) =>
-			Object.keys(one),
-		),
-	).toEqual([[], ["x0"], [], ["x0"]]);
-});
-
-it.each<[string, readonly (readonly OnnxDim[])[], readonly Readonly<Record<string, Tensor>>[]]>([
-	["a fixed first axis", [[1, 4]], [{ x0: wave(1, 4) }, { x0: wave(2, 4) }]],
-	[
-		"first axes of two names",
-		[
-			["a", 4],
-			["b", 4],
-		],
-		[
-			{ x0: wave(1, 4), x1: wave(1, 4) },
-			{ x0: wave(2, 4), x1: wave(1, 4) },
-		],
-	],
-	["one case", [["batch", 4]], [{ x0: wave(1, 4) }]],
-	[
-		"scalars that differ",
-		[["batch", 4], []],
-		[
-			{ x0: wave(1, 4), x1: float32([1], []) },
-			{ x0: wave(1, 4), x1: float32([2], []) },
-		],
-	],
-])("cases in one batch are none with %s", (_, dims, cases) => {
-	expect(batchCases(graphOf(...dims), cases)).toBeNull();
-});
-
-it.each([
-	["QuantizeLinear", true],
-	["DequantizeLinear", true],
-	["MatMulInteger", true],
-	["DynamicQuantizeLSTM", true],
-	["QLinearConv", true],
-	["MatMul", false],
-	["Cast", false],
-])("isQuantised of %s is %s", (op, expected) => {
-	expect(isQuantised(readOnnx(memorySource(model({ nodes: [node({ op })] })), "x.onnx").graph)).toBe(
-		expected,
 	);
 });

@@ -6,7 +6,7 @@ import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { encodeTensor } from "../../../../src/core/golden/record/generators/encode.ts";
 import { splitMix64 } from "../../../../src/core/golden/record/generators/split-mix.ts";
 import { isBatched, proposeOutput } from "../../../../src/core/golden/record/propose.ts";
-import { findWeaknesses } from "../../../../src/core/golden/record/weaknesses.ts";
+import { findWeaknesses } from "../../../../src/core/golden/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 
@@ -82,7 +82,7 @@ function weaknesses(outputs: readonly Record<string, Tensor>[], spec: GoldenMani
 	const manifest = manifestOf(outputs[0] ?? {}, spec);
 	const [only] = manifest.cases;
 	const [first = only, ...others] = outputs.map((_, index) => ({ ...only, id: `case ${index}` }));
-	return findWeaknesses({ manifest: { ...manifest, cases: [first, ...others] }, cases: outputs }).map(
+	return findWeaknesses({ ...manifest, cases: [first, ...others] }, outputs).map(
 		({ kind, severity }) => `${severity} ${kind}`,
 	);
 }

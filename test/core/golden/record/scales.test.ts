@@ -51,40 +51,6 @@ it.each<[string, Head, object[]]>([
 	expect(parts.map(({ kind }) => kind)).toEqual(["numbers", "scores"]);
 });
 
-it("findScaleParts separates key points from their interleaved visibilities", () => {
-	const points = columns([200, 200, 0.9, 200, 200, 0.9, 200, 200, 0.9], 40, [2, 5, 8]);
-	const [numbers, scores] = findScaleParts([points]);
-	expect(numbers?.slice).toEqual({
-		axis: -1,
-		ranges: [
-			[0, 2],
-			[3, 5],
-			[6, 8],
-		],
-	});
-	expect(scores?.slice).toEqual({
-		axis: -1,
-		ranges: [
-			[2, 3],
-			[5, 6],
-			[8, 9],
-		],
-	});
-});
-
-it("findScaleParts groups more than two scales, a handful at most", () => {
-	expect(findScaleParts([columns([1e4, 1e4, 1, 1, 1e-4], 50)]).map(({ slice }) => slice)).toEqual([
-		{ axis: -1, from: 0, to: 2 },
-		{ axis: -1, from: 2, to: 4 },
-		{ axis: -1, from: 4, to: 5 },
-	]);
-	const many = columns(
-		Array.from({ length: 11 }, (_, index) => 10 ** (3 * (index - 5))),
-		50,
-	);
-	expect(findScaleParts([many])).toHaveLength(4);
-});
-
 it.each<[string, readonly Tensor[]]>([
 	["scales less than 100 times apart", [columns([1, 5, 60, 20], 50)]],
 	["channels that vary by themselves, without a gap", [columns([1e-3, 1e-2, 0.1, 1, 10], 50)]],
@@ -191,17 +157,9 @@ it("the proposal for an output of mixed scales asks for the classes of an output
 		{ kind: "relative-l2" },
 		{ kind: "top-k", axis: -1, minScore: 0.25 },
 	]);
-	expect(output.comparators?.[1]).toMatchObject({ slice: undefined });
 	const [golden] = scores as [Tensor];
 	const permuted = changeHead(golden, yolox, (channel, _, value) => value((channel + 1) % yolox.classes));
 	expect(judged(golden, permuted, { comparators: [output.comparators?.[1] as ComparatorSpec] }).state).toBe(
 		"mismatch",
 	);
-});
-
-it("the proposal for an output of mixed scales asks for no class where all rows that count choose the same one", () => {
-	const tensors = [columns([200, 200, 0.9, 0.01], 50, [2, 3])];
-	expect(
-		proposeOutput({ name: "y", tensors, batched: true }).output.comparators?.map(({ kind }) => kind),
-	).toEqual(["relative-l2", "relative-l2"]);
 });

@@ -13,12 +13,10 @@ import { byRelativeL2 } from "../comparator-errors.ts";
 import { rules } from "../limits.ts";
 import { distance, floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../noise-floor.ts";
 
-/** How far rounding alone moves each output, and parts of it, by precision. */
 export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, Spread>>>>>;
 
 export interface Trial {
 	manifest: GoldenManifest;
-	/** The golden's outputs, case by case. */
 	reference: RunOutputs;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	rounding: RoundingTable;
@@ -34,47 +32,38 @@ export interface DefectVerdict {
 	output: string | null;
 }
 
-/** Smaller changes of an output may be rounding. */
-const timesRounding = rules.room;
+type Outputs = Readonly<Record<string, Tensor>>;
 
 export interface DefectWatch {
-	/** The outputs of one case. @returns whether the verdict is settled, so that the other cases need not run. */
-	see(index: number, outputs: Readonly<Record<string, Tensor>>): boolean;
-	/** After the last case. */
+	/** Takes the outputs of one case. @returns whether the verdict is settled, so that the other cases need not run. */
+	see(index: number, outputs: Outputs): boolean;
 	verdict(): DefectVerdict;
 }
 
-interface Watched {
-	precision: Precision;
-	/** Largest change so far, in multiples of the rounding. */
-	times: number;
-	moved: boolean;
-	noticed: boolean;
-	/** Cases seen that were not judged: as long as nothing moves, it does not matter what the golden says. */
-	unjudged: number[];
-}
+const timesRounding = rules.room;
+const enoughCases = 3;
+const littleOfThreshold = 0.5;
 
 export function watchDefect(trial: Trial): DefectWatch {
-	const watched = precisionsOf(trial).map(
-		(precision): Watched => ({ precision, times: 0, moved: false, noticed: false, unjudged: [] }),
-	);
+	const watched = precisionsOf(trial).map((precision) => ({
+		precision,
+		times: 0,
+		moved: false,
+		noticed: false,
+		unjudged: [] as number[],
+	}));
 	// Nearly every defect fails relative L2, which takes a twentieth of the time of SSIM.
 	const quick = { ...trial, manifest: byRelativeL2(trial.manifest) };
-	const fails = (index: number, precision: Precision): boolean => {
-		const judged = { outputs: seen[index] ?? {}, precision };
-		return failsCase(quick, index, judged) || failsCase(trial, index, judged);
-	};
-	const seen: Readonly<Record<string, Tensor>>[] = [];
-	let furthest = { change: 0, output: null as string | null, times: 0 };
+	const seen: Outputs[] = [];
+	const fails = (index: number, precision: Precision): boolean =>
+		[quick, trial].some((by) => failsCase(by, index, seen[index] ?? {}, precision));
+	let furthest = { size: 0, output: null as string | null, times: 0 };
 	return {
 		see(index, outputs) {
 			seen[index] = outputs;
 			const changes = changesOf(trial, index, outputs);
 			for (const one of watched) {
-				one.times = Math.max(
-					one.times,
-					...changes.map((change) => timesOf(change, roundingOf(trial, one.precision, change))),
-				);
+				one.times = Math.max(one.times, ...changes.map((change) => timesOf(trial, one.precision, change)));
 				one.moved = one.times > timesRounding;
 				one.unjudged.push(index);
 				if (!one.moved || one.noticed) continue;
@@ -82,60 +71,36 @@ export function watchDefect(trial: Trial): DefectWatch {
 				one.unjudged = [];
 			}
 			for (const change of changes) {
-				const times = timesOf(change, roundingOf(trial, referencePrecision, change));
-				if (times > furthest.times) furthest = { change: change.size, output: change.output, times };
+				const times = timesOf(trial, referencePrecision, change);
+				if (times > furthest.times) furthest = { ...change, times };
 			}
-			const cases = Object.keys(seen).length;
-			return watched.every((one) => isSettled(one, cases));
+			const isStill = Object.keys(seen).length >= enoughCases;
+			return watched.every(({ moved, noticed, times }) =>
+				moved ? noticed : isStill && times < littleOfThreshold * timesRounding,
+			);
 		},
 		verdict() {
-			const whole = seen.length === trial.reference.length && !seen.includes(undefined as never);
-			for (const one of watched) one.noticed ||= whole && one.moved && failsSet(trial, seen, one.precision);
-			return {
-				states: Object.fromEntries(watched.map((one) => [one.precision, stateOf(one)])),
-				change: furthest.change,
-				output: furthest.output,
-			};
+			const isWhole = seen.length === trial.reference.length && !seen.includes(undefined as never);
+			const states = watched.map(({ precision, moved, noticed }) => {
+				if (!moved) return [precision, "unmoved"];
+				return [precision, noticed || (isWhole && failsSet(trial, seen, precision)) ? "noticed" : "missed"];
+			});
+			return { states: Object.fromEntries(states), change: furthest.size, output: furthest.output };
 		},
 	};
 }
 
-function timesOf({ size }: Change, rounding: number): number {
-	return size === 0 ? 0 : size / Math.max(rounding, Number.MIN_VALUE);
-}
-
-/** What moves so little in so many cases is taken not to move in the others. */
-const enoughCases = 3;
-const littleOfThreshold = 0.5;
-
-function isSettled({ moved, noticed, times }: Watched, cases: number): boolean {
-	if (moved) return noticed;
-	return cases >= enoughCases && times < littleOfThreshold * timesRounding;
-}
-
-/** Of a model that no longer runs, which every golden notices. */
 export function brokenVerdict(trial: Trial): DefectVerdict {
-	return {
-		states: Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"])),
-		change: Number.POSITIVE_INFINITY,
-		output: null,
-	};
-}
-
-function stateOf({ moved, noticed }: Watched): DefectState {
-	if (!moved) return "unmoved";
-	return noticed ? "noticed" : "missed";
+	const states = Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"]));
+	return { states, change: Number.POSITIVE_INFINITY, output: null };
 }
 
 /** The reference's own precision, the one that most engines are built for, and those that the limits name. */
-export function precisionsOf({ manifest }: Pick<Trial, "manifest">): Precision[] {
-	const outputs = Object.values(manifest.outputs).flatMap(({ comparators }) =>
-		(comparators ?? []).map(({ tolerance }) => tolerance),
+function precisionsOf({ manifest }: Trial): Precision[] {
+	const specs = [...Object.values(manifest.outputs), ...(manifest.detections ?? [])].flatMap(
+		({ comparators }): { tolerance?: ComparatorSpec["tolerance"] }[] => comparators ?? [],
 	);
-	const boxes = (manifest.detections ?? []).flatMap(({ comparators }) =>
-		(comparators ?? []).map(({ tolerance }) => tolerance),
-	);
-	const named = [...outputs, ...boxes].flatMap((tolerance) => {
+	const named = specs.flatMap(({ tolerance }) => {
 		const keys = typeof tolerance === "object" ? (Object.keys(tolerance) as Precision[]) : [];
 		// A limit for every precision is about none of them in particular.
 		return keys.length < Object.keys(usualRounding).length ? keys : [];
@@ -143,7 +108,6 @@ export function precisionsOf({ manifest }: Pick<Trial, "manifest">): Precision[]
 	return [...new Set<Precision>(["fp32", "fp16", ...named])];
 }
 
-/** Where nothing was measured: so that the usual limits are three times as large. */
 const usualRounding: Readonly<Record<Precision, number>> = {
 	fp64: 7e-6,
 	fp32: 7e-6,
@@ -156,114 +120,80 @@ const usualRounding: Readonly<Record<Precision, number>> = {
 	fp4: 0.2,
 };
 
+/** Relative L2 by which an output, or the part of it that a comparator covers, differs from the golden. */
 interface Change {
 	output: string;
-	/** The part that a comparator covers; absent: the whole output. */
 	slice?: OutputSlice;
-	/** Relative L2. */
 	size: number;
 }
 
-function roundingOf(
+function timesOf(
 	{ rounding, manifest, reference }: Trial,
 	precision: Precision,
-	{ output, slice }: Change,
+	{ output, slice, size }: Change,
 ): number {
+	if (size === 0) return 0;
 	const dtype = reference[0]?.[output]?.dtype ?? "float32";
 	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
-	if (noise === 0) return 0;
+	if (noise === 0) return size / Number.MIN_VALUE;
 	const measured = noiseOfPart(rounding[precision]?.[output], slice)?.relativeL2;
-	return Math.max(noise, measured ?? usualRounding[precision]);
+	return size / Math.max(noise, measured ?? usualRounding[precision]);
 }
 
-function changesOf(
-	{ manifest, reference }: Trial,
-	index: number,
-	outputs: Readonly<Record<string, Tensor>>,
-): Change[] {
-	return changedNames({ manifest, reference }, index, outputs).flatMap((output) => {
+function changesOf(trial: Trial, index: number, outputs: Outputs): Change[] {
+	const { manifest, reference } = trial;
+	return changedNames(trial, index, outputs).flatMap((output) => {
 		const tensor = reference[index]?.[output];
 		if (tensor === undefined) return [];
-		const specs = Object.hasOwn(manifest.outputs, output)
-			? (manifest.outputs[output]?.comparators ?? [])
-			: [];
+		const got = outputs[output];
+		const specs = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output]?.comparators : undefined;
 		const covered = new Map<string, Pick<ComparatorSpec, "slice" | "floor">>(
-			specs.map((spec) => [JSON.stringify([spec.slice, spec.floor]), spec]),
+			(specs ?? []).map((spec) => [JSON.stringify([spec.slice, spec.floor]), spec]),
 		);
-		return (specs.length === 0 ? [{}] : [...covered.values()]).map(
-			(of: Pick<ComparatorSpec, "slice" | "floor">): Change => {
-				const got = outputs[output];
-				const size =
-					(got === undefined ? null : distance(tensor, got, of))?.relativeL2 ?? Number.POSITIVE_INFINITY;
-				return { output, size, slice: of.slice };
-			},
-		);
+		if (covered.size === 0) covered.set("", {});
+		return [...covered.values()].map((of): Change => {
+			const apart = got === undefined ? null : distance(tensor, got, of);
+			return { output, slice: of.slice, size: apart?.relativeL2 ?? Number.POSITIVE_INFINITY };
+		});
 	});
 }
 
 /** A defect of one output leaves the others as they are, and models may have a hundred. Boxes are judged with their scores and classes. */
-function changedNames(
-	{ manifest, reference }: Pick<Trial, "manifest" | "reference">,
-	index: number,
-	outputs: Readonly<Record<string, Tensor>>,
-): string[] {
+function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs): string[] {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));
-	const groups = (manifest.detections ?? []).map(({ boxes, scores, classes, count }) => [
-		boxes,
-		scores,
-		classes,
-		count,
-	]);
-	const together = new Set(groups.filter((group) => group.some((name) => changed.has(name ?? ""))).flat());
-	return names.filter((name) => changed.has(name) || together.has(name));
+	for (const { boxes, scores, classes, count } of manifest.detections ?? []) {
+		const group = [boxes, scores, classes, count].filter((name) => name !== undefined);
+		if (group.some((name) => changed.has(name))) for (const name of group) changed.add(name);
+	}
+	return names.filter((name) => changed.has(name));
 }
 
-interface Judged {
-	outputs: Readonly<Record<string, Tensor>>;
-	precision: Precision;
+function placeOf({ manifest, relativeL2 }: Trial, precision: Precision) {
+	return { manifest, relativeL2, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
 }
 
-function failsCase(
-	{ manifest, reference, relativeL2 }: Trial,
-	index: number,
-	{ outputs, precision }: Judged,
-): boolean {
-	const [whole, expected] = [manifest.cases[index], reference[index]];
-	if (whole === undefined || expected === undefined) return false;
-	const names = changedNames({ manifest, reference }, index, outputs);
-	if (names.length === 0) return false;
+function failsCase(trial: Trial, index: number, outputs: Outputs, precision: Precision): boolean {
+	const golden = trial.manifest.cases[index];
+	const expected = trial.reference[index];
+	const names = changedNames(trial, index, outputs);
+	if (golden === undefined || expected === undefined || names.length === 0) return false;
 	const pick = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
-	const golden = { ...whole, outputs: pick(whole.outputs) };
-	const place = {
-		manifest,
+	const { state } = judgeCase({
+		...placeOf(trial, precision),
 		caseId: golden.id,
-		golden,
-		model: "",
-		engine: "",
-		precision,
-		modelSha256: manifest.model.sha256,
-	};
-	return judgeCase({ ...place, expected, got: pick(outputs), relativeL2 }).state === "mismatch";
+		golden: { ...golden, outputs: pick(golden.outputs) },
+		expected,
+		got: pick(outputs),
+	});
+	return state === "mismatch";
 }
 
-function failsSet(
-	{ manifest, reference, relativeL2 }: Trial,
-	outputs: RunOutputs,
-	precision: Precision,
-): boolean {
-	const place = {
-		manifest,
-		model: "",
-		engine: "",
-		precision,
-		modelSha256: manifest.model.sha256,
-		relativeL2,
-	};
-	const seen = manifest.cases.map((golden, index) => ({
+function failsSet(trial: Trial, outputs: RunOutputs, precision: Precision): boolean {
+	const seen = trial.manifest.cases.map((golden, index) => ({
 		golden,
-		sides: { expected: reference[index] ?? {}, got: outputs[index] ?? {} },
+		sides: { expected: trial.reference[index] ?? {}, got: outputs[index] ?? {} },
 	}));
-	return judgeSet(place, seen)?.state === "mismatch";
+	return judgeSet(placeOf(trial, precision), seen)?.state === "mismatch";
 }

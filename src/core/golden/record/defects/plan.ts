@@ -2,73 +2,38 @@
 import type { OnnxModel, OnnxNode } from "../../../onnx/model.ts";
 import { scopesOf } from "../../../onnx/walk.ts";
 import { splitMix64 } from "../generators/split-mix.ts";
-import {
-	type WeightDefect,
-	type WeightDefectKind,
-	type WeightLocation,
-	weightDefectKinds,
-} from "./weights.ts";
+import { type WeightDefect, type WeightLocation, weightDefectKinds } from "./weights.ts";
 
-/** In each round every tensor has one defect, and the kinds take turns. */
 export function planDefects(
 	places: readonly WeightLocation[],
-	about: { model: OnnxModel; seed: number },
+	{ model, seed }: { model: OnnxModel; seed: number },
 ): WeightDefect[] {
-	const axes = rowAxes(about.model);
-	const order = shuffledOrder(places.length, about.seed);
+	const axes = rowAxes(model);
+	const order = shuffledOrder(places.length, seed);
 	return weightDefectKinds.flatMap((_, round) =>
-		order.flatMap((index, turn) => {
+		order.flatMap((index, turn): WeightDefect[] => {
 			const place = places[index];
 			const kind = weightDefectKinds[(round + turn) % weightDefectKinds.length];
-			return place === undefined || kind === undefined
-				? []
-				: defectOf({ kind, index, place, axes, seed: about.seed });
+			if (place === undefined || kind === undefined) return [];
+			const axis = axisOf(place, axes.get(place.name) ?? "first");
+			const rows = place.dims[axis] ?? 1;
+			if (kind.startsWith("row") && rows < 2) return [];
+			return [{ index, kind, axis, row: splitMix64(seed, [index, 1]).below(Math.max(1, rows)), seed }];
 		}),
 	);
 }
 
-interface Planning {
-	kind: WeightDefectKind;
-	index: number;
-	place: WeightLocation;
-	axes: ReadonlyMap<string, RowAxis>;
-	seed: number;
-}
-
-function defectOf({ kind, index, place, axes, seed }: Planning): WeightDefect[] {
-	const axis = axisOf(place, axes.get(place.name) ?? "first");
-	const rows = place.dims[axis] ?? 1;
-	if (kind.startsWith("row") && rows < 2) return [];
-	return [{ index, kind, axis, row: splitMix64(seed, [index, 1]).below(Math.max(1, rows)), seed }];
-}
-
 type RowAxis = "first" | "second" | "last";
 
-/** The axis of the output channels, or another one where that has only one. */
 function axisOf({ dims }: WeightLocation, wanted: RowAxis): number {
 	const axis = wanted === "last" ? dims.length - 1 : wanted === "second" ? 1 : 0;
-	if ((dims[axis] ?? 1) > 1) return axis;
-	return Math.max(
-		0,
-		dims.findIndex((size) => size > 1),
-	);
+	const other = dims.findIndex((size) => size > 1);
+	return (dims[axis] ?? 1) > 1 ? axis : Math.max(0, other);
 }
 
-const matrixProducts: ReadonlySet<string> = new Set([
-	"MatMul",
-	"MatMulInteger",
-	"QLinearMatMul",
-	"DynamicQuantizeMatMul",
-]);
-const secondAxisOps: ReadonlySet<string> = new Set([
-	"ConvTranspose",
-	"LSTM",
-	"GRU",
-	"RNN",
-	"DynamicQuantizeLSTM",
-]);
+const matrixProducts = ["MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul"];
+const secondAxisOps = ["ConvTranspose", "LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"];
 
-/** Where the output channels of a weight lie, by the node that reads it. */
 function rowAxes(model: OnnxModel): Map<string, RowAxis> {
 	const nodes = scopesOf(model).flatMap((scope) => scope.nodes);
 	return new Map(
@@ -76,14 +41,13 @@ function rowAxes(model: OnnxModel): Map<string, RowAxis> {
 	);
 }
 
-function rowAxisIn(node: OnnxNode): RowAxis {
-	if (matrixProducts.has(node.op)) return "last";
-	if (node.op === "Gemm")
-		return node.attributes.some(({ name, value }) => name === "transB" && value === 1) ? "first" : "last";
-	return secondAxisOps.has(node.op) ? "second" : "first";
+function rowAxisIn({ op, attributes }: OnnxNode): RowAxis {
+	if (matrixProducts.includes(op)) return "last";
+	if (op === "Gemm")
+		return attributes.some(({ name, value }) => name === "transB" && value === 1) ? "first" : "last";
+	return secondAxisOps.includes(op) ? "second" : "first";
 }
 
-/** Fisher-Yates, drawn from the seed. */
 function shuffledOrder(count: number, seed: number): number[] {
 	const random = splitMix64(seed, [count]);
 	const order = Array.from({ length: count }, (_, index) => index);

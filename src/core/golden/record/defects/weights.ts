@@ -5,118 +5,89 @@ import { splitMix64 } from "../generators/split-mix.ts";
 
 export type WeightDType = "float32" | "float64" | "float16" | "bfloat16" | "int8" | "uint8";
 
-/** A weight tensor as it lies in a file. */
 export interface WeightLocation {
 	name: string;
 	dtype: WeightDType;
 	dims: readonly number[];
 	/** Location of the external data; null: the model's own file. */
 	file: string | null;
-	/** Of the first value, in bytes. */
+	/** Offset of the first value, and length, in bytes. */
 	offset: number;
 	bytes: number;
 }
 
-export const weightBytes: Readonly<Record<WeightDType, number>> = {
-	float32: 4,
-	float64: 8,
-	float16: 2,
-	bfloat16: 2,
-	int8: 1,
-	uint8: 1,
-};
+type Change = (value: number, index: number) => number;
 
-/** How wrong each defect makes the tensor, or the row: 0.5 is 50 %. */
-export const weightDefectSizes = {
-	"tensor-zero": 1,
-	"tensor-scale": 0.5,
-	"tensor-coarse": 0.05,
-	"tensor-noise": 0.01,
-	"row-zero": 1,
-	"row-scale": 0.5,
-	"row-noise": 0.05,
-	"rows-permuted": 1,
-} as const;
+/** `size` is how wrong the defect makes the tensor, or the row: 0.5 is 50 %. `change` is null where rows move. */
+export const weightDefects = {
+	"tensor-zero": { size: 1, label: "zeroed", change: () => () => 0 },
+	"tensor-scale": { size: 0.5, label: "scaled by 1.5", change: () => (value) => value * 1.5 },
+	"tensor-coarse": { size: 0.05, label: "rounded to 3 significant bits", change: () => coarse },
+	"tensor-noise": { size: 0.01, label: "changed by 1 %", change: (defect) => noise(defect, 0.01) },
+	"row-zero": { size: 1, label: "one row or channel zeroed", change: () => () => 0 },
+	"row-scale": {
+		size: 0.5,
+		label: "one row or channel scaled by 1.5",
+		change: () => (value) => value * 1.5,
+	},
+	"row-noise": {
+		size: 0.05,
+		label: "one row or channel changed by 5 %",
+		change: (defect) => noise(defect, 0.05),
+	},
+	"rows-permuted": { size: 1, label: "rows or channels permuted", change: null },
+} as const satisfies Readonly<
+	Record<string, { size: number; label: string; change: ((defect: WeightDefect) => Change) | null }>
+>;
 
-export type WeightDefectKind = keyof typeof weightDefectSizes;
+export type WeightDefectKind =
+	| `tensor-${"zero" | "scale" | "coarse" | "noise"}`
+	| `row-${"zero" | "scale" | "noise"}`
+	| "rows-permuted";
 
-export const weightDefectKinds = Object.keys(weightDefectSizes) as WeightDefectKind[];
+export const weightDefectKinds = Object.keys(weightDefects) as WeightDefectKind[];
 
 export interface WeightDefect {
 	/** Place of the tensor among the model's; random streams of tensors differ. */
 	index: number;
 	kind: WeightDefectKind;
-	/** Of the rows or channels. */
 	axis: number;
-	/** Of the defects of one row. */
 	row: number;
 	seed: number;
 }
 
-type Change = (value: number, index: number) => number;
-
 /** A copy with the defect; `changed` is false where no byte differs: zeros stay zeros. */
 export function damageWeights(
 	bytes: Uint8Array,
-	place: Pick<WeightLocation, "dtype" | "dims">,
+	{ dtype, dims }: Pick<WeightLocation, "dtype" | "dims">,
 	defect: WeightDefect,
 ): { bytes: Uint8Array; changed: boolean } {
 	const copy = Uint8Array.from(bytes);
-	const size = weightBytes[place.dtype];
-	if (defect.kind === "rows-permuted") rotateRows(copy, bytes, { ...rowsOf(place, defect), size });
-	else changeValues(new DataView(copy.buffer), place, changeOf(bytes, place, defect));
+	const { get, set, size } = accessors[dtype];
+	const rows = dims[defect.axis] ?? 1;
+	const inner = dims.slice(defect.axis + 1).reduce((product, dim) => product * dim, 1);
+	const change = weightDefects[defect.kind].change?.(defect);
+	if (change === undefined) rotateRows(copy, bytes, inner * size, rows);
+	else {
+		const view = new DataView(copy.buffer);
+		const centre = centreOf(bytes, dtype);
+		const isRow = defect.kind.startsWith("row-");
+		for (let index = 0; index * size + size <= copy.length; index += 1) {
+			if (isRow && Math.floor(index / inner) % rows !== defect.row) continue;
+			const before = get(view, index * size);
+			const after = centre + change(before - centre, index);
+			if (Number.isFinite(after) && after !== before) set(view, index * size, after);
+		}
+	}
 	return { bytes: copy, changed: copy.some((byte, at) => byte !== bytes[at]) };
 }
 
-interface Rows {
-	count: number;
-	/** Elements that lie together. */
-	inner: number;
-}
-
-function rowsOf({ dims }: Pick<WeightLocation, "dims">, { axis }: WeightDefect): Rows {
-	return { count: dims[axis] ?? 1, inner: dims.slice(axis + 1).reduce((product, dim) => product * dim, 1) };
-}
-
-/** Every row takes the place of the one before it. */
-function rotateRows(
-	copy: Uint8Array,
-	bytes: Uint8Array,
-	{ count, inner, size }: Rows & { size: number },
-): void {
-	const row = inner * size;
+function rotateRows(copy: Uint8Array, bytes: Uint8Array, row: number, count: number): void {
 	const block = row * count;
-	if (block === 0) return;
-	for (let at = 0; at + block <= bytes.length; at += block) {
+	for (let at = 0; block > 0 && at + block <= bytes.length; at += block) {
 		copy.set(bytes.subarray(at + row, at + block), at);
 		copy.set(bytes.subarray(at, at + row), at + block - row);
 	}
-}
-
-function changeValues(view: DataView, { dtype }: Pick<WeightLocation, "dtype">, change: Change): void {
-	const access = accessors[dtype];
-	const size = weightBytes[dtype];
-	for (let index = 0; index * size + size <= view.byteLength; index += 1) {
-		const before = access.get(view, index * size);
-		const after = change(before, index);
-		if (Number.isFinite(after) && after !== before) access.set(view, index * size, after);
-	}
-}
-
-function changeOf(
-	bytes: Uint8Array,
-	place: Pick<WeightLocation, "dtype" | "dims">,
-	defect: WeightDefect,
-): Change {
-	const { count, inner } = rowsOf(place, defect);
-	const centre = centreOf(bytes, place.dtype);
-	const change = aroundCentre(changes[defect.kind as keyof typeof changes](defect), centre);
-	if (!defect.kind.startsWith("row-")) return change;
-	return (value, index) => (Math.floor(index / inner) % count === defect.row ? change(value, index) : value);
-}
-
-function aroundCentre(change: Change, centre: number): Change {
-	return centre === 0 ? change : (value, index) => centre + change(value - centre, index);
 }
 
 /** Quantised weights lie around a zero point that is kept elsewhere: their mean is used instead. */
@@ -128,31 +99,15 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	return Math.round(sum / Math.max(1, values.length));
 }
 
-/** A significand of three bits, as FP8 E5M2 has: about 5 % off. */
-const coarseSteps = 4;
-
-const changes: Readonly<
-	Record<Exclude<WeightDefectKind, "rows-permuted">, (defect: WeightDefect) => Change>
-> = {
-	"tensor-zero": () => () => 0,
-	"tensor-scale": () => (value) => value * 1.5,
-	"tensor-coarse": () => coarse,
-	"tensor-noise": (defect) => noise(defect),
-	"row-zero": () => () => 0,
-	"row-scale": () => (value) => value * 1.5,
-	"row-noise": (defect) => noise(defect),
-};
-
 function coarse(value: number): number {
 	if (value === 0 || !Number.isFinite(value)) return value;
-	const step = 2 ** Math.floor(Math.log2(Math.abs(value))) / coarseSteps;
+	const step = 2 ** Math.floor(Math.log2(Math.abs(value))) / 4;
 	return Math.round(value / step) * step;
 }
 
 /** Signs drawn at random, so that no layer that is blind to scale hides the change. */
-function noise({ seed, index, kind }: WeightDefect): Change {
+function noise({ seed, index }: WeightDefect, share: number): Change {
 	const random = splitMix64(seed, [index]);
-	const share = weightDefectSizes[kind];
 	let signs = 0;
 	return (value, at) => {
 		if (at % 32 === 0) signs = random.next().low;
@@ -198,6 +153,7 @@ export function nudgedWeights(
 }
 
 interface Access {
+	size: number;
 	get(view: DataView, at: number): number;
 	set(view: DataView, at: number, value: number): void;
 }
@@ -215,28 +171,34 @@ function clamped(number: number, least: number, most: number): number {
 	return Math.min(most, Math.max(least, Math.round(number)));
 }
 
-const accessors: Readonly<Record<WeightDType, Access>> = {
+export const accessors: Readonly<Record<WeightDType, Access>> = {
 	float32: {
+		size: 4,
 		get: (view, at) => view.getFloat32(at, true),
 		set: (view, at, number) => view.setFloat32(at, number, true),
 	},
 	float64: {
+		size: 8,
 		get: (view, at) => view.getFloat64(at, true),
 		set: (view, at, number) => view.setFloat64(at, number, true),
 	},
 	float16: {
+		size: 2,
 		get: (view, at) => decoded(decodeHalf, view.getUint16(at, true)),
 		set: (view, at, number) => view.setUint16(at, halfBits(number), true),
 	},
 	bfloat16: {
+		size: 2,
 		get: (view, at) => decoded(decodeBrainFloat, view.getUint16(at, true)),
 		set: (view, at, number) => view.setUint16(at, brainFloatBits(number), true),
 	},
 	int8: {
+		size: 1,
 		get: (view, at) => view.getInt8(at),
 		set: (view, at, number) => view.setInt8(at, clamped(number, -128, 127)),
 	},
 	uint8: {
+		size: 1,
 		get: (view, at) => view.getUint8(at),
 		set: (view, at, number) => view.setUint8(at, clamped(number, 0, 255)),
 	},

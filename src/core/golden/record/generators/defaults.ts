@@ -19,7 +19,6 @@ export interface InputToFill {
 export interface DefaultGenerator {
 	role: "data" | "setting";
 	specs: readonly [GeneratorSpec];
-	/** Why these values, where the model says so. */
 	why?: string;
 }
 
@@ -62,7 +61,6 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 		: wholeNumbers(dtype, values);
 }
 
-/** Of a graph's edges, for example: which nodes each joins. */
 function placesIn(inputs: readonly InputToFill[], values: InputValues | undefined): DefaultGenerator | null {
 	if (values?.kind !== "rows") return null;
 	// Two axes of one name may differ: `?` is no name.
@@ -78,7 +76,6 @@ function placesIn(inputs: readonly InputToFill[], values: InputValues | undefine
 	);
 }
 
-/** Where the type itself has few values, all of them are meant. */
 function wholeNumbers(dtype: DType, values: InputValues): DefaultGenerator | null {
 	if (dtype === "uint8") return data({ kind: "image" });
 	if (dtype === "int8") return data({ kind: "tokens", range: [-128, 127] }, "all values of int8");
@@ -124,13 +121,11 @@ function accompanies({ name, dtype, axes }: InputToFill, inputs: readonly InputT
 	return inputs.some(({ shape }) => shape.length > 1);
 }
 
-/** One number by declaration; a batch of one is none. */
 function isScalar({ axes, shape }: InputToFill): boolean {
 	const declared = axes ?? shape;
 	return declared.length === 0 || (declared.length === 1 && declared[0] === 1);
 }
 
-/** `hidden_states` is what transformers call their data. */
 const stateNames =
 	/^(h|c|hx|cx)_?\d*(_?(in|n|prev|init))?$|(^|[_.])(hidden|state|cell|cache|past)(_?(in|prev|init|state|key_values))?_?\d*($|[_.])/i;
 

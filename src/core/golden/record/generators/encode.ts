@@ -21,12 +21,10 @@ const writers: Partial<Record<DType, Write>> = {
 	bool: (view, at, value) => view.setUint8(at, value === 0 ? 0 : 1),
 };
 
-/** Whether inputs of this dtype can be generated. */
 export function canEncode(dtype: DType): boolean {
 	return writers[dtype] !== undefined;
 }
 
-/** Calls `valueAt` for each element in row-major order. */
 export function encodeTensor(
 	dtype: DType,
 	shape: readonly number[],
@@ -85,7 +83,6 @@ function roundEven(value: number): number {
 	return fraction > 0.5 || (fraction === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
 
-/** The upper half of binary32, to nearest and ties to even. */
 export function brainFloatBits(value: number): number {
 	if (Number.isNaN(value)) return 0x7fc0;
 	const bits = floatBits(value);

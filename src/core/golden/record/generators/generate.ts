@@ -10,9 +10,7 @@ export interface GeneratedInput {
 	name: string;
 	dtype: DType;
 	shape: readonly number[];
-	/** Taken by turns, one for each case. */
 	specs: readonly GeneratorSpec[];
-	/** What `length` writes; 1 where it is left out. */
 	positions?: number;
 }
 

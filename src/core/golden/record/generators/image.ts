@@ -7,7 +7,6 @@ interface Layout {
 	channels: number;
 	height: number;
 	width: number;
-	/** Channels lie last. */
 	channelsLast: boolean;
 }
 
@@ -76,12 +75,10 @@ function smoothField({ height, width }: Layout, random: RandomSource): Float64Ar
 interface Octave {
 	height: number;
 	width: number;
-	/** Pixels between two points of the lattice. */
 	step: number;
 	amplitude: number;
 }
 
-/** Bilinear between the points. */
 function addLattice(
 	field: Float64Array,
 	{ height, width, step, amplitude }: Octave,
@@ -106,7 +103,6 @@ function addLattice(
 
 const shapesPerImage = 6;
 
-/** Discs and boxes of one brightness, the later over the earlier. */
 function paintEdges(field: Float64Array, { height, width }: Layout, random: RandomSource): Float64Array {
 	for (let shape = 0; shape < shapesPerImage; shape += 1) {
 		const centre = { x: random.uniform() * width, y: random.uniform() * height };

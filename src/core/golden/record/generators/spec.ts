@@ -24,7 +24,6 @@ type ParsedGenerator =
 	| { state: "ok"; input: string; specs: readonly GeneratorSpec[] }
 	| { state: "wrong"; problem: string; fix: string };
 
-/** Kinds whose values the seed draws. */
 const drawn: ReadonlySet<GeneratorKind> = new Set(["normal", "uniform", "image", "tokens"]);
 const ranged: ReadonlySet<GeneratorKind> = new Set(["uniform", "image", "tokens"]);
 const form =
@@ -78,7 +77,6 @@ export function formatGenerator(specs: readonly GeneratorSpec[]): string {
 		.join("+");
 }
 
-/** Whether the seed decides some value. */
 export function isDrawn(specs: readonly GeneratorSpec[]): boolean {
 	return specs.some(({ kind }) => drawn.has(kind));
 }

@@ -1,13 +1,9 @@
 // SplitMix64 in 32-bit halves: the one source of randomness of recorded goldens, the same bits everywhere.
 
 export interface RandomSource {
-	/** The next 64 bits, as two unsigned halves. */
 	next(): { high: number; low: number };
-	/** Uniform in [0, 1), a multiple of 2^-53. */
 	uniform(): number;
-	/** Uniform among 0 … count − 1; the bias is below count / 2^53. */
 	below(count: number): number;
-	/** About standard normal, within ±6; exact in binary64, independent of any library's log or cos. */
 	normal(): number;
 }
 
@@ -36,7 +32,6 @@ export function splitMix64(seed: number, stream: readonly number[] = []): Random
 	return { next, uniform, below: (count) => Math.floor(uniform() * count), normal: () => normalOf(next) };
 }
 
-/** Irwin-Hall: twelve uniform numbers of 16 bits less 6 have mean 0 and variance 1. */
 function normalOf(next: () => Word): number {
 	let sum = 0;
 	for (let draw = 0; draw < 3; draw += 1) {
@@ -61,13 +56,11 @@ function mix(word: Word): Word {
 	return xorShift(multiply(xorShift(first, 27), mixB), 31);
 }
 
-/** word ^ (word >>> by), for 0 < by < 32. */
 function xorShift(word: Word, by: number): Word {
 	const low = (word.low >>> by) | (word.high << (32 - by));
 	return { high: (word.high ^ (word.high >>> by)) >>> 0, low: (word.low ^ low) >>> 0 };
 }
 
-/** The low 64 bits of the product. */
 function multiply(left: Word, right: Word): Word {
 	const cross = Math.imul(left.high, right.low) + Math.imul(left.low, right.high);
 	return {

@@ -3,28 +3,23 @@ import { describe, expect, it } from "vitest";
 import type { GoldenManifest, GoldenOutput } from "../../../../../generated/golden.ts";
 import { validate } from "../../../../../generated/golden-validator.js";
 import {
-	describeSensitivity,
-	unfinishedNote,
-} from "../../../../../src/core/golden/record/defects/describe.ts";
-import {
 	brokenVerdict,
 	type DefectVerdict,
 	watchDefect,
 } from "../../../../../src/core/golden/record/defects/judge.ts";
+import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/outputs.ts";
 import {
+	defaultLeastShares,
+	describeSensitivity,
 	emptyRecord,
+	sharesAt,
+	shortfalls,
 	type TriedDefect,
 	withOutputDefects,
 	withWeightDefects,
 } from "../../../../../src/core/golden/record/defects/record.ts";
-import {
-	defaultLeastShares,
-	sharesAt,
-	shortfalls,
-} from "../../../../../src/core/golden/record/defects/share.ts";
-import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/try-outputs.ts";
 import type { Tensor } from "../../../../../src/core/golden/tensor/tensor.ts";
-import { float32, int64, manifestOf } from "../../../../support/golden-tensors.ts";
+import { float32, manifestOf } from "../../../../support/golden-tensors.ts";
 
 function trialOf(cases: readonly Record<string, Tensor>[], specs: Record<string, GoldenOutput>) {
 	const manifest = manifestOf(cases[0] ?? {}, specs);
@@ -85,12 +80,6 @@ describe("watchDefect", () => {
 		});
 	});
 
-	it("watchDefect takes what hardly moves in three cases not to move in the others", () => {
-		const many = [...cases, ...cases];
-		const watch = watchDefect(trialOf(many, limits(1e-3, 1e-1)));
-		expect(many.map(({ y }, index) => watch.see(index, { y }))).toEqual([false, false, true, true]);
-	});
-
 	it("watchDefect evaluates comparators of the whole set after the last case", () => {
 		const vectors = [
 			[1, 0, 0],
@@ -103,48 +92,6 @@ describe("watchDefect", () => {
 		);
 		for (const index of vectors.keys())
 			expect(watch.see(index, vectors[(index + 1) % 4 === 0 ? 1 : (index * 2) % 4] ?? {})).toBe(false);
-		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
-	});
-
-	it.each([
-		["moves nothing", 0, false],
-		["fails relative L2", 0.5, false],
-		["moves an output that relative L2 passes", 0.05, true],
-	])("watchDefect measures an expensive comparator of a defect that %s: %d, %s", (_, by, measures) => {
-		let asked = 0;
-		const values = Array.from({ length: 144 }, (_, at) => 1 + Math.sin(at));
-		const ssim = { kind: "ssim", dataRange: 2 } as const;
-		Object.defineProperty(ssim, "tolerance", {
-			enumerable: true,
-			get: () => {
-				asked += 1;
-				return 0.5;
-			},
-		});
-		const relative = { kind: "relative-l2", tolerance: { fp32: 0.1, fp16: 0.1 } } as const;
-		const watch = watchDefect(
-			trialOf([{ y: float32(values, [1, 1, 12, 12]) }], { y: { comparators: [relative, ssim] } }),
-		);
-		asked = 0;
-		const damaged = values.map((value) => value * (1 + by));
-		watch.see(0, { y: float32(damaged, [1, 1, 12, 12]) });
-		expect(asked > 0).toBe(measures);
-	});
-
-	it("watchDefect judges a case that did not move once another one does", () => {
-		const first = float32([1e-3, 1, 1]);
-		const trial = trialOf([{ y: first }, cases[1]!], {
-			y: { comparators: [{ kind: "allclose", rtol: 1e-2, atol: 0, tolerance: 0 }] },
-		});
-		const watch = watchDefect(trial);
-		expect(watch.see(0, { y: float32([1.015e-3, 1, 1]) })).toBe(false);
-		watch.see(1, { y: float32([3.02, 1, 2]) });
-		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
-	});
-
-	it("watchDefect counts any difference of integers", () => {
-		const watch = watchDefect(trialOf([{ n: int64([1n, 2n]) }], {}));
-		watch.see(0, { n: int64([1n, 3n]) });
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
 	});
 });
@@ -230,35 +177,5 @@ describe("the record of the trial", () => {
 			},
 		};
 		expect(shortfalls(without, defaultLeastShares).map(({ precision }) => precision)).toEqual(short);
-	});
-
-	it.each([
-		["untested", true],
-		["unfinished", true],
-		["sampled", false],
-		["complete", false],
-	] as const)(
-		"the record of the trial says of a golden whose test is %s that it is unfinished: %s",
-		(state, says) => {
-			const manifest = { ...manifestOf(cases[0]!), sensitivity: { ...empty, state } };
-			expect(unfinishedNote(manifest) !== null).toBe(says);
-			expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
-		},
-	);
-
-	it("the record of the trial leaves an output that never varies out of the count", () => {
-		const withMask = cases.map((outputs) => ({ ...outputs, mask: float32([1, 1, 1]) }));
-		const tried = [...tryOutputDefects(trialOf(withMask, limits(1e-6, 1e-2)))];
-		expect(tried.length).toBeGreaterThan(0);
-		expect(tried.filter(({ output }) => output === "mask")).toEqual([]);
-	});
-
-	it("the record of the trial tries the outputs again without counting twice", () => {
-		const found = [...tryOutputDefects(trialOf(cases, limits(2, 2)))];
-		const once = withOutputDefects(record, found);
-		expect(withOutputDefects(once, found)).toEqual(once);
-		const part = withOutputDefects(once, found.slice(0, 1));
-		expect(part.precisions["fp32"]?.missed).toHaveLength(once.precisions["fp32"]!.missed.length);
-		expect(once.precisions["fp32"]?.missed[0]).toMatchObject({ weight: "b" });
 	});
 });
