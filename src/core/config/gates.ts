@@ -5,7 +5,7 @@ import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
 import type { Resolution } from "./problem.ts";
-import { parseDuration, parseShare } from "./values.ts";
+import { parseDuration, parseShare, parseSize } from "./values.ts";
 
 interface Leaf {
 	value: unknown;
@@ -46,6 +46,7 @@ export function* readLayer(file: GatesFile | undefined, pointer: string): Resolu
 /** The schema has checked what each of them may be. */
 function* readLimit(kind: GateRecord["kind"], value: unknown, pointer: string): Resolution<unknown> {
 	if (typeof value === "string" && kind === "duration") return yield* parseDuration(pointer, { text: value });
+	if (typeof value === "string" && kind === "size") return yield* parseSize(pointer, value);
 	const isShare = kind === "shares" && (typeof value === "string" || typeof value === "number");
 	return isShare ? yield* parseShare(pointer, value) : value;
 }

@@ -149,18 +149,22 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Omit<Rule
 	});
 }
 
+function laxnessOf(limit: number | undefined, isLeast = false): number {
+	return limit === undefined ? Number.POSITIVE_INFINITY : isLeast ? -limit : limit;
+}
+
 /** @param precision of the head's engine, whose golden limit counts. */
 function gatesShown(
 	{ gates, pointer }: { gates: Gates; pointer: string },
 	precision?: EngineConfig["precision"],
 ): Rule[] {
 	const level = precision === undefined ? "workload" : "engine";
-	return gateEntries.flatMap(([key, { name, kind, options, level: own }]) => {
+	return gateEntries.flatMap(([key, { name, kind, options, bounds, level: own }]) => {
 		if (own !== level) return [];
 		const value = gates[key];
 		const rule = (at: string, is: number | string | undefined): Rule => ({
 			key: `gates.${at}`,
-			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : (is ?? Number.POSITIVE_INFINITY),
+			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, bounds?.isLeast),
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});

@@ -42,7 +42,7 @@ const maxBytes = 1024 ** 4;
 export function* parseSize(pointer: string, text: string): Resolution<number> {
 	const bytes = inUnits(text, { MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3 });
 	if (bytes >= minBytes && bytes <= maxBytes) return bytes;
-	const fix = "Write a size that the GPU has, such as 4GiB.";
+	const fix = "Write a size such as 4GiB.";
 	yield { pointer, says: `is ${describeGot(text)}`, expected: "1MiB to 1024GiB", fix };
 	return minBytes;
 }

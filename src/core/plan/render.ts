@@ -1,10 +1,10 @@
 // The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
 import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
-import { gateEntries } from "../config/gate-records.ts";
+import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
-import { formatBytes, formatDuration, formatLimit, formatMs } from "../text/units.ts";
+import { formatBytes, formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
@@ -207,8 +207,9 @@ function gateSettings(config: Config): [string, string][] {
 	const rows = gateEntries.flatMap(([key, { name, kind }]): [string, string][] =>
 		kind === "shares" ? [[`/gates/${name}`, describeLimits(gates[key] as Threshold)]] : [],
 	);
-	const absolute: [string, string][] =
-		gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];
+	const absolute = absoluteGates.flatMap(({ key, name, kind }): [string, string][] =>
+		gates[key] === undefined ? [] : [[`/gates/${name}`, formatGate[kind](gates[key])]],
+	);
 	return [...rows, ...absolute, ["/gates/inconclusive", gates.inconclusive]];
 }
 

@@ -7,6 +7,7 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { absoluteGates } from "../config/gate-records.ts";
 import { comparedOf, shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs, formatWork } from "../text/units.ts";
@@ -41,7 +42,10 @@ export interface WorkloadTexts {
 	golden: string;
 }
 
-const rowGates: readonly GateName[] = ["latency", "work", "p99", "memory", "max-latency", "vanished", "run"];
+const rowGates: readonly GateName[] = [
+	...(["latency", "work", "p99", "memory", "throughput", "vanished", "run"] as const),
+	...absoluteGates.flatMap(({ level, name }) => (level === "workload" ? [name] : [])),
+];
 
 function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, hasBase: boolean): Tone {
 	switch (workload.verdict) {

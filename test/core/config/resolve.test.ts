@@ -254,9 +254,7 @@ it("inputs that are empty were not given", () => {
 it("inputs win over every level of the gates", () => {
 	const config = loaded(
 		withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral } }]"),
-		{
-			inconclusive: "fail",
-		},
+		{ inconclusive: "fail" },
 	);
 	const [engine] = config.models[0]?.engines ?? [];
 	expect([

@@ -190,8 +190,7 @@ describe("in any order of merges", () => {
 	const limit = 0.1;
 
 	interface Branch {
-		/** By engine, the recipe that the branch gives it. */
-		recipes: ReadonlyMap<string, string>;
+		/** By engine, the recipe that the branch gives it. */ recipes: ReadonlyMap<string, string>;
 		/** What the branch accepts, as its author believes it needs, or hopes to slip in. */
 		accept: readonly AcceptedChange[];
 		/** Removes entries that are stale. */

@@ -193,10 +193,31 @@ it("the p99 and memory gates pronounce what is certain and leave doubt alone", (
 });
 
 it.each([
-	["1ms", "fail"],
-	["2ms", "pass"],
-])("the absolute limit of %s on a median of 2 ms: %s", (limit, status) => {
-	expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
+	["max-latency", "1ms", "fail"],
+	["max-latency", "2ms", "pass"],
+	["max-memory", "1MiB", "pass"],
+	["min-throughput", "500", "pass"],
+	["min-throughput", "501", "fail"],
+] as const)("the limit %s of %s is judged %s", (name, limit, status) => {
+	expect(statusOf(name, {}, { yaml: `gates: { ${name}: ${limit} }` })).toBe(status);
+});
+
+it("an absolute limit on an unknown figure is inconclusive", () => {
+	const head = { ...stats, peakMemoryBytes: null };
+	expect(statusOf("max-memory", { head }, { yaml: "gates: { max-memory: 1GiB }" })).toBe("inconclusive");
+});
+
+it.each([
+	[500, "pass"],
+	[470, "warn"],
+	[440, "fail"],
+	[600, "pass"],
+])("a fall of throughput from 500 to %d per second is judged %s", (throughputPerSecond, status) => {
+	const changes = { head: { ...stats, throughputPerSecond } };
+	expect(statusOf("throughput", changes, { yaml: "gates: { throughput: { warn: 5%, fail: 10% } }" })).toBe(
+		status,
+	);
+	expect(statusOf("throughput", changes)).toBeUndefined();
 });
 
 function build(changes: Partial<BuildRecord>): BuildRecord {
@@ -216,8 +237,9 @@ function buildStatuses(
 	head: Partial<BuildRecord>,
 	base?: Partial<BuildRecord>,
 	findings: Finding[] = [],
+	yaml = "",
 ): Record<string, string> {
-	const config = buildConfig();
+	const config = buildConfig(yaml);
 	const [spec] = engineSpecs(config);
 	const gates = judgeBuild(
 		{ spec: spec!, head: build(head), findings, ...(base ? { base: build({ arm: "base", ...base }) } : {}) },
@@ -285,6 +307,12 @@ describe("the build gates", () => {
 		],
 	])("the build gates on %s", (_, head, base, statuses) => {
 		expect(buildStatuses(head, base)).toEqual(statuses);
+	});
+
+	it("the limit on the engine's size holds without a base", () => {
+		const statusAt = (engineBytes: number) =>
+			buildStatuses({ engineBytes }, undefined, [], "gates: { max-engine-size: 1MiB }")["max-engine-size"];
+		expect([statusAt(2 ** 20), statusAt(2 ** 20 + 1)]).toEqual(["pass", "fail"]);
 	});
 
 	it("the build gates are only the preflight's where it forbade the build", () => {

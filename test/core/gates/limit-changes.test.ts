@@ -41,6 +41,12 @@ const rows: readonly Row[] = [
 	{ head: "gates: { build-time: { warn: off } }", says: "gates.build-time.warn: 50 % → off." },
 	{ base: "gates: { max-latency: 5ms }", says: "gates.max-latency: 5.000 ms → off." },
 	{
+		base: "gates: { min-throughput: 900 }",
+		head: "gates: { min-throughput: 800 }",
+		says: "gates.min-throughput: 900 / s → 800 / s.",
+	},
+	{ base: "gates: { min-throughput: 900 }", says: "gates.min-throughput: 900 / s → off." },
+	{
 		base: "gates: { max-latency: 5ms }",
 		head: "gates: { max-latency: 1s }",
 		says: "gates.max-latency: 5.000 ms → 1.000 s.",

@@ -67,10 +67,7 @@ it.each(Object.entries(complaints))("parseManifest refuses %s and reports where 
 	expect(error.code).toBe("golden-invalid");
 	expect(error.message).toContain("golden/net/golden.json: ");
 	for (const word of words) expect(error.message).toContain(word);
-	expect(error).toMatchObject({
-		pointer: expect.any(String),
-		fix: expect.any(String),
-	});
+	expect(error).toMatchObject({ pointer: expect.any(String), fix: expect.any(String) });
 });
 
 it.each([
