@@ -80,12 +80,9 @@ type BugCode = (typeof bugCodes)[number];
 export interface Fault<Code extends string = string> {
 	code: Code;
 	message: string;
-	/** What the user does next, one sentence. */
 	fix?: string | undefined;
 	location?: Location | undefined;
-	/** JSON pointer into the file at `location`. */
 	pointer?: string | undefined;
-	/** Last lines of a child's log. */
 	excerpt?: readonly string[] | undefined;
 	log?: string | undefined;
 }
@@ -113,12 +110,10 @@ export class ToolError extends GateError<ToolCode> {}
 export class PlatformError extends GateError<PlatformCode> {}
 export class BugError extends GateError<BugCode> {}
 
-/** The command, its options or the files that they name are at fault. */
 export function usageError(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, fix });
 }
 
-/** The fault that an error carries. */
 export function faultOf<Code extends string>({
 	code,
 	message,

@@ -4,7 +4,6 @@ import type { DType } from "../../generated/golden.ts";
 import type { InputConfig } from "./config/config.ts";
 import { encodeTensor } from "./golden/record/generators/encode.ts";
 
-/** An input as it is filled; its name plays no part. */
 export interface FilledInput {
 	dtype: DType;
 	shape: readonly number[];

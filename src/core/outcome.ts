@@ -28,7 +28,6 @@ export function failureKindOf(
 	return "configuration";
 }
 
-/** The outcome of a result, and what decided it where that was no verdict. */
 export function outcomeOf({
 	gates,
 	errors,
@@ -44,12 +43,10 @@ interface KnownBefore {
 	startedAt: string;
 	configPath: string;
 	head: ArmSource;
-	/** The job that should have measured. */
 	run?: WorkflowJob;
 	files: Result["files"];
 }
 
-/** Of a run that could not start: its errors, at least one, and nothing else. */
 export function resultWithoutRun(
 	errors: readonly ErrorRecord[],
 	{ version, startedAt, configPath, head, run, files }: KnownBefore,

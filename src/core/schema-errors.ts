@@ -6,7 +6,6 @@ import { describeFound } from "./found.ts";
 import { counted } from "./text/labels.ts";
 
 export interface SchemaProblem {
-	/** JSON pointer; "" is the whole file. */
 	pointer: string;
 	expected: string;
 	got: string;

@@ -13,7 +13,6 @@ import { feeds, type OnnxModel } from "./onnx/model.ts";
 type Shapes = Readonly<Record<string, readonly number[]>>;
 export type ShapesToInputs = (shapes: Shapes) => (FilledInput & { name: string })[];
 
-/** The model is read once, for all shapes. */
 export function timedInputsOf(
 	model: OnnxModel,
 	inputs: Readonly<Record<string, InputConfig>>,

@@ -17,7 +17,6 @@ function centre({ base, head }: Pair): number {
 	return (Math.log(base) + Math.log(head)) / 2;
 }
 
-/** By how much each pair's centre lies above the middle of those with the same builds: a slow build is no disturbance. */
 function aboveMiddle(pairs: readonly Pair[]): number[] {
 	const key = ({ builds }: Pair): string => `${builds?.base} ${builds?.head}`;
 	const middles = new Map([...groupBy(pairs, key)].map(([builds, own]) => [builds, median(own.map(centre))]));

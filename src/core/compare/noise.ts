@@ -8,7 +8,6 @@ import { sampleMean } from "../stats/mean.ts";
 export interface Pair {
 	base: number;
 	head: number;
-	/** Which build of the model each run had, where a side has several. */
 	builds?: { base: number; head: number };
 }
 
@@ -42,7 +41,6 @@ export interface BuildError {
 	spread: BuildSpread;
 }
 
-/** Logarithms of a side's runs, by build. */
 function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
 	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) =>
 		own.map((pair) => Math.log(pair[arm])),

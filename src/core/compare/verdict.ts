@@ -12,7 +12,6 @@ import { type BuildError, buildError, type Pair, runCv } from "./noise.ts";
 export interface JudgeOptions {
 	/** The smallest relevant change, as a fraction: 0.02 is 2 %. The same for slower and faster: symmetric in logarithms. */
 	minimalEffect: number;
-	/** Numbers of pairs after which a verdict may be computed, ascending. */
 	looks?: readonly number[];
 	/** Two-sided error of the whole job. */
 	alpha?: number;
@@ -88,7 +87,6 @@ function openRange({ low, high }: LogChange, limit: number): string {
 	return high >= limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
 }
 
-/** Why nothing could be decided, with the largest change that is still possible. */
 function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: number): string {
 	const open = openRange(change, Math.log1p(minimalEffect));
 	const limit = formatLimit(minimalEffect);
@@ -125,7 +123,6 @@ function checkOptions({ minimalEffect, alpha, share, looks }: Required<JudgeOpti
 	}
 }
 
-/** Describes the first value that is not a time; null when all are. */
 function faultOf(pairs: readonly Pair[]): string | null {
 	for (const [index, pair] of pairs.entries()) {
 		for (const arm of ["base", "head"] as const) {

@@ -2,7 +2,6 @@
 import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../../../generated/config.ts";
 import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
-/** Where a resolved value came from. */
 export type Source =
 	| { kind: "default"; because?: Occasion }
 	| { kind: "file"; path: string; line: number; column: number }
@@ -22,7 +21,6 @@ export interface DimRange {
 
 export type { Occasion, Threshold };
 
-/** The gates of one workload, merged from file, model, engine and workload. */
 export interface Gates extends GateValues {
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
@@ -53,9 +51,7 @@ export interface InputConfig {
 }
 
 export interface PluginConfig {
-	/** Library, relative to a side's folder. */
 	path: string;
-	/** Loaded through the plugin registry rather than before the parser. */
 	dynamic: boolean;
 	pointer: string;
 }
@@ -66,15 +62,12 @@ export interface TensorRtConfig {
 	optimizationLevel?: number;
 	plugins: readonly PluginConfig[];
 	dla?: { core: number; gpuFallback: boolean };
-	/** Calibration cache, relative to a side's folder. */
 	calibration?: { path: string; pointer: string };
-	/** More flags of trtexec. */
 	flags: readonly string[];
 }
 
 export interface EngineConfig {
 	name: string;
-	/** ONNX file, relative to a side's folder. */
 	onnx: string;
 	precision: Precision;
 	/** What some profile holds; optima of the first. */
@@ -83,27 +76,22 @@ export interface EngineConfig {
 	profiles: readonly Readonly<Record<string, DimRange>>[];
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
-	/** Golden manifest, relative to the head's folder. */
 	golden?: string;
 	/** Gates of what is not a workload: build, size, golden. */
 	gates: Gates;
 	pointer: string;
 }
 
-/** Probes: checks that need no reference. */
 export interface ProbesConfig {
 	when: ProbesWhen;
-	/** Empty: all. */
 	only: readonly ProbeName[];
 	/** The input that is 1 where a position counts; absent: recognised by its name. */
 	mask?: string;
 	/** The input that masks padded positions of a row; absent: recognised by its name. */
 	length?: string;
-	/** Of the `probes` nearest to the model. */
 	pointer: string;
 }
 
-/** The command that writes a model's ONNX file. */
 export interface PrepareConfig {
 	command: string;
 	/** Variables that it is given although their names look like secrets. */
@@ -145,7 +133,6 @@ export interface MeasureConfig {
 	spinWait: boolean;
 }
 
-/** A kind of runner, and what is measured there. */
 export interface RunnerConfig {
 	name: string;
 	/** As `runs-on` takes it. */
@@ -158,15 +145,12 @@ export interface RunnerConfig {
 	pointer: string;
 }
 
-/** A command that compares an output by a rule of the user's own. */
 export interface CommandConfig {
-	/** As goldens call it. */
 	name: string;
 	command: readonly [string, ...string[]];
 	timeoutMs: number;
 }
 
-/** A change for the worse that is accepted once. */
 export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 	/** Share of the base: 0.1 is 10 %. */
 	atMost: number;
@@ -176,7 +160,6 @@ export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 export type ProfileWhen = "never" | "on-regression" | "always";
 
 export interface Config {
-	/** Path of trtgate.yml as the user wrote it. */
 	path: string;
 	backend: "auto" | "tensorrt" | "onnxruntime";
 	onnxruntime: "auto" | "wasm" | "native";
@@ -187,15 +170,12 @@ export interface Config {
 	models: readonly ModelConfig[];
 	/** The file's gates for all models; each engine and workload has its own, resolved. */
 	gates: Gates;
-	/** Absent: nothing. */
 	accept?: readonly AcceptedChange[];
 	measure: MeasureConfig;
-	/** Empty where one job measures all. */
 	runners: readonly RunnerConfig[];
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
-	/** The search for the first tensor that deviates where a golden fails. */
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
 	history?:
@@ -203,7 +183,6 @@ export interface Config {
 		| { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };
 	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
-	/** Absent: none. */
 	commands?: readonly CommandConfig[];
 	sources: Sources;
 }

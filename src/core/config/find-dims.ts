@@ -11,7 +11,6 @@ import { isName } from "./values.ts";
 export interface FoundDim {
 	name: string;
 	range: DimRange;
-	/** For people: which axis of which input, and what it seems to be. */
 	where: string;
 	isBatch: boolean;
 }
@@ -20,19 +19,15 @@ export interface FoundDims {
 	dims: readonly FoundDim[];
 	/** Shapes of inputs with axes that have no name of their own in the file. */
 	shapes: readonly { input: string; shape: readonly (number | string)[] }[];
-	/** Inputs that the config cannot describe. */
 	unshaped: readonly string[];
 }
 
-/** Which sizes beside the chosen ones run; undefined where it was not tried. */
 export interface RangeEnds {
-	/** More than one row. */
 	batch?: boolean | undefined;
 	smallest?: boolean | undefined;
 	largest?: boolean | undefined;
 }
 
-/** Sizes that were chosen or given, by the name of the open axis. */
 export interface KnownSizes {
 	sizes: ReadonlyMap<string, number>;
 	/** Those that the user gave: the only ones wanted. */
@@ -40,7 +35,6 @@ export interface KnownSizes {
 	ends: RangeEnds;
 }
 
-/** More than any hand would write; also what the config takes. */
 const maxDims = 50;
 /** More axes than TensorRT's eight and all that ONNX operators use. */
 const maxAxes = 16;
@@ -89,7 +83,6 @@ function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange |
 	return at("opt") === range.opt ? { min: at("min"), opt: at("opt"), max: at("max") } : null;
 }
 
-/** Engines for several rows are made fastest for this many. */
 const optimalBatch = 8;
 
 function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes): DimRange {

@@ -12,7 +12,6 @@ export interface Threshold {
 	fail?: number;
 }
 
-/** The units of absolute limits. */
 export type Unit = "duration" | "size" | "rate";
 
 export interface GateRecord {
@@ -22,11 +21,9 @@ export interface GateRecord {
 	kind: "shares" | "factors" | "precisions" | "setting" | Unit;
 	level: "workload" | "engine";
 	byDefault?: Threshold | Readonly<Record<Precision, number>> | string;
-	/** The words of a setting, the strictest first. */
 	options?: readonly string[];
 	/** Stricter defaults: a release must be known to be good, and a nightly run reports faults of any cause. */
 	occasions?: Readonly<Partial<Record<Occasion, string>>>;
-	/** What reports call its results. */
 	label?: string;
 	/** Whether it judges speed, of which some backends say little. */
 	isSpeed?: true;
@@ -194,7 +191,6 @@ export const gateRecords = {
 	limitChange: { ...reviewed, name: "limit-change", label: "loosened limits", byDefault: "warn" },
 	// A person decides whether a model, engine, workload, golden or case that the base checks may go.
 	coverage: { ...reviewed, name: "coverage", label: "coverage", byDefault: "warn" },
-	// A figure that the base reports and the head does not.
 	vanished: { ...reviewed, name: "vanished", label: "vanished figures", byDefault: "warn" },
 } as const satisfies Readonly<Record<string, GateRecord>>;
 
@@ -208,7 +204,6 @@ type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer 
 			? number | undefined
 			: Threshold;
 
-/** The value of each, merged from file, model, engine and workload. */
 export type GateValues = { -readonly [Key in GateKey]: ValueOf<Records[Key]> };
 
 type NamesWith<Facts> = Extract<Records[GateKey], Facts>["name"];
@@ -218,7 +213,6 @@ export type AcceptableName = NamesWith<{ isAcceptable: true }>;
 export const gateEntries = Object.entries(gateRecords) as readonly (readonly [GateKey, GateRecord])[];
 const records = gateEntries.map(([, gate]) => gate);
 
-/** The absolute limits, with the key of each among the values. */
 export const absoluteGates = gateEntries.flatMap(([key, { name, kind, level, bounds }]) =>
 	bounds === undefined
 		? []
@@ -231,7 +225,6 @@ export const acceptableNames = records
 
 export const speedNames: readonly string[] = records.filter(({ isSpeed }) => isSpeed).map(({ name }) => name);
 
-/** Labels by the names of results. */
 export const resultLabels = Object.fromEntries(
 	records.flatMap(({ name, label }) => (label === undefined ? [] : [[name, label]])),
 ) as Record<NamesWith<{ label: string }>, string>;

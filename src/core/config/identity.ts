@@ -2,7 +2,6 @@
 
 /** Leaves room for endings such as `.engine` and for a folder before it within 255 bytes. */
 const maxChars = 80;
-/** 64 bits in base 36. */
 const hashChars = 13;
 
 // FNV-1a, 64 bit: offset basis and prime as its authors give them (RFC 9923).

@@ -23,9 +23,7 @@ type Models = Readonly<Record<string, ModelFile>>;
 export interface ModelContext {
 	/** Gates of the whole file, from the widest to the narrowest. */
 	layers: readonly Layer[];
-	/** Gates that inputs set. */
 	inputs: Layer;
-	/** For all models. */
 	probes: ProbesLayer;
 }
 
@@ -38,7 +36,6 @@ export function* resolveModels(models: Models, context: ModelContext): Resolutio
 	return resolved;
 }
 
-/** Before anything is multiplied out. */
 function* checkCounts(models: Models): Resolution<boolean> {
 	const groups = Object.values(models).map(
 		(model) => [model, ...Object.values(model.engines ?? {})] as const,
@@ -121,7 +118,6 @@ function* resolveEngine(
 	const { name, model, modelPointer, inputs } = context;
 	const pointer = childPointer(`${modelPointer}/engines`, name);
 	yield* checkName(pointer, { name, what: "an engine" });
-	// What the engine leaves out is its model's.
 	const at = (key: "profiles" | "workloads" | "onnx" | "golden") =>
 		`${file[key] === undefined ? modelPointer : pointer}/${key}`;
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims`, inherited: context.dims });

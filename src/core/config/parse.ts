@@ -25,11 +25,9 @@ import { checkRef, parseDuration, parseShare } from "./values.ts";
 import { parseYaml } from "./yaml.ts";
 
 export interface LoadOptions {
-	/** Path of the file as the user wrote it, for messages. */
 	path: string;
 	/** Values of action inputs or flags that override the file's, by name; "" is not given. See `configInputs`. */
 	inputs?: Readonly<Record<string, string>>;
-	/** What the run is for, where some defaults are stricter. */
 	occasion?: Occasion | undefined;
 }
 
@@ -62,7 +60,6 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	};
 }
 
-/** All but the sources. */
 function* resolveConfig(
 	file: ConfigFile,
 	origin: Origin,

@@ -5,7 +5,6 @@ import { defaultProbes } from "./defaults.ts";
 import type { Resolution } from "./problem.ts";
 import { checkName } from "./values.ts";
 
-/** The settings of one level; missing keys come from the level around it. */
 export type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
 
 export function* readProbes(file: ProbesFile | undefined, pointer: string): Resolution<ProbesLayer> {

@@ -6,47 +6,36 @@ import type { Source } from "./config.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
 
 export interface Position {
-	/** From 1. */
 	line: number;
-	/** From 1, in UTF-16 code units. */
 	column: number;
 }
 
-/** Where a value starts in the file, and its key where it has one. */
 export interface EntryPosition {
 	key?: Position;
 	value: Position;
 }
 
 export interface Problem {
-	/** config-value by default. */
 	code?: ConfigCode;
-	/** "" is the whole file. */
 	pointer: string;
 	/** Follows the pointer in the message, e.g. `is "fp61"`. */
 	says: string;
 	/** Pointer of another value, whose line the message adds. */
 	duplicateOf?: string;
-	/** What follows "expected". */
 	expected?: string;
-	/** What to do next, one sentence. */
 	fix: string;
-	/** The closest known name. */
 	meant?: string | undefined;
 	/** Which of the two to point at; values by default. */
 	at?: "key" | "value";
 }
 
 export interface Origin {
-	/** Path of the config file as the user wrote it. */
 	path: string;
-	/** By JSON pointer. */
 	positions: ReadonlyMap<string, EntryPosition>;
 	/** Names of inputs by the pointer of the value that they set. */
 	inputs: ReadonlyMap<string, string>;
 }
 
-/** With more than this, the last error reports that there are more. */
 const maxErrors = 50;
 
 /** Errors in the order of the file, inputs first. */
@@ -78,7 +67,6 @@ function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Or
 	return parent === undefined ? undefined : positionOf({ pointer: parent, at: "key" }, origin);
 }
 
-/** The input that sets a value; items of a list belong to it too. */
 function inputOf(pointer: string, { inputs }: Origin): string | undefined {
 	const owner = [...inputs.keys()].find((key) => pointer === key || pointer.startsWith(`${key}/`));
 	return owner === undefined ? undefined : inputs.get(owner);

@@ -75,7 +75,6 @@ function enginesById({ models }: Config): Map<string, { model: ModelConfig; engi
 type Subject = Partial<Pick<GateResult, "model" | "engine" | "workload">>;
 
 export interface RuleChange extends Subject {
-	/** As trtgate.yml has it: `gates.latency.fail`. */
 	key: string;
 	base: string;
 	head: string;
@@ -83,7 +82,6 @@ export interface RuleChange extends Subject {
 	isLooser: boolean;
 	/** Of the value in the head's config, or of the nearest mapping around it. */
 	pointer: string;
-	/** What the base makes of looser rules. */
 	limitChange: Gates["limitChange"];
 }
 

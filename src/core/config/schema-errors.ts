@@ -14,7 +14,6 @@ import {
 import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
-/** Bounds the work for a file full of mistakes. */
 const maxErrors = 1000;
 
 export function toProblems(errors: readonly ErrorObject[], value: unknown): Problem[] {
@@ -72,7 +71,6 @@ function toProblem(error: ErrorObject, root: unknown): Problem | null {
 		case "propertyNames":
 			return null;
 		default:
-			// The names that keys of a mapping may have, where the schema lists them.
 			if (error.propertyName !== undefined)
 				return unknownName(
 					error.instancePath,

@@ -104,7 +104,6 @@ const owned: readonly (readonly [flags: string, fix: string])[] = [
 	["--help -h --getPlanVersionOnly", "Remove it: such a run builds nothing."],
 ];
 
-/** What to do instead, by flag. */
 export const ownedFlags: ReadonlyMap<string, string> = new Map(
 	owned.flatMap(([flags, fix]) => flags.split(/\s+/).map((flag) => [flag, fix] as const)),
 );
@@ -113,14 +112,11 @@ export const ownedFlags: ReadonlyMap<string, string> = new Map(
 const repeatableFlags: ReadonlySet<string> = new Set(["--setPluginsToSerialize"]);
 
 export interface FlagFault {
-	/** The flag, or the whole word where it is none. */
 	what: string;
-	/** Follows the name of what is at fault. */
 	says: string;
 	fix: string;
 }
 
-/** What is wrong with the `index`th of a user's flags; null where nothing is. */
 export function flagFault(flags: readonly string[], index: number): FlagFault | null {
 	const argument = flags[index] ?? "";
 	const name = flagName(argument);

@@ -10,16 +10,12 @@ import { childPointer, formatName } from "./pointer.ts";
 import { type Problem, type Resolution, resolveEach } from "./problem.ts";
 import { checkName } from "./values.ts";
 
-/** Keys of a workload that are no dimensions. */
 export const workloadKeys: readonly string[] = ["name", "streams", "dims", "gates"];
 
 export interface WorkloadContext {
 	profiles: DimProfiles;
-	/** Gates around the workload, from the widest to the narrowest. */
 	layers: readonly Layer[];
-	/** Wins over all. */
 	inputs: Layer;
-	/** Pointer of the list. */
 	pointer: string;
 }
 
@@ -98,7 +94,6 @@ interface GivenSize {
 function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Map<string, GivenSize>> {
 	const given = new Map<string, GivenSize>();
 	for (const [name, size] of Object.entries(file)) {
-		// Beside these keys the schema allows only whole numbers.
 		if (!workloadKeys.includes(name))
 			given.set(name, { name, size: size as number, pointer: childPointer(pointer, name) });
 	}

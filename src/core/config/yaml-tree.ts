@@ -14,7 +14,6 @@ import type { EntryPosition, Position } from "./problem.ts";
 
 /** Values of the file, those that aliases repeat counted again: an alias bomb ends here. */
 const maxValues = 20_000;
-/** Aliases may nest what the text does not. */
 const maxDepth = 40;
 const maxProblems = 20;
 
@@ -37,7 +36,6 @@ export class TreeWalk {
 	readonly problems: YamlProblem[] = [];
 	readonly #place: (offset: number) => Position;
 	readonly #anchors = new Map<string, ParsedNode>();
-	/** Nodes around the current one. */
 	readonly #open = new Set<ParsedNode>();
 	#valuesLeft = maxValues;
 
@@ -63,7 +61,6 @@ export class TreeWalk {
 		return value;
 	}
 
-	/** The first excess is the only problem, and every further step returns at once. */
 	#mayGoOn(node: ParsedNode | null, at: NodePosition): boolean {
 		this.#valuesLeft -= 1;
 		const isTooLong = this.#valuesLeft < 0;
@@ -134,7 +131,6 @@ export class TreeWalk {
 	}
 }
 
-/** @param before where the mapping has the same key already. */
 function keyFault(key: ParsedNode, before: Position | undefined): { says: string; fix: string } | null {
 	if (!isScalar(key)) {
 		const fix = "Write the key as text, in quotes if it contains special characters.";

@@ -6,7 +6,6 @@ import { placeOf } from "../config/source.ts";
 import { formatPercent } from "../text/units.ts";
 
 export interface AcceptFacts {
-	/** Of the head: it is the change that is accepted. */
 	config: Pick<Config, "accept" | "sources">;
 	builds: readonly BuildRecord[];
 	rows: readonly WorkloadResult[];
@@ -65,7 +64,6 @@ function acceptOne(gate: GateResult, entries: readonly AcceptedChange[], facts: 
 	return { ...gate, status: "warn", message: `${gate.message} ${accepted}`, accepted };
 }
 
-/** How much larger the head's figure is, as a share of the base's; null where it is unknown. */
 export function changeOf(
 	{ gate, model, engine, workload }: GateResult,
 	{ builds, rows }: Pick<AcceptFacts, "builds" | "rows">,

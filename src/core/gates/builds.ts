@@ -15,7 +15,6 @@ export interface BuildFacts {
 	findings: readonly Finding[];
 }
 
-/** Build times differ for many reasons; a smaller difference is ignored. */
 const noticeableBuildMs = 60_000;
 
 export function judgeBuild(facts: BuildFacts, config: Config): GateResult[] {

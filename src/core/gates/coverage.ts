@@ -59,12 +59,9 @@ function vanished(
 }
 
 export interface CoverageFacts {
-	/** Of the base's own config. */
 	base: readonly EngineSpec[];
-	/** Of the head's own config. */
 	head: readonly EngineSpec[];
 	counterparts: Counterparts;
-	/** Cases that the head's golden lacks, by the base's id of the engine. */
 	droppedCases?: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -15,7 +15,6 @@ import { ofSlice } from "../golden/tensor/slice.ts";
 import { interfaceText, listNames } from "../text/labels.ts";
 
 interface Level {
-	/** Of the engine. */
 	pointer: string;
 	gates: Gates;
 }
@@ -77,7 +76,6 @@ function agreement(checks: number): string {
 	return checks === 1 ? "1 check agrees with the golden." : `${checks} checks agree with the golden.`;
 }
 
-/** The other outputs that fail. */
 function othersText(verdict: GoldenVerdict, shown: string): string {
 	const failing = verdict.checks.filter(
 		(check) => !check.pass && check.metric !== growthMetric && check.output !== shown,

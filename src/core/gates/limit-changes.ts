@@ -33,7 +33,6 @@ export function judgeUnreadBase(fault: string, head: Config): GateResult {
 
 const maxShownChars = 120;
 
-/** The same change in many subjects is reported once. */
 function resultOf(
 	group: readonly RuleChange[],
 	{ head, holds }: Pick<RuleSides, "head" | "holds">,

@@ -85,7 +85,6 @@ function throughputGate({ base, head }: WorkloadResult, gates: Gates): [GateName
 	return ["throughput", judgeChange(-change, gates.throughput), message];
 }
 
-/** Whether an error took one of the two figures away. */
 function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult): boolean {
 	return (
 		model === row.model &&
@@ -100,7 +99,6 @@ interface Context {
 	isExplained: boolean;
 }
 
-/** null: no gate, because there is nothing to compare with. */
 function comparedStatus(
 	comparison: Comparison,
 	limits: Threshold,

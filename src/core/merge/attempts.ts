@@ -1,17 +1,14 @@
 // Decides which results of an earlier attempt still count: only those whose job was not run again.
 import type { PartInput } from "./parts.ts";
 
-/** One execution of a job, as GitHub lists it. */
 export interface JobExecution {
 	name: string;
 	/** "" where no runner took the job. */
 	runner: string;
 	startedMs: number;
-	/** null: not completed. */
 	completedMs: number | null;
 }
 
-/** Every execution of the run, of all attempts, or why GitHub does not list them. */
 export type JobHistory =
 	| { state: "listed"; jobs: readonly JobExecution[] }
 	| { state: "unknown"; why: string };
@@ -21,7 +18,6 @@ function attemptOf({ content }: PartInput): number | null {
 	return content.state === "read" ? (content.result.run?.attempt ?? 0) : null;
 }
 
-/** Whether GitHub's list of jobs is needed. */
 export function hasEarlier(parts: readonly PartInput[], attempt: number): boolean {
 	return attempt > 1 && parts.some((part) => (attemptOf(part) ?? attempt) < attempt);
 }
@@ -41,13 +37,11 @@ export function dropSuperseded(
 }
 
 interface Attempts {
-	/** 0: the result does not say. */
 	its: number;
 	attempt: number;
 	history: JobHistory;
 }
 
-/** null where the result still counts. */
 function supersededReason(part: PartInput, { its, attempt, history }: Attempts): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string): string =>
@@ -64,7 +58,6 @@ function supersededReason(part: PartInput, { its, attempt, history }: Attempts):
 		: null;
 }
 
-/** GitHub's times are whole seconds. */
 const secondMs = 1000;
 
 /** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for; all have one name. */

@@ -27,7 +27,6 @@ export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
 	};
 }
 
-/** What all parts share; each part keeps its own whole fingerprint. */
 export function mergeEnvironments(environments: readonly Result["environment"][]): Result["environment"] {
 	const [first, ...others] = environments;
 	const common = Object.entries(first ?? {}).filter(([key, value]) =>
@@ -46,7 +45,6 @@ export function mergeConfigs(configs: readonly Result["config"][]): Result["conf
 	};
 }
 
-/** Each sentence once, with the parts that report it. */
 export function mergeNotes(parts: readonly { name: string; result: Pick<Result, "notes"> }[]): string[] {
 	const partsByNote = new Map<string, Set<string>>();
 	for (const { name, result } of parts)

@@ -170,8 +170,6 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 	return [...gates.filter((gate) => !isShared(gate)), ...shared.values()];
 }
 
-// The records of all parts in one list each, every one with the name of its part.
-
 interface NamedResult {
 	/** undefined: the only part, whose records need no name. */
 	name: string | undefined;

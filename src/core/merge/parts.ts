@@ -4,7 +4,6 @@ import type { ArmSource, GateResult, Result, WorkflowJob } from "../../../genera
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
 
-/** What came of one part. */
 export type PartContent =
 	| { state: "read"; result: Result }
 	| { state: "missing"; reason: string }
@@ -32,13 +31,10 @@ export interface MergeOptions {
 	review?: readonly GateResult[] | undefined;
 	/** Commits that the head may be, where they are known from elsewhere. */
 	headCommits?: readonly string[] | undefined;
-	/** Of the program that merges. */
 	version: string;
-	/** Files that will accompany the merged result. */
 	files: Result["files"];
 }
 
-/** One part after it was judged. */
 export interface JudgedPart {
 	name: string;
 	artifact?: string;
@@ -85,7 +81,6 @@ function checkOwn(part: JudgedPart): JudgedPart {
 	return refuse(part, "It is a merged result itself; merge what it was made from.");
 }
 
-/** A result of another config or another run would be shown as one of this. */
 function checkOrigin(part: JudgedPart, { config, run }: MergeOptions): JudgedPart {
 	if (part.content.state !== "read") return part;
 	const { result } = part.content;
@@ -186,7 +181,6 @@ interface NamedArtifact {
 }
 
 export interface PickedPart<Artifact extends NamedArtifact> {
-	/** In the plan. */
 	name: string;
 	artifact: Artifact;
 }
@@ -196,7 +190,6 @@ const again = /^(.+)-attempt(\d{1,6})(?:-[2-5])?$/;
 
 interface Candidate<Artifact> {
 	name: string;
-	/** 0 under the usual name. */
 	attempt: number;
 	artifact: Artifact;
 }

@@ -16,7 +16,6 @@ import { mismatchState } from "../golden/compare/checks.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { formatPercent } from "../text/units.ts";
 
-/** Of a time, between two jobs. */
 export const leastChange = 0.05;
 
 const paired = "Both versions were timed in interleaved pairs on one GPU.";
@@ -100,7 +99,6 @@ const endsOf = (partial: Result["partial"]): string[] => (partial === undefined 
 const versionOf = ({ backend }: Part): string => backend?.version ?? "";
 
 interface ArmFacts {
-	/** By `model/engine`. */
 	builds: ReadonlyMap<string, BuildRecord>;
 	golden: readonly GoldenVerdict[];
 	rows: readonly WorkloadResult[];
@@ -134,7 +132,6 @@ function ofBase(verdict: GoldenVerdict): GoldenVerdict {
 	return { ...verdict, checks, state: isKnown ? (mismatchState(checks) ?? "match") : "error" };
 }
 
-/** NaN and infinities keep no limit. */
 function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allowed" | "bound">): boolean {
 	if (typeof error !== "number") return false;
 	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
@@ -142,13 +139,11 @@ function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allow
 
 export interface Speed {
 	id: string;
-	/** Of the time, as a share. */
 	change: number;
 	verdict: "slower" | "faster" | "alike" | "unclear";
 	interval?: Interval | null;
 }
 
-/** Pairs on one GPU have a verdict. */
 function comparedSpeeds(rows: readonly WorkloadResult[]): Speed[] {
 	const verdicts = {
 		regressed: "slower",
@@ -176,18 +171,13 @@ function hintedSpeeds(before: readonly WorkloadResult[], after: readonly Workloa
 }
 
 export interface Sides {
-	/** What the times are worth, a sentence. */
 	caveat: string;
-	/** Stages in which runs ended before their last. */
 	cutShort: readonly string[];
-	/** Versions. */
 	from: string;
 	to: string;
 	before: ArmFacts;
 	after: ArmFacts;
-	/** Of what was timed on both. */
 	speeds: readonly Speed[];
-	/** Engines of both. */
 	shared: readonly string[];
 }
 

@@ -14,7 +14,6 @@ export interface UpgradeFact {
 	weight: Weight;
 	/** A kind of fact, for the decision: `engine that no longer builds`. */
 	topic: readonly [one: string, many: string];
-	/** Backticks mark names. */
 	says: string;
 }
 
@@ -23,16 +22,13 @@ export interface Upgrade {
 	to: string;
 	decision: string;
 	facts: readonly UpgradeFact[];
-	/** What the times are worth. */
 	caveat: string;
-	/** Of the new version. */
 	plans: string;
 }
 
 /** An error that doubled, and is beyond half of what is allowed, will be a failure soon. */
 const growth = 2;
 
-/** One for each pair of versions. */
 export function upgradesOf(result: Result): Upgrade[] {
 	return sidesOf(result).map(upgradeOf);
 }
@@ -169,9 +165,7 @@ const isJudged = (verdict: GoldenVerdict | undefined): boolean =>
 	verdict !== undefined && verdict.state !== "error" && verdict.state !== "stale";
 
 interface Wrong {
-	/** Of the new version, at least one. */
 	wrong: readonly GoldenVerdict[];
-	/** By case. */
 	was: ReadonlyMap<string, GoldenVerdict>;
 	cases: number;
 }
@@ -249,7 +243,6 @@ function speedFacts({ speeds }: Sides): UpgradeFact[] {
 	});
 }
 
-/** Flags, operators and types that the new version does not take as the old one did. */
 function newFindings({ before, after, shared }: Sides): UpgradeFact[] {
 	const known = new Set(before.findings.map(findingKey));
 	const fresh = after.findings.filter(

@@ -24,13 +24,11 @@ export interface PlanInput {
 	arms: readonly Arm[];
 	/** Ids of golden cases by engine id. */
 	cases: ReadonlyMap<string, readonly string[]>;
-	/** Decides which side goes first in each pair. */
 	seed: string;
 	/** A schedule started the run, so nightly probes run too. */
 	isScheduled?: boolean;
 	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
 	backend?: BackendKind;
-	/** Of earlier runs and of these models. */
 	known?: Known;
 }
 
@@ -50,7 +48,6 @@ export function makePlan(input: PlanInput): Plan {
 	return { arms, engines, workloads, cases, ...estimateSteps(steps, input) };
 }
 
-/** The same plan, once more is known of what its steps take. */
 export function estimateSteps(
 	steps: readonly Step[],
 	{

@@ -20,15 +20,11 @@ const maxJobs = 256;
 
 /** One job; every value is text, as expressions of a workflow take it. */
 export interface MatrixJob {
-	/** Unique; goes into the root action's `name`. */
 	name: string;
 	/** JSON for `runs-on: ${{ fromJSON(matrix.runner) }}`. */
 	runner: string;
-	/** The root action's `only`; empty: all. */
 	only: string;
-	/** The root action's `device`; empty: the config's own. */
 	device: string;
-	/** Name of the artifact that the job will leave. */
 	artifact: string;
 }
 
@@ -36,7 +32,6 @@ export interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
 	/** Labels of the one runner where the config names none. */
 	labels: RunnerConfig["labels"];
-	/** Patterns of the engines to plan; all where there are none. */
 	only?: readonly string[];
 	/** Tells several plans of one workflow apart; empty where there is one. */
 	name: string;

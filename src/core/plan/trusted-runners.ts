@@ -6,9 +6,7 @@ import { ConfigError } from "../errors.ts";
 import { engineSpecs } from "./plan.ts";
 
 export interface TrustedRunners {
-	/** Of the base's config; none where it has no config. */
 	base: readonly RunnerConfig[];
-	/** Of the workflow. */
 	labels: RunnerConfig["labels"];
 }
 

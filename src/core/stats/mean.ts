@@ -20,7 +20,6 @@ function mirroredSum(sorted: readonly number[], value: (x: number) => number): n
 	return sum;
 }
 
-/** Null for an empty sample. */
 export function sampleMean(values: readonly number[]): SampleMean | null {
 	const n = values.length;
 	if (n === 0) return null;

@@ -27,7 +27,6 @@ export interface UseSample {
 	tensorActivity: number | null;
 }
 
-/** One reading of the list of processes on the GPU. */
 export interface ProcessSample {
 	atMs: number;
 	processes: readonly GpuProcess[];
@@ -41,7 +40,6 @@ export interface GpuProcess {
 	owner: "ours" | "resident" | "foreign" | "unknown";
 }
 
-/** All that a window is made of. */
 export interface GpuTrace {
 	samples: readonly TelemetrySample[];
 	use: readonly UseSample[];

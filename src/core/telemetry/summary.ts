@@ -55,7 +55,6 @@ function useOf(all: readonly GpuUse[]): GpuUse | null {
 	return { source, smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }
 
-/** Sentences on clocks, for the reader of a comparison that was measured on a GPU. */
 export function clockNotes(
 	gpu: WorkloadGpu,
 	latency: Pick<Comparison, "verdict" | "estimate" | "minimalEffect">,

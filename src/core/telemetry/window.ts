@@ -45,7 +45,6 @@ function isPowerCapped(mask: bigint | null): boolean {
 	return mask !== null && (mask & powerCapBit) !== 0n;
 }
 
-/** The label of the reason that spoils a run; null where none does. */
 export function spoilingReason(names: readonly string[]): string | null {
 	for (const name of names) {
 		const label = spoiling.get(name);
@@ -160,7 +159,6 @@ export function between<Reading extends Timed>(
 	);
 }
 
-/** Index of the first reading whose time passes; `passes` is false, then true, along the list. */
 function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean): number {
 	let low = 0;
 	let high = sorted.length;

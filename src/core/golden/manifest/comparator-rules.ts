@@ -175,7 +175,6 @@ function limitProblem(spec: ComparatorSpec): SchemaProblem | null {
 	};
 }
 
-/** What does not fit an output of this kind: the slice, or the axis of the classes in it. */
 export function layoutProblem(
 	spec: ComparatorSpec,
 	file: Layout,

@@ -70,7 +70,6 @@ function labelOf({ kind, slice }: Comparator): string {
 
 interface ComparatorAt {
 	output: string;
-	/** With the part of the output. */
 	kind: string;
 	precision: Precision;
 }
@@ -128,7 +127,6 @@ function isLooser(
 	return true;
 }
 
-/** The same change at all precisions is reported once. */
 function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
 	const seen = new Map<string, { change: ToleranceChange; whats: Set<string> }>();
 	for (const change of changes) {

@@ -39,7 +39,6 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 	};
 }
 
-/** The head has no golden any more where the base has one. */
 export function reviewGone(model: string, path: string, base: GoldenManifest): GoldenChange {
 	const weakened = [
 		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} was removed: this model's outputs are no longer checked.`,
@@ -57,7 +56,6 @@ export function reviewGone(model: string, path: string, base: GoldenManifest): G
 	};
 }
 
-/** The base's golden exists and cannot be read. */
 export function reviewUnread(
 	model: string,
 	path: string,
