@@ -31,18 +31,18 @@ export function dropSuperseded(
 	return parts.map((part) => {
 		const its = attemptOf(part);
 		if (its === null || !hasEarlier([part], attempt)) return part;
-		const reason = supersededReason(part, { its, attempt, history });
+		const reason = supersededReason(part, its, attempt, history);
 		return reason === null ? part : { ...part, content: { state: "missing", reason } };
 	});
 }
 
-interface Attempts {
-	its: number;
-	attempt: number;
-	history: JobHistory;
-}
-
-function supersededReason(part: PartInput, { its, attempt, history }: Attempts): string | null {
+/** null where the result of attempt `its` still counts; 0: it does not say. */
+function supersededReason(
+	part: PartInput,
+	its: number,
+	attempt: number,
+	history: JobHistory,
+): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string): string =>
 		`Its last result is from attempt ${its}, and it is unknown whether its job was run again: ${why}`;

@@ -54,16 +54,11 @@ export function sidesOf(result: Result): Sides[] {
 		if (backend === undefined || baseBackend === undefined || baseBackend.version === backend.version)
 			return [];
 		if (!haveSameFiles(result.arms)) return [];
-		const [before, after] = [factsOf(result, { part, arm: "base" }), factsOf(result, { part, arm: "head" })];
+		const before = factsOf(result, part, "base");
+		const after = factsOf(result, part, "head");
+		const speeds = comparedSpeeds(after.rows);
 		const versions = { from: baseBackend.version, to: backend.version };
-		return sides({
-			...versions,
-			caveat: paired,
-			cutShort: endsOf(partial),
-			before,
-			after,
-			speeds: comparedSpeeds(after.rows),
-		});
+		return sides({ ...versions, caveat: paired, cutShort: endsOf(partial), before, after, speeds });
 	});
 	return [...within, ...sidesOfJobs(result, parts)];
 }
@@ -78,10 +73,8 @@ function sidesOfJobs(result: Result, parts: readonly Part[]): Sides[] {
 		(part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device,
 	);
 	return later.flatMap((part) => {
-		const [before, after] = [
-			factsOf(result, { part: oldest.name, arm: "head" }),
-			factsOf(result, { part: part.name, arm: "head" }),
-		];
+		const before = factsOf(result, oldest.name, "head");
+		const after = factsOf(result, part.name, "head");
 		return sides({
 			from: versionOf(oldest),
 			to: versionOf(part),
@@ -108,7 +101,7 @@ interface ArmFacts {
 export const engineOf = ({ model, engine }: { model?: string; engine?: string }): string =>
 	`${model}/${engine}`;
 
-function factsOf(result: Result, { part, arm }: { part: string | undefined; arm: Arm }): ArmFacts {
+function factsOf(result: Result, part: string | undefined, arm: Arm): ArmFacts {
 	const own = <Item extends { part?: string }>(items: readonly Item[]): Item[] =>
 		items.filter((item) => item.part === part);
 	const builds = own(result.builds).filter((build) => build.arm === arm);

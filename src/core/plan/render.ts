@@ -39,38 +39,32 @@ function stepLines(plan: Plan, config: Config): string[] {
 	const rows = plan.steps.map((step, index) => [
 		`${index + 1}`,
 		step.kind,
-		...describeStep(step, { plan, config }),
+		...describeStep(step, plan, config),
 		formatDuration(step.estimateMs),
 	]);
 	return columns(rows);
 }
 
-interface Around {
-	plan: Plan;
-	config: Config;
-}
-
-/** Who, and what of it. */
-function describeStep(step: PlannedStep, around: Around): [string, string] {
+/** Which side, and what of it. */
+function describeStep(step: PlannedStep, plan: Plan, config: Config): [string, string] {
 	switch (step.kind) {
-		case "prepare":
-			return [
-				step.arm,
-				`${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}${step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`}`,
-			];
+		case "prepare": {
+			const given = step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`;
+			return [step.arm, `${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}${given}`];
+		}
 		case "preflight":
 			return [step.arm, cleanName(step.engineId)];
 		case "build":
-			return [step.arm, describeBuild(step, around.plan)];
+			return [step.arm, describeBuild(step, plan)];
 		case "verify":
 			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
 		case "probe":
 			return [
 				step.arm,
-				`${cleanName(step.engineId)}: ${step.only.length === 0 ? "all probes that apply" : step.only.join(", ")}`,
+				`${cleanName(step.engineId)}: ${step.only.join(", ") || "all probes that apply"}`,
 			];
 		case "measure":
-			return [around.plan.arms.length > 1 ? "both" : "head", describeMeasure(step, around)];
+			return [plan.arms.length > 1 ? "both" : "head", describeMeasure(step, plan, config)];
 	}
 }
 
@@ -125,7 +119,11 @@ function describeCases(cases: readonly string[]): string {
 	return `${count(cases.length, "golden case")} (${listNames(shown, shownCases)})`;
 }
 
-function describeMeasure(step: Extract<PlannedStep, { kind: "measure" }>, { plan, config }: Around): string {
+function describeMeasure(
+	step: Extract<PlannedStep, { kind: "measure" }>,
+	plan: Plan,
+	config: Config,
+): string {
 	const name = cleanName(step.workloadId);
 	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
 	if (plan.arms.length < 2) return `${name}: ${count(step.pairs, "run")} of the head`;

@@ -28,128 +28,64 @@ const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
 	floor: ["relative-l2", "max-abs", "allclose", "quantile", "ulp", "cosine", "psnr"],
 };
 
+const isOf = (spec: ComparatorSpec, ...kinds: readonly ComparatorKind[]): boolean =>
+	kinds.includes(spec.kind);
+
+function problem(pointer: string, expected: string, got: string, fix?: string): SchemaProblem {
+	return { pointer, expected, got, fix };
+}
+
 export function comparatorProblem(
 	spec: ComparatorSpec,
 	output: GoldenOutput,
 	dtypes: readonly DType[],
 ): SchemaProblem | null {
 	return (
-		unexpectedKey(spec) ??
-		unnamedCommand(spec) ??
-		missingInput(spec, output) ??
-		scopeProblem(spec, output) ??
-		dtypeProblem(spec, dtypes) ??
-		limitProblem(spec)
+		keyProblem(spec, output) ?? scopeProblem(spec, output) ?? dtypeProblem(spec, dtypes) ?? limitProblem(spec)
 	);
 }
 
-function unexpectedKey(spec: ComparatorSpec): SchemaProblem | null {
-	if (spec.kind === "custom" && spec.slice !== undefined) return noSuchKey("slice", spec.kind);
-	const key = Object.keys(keysOf).find(
-		(name) => Object.hasOwn(spec, name) && !keysOf[name]?.includes(spec.kind),
-	);
-	if (key !== undefined) return noSuchKey(key, spec.kind);
-	return spec.threshold !== undefined && spec.axis !== undefined
-		? noSuchKey("axis", `${spec.kind} by threshold`)
-		: null;
+function keyProblem(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem | null {
+	const { kind } = spec;
+	const unexpected = (key: string, of: string = kind) =>
+		problem(`/${key}`, `no such key for ${of}`, `the key ${key}`, "Remove the key.");
+	if (kind === "custom" && spec.slice !== undefined) return unexpected("slice");
+	const key = Object.keys(keysOf).find((name) => Object.hasOwn(spec, name) && !keysOf[name]?.includes(kind));
+	if (key !== undefined) return unexpected(key);
+	if (spec.threshold !== undefined && spec.axis !== undefined)
+		return unexpected("axis", `${kind} by threshold`);
+	if (kind === "custom" && spec.name === undefined)
+		return problem("/name", "the name of a command under `comparators` in trtgate.yml", "missing");
+	const isDistribution = output.semantic === "logits" || output.semantic === "probabilities";
+	if (!isOf(spec, "kl", "js") || spec.input !== undefined || isDistribution) return null;
+	const fix = 'Add "input", or the output\'s "semantic".';
+	return problem("/input", "logits or probabilities", "missing", fix);
 }
-
-function noSuchKey(key: string, kind: string): SchemaProblem {
-	return {
-		pointer: `/${key}`,
-		expected: `no such key for ${kind}`,
-		got: `the key ${key}`,
-		fix: "Remove the key.",
-	};
-}
-
-function unnamedCommand(spec: ComparatorSpec): SchemaProblem | null {
-	if (spec.kind !== "custom" || spec.name !== undefined) return null;
-	return {
-		pointer: "/name",
-		expected: "the name of a command under `comparators` in trtgate.yml",
-		got: "missing",
-	};
-}
-
-function missingInput(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem | null {
-	const distribution = output.semantic === "logits" || output.semantic === "probabilities";
-	if ((spec.kind !== "kl" && spec.kind !== "js") || spec.input !== undefined || distribution) return null;
-	return {
-		pointer: "/input",
-		expected: "logits or probabilities",
-		got: "missing",
-		fix: 'Add "input", or the output\'s "semantic".',
-	};
-}
-
-/** Kinds that need the whole output: labels belong to the case, neighbours are in other samples. */
-const wholeOnly: ReadonlySet<ComparatorKind> = new Set([
-	"accuracy",
-	"recall-at-k",
-	"rank-agreement",
-	"custom",
-]);
 
 function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem | null {
-	if (spec.scope === "set" && !isSetKind(spec.kind)) {
+	const { kind, scope } = spec;
+	if (scope === "set" && !isSetKind(kind)) {
 		const fix = `Remove the key; the worst case decides. Kinds over the set: ${[...setKinds].join(", ")}.`;
-		return { pointer: "/scope", expected: `per-sample or whole for ${spec.kind}`, got: "set", fix };
+		return problem("/scope", `per-sample or whole for ${kind}`, "set", fix);
 	}
-	if (spec.scope !== "per-sample") return null;
-	if (wholeOnly.has(spec.kind)) {
-		return {
-			pointer: "/scope",
-			expected: `whole for ${spec.kind}`,
-			got: "per-sample",
-			fix: "Remove the key.",
-		};
-	}
+	if (scope !== "per-sample") return null;
+	// These need the whole output: labels belong to the case, neighbours are in other samples.
+	if (isOf(spec, "accuracy", "recall-at-k", "rank-agreement", "custom"))
+		return problem("/scope", `whole for ${kind}`, "per-sample", "Remove the key.");
 	if (typeof output.batchAxis === "number") return null;
-	return {
-		pointer: "/scope",
-		expected: "per-sample only with the output's batchAxis",
-		got: "no batchAxis",
-		fix: 'Add "batchAxis" to the output.',
-	};
+	const fix = 'Add "batchAxis" to the output.';
+	return problem("/scope", "per-sample only with the output's batchAxis", "no batchAxis", fix);
 }
-
-const idKinds: ReadonlySet<ComparatorKind> = new Set([...classMaps, "token-agreement", "accuracy"]);
-
-const ofFloats: ReadonlySet<ComparatorKind> = new Set([
-	"top-k",
-	"kl",
-	"js",
-	"cosine",
-	"recall-at-k",
-	"rank-agreement",
-]);
 
 function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): SchemaProblem | null {
 	const integer = dtypes.find((dtype) => !isFloating(dtype));
-	if (spec.kind === "ulp" && integer !== undefined) {
-		return {
-			pointer: "/kind",
-			expected: "a comparator of integers, such as max-abs",
-			got: `ulp of ${integer}`,
-		};
-	}
-	const whole = ofFloats.has(spec.kind) && integer === "bool";
-	return whole
-		? { pointer: "/kind", expected: "a comparator of bools, such as allclose", got: `${spec.kind} of bool` }
+	if (spec.kind === "ulp" && integer !== undefined)
+		return problem("/kind", "a comparator of integers, such as max-abs", `ulp of ${integer}`);
+	const isOfFloats = isOf(spec, "top-k", "kl", "js", "cosine", "recall-at-k", "rank-agreement");
+	return isOfFloats && integer === "bool"
+		? problem("/kind", "a comparator of bools, such as allclose", `${spec.kind} of bool`)
 		: null;
 }
-
-/** At-most kinds whose upper end, and at-least kinds whose 0, every output keeps. */
-const keptAtUpper: ReadonlySet<ComparatorKind> = new Set(["allclose", "js", "pixel-disagreement"]);
-const keptAtZero: ReadonlySet<ComparatorKind> = new Set([
-	"top-k",
-	"miou",
-	"dice",
-	"recall-at-k",
-	"token-agreement",
-	"accuracy",
-]);
 
 function limitProblem(spec: ComparatorSpec): SchemaProblem | null {
 	const tolerances =
@@ -157,22 +93,21 @@ function limitProblem(spec: ComparatorSpec): SchemaProblem | null {
 	const upper = isMetricSpec(spec) ? metrics[spec.kind].range.most : Number.POSITIVE_INFINITY;
 	if (upper === Number.POSITIVE_INFINITY) return null;
 	const beyond = tolerances.find((tolerance) => tolerance > upper);
-	if (beyond !== undefined) {
-		return {
-			pointer: "/tolerance",
-			expected: `a limit from 0 to ${Number(upper.toPrecision(4))}`,
-			got: String(beyond),
-		};
-	}
-	const alwaysPasses =
-		(keptAtUpper.has(spec.kind) && tolerances.includes(upper)) ||
-		(keptAtZero.has(spec.kind) && tolerances.includes(0));
-	if (!alwaysPasses) return null;
-	return {
-		pointer: "/tolerance",
-		expected: "a limit that some output breaks",
-		got: `one that ${spec.kind} always keeps`,
-	};
+	if (beyond !== undefined)
+		return problem("/tolerance", `a limit from 0 to ${Number(upper.toPrecision(4))}`, String(beyond));
+	// Every output keeps the upper end of these errors, and a 0 of these agreements.
+	const isKept =
+		(isOf(spec, "allclose", "js", "pixel-disagreement") && tolerances.includes(upper)) ||
+		(isOf(spec, "top-k", "miou", "dice", "recall-at-k", "token-agreement", "accuracy") &&
+			tolerances.includes(0));
+	return isKept
+		? problem("/tolerance", "a limit that some output breaks", `one that ${spec.kind} always keeps`)
+		: null;
+}
+
+interface Layout {
+	dtype: DType;
+	shape: readonly number[];
 }
 
 export function layoutProblem(
@@ -181,18 +116,13 @@ export function layoutProblem(
 	batchAxis: number | null,
 ): SchemaProblem | null {
 	if (spec.slice === undefined) return classAxisProblem(spec, file, batchAxis);
-	const problem = sliceProblem(spec.slice, file.shape);
-	if (problem !== null) {
+	const found = sliceProblem(spec.slice, file.shape);
+	if (found !== null) {
 		const fix = `The output has shape ${formatShape(file.shape)}; the end of a range is the index after its last element.`;
-		return { ...problem, pointer: `/slice${problem.pointer}`, fix };
+		return { ...found, pointer: `/slice${found.pointer}`, fix };
 	}
-	if (axisFromStart(spec.slice.axis, file.shape.length) === batchAxis && isPerSample(spec)) {
-		return {
-			pointer: "/slice/axis",
-			expected: "another axis than the batch axis",
-			got: String(spec.slice.axis),
-		};
-	}
+	if (axisFromStart(spec.slice.axis, file.shape.length) === batchAxis && isPerSample(spec))
+		return problem("/slice/axis", "another axis than the batch axis", String(spec.slice.axis));
 	return classAxisProblem(spec, { ...file, shape: slicedShape(spec.slice, file.shape) }, batchAxis);
 }
 
@@ -200,43 +130,26 @@ function isPerSample(spec: ComparatorSpec): boolean {
 	return spec.scope === "per-sample" || (spec.scope === undefined && !wholeByDefault.has(spec.kind));
 }
 
-/** What the class axis of a comparator must be, in an output of this kind. Bare integers are classes, and a mask by threshold has none. */
+/** Bare integers are classes, and a mask by threshold has no class axis. */
 function classAxisProblem(
 	spec: ComparatorSpec,
-	file: Layout,
+	{ dtype, shape }: Layout,
 	batchAxis: number | null,
 ): SchemaProblem | null {
 	if (keysOf["axis"]?.includes(spec.kind) !== true || spec.threshold !== undefined) return null;
-	if (spec.axis === undefined && idKinds.has(spec.kind) && !isFloating(file.dtype)) return null;
-	const rank = file.shape.length;
+	const isOfIds = isOf(spec, ...classMaps, "token-agreement", "accuracy");
+	if (spec.axis === undefined && isOfIds && !isFloating(dtype)) return null;
 	const axisOfSpec = spec.axis ?? defaultAxis(spec.kind);
-	const axis = axisFromStart(axisOfSpec, rank);
+	const axis = axisFromStart(axisOfSpec, shape.length);
 	if (axis < 0)
-		return {
-			pointer: "/axis",
-			expected: `an axis of the output, which has ${rank}`,
-			got: String(axisOfSpec),
-		};
+		return problem("/axis", `an axis of the output, which has ${shape.length}`, String(axisOfSpec));
 	if (axis === batchAxis && isPerSample(spec))
-		return { pointer: "/axis", expected: "another axis than the batch axis", got: String(axisOfSpec) };
-	return choiceProblem(spec, file.shape[axis] ?? 0);
-}
-
-/** Where k classes are all there are, every engine chooses the same. */
-function choiceProblem(spec: ComparatorSpec, classes: number): SchemaProblem | null {
-	if (spec.kind === "recall-at-k" || spec.kind === "rank-agreement" || classes === 0) return null;
-	const chosen = spec.kind === "top-k" || spec.kind === "accuracy" ? (spec.k ?? 1) : 1;
+		return problem("/axis", "another axis than the batch axis", String(axisOfSpec));
+	const classes = shape[axis] ?? 0;
+	if (isOf(spec, "recall-at-k", "rank-agreement") || classes === 0) return null;
+	// Where k classes are all there are, every engine chooses the same.
+	const chosen = isOf(spec, "top-k", "accuracy") ? (spec.k ?? 1) : 1;
 	if (classes > chosen) return null;
 	const fix = "Name the axis of the classes; for a mask with one channel, set threshold.";
-	return {
-		pointer: "/axis",
-		expected: `an axis of more than ${chosen} classes`,
-		got: `one of ${classes}`,
-		fix,
-	};
-}
-
-interface Layout {
-	dtype: DType;
-	shape: readonly number[];
+	return problem("/axis", `an axis of more than ${chosen} classes`, `one of ${classes}`, fix);
 }
