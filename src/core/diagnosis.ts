@@ -9,7 +9,6 @@ export interface ExcerptLine {
 }
 
 export interface Diagnosis {
-	/** `ok`, `unverified`, `unknown`, or a code that has a heading in docs/troubleshooting. */
 	code: string;
 	kind: DiagnosisKind;
 	title: string;

@@ -1,7 +1,6 @@
 // Every error that trtgate raises on purpose: one class per audience, one union of codes per class.
 import type { ErrorKind, ErrorRecord, Location } from "../../generated/result.ts";
 
-/** The user's input is at fault. */
 export const configCodes = [
 	"usage",
 	"config-missing",
@@ -38,7 +37,6 @@ export const configCodes = [
 ] as const;
 export type ConfigCode = (typeof configCodes)[number];
 
-/** A program or the machine is at fault; a retry may help. */
 export const toolCodes = [
 	"tool-missing",
 	"tool-crashed",
@@ -76,7 +74,6 @@ export type PlatformCode = (typeof platformCodes)[number];
 export const bugCodes = ["internal"] as const;
 type BugCode = (typeof bugCodes)[number];
 
-/** What is at fault, as a value; beside code and message only what is known. */
 export interface Fault<Code extends string = string> {
 	code: Code;
 	message: string;

@@ -10,7 +10,6 @@ export interface FilledInput {
 	fill: Fill;
 }
 
-/** Whole numbers of a range, both ends included, or one number. */
 export type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
 
 /**
@@ -28,7 +27,6 @@ export function uniformSource(seed: number): () => number {
 	};
 }
 
-/** Standard normal numbers: Box-Muller, the cosine half only. */
 function normalSource(uniform: () => number): () => number {
 	return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }

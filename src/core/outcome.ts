@@ -39,7 +39,6 @@ export function outcomeOf({
 
 interface KnownBefore {
 	version: string;
-	/** ISO 8601, UTC. */
 	startedAt: string;
 	configPath: string;
 	head: ArmSource;
@@ -57,9 +56,15 @@ export function resultWithoutRun(
 		tool: { name: "trtgate", version },
 		...outcomeOf({ gates: [], errors: [...errors] }),
 		run,
-		...{ startedAt, durationMs: 0, childMs: 0, backend: mergeBackends([]), environment: {} },
+		startedAt,
+		durationMs: 0,
+		childMs: 0,
+		backend: mergeBackends([]),
+		environment: {},
 		arms: { base: null, head },
 		config: { path: configPath },
-		...{ ...none, errors: [...errors], files },
+		...none,
+		errors: [...errors],
+		files,
 	};
 }

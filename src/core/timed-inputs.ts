@@ -41,7 +41,6 @@ export function timedInputsOf(
 	};
 }
 
-/** Pictures are drawn as plain numbers: their content does not change the time. */
 function fillBy(generator: DefaultGenerator | null | undefined, positions: number): Fill {
 	const { kind, range } = generator?.specs[0] ?? { kind: "normal" };
 	if (kind === "zeros" || kind === "ones") return kind;

@@ -6,7 +6,6 @@ import { type Pair, runCv } from "./noise.ts";
 import { type JudgeOptions, judgePairs } from "./verdict.ts";
 
 interface CompareOptions extends Omit<JudgeOptions, "share"> {
-	/** Number of workloads of the job that share its error; 1 by default. */
 	family?: number;
 	p99MinimalEffect: number;
 }
@@ -42,7 +41,6 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 	});
 }
 
-/** Why there is no pair at all; undefined when there is one. */
 function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>): string | undefined {
 	if (counted.head.size === 0) return "The head has no usable run.";
 	if (counted.base.size > 0) return "No pair has a usable run of both base and head.";

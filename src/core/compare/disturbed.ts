@@ -9,7 +9,6 @@ const maxSds = 3;
 export const perMedianDeviation = 1.482602218505602;
 /** … and by this much at least: what is below is no disturbance, whatever the others' spread. */
 const minExcess = 0.005;
-/** With fewer pairs, a disturbed pair cannot be identified. */
 const minPairs = 5;
 
 /** ln of the geometric mean of both runs: the same whichever of the two was slow. */

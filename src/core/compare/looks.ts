@@ -1,7 +1,6 @@
 // Group-sequential looks: after how many pairs a verdict is computed, and how much of the error each look may spend.
 
 export const defaultLooks: readonly number[] = [5, 8, 12, 16];
-/** The two-sided error of a whole job: of all its workloads, both figures that can fail it, and all looks. */
 export const defaultAlpha = 0.01;
 
 /**

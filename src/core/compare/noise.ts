@@ -35,7 +35,6 @@ export function runCv(base: readonly number[], head: readonly number[]): number 
 // Build-to-build variation: TensorRT chooses kernels by timing them, so two builds of one model differ, and no number of runs of one build shows it.
 
 export interface BuildError {
-	/** Standard error of the change, from how the builds of both sides differ. */
 	error: number;
 	df: number;
 	spread: BuildSpread;

@@ -169,7 +169,6 @@ const ownedKeys = new Map([...ownedFlags].map(([flag, fix]) => [flag.replace(/^-
 const shapesFix =
 	"Give the sizes under dims: { batch: { min: 1, opt: 8, max: 32 } }. Axes without a name in the ONNX file get one under inputs; several ranges go under profiles.";
 
-/** What to do about a key that the schema does not know; undefined where only its spelling may help. `meant`: the key that it stands for. */
 export function adviseUnknownKey(
 	{ key, value }: Found,
 	title: string | undefined,

@@ -31,20 +31,17 @@ export interface Gates extends GateValues {
 }
 
 export interface WorkloadConfig {
-	/** Unique within its engine, e.g. `batch 8 · 2 streams`. */
 	name: string;
 	/** Sizes by symbolic dimension: every dimension of the engine, those that the file leaves out at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
 	gates: Gates;
-	/** The base's config lists it: its sizes are those of the base's engine. */
 	ofBase?: boolean;
 	pointer: string;
 }
 
 export interface InputConfig {
 	shape?: readonly (number | string)[];
-	/** A shape that an option gives instead. */
 	pinned?: readonly number[];
 	/** What timed runs feed in; absent: what the model says that it takes. */
 	fill?: "normal" | "uniform" | "zeros" | "ones" | number;
@@ -56,7 +53,6 @@ export interface PluginConfig {
 	pointer: string;
 }
 
-/** TensorRT build settings that the file gives; ONNX Runtime ignores them. */
 export interface TensorRtConfig {
 	workspaceBytes?: number;
 	optimizationLevel?: number;
@@ -72,7 +68,6 @@ export interface EngineConfig {
 	precision: Precision;
 	/** What some profile holds; optima of the first. */
 	dims: Readonly<Record<string, DimRange>>;
-	/** Optimization profiles, at least one; each has every dimension. */
 	profiles: readonly Readonly<Record<string, DimRange>>[];
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
@@ -94,13 +89,11 @@ export interface ProbesConfig {
 
 export interface PrepareConfig {
 	command: string;
-	/** Variables that it is given although their names look like secrets. */
 	env: readonly string[];
 }
 
 export interface ModelConfig {
 	name: string;
-	/** The model's own ONNX file, relative to a side's folder; engines may have variants of it. */
 	onnx: string;
 	prepare?: PrepareConfig;
 	inputs: Readonly<Record<string, InputConfig>>;
@@ -112,7 +105,6 @@ export interface ModelConfig {
 }
 
 export interface MeasureConfig {
-	/** Numbers of pairs after which the verdict is looked at, ascending. */
 	looks: readonly number[];
 	/** Fixed where the config gives one of the two, else the most: the runs are as long as a pilot shows to be enough. */
 	warmUpMs: number;
@@ -121,11 +113,9 @@ export interface MeasureConfig {
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;
-	/** Of load on each engine in nightly runs; 0: none. */
 	soakMs: number;
 	/** Builds of each side. */
 	rebuilds: number;
-	/** What is done where the change does not touch a model; absent: skip, and rebuild on a schedule. */
 	unchangedModels?: "skip" | "verify" | "rebuild";
 	identicalEngines: "skip" | "measure";
 	cudaGraph: boolean;
@@ -135,12 +125,9 @@ export interface MeasureConfig {
 
 export interface RunnerConfig {
 	name: string;
-	/** As `runs-on` takes it. */
 	labels: readonly string[] | { group: string; labels?: readonly string[] };
-	/** Patterns of engines, as `--only` takes them; empty: all. */
 	engines: readonly string[];
 	device?: string;
-	/** One job for all its engines, one for each model, or one for each engine. */
 	split: "none" | "model" | "engine";
 	pointer: string;
 }
@@ -152,7 +139,6 @@ export interface CommandConfig {
 }
 
 export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
-	/** Share of the base: 0.1 is 10 %. */
 	atMost: number;
 	pointer: string;
 }
@@ -168,7 +154,6 @@ export interface Config {
 	/** Another TensorRT of this machine, which the base runs on; absent: the head's. */
 	base?: BaseFile;
 	models: readonly ModelConfig[];
-	/** The file's gates for all models; each engine and workload has its own, resolved. */
 	gates: Gates;
 	accept?: readonly AcceptedChange[];
 	measure: MeasureConfig;
@@ -181,7 +166,6 @@ export interface Config {
 	history?:
 		| undefined
 		| { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };
-	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	commands?: readonly CommandConfig[];
 	sources: Sources;

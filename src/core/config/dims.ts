@@ -25,13 +25,8 @@ export function* resolveDims(
 		dims[name] = { min, opt, max };
 		if (min <= opt && opt <= max) continue;
 		const fix = "Put the three sizes in order; opt is the size that the engine is tuned for.";
-		yield {
-			code: "config-dims",
-			pointer,
-			says: `has min ${min}, opt ${opt}, max ${max}`,
-			expected: "min <= opt <= max",
-			fix,
-		};
+		const says = `has min ${min}, opt ${opt}, max ${max}`;
+		yield { code: "config-dims", pointer, says, expected: "min <= opt <= max", fix };
 	}
 	return dims;
 }

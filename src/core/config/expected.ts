@@ -39,7 +39,6 @@ const notations: Readonly<Record<string, string>> = {
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
 };
 
-/** What keys with a mapping or a list hold, by key; shown where something else was found. */
 const examples: Readonly<Record<string, string>> = {
 	models: "models by name, such as { net: { onnx: models/net.onnx } }",
 	engines: "engines by name, such as { fp16: { precision: fp16 } }",
@@ -79,7 +78,6 @@ function childOf(node: SchemaNode, key: string): SchemaNode {
 	return named ?? other ?? node.items ?? {};
 }
 
-/** The node itself, or the branch of a union that holds keys. */
 export function holderOf(node: SchemaNode): SchemaNode {
 	const target = followed(node);
 	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;

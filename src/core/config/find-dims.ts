@@ -17,7 +17,6 @@ export interface FoundDim {
 
 export interface FoundDims {
 	dims: readonly FoundDim[];
-	/** Shapes of inputs with axes that have no name of their own in the file. */
 	shapes: readonly { input: string; shape: readonly (number | string)[] }[];
 	unshaped: readonly string[];
 }
@@ -36,13 +35,11 @@ export interface KnownSizes {
 }
 
 const maxDims = 50;
-/** More axes than TensorRT's eight and all that ONNX operators use. */
 const maxAxes = 16;
 
 const nothing: KnownSizes = { sizes: new Map(), given: new Set(), ends: {} };
 
 export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDims {
-	// By name: a broken file may name one twice.
 	const all = [...new Map(feeds(model.graph).map((input) => [input.name, input])).values()];
 	const usable = all.filter(({ dims, name }) => dims !== null && dims.length <= maxAxes && isName(name));
 	const labels = labelAxes(usable);

@@ -6,7 +6,6 @@ import { formatBytes, formatCount, formatLimit, formatMs, formatTimes } from "..
 /** What a run is for, where some defaults are stricter than those for a change under review. */
 export type Occasion = "release" | "nightly";
 
-/** Shares of the base: 0.1 is 10 %. An absent limit never fires. */
 export interface Threshold {
 	warn?: number;
 	fail?: number;

@@ -80,7 +80,6 @@ function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 
 function workloadLines({ dims }: FoundDims): string[] {
 	const head = ["    # Shapes to time, one row each in the report."];
-	// All batches together: inputs that are joined need the same number of rows, whatever each calls them.
 	const batches = dims.filter(({ range, isBatch }) => isBatch && range.max > range.min);
 	if (batches.length === 0) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
 	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));

@@ -56,7 +56,6 @@ export function applyInputs(file: unknown, inputs: Readonly<Record<string, strin
 	return { value, inputs: set, problems };
 }
 
-/** What does not read as the schema's type stays text, for the schema to refuse. */
 function readText(text: string, { type, items }: SchemaNode): unknown {
 	if (type === "array") return text.split(",").map((part) => readText(part.trim(), items ?? {}));
 	if (type === "integer") return /^\d{1,9}$/.test(text) ? Number(text) : text;

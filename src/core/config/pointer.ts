@@ -20,13 +20,11 @@ export function valueAt(root: unknown, pointer: string): unknown {
 	return parsePointer(pointer).reduce(own, root);
 }
 
-/** The pointer of the holder; undefined for the root, which is "". */
 export function parentPointer(pointer: string): string | undefined {
 	const at = pointer.lastIndexOf("/");
 	return at < 0 ? undefined : pointer.slice(0, at);
 }
 
-/** Keys of lists; elsewhere, a number may be a name. */
 const listKeys = ["workloads", "pairs", "shape", "plugins", "profiles", "flags", "runners", "labels", "env"];
 const maxNameChars = 60;
 

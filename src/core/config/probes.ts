@@ -10,7 +10,6 @@ export type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
 export function* readProbes(file: ProbesFile | undefined, pointer: string): Resolution<ProbesLayer> {
 	if (file === undefined) return {};
 	if (typeof file === "string") return { when: file };
-	// Probes that are listed run always.
 	if (Array.isArray(file)) return { when: "on", only: file };
 	for (const key of ["mask", "length"] as const) {
 		const name = file[key];

@@ -18,14 +18,11 @@ export interface EntryPosition {
 export interface Problem {
 	code?: ConfigCode;
 	pointer: string;
-	/** Follows the pointer in the message, e.g. `is "fp61"`. */
 	says: string;
-	/** Pointer of another value, whose line the message adds. */
 	duplicateOf?: string;
 	expected?: string;
 	fix: string;
 	meant?: string | undefined;
-	/** Which of the two to point at; values by default. */
 	at?: "key" | "value";
 }
 
@@ -38,7 +35,6 @@ export interface Origin {
 
 const maxErrors = 50;
 
-/** Errors in the order of the file, inputs first. */
 export function toErrors(problems: readonly Problem[], origin: Origin): ConfigError[] {
 	// No line of a file that we read is longer than 2^20 characters.
 	const order = ({ line = 0, column = 0 }: Partial<Position> = {}): number => line * 2 ** 20 + column;
@@ -62,7 +58,6 @@ function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Or
 	if (inputOf(pointer, origin) !== undefined) return undefined;
 	const entry = origin.positions.get(pointer);
 	if (entry !== undefined) return at === "key" ? (entry.key ?? entry.value) : entry.value;
-	// A missing key is reported at the mapping that should have it.
 	const parent = parentPointer(pointer);
 	return parent === undefined ? undefined : positionOf({ pointer: parent, at: "key" }, origin);
 }
@@ -115,7 +110,6 @@ export function collect<Value>(resolution: Resolution<Value>): Resolved<Value> {
 		: { state: "invalid", problems: [...problems.values()] };
 }
 
-/** Of all that the file holds and inputs set; what has none is a default. */
 export function sourcesOf({ path, positions, inputs }: Origin): Record<string, Source> {
 	const sources: Record<string, Source> = Object.create(null);
 	for (const [pointer, { key, value }] of positions)

@@ -80,7 +80,6 @@ export interface RuleChange extends Subject {
 	head: string;
 	/** The head's value allows more, or neither is stricter. */
 	isLooser: boolean;
-	/** Of the value in the head's config, or of the nearest mapping around it. */
 	pointer: string;
 	limitChange: Gates["limitChange"];
 }
@@ -174,7 +173,6 @@ function gatesShown(
 	});
 }
 
-/** How much of the engine it covers: a workload may keep its name and cover less. */
 function workloadShown(workload: WorkloadConfig): Rule[] {
 	const sizes = [
 		["streams", workload.streams] as const,

@@ -6,7 +6,6 @@ import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { fixedRange } from "./dims.ts";
 
-/** Against patterns that were never meant: a config has some hundred engines at most. */
 const maxPatterns = 1000;
 const maxPatternChars = 700;
 
@@ -29,7 +28,6 @@ export function parsePatterns(text: string): string[] {
 
 export function exactPattern(model: string, engine?: string): string {
 	const text = engine === undefined ? model : `${model}/${engine}`;
-	// A blank at an end would be trimmed away.
 	return text.replace(/[\\*,]|^\s|\s$/g, "\\$&");
 }
 
@@ -114,7 +112,6 @@ export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes):
 	});
 }
 
-/** Where an engine has no workload, its dims stay at their optimum. */
 function pinEngine(engine: EngineConfig, name: string): EngineConfig {
 	const workloads = engine.workloads.slice(0, 1).map((workload) => ({ ...workload, name }));
 	const sizes = Object.entries(engine.dims).map(

@@ -64,7 +64,6 @@ function nameFault(name: string): string | null {
 	return name.length > maxNameChars ? `has ${name.length} characters` : null;
 }
 
-/** A name may be any text of one line, up to 300 characters. */
 export function* checkName(
 	pointer: string,
 	options: { name: string; what: string; at?: "key" | "value" },

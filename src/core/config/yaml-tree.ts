@@ -18,7 +18,6 @@ const maxDepth = 40;
 const maxProblems = 20;
 
 export interface YamlProblem {
-	/** Follows the name and place of the file. */
 	says: string;
 	fix: string;
 	position?: Position;
@@ -30,7 +29,6 @@ interface NodePosition {
 	key?: Position;
 }
 
-/** The value of a document; null in place of what `problems` is about. */
 export class TreeWalk {
 	readonly positions = new Map<string, EntryPosition>();
 	readonly problems: YamlProblem[] = [];
@@ -136,7 +134,6 @@ function keyFault(key: ParsedNode, before: Position | undefined): { says: string
 		const fix = "Write the key as text, in quotes if it contains special characters.";
 		return { says: "has a key that is not plain text", fix };
 	}
-	// In quotes it is a name like any other.
 	if (textOf(key) === "<<" && key.type === "PLAIN") {
 		const fix = "Repeat the keys; gates, dims, workloads and golden of a model hold for all its engines.";
 		return { says: 'uses the merge key "<<", which YAML 1.2 does not have', fix };

@@ -14,9 +14,7 @@ import { ConfigError } from "../errors.ts";
 import { type EntryPosition, formatLocation, type Position } from "./problem.ts";
 import { TreeWalk, type YamlProblem } from "./yaml-tree.ts";
 
-/** A config of a hundred models takes about 60 kB. */
 const maxChars = 1_000_000;
-/** Words and signs of the text; bounds the work of the parser. */
 const maxLexemes = 64_000;
 const maxDepth = 40;
 

@@ -9,7 +9,6 @@ export interface AcceptFacts {
 	config: Pick<Config, "accept" | "sources">;
 	builds: readonly BuildRecord[];
 	rows: readonly WorkloadResult[];
-	/** Ids of all engines of the head, those that another job checks too. */
 	known: ReadonlySet<string>;
 }
 

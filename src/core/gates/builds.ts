@@ -77,7 +77,6 @@ function buildGate({ head, base }: BuildFacts): BuildGate {
 	}
 }
 
-/** Warnings about layers that only the head has warn: they are seen before anything is timed. */
 function builtGate(head: BuildRecord, base: BuildRecord | undefined): BuildGate {
 	const fresh = head.warnings.filter(({ isNew }) => isNew === true);
 	if (fresh.length > 0)

@@ -8,7 +8,6 @@ import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { counted, listNames } from "../text/labels.ts";
 
-/** Every figure of a side: the type requires a name for each. */
 const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, string>> = {
 	medianMs: "median latency",
 	meanMs: "mean latency",
@@ -28,7 +27,6 @@ export function judgeVanishedFigures(row: WorkloadResult, config: Config, level:
 	return vanished(names, { base, head }, { model, engine, workload }, { ...level, config });
 }
 
-/** Only where both are built: the build gate reports a head that is not. */
 export function judgeVanishedBuild(
 	{ base, head }: { base?: BuildRecord; head: BuildRecord },
 	config: Config,

@@ -50,7 +50,6 @@ function resultOf(
 	return [{ gate: "limit-change", ...subject, status, message, ...placeOf(head, pointer) }];
 }
 
-/** What all subjects have in common; the config itself where they have nothing in common. */
 function subjectOf(
 	group: readonly RuleChange[],
 	path: string,

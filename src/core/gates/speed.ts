@@ -95,7 +95,6 @@ function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult)
 
 interface Context {
 	gates: Gates;
-	/** An error of the run, or a base without an engine, says why there is no figure: that decides, and tells a fault of the machine from others. */
 	isExplained: boolean;
 }
 

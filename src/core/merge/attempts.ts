@@ -3,7 +3,6 @@ import type { PartInput } from "./parts.ts";
 
 export interface JobExecution {
 	name: string;
-	/** "" where no runner took the job. */
 	runner: string;
 	startedMs: number;
 	completedMs: number | null;
@@ -13,7 +12,6 @@ export type JobHistory =
 	| { state: "listed"; jobs: readonly JobExecution[] }
 	| { state: "unknown"; why: string };
 
-/** 0: the result does not say. null: there is no result. */
 function attemptOf({ content }: PartInput): number | null {
 	return content.state === "read" ? (content.result.run?.attempt ?? 0) : null;
 }
@@ -37,12 +35,7 @@ export function dropSuperseded(
 }
 
 /** null where the result of attempt `its` still counts; 0: it does not say. */
-function supersededReason(
-	part: PartInput,
-	its: number,
-	attempt: number,
-	history: JobHistory,
-): string | null {
+function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string): string =>
 		`Its last result is from attempt ${its}, and it is unknown whether its job was run again: ${why}`;

@@ -13,7 +13,6 @@ function listed(values: readonly string[]): string {
 	return listNames(distinct(values), maxNamed);
 }
 
-/** The kind of the parts gives the merged backend its name; each row carries its own part's caveat. */
 export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
 	const onTensorRt = backends.length === 0 || backends.some(({ kind }) => kind === "tensorrt");
 	const caveats = distinct(backends.flatMap(({ caveat }) => caveat ?? []));

@@ -18,7 +18,6 @@ import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "
 /** Shares of the limit for all parts together: their names and notes take room too, and the last always fits. */
 const shares = [1, 0.5, 0];
 
-/** The order of `parts` does not matter. Parts that would make the result too large to be read again are refused. */
 export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {
 	const judged = judgeParts(parts, options);
 	let merged = join(judged, options);
@@ -133,7 +132,6 @@ function describePart({ name, artifact, content }: JudgedPart, others: readonly 
 	};
 }
 
-/** All parts are of the same commits; labels are those of the first that has a base. */
 function mergeArms(results: readonly Result[]): Result["arms"] {
 	const compared = results.find(({ arms }) => arms.base !== null);
 	const noBase = results.map(({ arms }) => arms.noBase).find((reason) => reason !== undefined);
@@ -161,7 +159,6 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 }
 
 interface NamedResult {
-	/** undefined: the only part, whose records need no name. */
 	name: string | undefined;
 	result: Result;
 }
@@ -198,7 +195,6 @@ function namedRecords(parts: readonly NamedResult[]): Records {
 	};
 }
 
-/** `part` last, so that it overrides a record's own. */
 function collect<Item extends { part?: string }>(
 	parts: readonly NamedResult[],
 	list: (result: Result) => readonly Item[],

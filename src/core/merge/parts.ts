@@ -13,23 +13,19 @@ export type PartContent =
 export interface PartInput {
 	name: string;
 	artifact?: string;
-	/** When its job uploaded it; GitHub's clock, in milliseconds. */
 	uploadedMs?: number | undefined;
 	content: PartContent;
 }
 
 export interface MergeOptions {
-	/** Parts that the plan names; without it, whatever came is all there is. */
 	expected?: readonly { name: string; artifact?: string }[] | undefined;
 	/** The config that the report is on; without it, each part may be of another. */
 	config?: string | undefined;
 	/** The job that reports: parts must be of its run. Without it, they may be of any. */
 	run?: WorkflowJob | undefined;
-	/** A fork's own job made the parts. */
 	unverified?: boolean | undefined;
 	/** What the plan found about the whole change: each once, whatever the parts report of it. */
 	review?: readonly GateResult[] | undefined;
-	/** Commits that the head may be, where they are known from elsewhere. */
 	headCommits?: readonly string[] | undefined;
 	version: string;
 	files: Result["files"];
@@ -41,7 +37,6 @@ export interface JudgedPart {
 	content: PartContent;
 }
 
-/** Every part that was expected or came, by name: the same whatever the order they came in. */
 export function judgeParts(parts: readonly PartInput[], options: MergeOptions): JudgedPart[] {
 	const { expected } = options;
 	const came = [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
@@ -166,7 +161,6 @@ export interface PickedPart<Artifact extends NamedArtifact> {
 /** How the gate names an artifact whose usual name is taken: the try of the run, and a number where that is taken too. */
 const again = /^(.+)-attempt(\d{1,6})(?:-[2-5])?$/;
 
-/** In the order of their ids, which grow with time. */
 export function pickArtifacts<Artifact extends NamedArtifact>(
 	artifacts: readonly Artifact[],
 	expected: readonly { name: string; artifact: string }[],
@@ -185,8 +179,6 @@ export function pickArtifacts<Artifact extends NamedArtifact>(
 	});
 	return [...groupBy(candidates, ({ name }) => name).values()].flatMap((own) => {
 		const last = Math.max(...own.map(({ attempt }) => attempt));
-		return own
-			.filter(({ attempt }) => attempt === last)
-			.map(({ name, artifact }) => ({ name, artifact }));
+		return own.filter(({ attempt }) => attempt === last).map(({ name, artifact }) => ({ name, artifact }));
 	});
 }

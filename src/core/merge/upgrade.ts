@@ -12,7 +12,6 @@ type Weight = "stop" | "unknown" | "review" | "note";
 
 export interface UpgradeFact {
 	weight: Weight;
-	/** A kind of fact, for the decision: `engine that no longer builds`. */
 	topic: readonly [one: string, many: string];
 	says: string;
 }

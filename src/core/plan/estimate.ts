@@ -18,15 +18,12 @@ const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; gol
 
 /** Four inferences of base and head at once, each in a process that compiles ONNX Runtime. */
 const countMs = 3000;
-/** An export script loads its framework and traces a model. */
 const prepareMs = 30_000;
-/** The structure is read, the weights are not. */
 const preflightMs = 50;
 
 const probeCases = 16;
 
 export interface Known {
-	/** What steps took in earlier runs, by `stepKey`. */
 	times: Readonly<Record<string, number>>;
 	/** Engines that serve both sides: one build, and no timing. */
 	unchanged: ReadonlySet<string>;

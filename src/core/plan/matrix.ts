@@ -10,16 +10,13 @@ import {
 import { ConfigError, usageError } from "../errors.ts";
 import { fieldsOf } from "../found.ts";
 
-/** The one job where the config names no runners. */
 const aloneName = "all";
 
-/** The root action reads no more of its `name`. */
 const maxNameChars = 100;
 
 /** GitHub runs no more jobs from one matrix. */
 const maxJobs = 256;
 
-/** One job; every value is text, as expressions of a workflow take it. */
 export interface MatrixJob {
 	name: string;
 	/** JSON for `runs-on: ${{ fromJSON(matrix.runner) }}`. */
@@ -31,12 +28,10 @@ export interface MatrixJob {
 
 export interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
-	/** Labels of the one runner where the config names none. */
 	labels: RunnerConfig["labels"];
 	only?: readonly string[];
 	/** Tells several plans of one workflow apart; empty where there is one. */
 	name: string;
-	/** The artifact that a job of this name leaves. */
 	artifactOf(name: string): string;
 }
 
@@ -74,7 +69,6 @@ function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): Co
 
 interface Naming {
 	input: MatrixInput;
-	/** Artifacts of the jobs so far, in lower case. */
 	taken: Set<string>;
 }
 
@@ -138,7 +132,6 @@ function tooMany(count: number, path: string): ConfigError {
 	});
 }
 
-/** For `strategy.matrix: ${{ fromJSON(…) }}`. */
 export function formatMatrix(jobs: readonly MatrixJob[]): string {
 	return JSON.stringify({ include: jobs });
 }

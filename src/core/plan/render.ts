@@ -45,7 +45,6 @@ function stepLines(plan: Plan, config: Config): string[] {
 	return columns(rows);
 }
 
-/** Which side, and what of it. */
 function describeStep(step: PlannedStep, plan: Plan, config: Config): [string, string] {
 	switch (step.kind) {
 		case "prepare": {
@@ -59,10 +58,7 @@ function describeStep(step: PlannedStep, plan: Plan, config: Config): [string, s
 		case "verify":
 			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
 		case "probe":
-			return [
-				step.arm,
-				`${cleanName(step.engineId)}: ${step.only.join(", ") || "all probes that apply"}`,
-			];
+			return [step.arm, `${cleanName(step.engineId)}: ${step.only.join(", ") || "all probes that apply"}`];
 		case "measure":
 			return [plan.arms.length > 1 ? "both" : "head", describeMeasure(step, plan, config)];
 	}
@@ -150,7 +146,6 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 	);
 }
 
-/** Of the estimate: less need not be called a guess. */
 const tellingShare = 0.1;
 
 function estimateLine({ estimateMs, steps }: Plan): string {
@@ -199,7 +194,6 @@ function settingLines(config: Config): string[] {
 	];
 }
 
-/** The file's top level; settings of models, engines and workloads are next to them in the file. */
 function gateSettings(config: Config): [string, string][] {
 	const gates = config.gates;
 	const rows = gateEntries.flatMap(([key, { name, kind }]): [string, string][] =>

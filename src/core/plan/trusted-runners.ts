@@ -29,7 +29,6 @@ export function refuseNewRunners(
 
 function keyOf(labels: RunnerConfig["labels"]): string {
 	const [group, names] = "group" in labels ? [labels.group, labels.labels ?? []] : ["", labels];
-	// Runners' labels do not distinguish letter case.
 	return JSON.stringify([group, names.map((name) => name.toLowerCase()).sort()]);
 }
 

@@ -4,7 +4,6 @@ export interface SampleMean {
 	mean: number;
 	/** With n − 1; 0 for a single value, whose spread is unknown. */
 	sd: number;
-	/** Degrees of freedom: values less one. */
 	df: number;
 }
 

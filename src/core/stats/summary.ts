@@ -13,7 +13,6 @@ export interface RunSummary {
 	p99Ms: number;
 }
 
-/** Sums up one run; null when there is nothing to sum up: no sample, or one that is not a finite time ≥ 0. */
 export function summarize(samplesMs: Float64Array): RunSummary | null {
 	if (samplesMs.length === 0) return null;
 	let sumMs = 0;

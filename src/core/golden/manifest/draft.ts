@@ -15,7 +15,6 @@ export interface RecordedCase {
 	pictures?: Readonly<Record<string, Picture>>;
 }
 
-/** A picture file, and how the tensor that was recorded with is made of it. */
 export interface Picture {
 	bytes: Uint8Array;
 	sha256: string;

@@ -9,7 +9,6 @@ import { ofSlice } from "../tensor/slice.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 export interface LimitContext {
-	/** One golden output by name, for defaults that depend on the type and size of values. */
 	expected: ReadonlyMap<string, Tensor>;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
@@ -50,7 +49,6 @@ interface AtPrecision {
 	after: readonly Comparator[];
 }
 
-/** Comparators of a kind and part of the output are paired in order. */
 function compareAt(output: string, { precision, before, after }: AtPrecision): ToleranceChange[] {
 	const labels = [...new Set([...before, ...after].map(labelOf))];
 	return labels.flatMap((kind) => {

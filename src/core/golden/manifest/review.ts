@@ -12,7 +12,6 @@ export interface ReviewInput extends LimitContext {
 	path: string;
 	base: GoldenManifest;
 	head: GoldenManifest;
-	/** Outputs of cases that both have, whose bytes are not the same. */
 	moved: readonly MovedOutput[];
 }
 
@@ -79,7 +78,6 @@ function size({ relativeL2 }: MovedOutput): number {
 	return typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
 }
 
-/** An unchanged reason does not explain this change. */
 function isNewReason(
 	base: GoldenManifest,
 	head: GoldenManifest,

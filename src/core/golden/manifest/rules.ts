@@ -54,7 +54,6 @@ function* nameRules({ goldenId, cases, detections }: GoldenManifest): Problems {
 	}
 }
 
-/** No reader takes a tensor of more bytes. */
 const maxTensorBytes = 2 ** 32;
 
 function* fileRules({ cases }: GoldenManifest): Problems {
@@ -154,7 +153,6 @@ function accuracyOf(output: GoldenOutput | undefined): ComparatorSpec[] {
 	return (output?.comparators ?? []).filter((spec) => spec.kind === "accuracy");
 }
 
-/** Of integers every element is an answer. */
 function rowsOf(file: { dtype: DType; shape: readonly number[] }, spec: ComparatorSpec): number {
 	const shape = slicedShape(spec.slice, file.shape);
 	const elements = elementCount(shape);
