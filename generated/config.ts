@@ -44,6 +44,8 @@ export type Percentage = number | string;
 export type FactorFile = number | "off";
 /** A time with its unit: 500ms, 2s, 10m. */
 export type Duration = string;
+/** Least throughput of the head, in inferences per second. */
+export type RateFile = number;
 /** Checks that need no reference: does an engine agree with itself? nightly (default): in scheduled runs; on: in every run; a list: only these, in every run. */
 export type ProbesFile =
 	| ProbesWhen
@@ -214,6 +216,7 @@ export interface GatesFile {
 	latency?: ThresholdFile;
 	p99?: ThresholdFile;
 	memory?: ThresholdFile;
+	throughput?: ThresholdFile;
 	"engine-size"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	"soak-drift"?: ThresholdFile;
@@ -246,6 +249,9 @@ export interface GatesFile {
 	/** What a workload does to the check that the base's engine runs and that cannot be compared. Default: fail. */
 	"not-comparable"?: "neutral" | "fail";
 	"max-latency"?: Duration;
+	"max-memory"?: SizeFile;
+	"min-throughput"?: RateFile;
+	"max-engine-size"?: SizeFile;
 }
 export interface ThresholdFile {
 	warn?: Percentage;

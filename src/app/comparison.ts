@@ -1,4 +1,5 @@
 // What is timed and compared in a run: pairs, fresh pairs of what stands out in the history, and engines under load for minutes.
+import { absoluteGates } from "../core/config/gate-records.ts";
 import { BugError } from "../core/errors.ts";
 import type { EngineSpec, Workload } from "../core/plan/plan.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
@@ -53,8 +54,11 @@ export async function countWorkloads(
 }
 
 function untimedNotes(workloads: readonly TimedWorkload[], soakMs: number): string[] {
-	const hasLimit = workloads.some(({ workload }) => workload.config.gates.maxLatencyMs !== undefined);
-	const keys = [...(hasLimit ? ["max-latency"] : []), ...(soakMs > 0 ? ["measure.soak"] : [])];
+	const limits = absoluteGates.filter(
+		({ key, level }) =>
+			level === "workload" && workloads.some(({ workload }) => workload.config.gates[key] !== undefined),
+	);
+	const keys = [...limits.map(({ name }) => name), ...(soakMs > 0 ? ["measure.soak"] : [])];
 	return keys.map((key) => `${key} has no effect: ONNX Runtime's work is counted, and nothing is timed.`);
 }
 

@@ -1,10 +1,8 @@
 // Separates builds that the machine failed from builds that the model or config failed, and timed builds from cached ones.
 import type { BuildRecord, ErrorRecord } from "../../generated/result.ts";
 
-/** The model may need too much, or the machine have too little: the base shows which. */
 const limits: ReadonlySet<string> = new Set(["ort-out-of-memory"]);
 
-/** Where base and head run into the same limit, the change did not cause it: the machine is at fault in both. */
 export function settleBuilds(builds: readonly BuildRecord[]): BuildRecord[] {
 	return builds.map((build) => {
 		const other = builds.find(
@@ -36,7 +34,6 @@ export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	return [...faults.values()];
 }
 
-/** Why the build times of two sides are not comparable; null where both were built in this run. */
 export function buildTimesApart({
 	base,
 	head,

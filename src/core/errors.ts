@@ -1,7 +1,6 @@
 // Every error that trtgate raises on purpose: one class per audience, one union of codes per class.
 import type { ErrorKind, ErrorRecord, Location } from "../../generated/result.ts";
 
-/** The user's input is at fault. */
 export const configCodes = [
 	"usage",
 	"config-missing",
@@ -38,7 +37,6 @@ export const configCodes = [
 ] as const;
 export type ConfigCode = (typeof configCodes)[number];
 
-/** A program or the machine is at fault; a retry may help. */
 export const toolCodes = [
 	"tool-missing",
 	"tool-crashed",
@@ -76,16 +74,12 @@ export type PlatformCode = (typeof platformCodes)[number];
 export const bugCodes = ["internal"] as const;
 type BugCode = (typeof bugCodes)[number];
 
-/** What is at fault, as a value; beside code and message only what is known. */
 export interface Fault<Code extends string = string> {
 	code: Code;
 	message: string;
-	/** What the user does next, one sentence. */
 	fix?: string | undefined;
 	location?: Location | undefined;
-	/** JSON pointer into the file at `location`. */
 	pointer?: string | undefined;
-	/** Last lines of a child's log. */
 	excerpt?: readonly string[] | undefined;
 	log?: string | undefined;
 }
@@ -113,12 +107,10 @@ export class ToolError extends GateError<ToolCode> {}
 export class PlatformError extends GateError<PlatformCode> {}
 export class BugError extends GateError<BugCode> {}
 
-/** The command, its options or the files that they name are at fault. */
 export function usageError(message: string, fix: string): ConfigError {
 	return new ConfigError({ code: "usage", message, fix });
 }
 
-/** The fault that an error carries. */
 export function faultOf<Code extends string>({
 	code,
 	message,

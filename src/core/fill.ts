@@ -4,14 +4,12 @@ import type { DType } from "../../generated/golden.ts";
 import type { InputConfig } from "./config/config.ts";
 import { encodeTensor } from "./golden/record/generators/encode.ts";
 
-/** An input as it is filled; its name plays no part. */
 export interface FilledInput {
 	dtype: DType;
 	shape: readonly number[];
 	fill: Fill;
 }
 
-/** Whole numbers of a range, both ends included, or one number. */
 export type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
 
 /**
@@ -29,7 +27,6 @@ export function uniformSource(seed: number): () => number {
 	};
 }
 
-/** Standard normal numbers: Box-Muller, the cosine half only. */
 function normalSource(uniform: () => number): () => number {
 	return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }

@@ -3,7 +3,6 @@ import { cleanText, shorten } from "./text/escape.ts";
 
 const maxChars = 60;
 
-/** The value at a JSON pointer; of the whole file ("") only what kind it is. */
 export function describeFound(value: unknown, pointer: string): string {
 	if (value === undefined) return "nothing";
 	if (value === null) return "null";
@@ -19,12 +18,10 @@ export function describeJsonFault(cause: unknown): string {
 	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
 }
 
-/** No fields where the value is no object. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 	return isObject(value) ? value : {};
 }
 
-/** A JSON object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -14,7 +14,6 @@ export function groupBy<Key, Entry>(
 	return groups;
 }
 
-/** Names may repeat; their order distinguishes them. */
 export function numberRepeats<Entry>(
 	entries: readonly Entry[],
 	nameOf: (entry: Entry) => string,

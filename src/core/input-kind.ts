@@ -2,14 +2,10 @@
 import type { ConfigCode } from "./errors.ts";
 
 export interface InputKind {
-	/** With its article, for messages. */
 	what: string;
 	maxBytes: number;
-	/** Code where nothing is there. */
 	missing: ConfigCode;
-	/** Code where something is there that cannot be read. */
 	unreadable: ConfigCode;
-	/** What to do where nothing is there. */
 	fix: string;
 }
 
@@ -18,7 +14,6 @@ const mebibyte = 1024 * 1024;
 const maxStreamedBytes = 1024 * 1024 * mebibyte;
 
 const checkPath = "Check the path.";
-/** Of a case of a golden. */
 const ofCase = { missing: "golden-missing", unreadable: "tensor-invalid", fix: checkPath } as const;
 
 /** One code for all that may be wrong with it. */
@@ -57,7 +52,6 @@ export const inputKinds = {
 	picture: { ...ofCase, what: "an image", maxBytes: 256 * mebibyte },
 	sound: { ...ofCase, what: "a WAV file", maxBytes: 256 * mebibyte },
 	text: { ...ofCase, what: "a text file", maxBytes: 16 * mebibyte },
-	/** Whose bytes are the model's input. */
 	bytes: { ...ofCase, what: "a file", maxBytes: 256 * mebibyte },
 	tokenizer: {
 		...always("tokenizer-invalid"),
@@ -83,13 +77,11 @@ export const inputKinds = {
 	},
 	pairs: { ...always("pairs-invalid"), what: "a file of pairs", maxBytes: 64 * mebibyte },
 	log: { ...always("usage"), what: "a log of trtexec", maxBytes: maxStreamedBytes },
-	/** What is to be looked at before anything is read. */
 	path: {
 		...always("path-unreadable"),
 		what: "a path that leads to a file or folder",
 		maxBytes: maxStreamedBytes,
 		fix: "Correct the path.",
 	},
-	/** Named on the command line or by the runner. */
 	argument: { ...always("usage"), what: "a JSON file", maxBytes: 64 * mebibyte },
 } as const satisfies Record<string, InputKind>;

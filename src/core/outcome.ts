@@ -28,7 +28,6 @@ export function failureKindOf(
 	return "configuration";
 }
 
-/** The outcome of a result, and what decided it where that was no verdict. */
 export function outcomeOf({
 	gates,
 	errors,
@@ -40,16 +39,13 @@ export function outcomeOf({
 
 interface KnownBefore {
 	version: string;
-	/** ISO 8601, UTC. */
 	startedAt: string;
 	configPath: string;
 	head: ArmSource;
-	/** The job that should have measured. */
 	run?: WorkflowJob;
 	files: Result["files"];
 }
 
-/** Of a run that could not start: its errors, at least one, and nothing else. */
 export function resultWithoutRun(
 	errors: readonly ErrorRecord[],
 	{ version, startedAt, configPath, head, run, files }: KnownBefore,
@@ -60,9 +56,15 @@ export function resultWithoutRun(
 		tool: { name: "trtgate", version },
 		...outcomeOf({ gates: [], errors: [...errors] }),
 		run,
-		...{ startedAt, durationMs: 0, childMs: 0, backend: mergeBackends([]), environment: {} },
+		startedAt,
+		durationMs: 0,
+		childMs: 0,
+		backend: mergeBackends([]),
+		environment: {},
 		arms: { base: null, head },
 		config: { path: configPath },
-		...{ ...none, errors: [...errors], files },
+		...none,
+		errors: [...errors],
+		files,
 	};
 }

@@ -6,7 +6,6 @@ import { describeFound } from "./found.ts";
 import { counted } from "./text/labels.ts";
 
 export interface SchemaProblem {
-	/** JSON pointer; "" is the whole file. */
 	pointer: string;
 	expected: string;
 	got: string;
@@ -36,7 +35,6 @@ export function toProblem(
 function rank(error: ErrorObject): number {
 	const depth = parsePointer(error.instancePath).length;
 	if (error.keyword === "additionalProperties" || error.propertyName !== undefined) return 1000 + depth;
-	// A union's own error is less specific than those of its branches.
 	return error.keyword === "oneOf" ? depth - 0.5 : depth;
 }
 
@@ -74,43 +72,28 @@ function unknownKey(pointer: string, key: string, known: readonly string[]): Sch
 	return { pointer: childPointer(pointer, key), expected, got: `the key ${formatName(key)}`, fix };
 }
 
+const expectations: Readonly<Record<string, (limit: number, params: ErrorObject["params"]) => string>> = {
+	enum: (_, params) => `one of ${stringsOf(params["allowedValues"]).join(", ")}`,
+	const: (_, params) => JSON.stringify(params["allowedValue"]),
+	pattern: (_, { pattern }) => patternLabels[String(pattern)] ?? `text that fits ${pattern}`,
+	type: (_, params) => `a value of type ${params["type"]}`,
+	oneOf: () => "one of the forms that it may have",
+	minItems: (limit) => `at least ${counted(limit, "entry", "entries")}`,
+	minProperties: (limit) => `at least ${counted(limit, "entry", "entries")}`,
+	maxItems: (limit) => `at most ${counted(limit, "entry", "entries")}`,
+	maxProperties: (limit) => `at most ${counted(limit, "entry", "entries")}`,
+	minLength: (limit) =>
+		limit === 1 ? "a text that is not empty" : `a text of at least ${counted(limit, "character")}`,
+	maxLength: (limit) => `a text of at most ${counted(limit, "character")}`,
+	minimum: (limit) => `a number of at least ${limit}`,
+	maximum: (limit) => `a number of at most ${limit}`,
+	exclusiveMinimum: (limit) => `a number above ${limit}`,
+	exclusiveMaximum: (limit) => `a number below ${limit}`,
+	uniqueItems: () => "entries that differ",
+};
+
 function expectedOf({ keyword, params }: ErrorObject): string {
-	switch (keyword) {
-		case "enum":
-			return `one of ${stringsOf(params["allowedValues"]).join(", ")}`;
-		case "const":
-			return JSON.stringify(params["allowedValue"]);
-		case "pattern":
-			return patternLabels[String(params["pattern"])] ?? `text that fits ${params["pattern"]}`;
-		case "type":
-			return `a value of type ${params["type"]}`;
-		case "minItems":
-		case "minProperties":
-			return `at least ${counted(Number(params["limit"]), "entry", "entries")}`;
-		case "oneOf":
-			return "one of the forms that it may have";
-		case "maxItems":
-		case "maxProperties":
-			return `at most ${counted(Number(params["limit"]), "entry", "entries")}`;
-		case "minLength":
-			return params["limit"] === 1
-				? "a text that is not empty"
-				: `a text of at least ${counted(Number(params["limit"]), "character")}`;
-		case "maxLength":
-			return `a text of at most ${counted(Number(params["limit"]), "character")}`;
-		case "minimum":
-			return `a number of at least ${params["limit"]}`;
-		case "maximum":
-			return `a number of at most ${params["limit"]}`;
-		case "exclusiveMinimum":
-			return `a number above ${params["limit"]}`;
-		case "exclusiveMaximum":
-			return `a number below ${params["limit"]}`;
-		case "uniqueItems":
-			return "entries that differ";
-		default:
-			return "another value";
-	}
+	return expectations[keyword]?.(Number(params["limit"]), params) ?? "another value";
 }
 
 const patternLabels: Readonly<Record<string, string>> = {

@@ -13,7 +13,6 @@ import { feeds, type OnnxModel } from "./onnx/model.ts";
 type Shapes = Readonly<Record<string, readonly number[]>>;
 export type ShapesToInputs = (shapes: Shapes) => (FilledInput & { name: string })[];
 
-/** The model is read once, for all shapes. */
 export function timedInputsOf(
 	model: OnnxModel,
 	inputs: Readonly<Record<string, InputConfig>>,
@@ -42,7 +41,6 @@ export function timedInputsOf(
 	};
 }
 
-/** Pictures are drawn as plain numbers: their content does not change the time. */
 function fillBy(generator: DefaultGenerator | null | undefined, positions: number): Fill {
 	const { kind, range } = generator?.specs[0] ?? { kind: "normal" };
 	if (kind === "zeros" || kind === "ones") return kind;

@@ -21,11 +21,3 @@ it.each([
 	});
 	expect(record.fix).toMatch(/\w/);
 });
-
-it("what no kind is known of stays a bug", () => {
-	expect(recordError(new TypeError("EMFILE is not a function"))).toMatchObject({
-		kind: "internal",
-		code: "internal",
-	});
-	expect(recordError(systemError("EWHAT", "something"))).toMatchObject({ kind: "internal" });
-});

@@ -1,11 +1,12 @@
 // `trtgate accept`: writes into trtgate.yml that this change may be slower or larger, once, and by how much.
 import { join, relative, resolve } from "node:path";
-import type { AcceptedFigure, AcceptFile } from "../../../generated/config.ts";
+import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
+import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
 import { editAccepted } from "../../core/config/write-accept.ts";
 import { usageError } from "../../core/errors.ts";
@@ -17,8 +18,6 @@ import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments, readArgument } from "./arguments.ts";
 import { acceptChangeTable } from "./tables.ts";
-
-const figures: readonly AcceptedFigure[] = ["latency", "work", "p99", "memory", "engine-size", "build-time"];
 
 export async function acceptChange(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, acceptChangeTable);
@@ -35,8 +34,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	const by = args.text("by") ?? (await gitName(terminal.cwd));
 	const added = prunes ? [] : acceptedBy(result, { reason, ...(by === null ? {} : { by }) });
 	if (!prunes && added.length === 0) {
-		const fix =
-			"Give the folder of a run that failed; only latency, work, p99, memory, engine-size and build-time can be accepted.";
+		const fix = `Give the folder of a run that failed; only ${acceptableNames.join(", ")} can be accepted.`;
 		throw usageError(`${file} has no failed figure that can be accepted.`, fix);
 	}
 	const edited = editAccepted(
@@ -60,7 +58,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {
-		const figure = figures.find((one) => one === gate.gate);
+		const figure = acceptableNames.find((one) => one === gate.gate);
 		const engine = `${gate.model}/${gate.engine}`;
 		const recipe = result.builds.find(
 			(build) => build.arm === "head" && `${build.model}/${build.engine}` === engine,

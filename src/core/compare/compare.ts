@@ -6,9 +6,7 @@ import { type Pair, runCv } from "./noise.ts";
 import { type JudgeOptions, judgePairs } from "./verdict.ts";
 
 interface CompareOptions extends Omit<JudgeOptions, "share"> {
-	/** Number of workloads of the job that share its error; 1 by default. */
 	family?: number;
-	/** Minimal effect of P99, wider than the median's: a tail is noisier. */
 	p99MinimalEffect: number;
 }
 
@@ -31,7 +29,6 @@ function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
 	return new Map(counted.map((run) => [run.pair, run]));
 }
 
-/** Only pairs with both halves. */
 function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure: Figure): Pair[] {
 	return [...base].flatMap(([pair, run]) => {
 		const other = head.get(pair);
@@ -44,7 +41,6 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 	});
 }
 
-/** Why there is no pair at all; undefined when there is one. */
 function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>): string | undefined {
 	if (counted.head.size === 0) return "The head has no usable run.";
 	if (counted.base.size > 0) return "No pair has a usable run of both base and head.";
@@ -57,7 +53,6 @@ function detectableBy({ interval }: Comparison): number | null {
 	return interval === null ? null : Math.sqrt((1 + interval[1]) / (1 + interval[0])) - 1;
 }
 
-/** Compares the runs that count (state ok, all figures finite) of one workload. Without a base every verdict is `missing`. */
 export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): RunsCompared {
 	const { p99MinimalEffect, family = 1, ...shared } = options;
 	const counted = { base: byPair(runs, "base"), head: byPair(runs, "head") };
@@ -80,14 +75,10 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 	};
 }
 
-// Compares facts that have no noise, or whose noise has a known bound: engine size, memory.
-
 interface ExactOptions {
-	/** What is compared, for sentences: `engine size`. */
 	what: string;
 	/** A difference up to the larger of the two tolerances is none; both 0 by default. */
 	toleranceBytes?: number;
-	/** Share of the base. */
 	toleranceFraction?: number;
 }
 

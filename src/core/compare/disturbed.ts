@@ -9,7 +9,6 @@ const maxSds = 3;
 export const perMedianDeviation = 1.482602218505602;
 /** … and by this much at least: what is below is no disturbance, whatever the others' spread. */
 const minExcess = 0.005;
-/** With fewer pairs, a disturbed pair cannot be identified. */
 const minPairs = 5;
 
 /** ln of the geometric mean of both runs: the same whichever of the two was slow. */
@@ -17,7 +16,6 @@ function centre({ base, head }: Pair): number {
 	return (Math.log(base) + Math.log(head)) / 2;
 }
 
-/** By how much each pair's centre lies above the middle of those with the same builds: a slow build is no disturbance. */
 function aboveMiddle(pairs: readonly Pair[]): number[] {
 	const key = ({ builds }: Pair): string => `${builds?.base} ${builds?.head}`;
 	const middles = new Map([...groupBy(pairs, key)].map(([builds, own]) => [builds, median(own.map(centre))]));

@@ -1,7 +1,6 @@
 // Group-sequential looks: after how many pairs a verdict is computed, and how much of the error each look may spend.
 
 export const defaultLooks: readonly number[] = [5, 8, 12, 16];
-/** The two-sided error of a whole job: of all its workloads, both figures that can fail it, and all looks. */
 export const defaultAlpha = 0.01;
 
 /**
@@ -10,7 +9,6 @@ export const defaultAlpha = 0.01;
  */
 const figureShares = { latency: 0.8, p99: 0.2 } as const;
 
-/** The part of the job's error that one figure of one of `family` workloads may spend. */
 export function errorShare(figure: keyof typeof figureShares, family: number): number {
 	return figureShares[figure] / family;
 }
@@ -35,7 +33,6 @@ export function nominalP(looks: readonly number[], pairs: number, alpha: number)
 		: (alpha * (look - (sorted[reached - 1] ?? 0))) / last;
 }
 
-/** How many pairs to have at the next look; null when the budget is used up. */
 export function nextLook(looks: readonly number[], pairs: number): number | null {
 	return ascending(looks).find((look) => look > pairs) ?? null;
 }

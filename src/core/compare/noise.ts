@@ -8,7 +8,6 @@ import { sampleMean } from "../stats/mean.ts";
 export interface Pair {
 	base: number;
 	head: number;
-	/** Which build of the model each run had, where a side has several. */
 	builds?: { base: number; head: number };
 }
 
@@ -36,13 +35,11 @@ export function runCv(base: readonly number[], head: readonly number[]): number 
 // Build-to-build variation: TensorRT chooses kernels by timing them, so two builds of one model differ, and no number of runs of one build shows it.
 
 export interface BuildError {
-	/** Standard error of the change, from how the builds of both sides differ. */
 	error: number;
 	df: number;
 	spread: BuildSpread;
 }
 
-/** Logarithms of a side's runs, by build. */
 function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
 	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) =>
 		own.map((pair) => Math.log(pair[arm])),

@@ -71,7 +71,6 @@ function parseEffect(value: unknown, path: string): number {
 	});
 }
 
-/** Reads `{"pairs": [{"base": ms, "head": ms}, …], "minimalEffect": 0.02}`; the effect is 0.02 where it is not given. */
 export function parsePairs(text: string, path: string): PairsFile {
 	const file = parseJson(text, path);
 	if (!isObject(file))

@@ -8,9 +8,7 @@ export interface RunLength {
 }
 
 export interface LengthLimits extends RunLength {
-	/** Smallest effect that counts, as a share. */
 	minimalEffect: number;
-	/** Iterations that run at once. */
 	streams: number;
 }
 
@@ -78,7 +76,6 @@ function windowMeans(samplesMs: Float64Array): number[] {
 	return windows.map(middleMean);
 }
 
-/** Windows beyond this share of the later half's median are not steady yet. */
 const steadyShare = 0.005;
 
 /** The first window from which on all agree with the later half, to what that half scatters by. */

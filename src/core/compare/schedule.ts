@@ -1,7 +1,6 @@
 // The order of the sides: blocks of two pairs, ABBA or BAAB by a seeded coin, so that linear drift cancels.
 import type { Arm } from "../../../generated/result.ts";
 
-/** FNV-1a, 32 bits, over UTF-16 code units. */
 function hash(text: string): number {
 	let state = 0x811c9dc5;
 	for (let index = 0; index < text.length; index += 1) {
@@ -10,7 +9,6 @@ function hash(text: string): number {
 	return state >>> 0;
 }
 
-/** The finaliser of MurmurHash3: spreads each bit of a counter over all bits. */
 function mix(value: number): number {
 	let bits = value | 0;
 	bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

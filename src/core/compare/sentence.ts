@@ -55,7 +55,6 @@ const workVerdicts: Partial<Record<Comparison["verdict"], string>> = {
 	unchanged: "No relevant change of work",
 };
 
-/** A comparison of counted work as a sentence. */
 export function renderWork(work: Comparison, doubt: string | undefined): string {
 	const says = workVerdicts[work.verdict];
 	if (says === undefined || work.base === undefined)
@@ -64,7 +63,6 @@ export function renderWork(work: Comparison, doubt: string | undefined): string 
 	return `${says}: ${workText(work)}.${warns}`;
 }
 
-/** A comparison of times as a sentence. */
 export function renderVerdict(comparison: Comparison): string {
 	const { verdict, estimate, interval, reason = "" } = comparison;
 	if (verdict === "missing") return `Nothing to compare: ${reason}`;

@@ -12,9 +12,7 @@ import { type BuildError, buildError, type Pair, runCv } from "./noise.ts";
 export interface JudgeOptions {
 	/** The smallest relevant change, as a fraction: 0.02 is 2 %. The same for slower and faster: symmetric in logarithms. */
 	minimalEffect: number;
-	/** Numbers of pairs after which a verdict may be computed, ascending. */
 	looks?: readonly number[];
-	/** Two-sided error of the whole job. */
 	alpha?: number;
 	/** The part of it that this comparison may spend over all its looks; all of it by default. */
 	share?: number;
@@ -44,7 +42,6 @@ function toFraction(log: number): number {
 	return Math.min(widest, Math.expm1(log));
 }
 
-/** Null where the spread cannot be known: fewer than two values. */
 function intervalOf(logs: readonly number[], p: number): LogChange | null {
 	const sample = sampleMean(logs);
 	if (sample === null || sample.df < 1) return null;
@@ -64,7 +61,6 @@ function buildVariation({ spread }: BuildError, change: LogChange, minimalEffect
 	return `Builds of the same model differ by ±${formatPercent(spread.sd)} (${spread.count} builds each of base and head), so a change of ${found} may be variation between builds; more builds (measure.rebuilds) can tell; ${openRange(change, Math.log1p(minimalEffect))}`;
 }
 
-/** Geometric means of both sides over the pairs that count: their ratio is the estimate. */
 function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
 	const level = (arm: Arm) =>
 		Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
@@ -88,7 +84,6 @@ function openRange({ low, high }: LogChange, limit: number): string {
 	return high >= limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
 }
 
-/** Why nothing could be decided, with the largest change that is still possible. */
 function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: number): string {
 	const open = openRange(change, Math.log1p(minimalEffect));
 	const limit = formatLimit(minimalEffect);
@@ -125,7 +120,6 @@ function checkOptions({ minimalEffect, alpha, share, looks }: Required<JudgeOpti
 	}
 }
 
-/** Describes the first value that is not a time; null when all are. */
 function faultOf(pairs: readonly Pair[]): string | null {
 	for (const [index, pair] of pairs.entries()) {
 		for (const arm of ["base", "head"] as const) {

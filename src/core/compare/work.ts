@@ -49,7 +49,6 @@ const misjudged =
 const quantised =
 	/^(?:QLinear|QAttention|QGemm|QMoE|DynamicQuantize|Quantize|Dequantize|MatMulInteger|ConvInteger|MatMulNBits|QOrdered)/;
 
-/** Why the time may have changed otherwise than the work; null where nothing speaks for it. */
 export function doubtOfWork(works: Record<Arm, Work>, models: Record<Arm, OnnxModel>): string | null {
 	const spread = Math.max(spreadOf(works.base), spreadOf(works.head));
 	if (spread >= ofValues) {
@@ -67,7 +66,6 @@ export function doubtOfWork(works: Record<Arm, Work>, models: Record<Arm, OnnxMo
 	return `Counts follow the time of such nodes poorly: ${listNames(changes)}.`;
 }
 
-/** How many nodes of each operator a model has, subgraphs and functions included. */
 function operatorsOf({ graph, functions }: OnnxModel): Map<string, number> {
 	const counts = new Map<string, number>();
 	const add = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">): void => {

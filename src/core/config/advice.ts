@@ -6,7 +6,6 @@ import { parsePointer } from "./pointer.ts";
 import { flagFault, flagName, ownedFlags } from "./tensorrt-settings.ts";
 
 interface Found {
-	/** The key, or the name in a mapping of users' names. */
 	key: string;
 	value: unknown;
 }
@@ -15,7 +14,6 @@ const sizesText = /^\d{1,9}(?:[x×,]\d{1,9})+$/;
 const isPrecision = (value: unknown): value is string =>
 	typeof value === "string" && Object.hasOwn(defaultGates.relativeL2, value);
 
-/** By the title of what the schema wants: the value in that form; undefined where nothing is plain. */
 const reshapesByTitle: Readonly<Record<string, (found: Found) => unknown>> = {
 	ThresholdFile: ({ value }) => {
 		if (typeof value === "number") return value > 0 ? { fail: value >= 1 ? `${value}%` : value } : undefined;
@@ -69,7 +67,6 @@ const reshapesByKey: Readonly<Record<string, (found: Found) => unknown>> = {
 	command: ({ value }) => (typeof value === "string" ? value.trim().split(/\s+/) : undefined),
 };
 
-/** A list whose entries have names, as a mapping. */
 function byName(value: unknown): unknown {
 	if (!Array.isArray(value) || value.length === 0) return undefined;
 	const isNamed = (entry: unknown): entry is { name: string } =>
@@ -87,7 +84,6 @@ function toNumber(value: unknown): number | undefined {
 	return typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
 }
 
-/** What to write in place of a value of the wrong kind; undefined where nothing is plain. */
 export function adviseValue(pointer: string, value: unknown, schema: Wanted): string | undefined {
 	const [key, holder = ""] = parsePointer(pointer).reverse();
 	if (key === undefined) return undefined;
@@ -98,13 +94,11 @@ export function adviseValue(pointer: string, value: unknown, schema: Wanted): st
 		(reshapesByTitle[schema.title ?? ""] ?? byKey)?.({ key, value }) ?? ofType(value, schema.type);
 	const text = given === undefined ? "" : flow(given);
 	if (text === "" || text.length > maxChars) return undefined;
-	// In a list there is no key to write.
 	return `Write ${isIndex(key) ? text : `${key}: ${text}`}.`;
 }
 
 const isIndex = (key: string): boolean => /^\d+$/.test(key);
 
-/** Where more than the value itself has to change. */
 function adviseElsewhere(
 	{ key, value, holder }: Found & { holder: string },
 	schema: Wanted,
@@ -141,7 +135,6 @@ function enginesOf(precisions: readonly string[]): Record<string, { precision: s
 	return Object.fromEntries(precisions.map((precision) => [precision, { precision }]));
 }
 
-/** Longer ones help nobody. */
 const maxChars = 200;
 
 interface Wanted {
@@ -161,7 +154,6 @@ function ofType(value: unknown, type: string | undefined): unknown {
 			: undefined;
 }
 
-/** Which of the flags of a command line trtexec still gets, and the key for each of the others. */
 function adviseFlags(text: string): string | undefined {
 	const words = text.trim().split(/\s+/);
 	if (text.length > maxChars) return undefined;
@@ -177,7 +169,6 @@ const ownedKeys = new Map([...ownedFlags].map(([flag, fix]) => [flag.replace(/^-
 const shapesFix =
 	"Give the sizes under dims: { batch: { min: 1, opt: 8, max: 32 } }. Axes without a name in the ONNX file get one under inputs; several ranges go under profiles.";
 
-/** What to do about a key that the schema does not know; undefined where only its spelling may help. `meant`: the key that it stands for. */
 export function adviseUnknownKey(
 	{ key, value }: Found,
 	title: string | undefined,
@@ -203,7 +194,6 @@ export function adviseUnknownKey(
 export const prebuiltFix =
 	"Name the ONNX file, from which trtgate builds the engines: onnx: models/net.onnx. A prebuilt engine cannot be gated; `trtgate diff A.engine B.engine` compares two.";
 
-/** YAML on one line. */
 function flow(value: unknown): string {
 	if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
 	if (isObject(value)) {

@@ -2,7 +2,6 @@
 import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../../../generated/config.ts";
 import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
-/** Where a resolved value came from. */
 export type Source =
 	| { kind: "default"; because?: Occasion }
 	| { kind: "file"; path: string; line: number; column: number }
@@ -22,7 +21,6 @@ export interface DimRange {
 
 export type { Occasion, Threshold };
 
-/** The gates of one workload, merged from file, model, engine and workload. */
 export interface Gates extends GateValues {
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
@@ -33,86 +31,69 @@ export interface Gates extends GateValues {
 }
 
 export interface WorkloadConfig {
-	/** Unique within its engine, e.g. `batch 8 · 2 streams`. */
 	name: string;
 	/** Sizes by symbolic dimension: every dimension of the engine, those that the file leaves out at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
 	gates: Gates;
-	/** The base's config lists it: its sizes are those of the base's engine. */
 	ofBase?: boolean;
 	pointer: string;
 }
 
 export interface InputConfig {
 	shape?: readonly (number | string)[];
-	/** A shape that an option gives instead. */
 	pinned?: readonly number[];
 	/** What timed runs feed in; absent: what the model says that it takes. */
 	fill?: "normal" | "uniform" | "zeros" | "ones" | number;
 }
 
 export interface PluginConfig {
-	/** Library, relative to a side's folder. */
 	path: string;
-	/** Loaded through the plugin registry rather than before the parser. */
 	dynamic: boolean;
 	pointer: string;
 }
 
-/** TensorRT build settings that the file gives; ONNX Runtime ignores them. */
 export interface TensorRtConfig {
 	workspaceBytes?: number;
 	optimizationLevel?: number;
 	plugins: readonly PluginConfig[];
 	dla?: { core: number; gpuFallback: boolean };
-	/** Calibration cache, relative to a side's folder. */
 	calibration?: { path: string; pointer: string };
-	/** More flags of trtexec. */
 	flags: readonly string[];
 }
 
 export interface EngineConfig {
 	name: string;
-	/** ONNX file, relative to a side's folder. */
 	onnx: string;
 	precision: Precision;
 	/** What some profile holds; optima of the first. */
 	dims: Readonly<Record<string, DimRange>>;
-	/** Optimization profiles, at least one; each has every dimension. */
 	profiles: readonly Readonly<Record<string, DimRange>>[];
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
-	/** Golden manifest, relative to the head's folder. */
 	golden?: string;
 	/** Gates of what is not a workload: build, size, golden. */
 	gates: Gates;
 	pointer: string;
 }
 
-/** Probes: checks that need no reference. */
 export interface ProbesConfig {
 	when: ProbesWhen;
-	/** Empty: all. */
 	only: readonly ProbeName[];
 	/** The input that is 1 where a position counts; absent: recognised by its name. */
 	mask?: string;
 	/** The input that masks padded positions of a row; absent: recognised by its name. */
 	length?: string;
-	/** Of the `probes` nearest to the model. */
 	pointer: string;
 }
 
-/** The command that writes a model's ONNX file. */
 export interface PrepareConfig {
 	command: string;
-	/** Variables that it is given although their names look like secrets. */
 	env: readonly string[];
 }
 
 export interface ModelConfig {
 	name: string;
-	/** The model's own ONNX file, relative to a side's folder; engines may have variants of it. */
 	onnx: string;
 	prepare?: PrepareConfig;
 	inputs: Readonly<Record<string, InputConfig>>;
@@ -124,7 +105,6 @@ export interface ModelConfig {
 }
 
 export interface MeasureConfig {
-	/** Numbers of pairs after which the verdict is looked at, ascending. */
 	looks: readonly number[];
 	/** Fixed where the config gives one of the two, else the most: the runs are as long as a pilot shows to be enough. */
 	warmUpMs: number;
@@ -133,11 +113,9 @@ export interface MeasureConfig {
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;
-	/** Of load on each engine in nightly runs; 0: none. */
 	soakMs: number;
 	/** Builds of each side. */
 	rebuilds: number;
-	/** What is done where the change does not touch a model; absent: skip, and rebuild on a schedule. */
 	unchangedModels?: "skip" | "verify" | "rebuild";
 	identicalEngines: "skip" | "measure";
 	cudaGraph: boolean;
@@ -145,30 +123,22 @@ export interface MeasureConfig {
 	spinWait: boolean;
 }
 
-/** A kind of runner, and what is measured there. */
 export interface RunnerConfig {
 	name: string;
-	/** As `runs-on` takes it. */
 	labels: readonly string[] | { group: string; labels?: readonly string[] };
-	/** Patterns of engines, as `--only` takes them; empty: all. */
 	engines: readonly string[];
 	device?: string;
-	/** One job for all its engines, one for each model, or one for each engine. */
 	split: "none" | "model" | "engine";
 	pointer: string;
 }
 
-/** A command that compares an output by a rule of the user's own. */
 export interface CommandConfig {
-	/** As goldens call it. */
 	name: string;
 	command: readonly [string, ...string[]];
 	timeoutMs: number;
 }
 
-/** A change for the worse that is accepted once. */
 export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
-	/** Share of the base: 0.1 is 10 %. */
 	atMost: number;
 	pointer: string;
 }
@@ -176,7 +146,6 @@ export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 export type ProfileWhen = "never" | "on-regression" | "always";
 
 export interface Config {
-	/** Path of trtgate.yml as the user wrote it. */
 	path: string;
 	backend: "auto" | "tensorrt" | "onnxruntime";
 	onnxruntime: "auto" | "wasm" | "native";
@@ -185,25 +154,19 @@ export interface Config {
 	/** Another TensorRT of this machine, which the base runs on; absent: the head's. */
 	base?: BaseFile;
 	models: readonly ModelConfig[];
-	/** The file's gates for all models; each engine and workload has its own, resolved. */
 	gates: Gates;
-	/** Absent: nothing. */
 	accept?: readonly AcceptedChange[];
 	measure: MeasureConfig;
-	/** Empty where one job measures all. */
 	runners: readonly RunnerConfig[];
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
-	/** The search for the first tensor that deviates where a golden fails. */
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
 	history?:
 		| undefined
 		| { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };
-	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
-	/** Absent: none. */
 	commands?: readonly CommandConfig[];
 	sources: Sources;
 }

@@ -2,7 +2,6 @@
 import type { Config, MeasureConfig, ProbesConfig } from "./config.ts";
 import { type GateValues, gateEntries } from "./gate-records.ts";
 
-/** Of `gates`. */
 export const defaultGates = Object.fromEntries(
 	gateEntries.map(([key, { byDefault }]) => [key, byDefault]),
 ) as unknown as GateValues;
@@ -13,30 +12,21 @@ export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", o
 const minuteMs = 60_000;
 
 export const defaultMeasure: MeasureConfig = {
-	// Four looks, over which the verdict spends its error.
 	looks: [5, 8, 12, 16],
-	// Clocks and temperature settle within about a second under load.
 	warmUpMs: 2000,
 	// Longer than the one-second swing of a GPU at its power limit; more runs help, longer ones do not.
 	durationMs: 3000,
 	adaptsLength: true,
-	// A run takes seconds; a golden set of a large model minutes.
 	timeoutMs: 10 * minuteMs,
-	// Large models without a timing cache build for many minutes.
 	buildTimeoutMs: 30 * minuteMs,
-	// Several runners of one machine share its processors.
 	threads: 1,
 	// With shared kernel timings two builds differ by less than 0.1 %, and a second build is cheap.
 	rebuilds: 1,
-	// It takes minutes of the GPU.
 	soakMs: 0,
-	// The same bytes cannot differ in speed.
 	identicalEngines: "skip",
 	// The launch by the CPU is the largest noise of small models (1.5 % without a graph, 0.2 % with one).
 	cudaGraph: true,
-	// Copies measure the bus, not the engine.
 	transfers: false,
-	// A sleeping thread wakes late.
 	spinWait: true,
 };
 
@@ -49,25 +39,20 @@ export const defaultSettings: Settings = {
 	backend: "auto",
 	onnxruntime: "auto",
 	preflight: { strict: false },
-	// What a pull request would change.
 	baseline: { from: "base-ref" },
 	// A profile costs a minute and is useful only after a regression.
 	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
 	profile: { nsys: "on-regression", ncu: "never" },
-	// It builds engines of its own, some of each side.
 	explain: { bisect: "off", budgetMs: 5 * minuteMs },
 	// The base of a pull request is built again at every push; kernel timings shared by both sides remove random differences between builds.
 	cache: { engines: true, timing: true, verdicts: true },
 };
 
-/** A command that compares one output of one case. */
 export const defaultCommandTimeoutMs = minuteMs;
 
 /** The build fails for a layer that the DLA cannot run, so the gate reports it. */
 export const defaultGpuFallback = false;
 
-/** The one engine of a model that names none: the precision of the ONNX file. */
 export const defaultEngine = { name: "fp32", precision: "fp32" } as const;
 
-/** The one workload of an engine that names none: every dimension at its optimum. */
 export const defaultWorkloadName = "default";

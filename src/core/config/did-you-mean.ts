@@ -2,7 +2,6 @@
 
 /** Longer words are not compared: the table below is quadratic, and a word that long is hardly a typing error. */
 const maxChars = 40;
-/** A list of names may be a user's own, of any length. */
 const maxKnown = 200;
 
 /**
@@ -35,7 +34,6 @@ export function editDistance(left: string, right: string): number {
 /** The nearest of `known`, or undefined where none is near: at most a third of the letters may be wrong, and one of a short word. */
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
 	if (word.length === 0 || word.length > maxChars) return undefined;
-	// Case and the choice of separator are no difference between words.
 	const simplify = (text: string): string => text.toLowerCase().replace(/[-_ .]/g, "");
 	const wanted = simplify(word);
 	let best: { candidate: string; distance: number } | undefined;
@@ -49,7 +47,6 @@ export function didYouMean(word: string, known: readonly string[]): string | und
 	return best?.candidate;
 }
 
-/** What to do about an unknown word: write the known one that was meant, or else `fix`. */
 export function suggest(
 	word: string,
 	known: readonly string[],

@@ -7,15 +7,12 @@ import { checkName } from "./values.ts";
 
 export type Dims = Readonly<Record<string, DimRange>>;
 
-/** More than any model has; bounds what every workload repeats. */
 export const maxDims = 200;
 
-/** Of one size. */
 export function fixedRange(size: number): DimRange {
 	return { min: size, opt: size, max: size };
 }
 
-/** `file` over `inherited`, by name; `pointer` is the pointer of `file`. */
 export function* resolveDims(
 	file: Readonly<Record<string, DimFile>> | undefined,
 	from: { pointer: string; inherited?: Dims },
@@ -28,25 +25,18 @@ export function* resolveDims(
 		dims[name] = { min, opt, max };
 		if (min <= opt && opt <= max) continue;
 		const fix = "Put the three sizes in order; opt is the size that the engine is tuned for.";
-		yield {
-			code: "config-dims",
-			pointer,
-			says: `has min ${min}, opt ${opt}, max ${max}`,
-			expected: "min <= opt <= max",
-			fix,
-		};
+		const says = `has min ${min}, opt ${opt}, max ${max}`;
+		yield { code: "config-dims", pointer, says, expected: "min <= opt <= max", fix };
 	}
 	return dims;
 }
 
-/** Every dimension at its optimum. */
 export function optimalSizes(dims: Dims): Record<string, number> {
 	const sizes: Record<string, number> = Object.create(null);
 	for (const [name, range] of Object.entries(dims)) sizes[name] = range.opt;
 	return sizes;
 }
 
-/** At least one. */
 export type DimProfiles = readonly [Dims, ...Dims[]];
 
 export function* resolveProfiles(
@@ -70,7 +60,6 @@ export function* resolveProfiles(
 	return [first, ...rest];
 }
 
-/** What some profile holds, by dimension; the first profile's optimum. */
 export function hullOf([first, ...rest]: DimProfiles): Dims {
 	const hull: Record<string, DimRange> = Object.assign(Object.create(null), first);
 	for (const profile of rest) {

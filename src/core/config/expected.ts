@@ -4,7 +4,6 @@ import { cleanText, shorten } from "../text/escape.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { parsePointer } from "./pointer.ts";
 
-/** The keywords of JSON Schema that ours uses. */
 export interface SchemaNode {
 	title?: string;
 	type?: string;
@@ -21,7 +20,6 @@ export interface SchemaNode {
 	$ref?: string;
 }
 
-/** Notations that no keyword describes. */
 const notations: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",
@@ -41,7 +39,6 @@ const notations: Readonly<Record<string, string>> = {
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
 };
 
-/** What keys with a mapping or a list hold, by key; shown where something else was found. */
 const examples: Readonly<Record<string, string>> = {
 	models: "models by name, such as { net: { onnx: models/net.onnx } }",
 	engines: "engines by name, such as { fp16: { precision: fp16 } }",
@@ -69,7 +66,6 @@ const examples: Readonly<Record<string, string>> = {
 	command: "a list of program and arguments, such as [python3, lpips.py]",
 };
 
-/** The schema of the value at `pointer`, references followed; an empty one where the schema knows no such place. */
 export function schemaFor(pointer: string): SchemaNode {
 	let node: SchemaNode = configSchema as SchemaNode;
 	for (const part of parsePointer(pointer)) node = childOf(holderOf(node), part);
@@ -82,13 +78,11 @@ function childOf(node: SchemaNode, key: string): SchemaNode {
 	return named ?? other ?? node.items ?? {};
 }
 
-/** The node itself, or the branch of a union that holds keys. */
 export function holderOf(node: SchemaNode): SchemaNode {
 	const target = followed(node);
 	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;
 }
 
-/** The node that a reference names. */
 export function followed(node: SchemaNode): SchemaNode {
 	const name = node.$ref?.replace("#/$defs/", "");
 	if (name === undefined) return node;
@@ -96,7 +90,6 @@ export function followed(node: SchemaNode): SchemaNode {
 	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
 }
 
-/** Where a key belongs, by the definition that has it. */
 const homes: readonly (readonly [definition: string, label: string])[] = [
 	["model", "a model"],
 	["engine", "an engine"],
@@ -111,7 +104,6 @@ const homes: readonly (readonly [definition: string, label: string])[] = [
 	["workload", "a workload"],
 ];
 
-/** The key and the mapping it belongs to: for a known key in the wrong mapping. */
 export function findHome(key: string): { name: string; home: string } | undefined {
 	for (const [definition, home] of homes) {
 		const known = Object.keys(followed({ $ref: `#/$defs/${definition}` }).properties ?? {});

@@ -11,28 +11,22 @@ import { isName } from "./values.ts";
 export interface FoundDim {
 	name: string;
 	range: DimRange;
-	/** For people: which axis of which input, and what it seems to be. */
 	where: string;
 	isBatch: boolean;
 }
 
 export interface FoundDims {
 	dims: readonly FoundDim[];
-	/** Shapes of inputs with axes that have no name of their own in the file. */
 	shapes: readonly { input: string; shape: readonly (number | string)[] }[];
-	/** Inputs that the config cannot describe. */
 	unshaped: readonly string[];
 }
 
-/** Which sizes beside the chosen ones run; undefined where it was not tried. */
 export interface RangeEnds {
-	/** More than one row. */
 	batch?: boolean | undefined;
 	smallest?: boolean | undefined;
 	largest?: boolean | undefined;
 }
 
-/** Sizes that were chosen or given, by the name of the open axis. */
 export interface KnownSizes {
 	sizes: ReadonlyMap<string, number>;
 	/** Those that the user gave: the only ones wanted. */
@@ -40,15 +34,12 @@ export interface KnownSizes {
 	ends: RangeEnds;
 }
 
-/** More than any hand would write; also what the config takes. */
 const maxDims = 50;
-/** More axes than TensorRT's eight and all that ONNX operators use. */
 const maxAxes = 16;
 
 const nothing: KnownSizes = { sizes: new Map(), given: new Set(), ends: {} };
 
 export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDims {
-	// By name: a broken file may name one twice.
 	const all = [...new Map(feeds(model.graph).map((input) => [input.name, input])).values()];
 	const usable = all.filter(({ dims, name }) => dims !== null && dims.length <= maxAxes && isName(name));
 	const labels = labelAxes(usable);
@@ -89,7 +80,6 @@ function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange |
 	return at("opt") === range.opt ? { min: at("min"), opt: at("opt"), max: at("max") } : null;
 }
 
-/** Engines for several rows are made fastest for this many. */
 const optimalBatch = 8;
 
 function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes): DimRange {

@@ -5,18 +5,16 @@ import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
 import type { Resolution } from "./problem.ts";
-import { parseDuration, parseShare } from "./values.ts";
+import { parseDuration, parseShare, parseSize } from "./values.ts";
 
 interface Leaf {
 	value: unknown;
-	/** Absent: not from the file. */
 	pointer?: string;
 }
 
 /** The limits of one level, by leaf: `latency.warn`, `golden.relative-l2.fp16`, `inconclusive`, … */
 export type Layer = ReadonlyMap<string, Leaf>;
 
-/** The stricter defaults of an occasion. */
 export function occasionLayer(occasion: Occasion | undefined): Layer {
 	const stricter = gateEntries.map(
 		([, { name, occasions }]) => [name, { value: occasion && occasions?.[occasion] }] as const,
@@ -24,7 +22,6 @@ export function occasionLayer(occasion: Occasion | undefined): Layer {
 	return new Map(stricter.filter(([, { value }]) => value !== undefined));
 }
 
-/** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
 export function* readLayer(file: GatesFile | undefined, pointer: string): Resolution<Layer> {
 	const layer = new Map<string, Leaf>();
 	for (const [, { name, kind, byDefault }] of gateEntries) {
@@ -43,14 +40,13 @@ export function* readLayer(file: GatesFile | undefined, pointer: string): Resolu
 	return layer;
 }
 
-/** The schema has checked what each of them may be. */
 function* readLimit(kind: GateRecord["kind"], value: unknown, pointer: string): Resolution<unknown> {
 	if (typeof value === "string" && kind === "duration") return yield* parseDuration(pointer, { text: value });
+	if (typeof value === "string" && kind === "size") return yield* parseSize(pointer, value);
 	const isShare = kind === "shares" && (typeof value === "string" || typeof value === "number");
 	return isShare ? yield* parseShare(pointer, value) : value;
 }
 
-/** The leaves that inputs set, which win over every level. */
 export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): Layer {
 	return new Map([...layer].filter(([, { pointer }]) => pointer !== undefined && inputs.has(pointer)));
 }

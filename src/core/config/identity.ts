@@ -1,8 +1,6 @@
 // Turns any id (a model, an engine, a workload) into one short file name that is safe on every system.
 
-/** Leaves room for endings such as `.engine` and for a folder before it within 255 bytes. */
 const maxChars = 80;
-/** 64 bits in base 36. */
 const hashChars = 13;
 
 // FNV-1a, 64 bit: offset basis and prime as its authors give them (RFC 9923).
@@ -10,7 +8,6 @@ const offsetBasis = 0xcbf29ce484222325n;
 const prime = 0x100000001b3n;
 const mask = 0xffffffffffffffffn;
 
-/** Names that Windows keeps for devices, with or without an ending. */
 const reserved = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/;
 /** What an altered name ends in; an id that looks so by itself is altered too, so that the two never meet. */
 const hashLike = new RegExp(`-[0-9a-z]{${hashChars}}$`);

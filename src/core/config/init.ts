@@ -9,19 +9,13 @@ import { isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";
 
 export interface StarterOptions {
-	/** The model's name. */
 	name: string;
-	/** Relative to the config. */
 	onnxPath: string;
-	/** Golden manifest, relative to the config, where there is one. */
 	goldenPath?: string;
-	/** Sizes that were given or tried out. */
 	known?: KnownSizes;
-	/** How these came about, a line each. */
 	comments?: readonly string[];
 }
 
-/** A config that loads unchanged. */
 export function starterConfig(model: OnnxModel, options: StarterOptions): string {
 	const found = findDims(model, options.known);
 	const name = isName(options.name) ? options.name : cleanName(withoutInvisible(options.name));
@@ -86,7 +80,6 @@ function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 
 function workloadLines({ dims }: FoundDims): string[] {
 	const head = ["    # Shapes to time, one row each in the report."];
-	// All batches together: inputs that are joined need the same number of rows, whatever each calls them.
 	const batches = dims.filter(({ range, isBatch }) => isBatch && range.max > range.min);
 	if (batches.length === 0) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
 	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));
@@ -108,7 +101,6 @@ function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
 	];
 }
 
-/** Of a model whose config names none. */
 export function starterGolden(name: string): string {
 	return `golden/${folderName(name)}/golden.json`;
 }
@@ -119,7 +111,6 @@ export function withStarterGolden(config: string, golden: string): string | null
 	return config.includes(comment) ? config.replace(comment, `    golden: ${golden}\n`) : null;
 }
 
-/** Names the commit of a release. */
 export function pinCommand(version: string): string {
 	return `git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v${version}^{}'`;
 }

@@ -26,12 +26,10 @@ export const configInputs: Readonly<Record<string, string>> = {
 
 export interface Overridden {
 	value: unknown;
-	/** Names of inputs by the pointer of what they set. */
 	inputs: Map<string, string>;
 	problems: readonly Problem[];
 }
 
-/** The file's value with the inputs put in; an input of "" is not set. The file's value is not changed. */
 export function applyInputs(file: unknown, inputs: Readonly<Record<string, string>>): Overridden {
 	const problems: Problem[] = [];
 	const set = new Map<string, string>();
@@ -58,7 +56,6 @@ export function applyInputs(file: unknown, inputs: Readonly<Record<string, strin
 	return { value, inputs: set, problems };
 }
 
-/** What does not read as the schema's type stays text, for the schema to refuse. */
 function readText(text: string, { type, items }: SchemaNode): unknown {
 	if (type === "array") return text.split(",").map((part) => readText(part.trim(), items ?? {}));
 	if (type === "integer") return /^\d{1,9}$/.test(text) ? Number(text) : text;

@@ -6,42 +6,42 @@ import { childPointer } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./problem.ts";
 import { checkName, parseDuration } from "./values.ts";
 
+const times = {
+	warmUpMs: "warm-up",
+	durationMs: "duration",
+	timeoutMs: "timeout",
+	buildTimeoutMs: "build-timeout",
+	soakMs: "soak",
+} as const satisfies Partial<Record<keyof MeasureConfig, keyof MeasureFile>>;
+
+const settings = {
+	looks: "pairs",
+	threads: "threads",
+	rebuilds: "rebuilds",
+	identicalEngines: "identical-engines",
+	cudaGraph: "cuda-graph",
+	transfers: "transfers",
+	spinWait: "spin-wait",
+	unchangedModels: "unchanged-models",
+} as const satisfies Partial<Record<keyof MeasureConfig, keyof MeasureFile>>;
+
 export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
-	const time = function* (
-		key: "warm-up" | "duration" | "timeout" | "build-timeout" | "soak",
-		byDefault: number,
-	): Resolution<number> {
-		const text = file[key];
-		return text === undefined
-			? byDefault
-			: yield* parseDuration(`/measure/${key}`, { text, allowsZero: key === "warm-up" });
-	};
-	const unchangedModels = file["unchanged-models"];
-	const measure: MeasureConfig = {
-		looks: file.pairs ?? defaultMeasure.looks,
-		warmUpMs: yield* time("warm-up", defaultMeasure.warmUpMs),
-		durationMs: yield* time("duration", defaultMeasure.durationMs),
-		adaptsLength: file["warm-up"] === undefined && file.duration === undefined,
-		timeoutMs: yield* time("timeout", defaultMeasure.timeoutMs),
-		buildTimeoutMs: yield* time("build-timeout", defaultMeasure.buildTimeoutMs),
-		threads: file.threads ?? defaultMeasure.threads,
-		rebuilds: file.rebuilds ?? defaultMeasure.rebuilds,
-		soakMs: yield* time("soak", defaultMeasure.soakMs),
-		identicalEngines: file["identical-engines"] ?? defaultMeasure.identicalEngines,
-		cudaGraph: file["cuda-graph"] ?? defaultMeasure.cudaGraph,
-		transfers: file.transfers ?? defaultMeasure.transfers,
-		spinWait: file["spin-wait"] ?? defaultMeasure.spinWait,
-		unchangedModels,
-	};
+	const adaptsLength = file["warm-up"] === undefined && file.duration === undefined;
+	const measure: MeasureConfig = { ...defaultMeasure, adaptsLength };
+	for (const [key, name] of Object.entries(settings))
+		if (file[name] !== undefined) Object.assign(measure, { [key]: file[name] });
+	for (const [key, name] of Object.entries(times) as [
+		keyof typeof times,
+		(typeof times)[keyof typeof times],
+	][]) {
+		const options = { text: file[name] ?? "", allowsZero: name === "warm-up" };
+		if (file[name] !== undefined) measure[key] = yield* parseDuration(`/measure/${name}`, options);
+	}
 	const { looks, warmUpMs, durationMs, timeoutMs } = measure;
 	if (looks.some((look, index) => look <= (looks[index - 1] ?? 0))) {
 		const fix = `Write [${[...new Set(looks)].sort((left, right) => left - right).join(", ")}].`;
-		yield {
-			pointer: "/measure/pairs",
-			says: `is [${looks.join(", ")}]`,
-			expected: "numbers of pairs that ascend",
-			fix,
-		};
+		const says = `is [${looks.join(", ")}]`;
+		yield { pointer: "/measure/pairs", says, expected: "numbers of pairs that ascend", fix };
 	}
 	if (warmUpMs + durationMs >= timeoutMs) {
 		const says = `is ${timeoutMs / 1000} s, and every run would be killed before its end`;
@@ -60,17 +60,12 @@ export function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerC
 		yield* checkName(at, { name, what: "a runner", at: "value" });
 		// Names become artifact names, which systems without case compare.
 		const key = name.toLowerCase();
+		const says = `is ${JSON.stringify(name)}, as another runner's`;
 		const fix = "Rename one of them, or join their engines.";
-		if (seen.has(key))
-			yield {
-				pointer: at,
-				says: `is ${JSON.stringify(name)}, as another runner's`,
-				expected: "a unique name",
-				fix,
-			};
+		if (seen.has(key)) yield { pointer: at, says, expected: "a unique name", fix };
 		seen.add(key);
-		const own = device === undefined ? {} : { device: String(device) };
-		return { name, labels: labelsOf(labels), engines, ...own, split, pointer };
+		const gpu = device === undefined ? undefined : String(device);
+		return { name, labels: labelsOf(labels), engines, device: gpu, split, pointer };
 	});
 }
 

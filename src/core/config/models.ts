@@ -21,11 +21,8 @@ const maxWorkloads = 2000;
 type Models = Readonly<Record<string, ModelFile>>;
 
 export interface ModelContext {
-	/** Gates of the whole file, from the widest to the narrowest. */
 	layers: readonly Layer[];
-	/** Gates that inputs set. */
 	inputs: Layer;
-	/** For all models. */
 	probes: ProbesLayer;
 }
 
@@ -38,33 +35,27 @@ export function* resolveModels(models: Models, context: ModelContext): Resolutio
 	return resolved;
 }
 
-/** Before anything is multiplied out. */
 function* checkCounts(models: Models): Resolution<boolean> {
 	const groups = Object.values(models).map(
 		(model) => [model, ...Object.values(model.engines ?? {})] as const,
 	);
-	const counts = groups.flatMap(([model, ...engines]) =>
-		(model.engines === undefined ? [model] : engines).map(
-			({ workloads = model.workloads }) => workloads?.length ?? 1,
-		),
-	);
-	const workloads = counts.reduce((sum, count) => sum + count, 0);
-	if (workloads > maxWorkloads) {
-		const fix = "Split the file into several configs, one job each.";
-		yield {
-			pointer: "/models",
-			says: `come to ${workloads} workloads`,
-			expected: `at most ${maxWorkloads}`,
-			fix,
-			at: "key",
-		};
-	}
+	const workloads = groups
+		.flatMap(([model, ...engines]) =>
+			(model.engines === undefined ? [model] : engines).map((of) => of.workloads ?? model.workloads),
+		)
+		.reduce((sum, list) => sum + (list?.length ?? 1), 0);
 	const mappings = groups.flat().flatMap(({ dims, profiles = [] }) => [dims, ...profiles]);
 	const most = Math.max(0, ...mappings.map((mapping) => Object.keys(mapping ?? {}).length));
+	const problem = { pointer: "/models", at: "key" } as const;
+	if (workloads > maxWorkloads) {
+		const says = `come to ${workloads} workloads`;
+		const fix = "Split the file into several configs, one job each.";
+		yield { ...problem, says, expected: `at most ${maxWorkloads}`, fix };
+	}
 	if (most > maxDims) {
 		const says = `name ${most} dimensions in one place`;
 		const fix = "Name only dimensions that the ONNX file has.";
-		yield { code: "config-dims", pointer: "/models", says, expected: `at most ${maxDims}`, fix, at: "key" };
+		yield { ...problem, code: "config-dims", says, expected: `at most ${maxDims}`, fix };
 	}
 	return workloads <= maxWorkloads && most <= maxDims;
 }
@@ -121,20 +112,15 @@ function* resolveEngine(
 	const { name, model, modelPointer, inputs } = context;
 	const pointer = childPointer(`${modelPointer}/engines`, name);
 	yield* checkName(pointer, { name, what: "an engine" });
-	// What the engine leaves out is its model's.
 	const at = (key: "profiles" | "workloads" | "onnx" | "golden") =>
 		`${file[key] === undefined ? modelPointer : pointer}/${key}`;
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims`, inherited: context.dims });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const profiles = yield* resolveProfiles(file.profiles ?? model.profiles, { pointer: at("profiles"), dims });
 	const onnx = yield* checkPath(at("onnx"), file.onnx ?? model.onnx);
+	const says = `is ${describeGot(onnx)}, an engine by its name`;
 	if (/\.(?:engine|plan|trt)$/i.test(onnx))
-		yield {
-			pointer: at("onnx"),
-			says: `is ${describeGot(onnx)}, an engine by its name`,
-			expected: "an ONNX file",
-			fix: prebuiltFix,
-		};
+		yield { pointer: at("onnx"), says, expected: "an ONNX file", fix: prebuiltFix };
 	const golden = file.golden ?? model.golden;
 	return {
 		name,
@@ -183,19 +169,15 @@ function* resolveInputs(
 function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 	const seen = new Set<string>();
 	const expected = "names that differ when they are joined by slashes";
-	for (const { model, engine } of models.flatMap((model) =>
-		model.engines.map((engine) => ({ model: model.name, engine })),
-	)) {
-		const engineId = `${model}/${engine.name}`;
-		// Duplicates within one engine are reported at the workload.
-		for (const id of new Set([
-			engineId,
-			...engine.workloads.map((workload) => `${engineId}/${workload.name}`),
-		])) {
-			const says = `comes out as ${formatName(id)} twice`;
-			if (seen.has(id))
-				yield { pointer: engine.pointer, says, expected, fix: "Rename the engine or its model.", at: "key" };
-			seen.add(id);
+	for (const model of models)
+		for (const engine of model.engines) {
+			const engineId = `${model.name}/${engine.name}`;
+			const names = engine.workloads.map((workload) => `${engineId}/${workload.name}`);
+			// Duplicates within one engine are reported at the workload.
+			for (const id of new Set([engineId, ...names])) {
+				const problem = { pointer: engine.pointer, says: `comes out as ${formatName(id)} twice`, expected };
+				if (seen.has(id)) yield { ...problem, fix: "Rename the engine or its model.", at: "key" };
+				seen.add(id);
+			}
 		}
-	}
 }

@@ -25,11 +25,9 @@ import { checkRef, parseDuration, parseShare } from "./values.ts";
 import { parseYaml } from "./yaml.ts";
 
 export interface LoadOptions {
-	/** Path of the file as the user wrote it, for messages. */
 	path: string;
 	/** Values of action inputs or flags that override the file's, by name; "" is not given. See `configInputs`. */
 	inputs?: Readonly<Record<string, string>>;
-	/** What the run is for, where some defaults are stricter. */
 	occasion?: Occasion | undefined;
 }
 
@@ -37,7 +35,6 @@ export type LoadResult =
 	| { state: "ok"; config: Config }
 	| { state: "invalid"; errors: readonly ConfigError[] };
 
-/** Never throws for what a user may write. */
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	const yaml = parseYaml(text, options.path);
 	if (yaml.state === "invalid") return yaml;
@@ -62,7 +59,6 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	};
 }
 
-/** All but the sources. */
 function* resolveConfig(
 	file: ConfigFile,
 	origin: Origin,
@@ -98,13 +94,8 @@ function* resolveConfig(
 
 function* resolveBase(base: BaseFile, backend: ConfigFile["backend"]): Resolution<BaseFile> {
 	if (backend === "onnxruntime") {
-		const fix = "Remove base, or set backend to tensorrt.";
-		yield {
-			pointer: "/base",
-			says: "names a TensorRT for the base, but backend is onnxruntime",
-			fix,
-			at: "key",
-		};
+		const says = "names a TensorRT for the base, but backend is onnxruntime";
+		yield { pointer: "/base", says, fix: "Remove base, or set backend to tensorrt.", at: "key" };
 	}
 	return base;
 }
@@ -142,12 +133,8 @@ function* resolveAccept(file: NonNullable<ConfigFile["accept"]>): Resolution<Acc
 		const share = yield* parseShare(at, most);
 		if (share !== "off") return { ...entry, atMost: share, pointer };
 		// Without a limit, anything would be accepted.
-		yield {
-			pointer: at,
-			says: "is off",
-			expected: "a share such as 12%",
-			fix: "Write the largest change that is accepted.",
-		};
+		const fix = "Write the largest change that is accepted.";
+		yield { pointer: at, says: "is off", expected: "a share such as 12%", fix };
 		return { ...entry, atMost: 0, pointer };
 	});
 }

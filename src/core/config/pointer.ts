@@ -1,7 +1,6 @@
 // JSON pointers (RFC 6901) into the config file, and the way people read them.
 import { cleanText, shorten } from "../text/escape.ts";
 
-/** A pointer to `key` inside what `pointer` points to. */
 export function childPointer(pointer: string, key: string | number): string {
 	return `${pointer}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
@@ -13,7 +12,6 @@ export function parsePointer(pointer: string): string[] {
 		.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The value at a pointer; undefined where there is none. */
 export function valueAt(root: unknown, pointer: string): unknown {
 	const own = (value: unknown, key: string): unknown =>
 		typeof value === "object" && value !== null && Object.hasOwn(value, key)
@@ -22,13 +20,11 @@ export function valueAt(root: unknown, pointer: string): unknown {
 	return parsePointer(pointer).reduce(own, root);
 }
 
-/** The pointer of the holder; undefined for the root, which is "". */
 export function parentPointer(pointer: string): string | undefined {
 	const at = pointer.lastIndexOf("/");
 	return at < 0 ? undefined : pointer.slice(0, at);
 }
 
-/** Keys of lists; elsewhere, a number may be a name. */
 const listKeys = ["workloads", "pairs", "shape", "plugins", "profiles", "flags", "runners", "labels", "env"];
 const maxNameChars = 60;
 

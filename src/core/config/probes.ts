@@ -5,13 +5,11 @@ import { defaultProbes } from "./defaults.ts";
 import type { Resolution } from "./problem.ts";
 import { checkName } from "./values.ts";
 
-/** The settings of one level; missing keys come from the level around it. */
 export type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
 
 export function* readProbes(file: ProbesFile | undefined, pointer: string): Resolution<ProbesLayer> {
 	if (file === undefined) return {};
 	if (typeof file === "string") return { when: file };
-	// Probes that are listed run always.
 	if (Array.isArray(file)) return { when: "on", only: file };
 	for (const key of ["mask", "length"] as const) {
 		const name = file[key];

@@ -6,50 +6,35 @@ import type { Source } from "./config.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
 
 export interface Position {
-	/** From 1. */
 	line: number;
-	/** From 1, in UTF-16 code units. */
 	column: number;
 }
 
-/** Where a value starts in the file, and its key where it has one. */
 export interface EntryPosition {
 	key?: Position;
 	value: Position;
 }
 
 export interface Problem {
-	/** config-value by default. */
 	code?: ConfigCode;
-	/** "" is the whole file. */
 	pointer: string;
-	/** Follows the pointer in the message, e.g. `is "fp61"`. */
 	says: string;
-	/** Pointer of another value, whose line the message adds. */
 	duplicateOf?: string;
-	/** What follows "expected". */
 	expected?: string;
-	/** What to do next, one sentence. */
 	fix: string;
-	/** The closest known name. */
 	meant?: string | undefined;
-	/** Which of the two to point at; values by default. */
 	at?: "key" | "value";
 }
 
 export interface Origin {
-	/** Path of the config file as the user wrote it. */
 	path: string;
-	/** By JSON pointer. */
 	positions: ReadonlyMap<string, EntryPosition>;
 	/** Names of inputs by the pointer of the value that they set. */
 	inputs: ReadonlyMap<string, string>;
 }
 
-/** With more than this, the last error reports that there are more. */
 const maxErrors = 50;
 
-/** Errors in the order of the file, inputs first. */
 export function toErrors(problems: readonly Problem[], origin: Origin): ConfigError[] {
 	// No line of a file that we read is longer than 2^20 characters.
 	const order = ({ line = 0, column = 0 }: Partial<Position> = {}): number => line * 2 ** 20 + column;
@@ -73,12 +58,10 @@ function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Or
 	if (inputOf(pointer, origin) !== undefined) return undefined;
 	const entry = origin.positions.get(pointer);
 	if (entry !== undefined) return at === "key" ? (entry.key ?? entry.value) : entry.value;
-	// A missing key is reported at the mapping that should have it.
 	const parent = parentPointer(pointer);
 	return parent === undefined ? undefined : positionOf({ pointer: parent, at: "key" }, origin);
 }
 
-/** The input that sets a value; items of a list belong to it too. */
 function inputOf(pointer: string, { inputs }: Origin): string | undefined {
 	const owner = [...inputs.keys()].find((key) => pointer === key || pointer.startsWith(`${key}/`));
 	return owner === undefined ? undefined : inputs.get(owner);
@@ -127,7 +110,6 @@ export function collect<Value>(resolution: Resolution<Value>): Resolved<Value> {
 		: { state: "invalid", problems: [...problems.values()] };
 }
 
-/** Of all that the file holds and inputs set; what has none is a default. */
 export function sourcesOf({ path, positions, inputs }: Origin): Record<string, Source> {
 	const sources: Record<string, Source> = Object.create(null);
 	for (const [pointer, { key, value }] of positions)

@@ -75,15 +75,12 @@ function enginesById({ models }: Config): Map<string, { model: ModelConfig; engi
 type Subject = Partial<Pick<GateResult, "model" | "engine" | "workload">>;
 
 export interface RuleChange extends Subject {
-	/** As trtgate.yml has it: `gates.latency.fail`. */
 	key: string;
 	base: string;
 	head: string;
 	/** The head's value allows more, or neither is stricter. */
 	isLooser: boolean;
-	/** Of the value in the head's config, or of the nearest mapping around it. */
 	pointer: string;
-	/** What the base makes of looser rules. */
 	limitChange: Gates["limitChange"];
 }
 
@@ -149,18 +146,22 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Omit<Rule
 	});
 }
 
+function laxnessOf(limit: number | undefined, isLeast = false): number {
+	return limit === undefined ? Number.POSITIVE_INFINITY : isLeast ? -limit : limit;
+}
+
 /** @param precision of the head's engine, whose golden limit counts. */
 function gatesShown(
 	{ gates, pointer }: { gates: Gates; pointer: string },
 	precision?: EngineConfig["precision"],
 ): Rule[] {
 	const level = precision === undefined ? "workload" : "engine";
-	return gateEntries.flatMap(([key, { name, kind, options, level: own }]) => {
+	return gateEntries.flatMap(([key, { name, kind, options, bounds, level: own }]) => {
 		if (own !== level) return [];
 		const value = gates[key];
 		const rule = (at: string, is: number | string | undefined): Rule => ({
 			key: `gates.${at}`,
-			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : (is ?? Number.POSITIVE_INFINITY),
+			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : laxnessOf(is, bounds?.isLeast),
 			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});
@@ -172,7 +173,6 @@ function gatesShown(
 	});
 }
 
-/** How much of the engine it covers: a workload may keep its name and cover less. */
 function workloadShown(workload: WorkloadConfig): Rule[] {
 	const sizes = [
 		["streams", workload.streams] as const,

@@ -14,7 +14,6 @@ import {
 import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
-/** Bounds the work for a file full of mistakes. */
 const maxErrors = 1000;
 
 export function toProblems(errors: readonly ErrorObject[], value: unknown): Problem[] {
@@ -72,7 +71,6 @@ function toProblem(error: ErrorObject, root: unknown): Problem | null {
 		case "propertyNames":
 			return null;
 		default:
-			// The names that keys of a mapping may have, where the schema lists them.
 			if (error.propertyName !== undefined)
 				return unknownName(
 					error.instancePath,
@@ -95,38 +93,28 @@ function unknownKey(
 
 function unknownName(pointer: string, key: string, known: readonly string[]): Problem {
 	const home = findHome(key);
-	const fix =
-		home === undefined ? "Remove the key." : `Remove the key here; ${home.name} belongs to ${home.home}.`;
-	const expected = known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`;
-	const says = "is not a known key";
+	const elsewhere = home === undefined ? "." : ` here; ${home.name} belongs to ${home.home}.`;
 	return {
 		code: "config-schema",
 		pointer: childPointer(pointer, key),
-		says,
-		expected,
+		says: "is not a known key",
+		expected: known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`,
 		at: "key",
-		...suggest(key, known, fix),
+		...suggest(key, known, `Remove the key${elsewhere}`),
 	};
 }
 
-function missingKey(pointer: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Problem {
+function missingKey(holder: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Problem {
 	const expected = describeExpected(properties[key] ?? {}, key);
 	const fix = key === "version" ? "Write `version: 1` at the top of the file." : `Add ${key}:.`;
-	return {
-		code: "config-schema",
-		pointer: childPointer(pointer, key),
-		says: isMissing,
-		expected,
-		fix,
-		at: "key",
-	};
+	const pointer = childPointer(holder, key);
+	return { code: "config-schema", pointer, says: isMissing, expected, fix, at: "key" };
 }
 
 function wrongValue(error: ErrorObject, value: unknown): Problem {
 	const { instancePath: pointer } = error;
 	const schema = schemaFor(pointer);
 	const expected = countLabels(error) ?? describeExpected(schema, parsePointer(pointer).at(-1));
-	// A file that is one text may be any file: it is not quoted.
 	const says = `is ${pointer === "" && typeof value === "string" ? "a text" : describeGot(value)}`;
 	const fix = adviseValue(pointer, value, schema) ?? `Write ${expected}.`;
 	return {

@@ -6,7 +6,6 @@ import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { fixedRange } from "./dims.ts";
 
-/** Against patterns that were never meant: a config has some hundred engines at most. */
 const maxPatterns = 1000;
 const maxPatternChars = 700;
 
@@ -27,14 +26,11 @@ export function parsePatterns(text: string): string[] {
 	return trimmed.filter((pattern) => pattern !== "");
 }
 
-/** A pattern that means this one engine, or every engine of this one model. */
 export function exactPattern(model: string, engine?: string): string {
 	const text = engine === undefined ? model : `${model}/${engine}`;
-	// A blank at an end would be trimmed away.
 	return text.replace(/[\\*,]|^\s|\s$/g, "\\$&");
 }
 
-/** A list that `parsePatterns` reads back. */
 export function formatPatterns(patterns: readonly string[]): string {
 	return patterns.join(",");
 }
@@ -65,7 +61,6 @@ export type Selected =
 	| { state: "unknown"; problems: readonly PatternProblem[] };
 
 export interface PatternProblem {
-	/** Place in the list. */
 	index: number;
 	says: string;
 	expected: string;
@@ -103,10 +98,8 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 	return kept.filter((model) => model.engines.length > 0);
 }
 
-/** Whole shapes by input. */
 export type PinnedShapes = Readonly<Record<string, { shape: readonly number[] }>>;
 
-/** Shapes that an option gives instead of the config's: one workload, and engines for its sizes alone. */
 export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes): ModelConfig[] {
 	const names = Object.entries(shapes).map(([input, { shape }]) => `${input} ${shape.join("×") || "scalar"}`);
 	if (names.length === 0) return [...models];
@@ -119,7 +112,6 @@ export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes):
 	});
 }
 
-/** Where an engine has no workload, its dims stay at their optimum. */
 function pinEngine(engine: EngineConfig, name: string): EngineConfig {
 	const workloads = engine.workloads.slice(0, 1).map((workload) => ({ ...workload, name }));
 	const sizes = Object.entries(engine.dims).map(
@@ -129,7 +121,6 @@ function pinEngine(engine: EngineConfig, name: string): EngineConfig {
 	return { ...engine, dims, profiles: [dims], workloads };
 }
 
-/** For patterns that a flag or an input gave. */
 export function unknownSelection(problems: readonly PatternProblem[], path: string): ConfigError {
 	const messages = problems
 		.slice(0, 5)

@@ -36,13 +36,11 @@ export function locate(config: Placed, pointer: string | undefined): Location | 
 	return { path: source.path, line: source.line, column: source.column };
 }
 
-/** For a record that has a location only where the file holds one. */
 export function placeOf(config: Placed, pointer: string): { location?: Location } {
 	const location = locate(config, pointer);
 	return location === undefined ? {} : { location };
 }
 
-/** The place of a key of the first of `holders` that has it, else of the last holder itself. */
 export function placeOfInherited(
 	config: Placed,
 	{ holders, key }: { holders: readonly string[]; key: string },

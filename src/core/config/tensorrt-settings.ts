@@ -20,13 +20,8 @@ export function* resolveTensorRt(
 	if (dla !== undefined && precision !== "fp16" && precision !== "int8") {
 		const expected = "precision fp16 or int8, all that a DLA computes in";
 		const fix = "Set the engine's precision to fp16 or int8, or remove dla.";
-		yield {
-			pointer: `${pointer}/dla`,
-			says: `is set for an engine in ${precision}`,
-			expected,
-			fix,
-			at: "key",
-		};
+		const says = `is set for an engine in ${precision}`;
+		yield { pointer: `${pointer}/dla`, says, expected, fix, at: "key" };
 	}
 	if (calibration !== undefined && precision !== "int8") {
 		const says = `applies to int8 only, and precision is ${precision}`;
@@ -104,23 +99,18 @@ const owned: readonly (readonly [flags: string, fix: string])[] = [
 	["--help -h --getPlanVersionOnly", "Remove it: such a run builds nothing."],
 ];
 
-/** What to do instead, by flag. */
 export const ownedFlags: ReadonlyMap<string, string> = new Map(
 	owned.flatMap(([flags, fix]) => flags.split(/\s+/).map((flag) => [flag, fix] as const)),
 );
 
-/** Flags of which trtexec takes more than one; of all others a second one is an `Unknown option`. */
 const repeatableFlags: ReadonlySet<string> = new Set(["--setPluginsToSerialize"]);
 
 export interface FlagFault {
-	/** The flag, or the whole word where it is none. */
 	what: string;
-	/** Follows the name of what is at fault. */
 	says: string;
 	fix: string;
 }
 
-/** What is wrong with the `index`th of a user's flags; null where nothing is. */
 export function flagFault(flags: readonly string[], index: number): FlagFault | null {
 	const argument = flags[index] ?? "";
 	const name = flagName(argument);

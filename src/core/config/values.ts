@@ -38,16 +38,14 @@ export function* parseDuration(
 const minBytes = 1024 ** 2;
 const maxBytes = 1024 ** 4;
 
-/** `512MiB`, `4GiB`, `4GB` in bytes. */
 export function* parseSize(pointer: string, text: string): Resolution<number> {
 	const bytes = inUnits(text, { MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3 });
 	if (bytes >= minBytes && bytes <= maxBytes) return bytes;
-	const fix = "Write a size that the GPU has, such as 4GiB.";
+	const fix = "Write a size such as 4GiB.";
 	yield { pointer, says: `is ${describeGot(text)}`, expected: "1MiB to 1024GiB", fix };
 	return minBytes;
 }
 
-/** NaN where it is no number with one of the units. */
 function inUnits(text: string, units: Readonly<Record<string, number>>): number {
 	const [, number, unit = ""] = /^([0-9.]+) ?([A-Za-z]+)$/.exec(text) ?? [];
 	return Number(number) * (units[unit] ?? Number.NaN);
@@ -55,7 +53,6 @@ function inUnits(text: string, units: Readonly<Record<string, number>>): number 
 
 const maxNameChars = 300;
 
-/** Whether a text can be a name of the config. */
 export function isName(text: string): boolean {
 	return nameFault(text) === null;
 }
@@ -67,7 +64,6 @@ function nameFault(name: string): string | null {
 	return name.length > maxNameChars ? `has ${name.length} characters` : null;
 }
 
-/** A name may be any text of one line, up to 300 characters. */
 export function* checkName(
 	pointer: string,
 	options: { name: string; what: string; at?: "key" | "value" },
@@ -81,7 +77,6 @@ export function* checkName(
 	yield { pointer, says, expected, fix: describeInvisible(name) === null ? "Rename it." : retype, at };
 }
 
-/** A file inside the workspace, by a relative path. @returns the path without `.` and `..`. */
 export function* checkPath(pointer: string, path: string): Resolution<string> {
 	const inside = insidePath(path);
 	const fault = pathFault(path, inside);
@@ -112,7 +107,6 @@ const plainPath =
 const noVariable =
 	"Write the path from the folder of this file. To fetch a file from elsewhere, let the model's `prepare` write it.";
 
-/** null where the path leaves its start at any step. */
 function insidePath(path: string): string | null {
 	const parts: string[] = [];
 	// A backslash separates on Windows: what would lead out there is refused everywhere.

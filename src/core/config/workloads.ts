@@ -10,20 +10,15 @@ import { childPointer, formatName } from "./pointer.ts";
 import { type Problem, type Resolution, resolveEach } from "./problem.ts";
 import { checkName } from "./values.ts";
 
-/** Keys of a workload that are no dimensions. */
 export const workloadKeys: readonly string[] = ["name", "streams", "dims", "gates"];
 
 export interface WorkloadContext {
 	profiles: DimProfiles;
-	/** Gates around the workload, from the widest to the narrowest. */
 	layers: readonly Layer[];
-	/** Wins over all. */
 	inputs: Layer;
-	/** Pointer of the list. */
 	pointer: string;
 }
 
-/** An engine without a list has one workload; an empty list is none. */
 export function* resolveWorkloads(
 	file: readonly WorkloadFile[] | undefined,
 	context: WorkloadContext,
@@ -38,14 +33,9 @@ export function* resolveWorkloads(
 		const duplicateOf = seen.get(name);
 		if (duplicateOf === undefined) seen.set(name, pointer);
 		else {
+			const says = `is called ${formatName(name)}, like the one`;
 			const fix = "Remove one of the two, or give them names: { name: …, batch: 8 }.";
-			yield {
-				pointer,
-				says: `is called ${formatName(name)}, like the one`,
-				duplicateOf,
-				expected: "a unique name",
-				fix,
-			};
+			yield { pointer, says, duplicateOf, expected: "a unique name", fix };
 		}
 	}
 	return workloads;
@@ -68,14 +58,9 @@ function* resolveWorkload(
 	const profile = isValid ? profileFor(profiles, sizes) : profiles[0];
 	if (profile === null && profiles.length > 1) {
 		const says = "has sizes that no optimization profile holds together";
+		const expected = `sizes inside one of the ${profiles.length} profiles`;
 		const fix = "Widen a profile, add one, or time sizes inside one of them.";
-		yield {
-			code: "config-dims",
-			pointer,
-			says,
-			expected: `sizes inside one of the ${profiles.length} profiles`,
-			fix,
-		};
+		yield { code: "config-dims", pointer, says, expected, fix };
 	}
 	if (file.name !== undefined)
 		yield* checkName(`${pointer}/name`, { name: file.name, what: "a workload", at: "value" });
@@ -98,22 +83,14 @@ interface GivenSize {
 function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Map<string, GivenSize>> {
 	const given = new Map<string, GivenSize>();
 	for (const [name, size] of Object.entries(file)) {
-		// Beside these keys the schema allows only whole numbers.
 		if (!workloadKeys.includes(name))
 			given.set(name, { name, size: size as number, pointer: childPointer(pointer, name) });
 	}
 	for (const [name, size] of Object.entries(file.dims ?? {})) {
 		const at = childPointer(`${pointer}/dims`, name);
+		const problem = { code: "config-dims", pointer: at, at: "key" } as const;
 		const fix = "Remove it here or beside dims.";
-		if (given.has(name))
-			yield {
-				code: "config-dims",
-				pointer: at,
-				says: "is given twice",
-				expected: "one size",
-				fix,
-				at: "key",
-			};
+		if (given.has(name)) yield { ...problem, says: "is given twice", expected: "one size", fix };
 		given.set(name, { name, size, pointer: at });
 	}
 	return given;

@@ -14,12 +14,10 @@ import type { EntryPosition, Position } from "./problem.ts";
 
 /** Values of the file, those that aliases repeat counted again: an alias bomb ends here. */
 const maxValues = 20_000;
-/** Aliases may nest what the text does not. */
 const maxDepth = 40;
 const maxProblems = 20;
 
 export interface YamlProblem {
-	/** Follows the name and place of the file. */
 	says: string;
 	fix: string;
 	position?: Position;
@@ -31,13 +29,11 @@ interface NodePosition {
 	key?: Position;
 }
 
-/** The value of a document; null in place of what `problems` is about. */
 export class TreeWalk {
 	readonly positions = new Map<string, EntryPosition>();
 	readonly problems: YamlProblem[] = [];
 	readonly #place: (offset: number) => Position;
 	readonly #anchors = new Map<string, ParsedNode>();
-	/** Nodes around the current one. */
 	readonly #open = new Set<ParsedNode>();
 	#valuesLeft = maxValues;
 
@@ -63,7 +59,6 @@ export class TreeWalk {
 		return value;
 	}
 
-	/** The first excess is the only problem, and every further step returns at once. */
 	#mayGoOn(node: ParsedNode | null, at: NodePosition): boolean {
 		this.#valuesLeft -= 1;
 		const isTooLong = this.#valuesLeft < 0;
@@ -134,13 +129,11 @@ export class TreeWalk {
 	}
 }
 
-/** @param before where the mapping has the same key already. */
 function keyFault(key: ParsedNode, before: Position | undefined): { says: string; fix: string } | null {
 	if (!isScalar(key)) {
 		const fix = "Write the key as text, in quotes if it contains special characters.";
 		return { says: "has a key that is not plain text", fix };
 	}
-	// In quotes it is a name like any other.
 	if (textOf(key) === "<<" && key.type === "PLAIN") {
 		const fix = "Repeat the keys; gates, dims, workloads and golden of a model hold for all its engines.";
 		return { says: 'uses the merge key "<<", which YAML 1.2 does not have', fix };

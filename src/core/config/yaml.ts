@@ -14,11 +14,8 @@ import { ConfigError } from "../errors.ts";
 import { type EntryPosition, formatLocation, type Position } from "./problem.ts";
 import { TreeWalk, type YamlProblem } from "./yaml-tree.ts";
 
-/** A config of a hundred models takes about 60 kB. */
 const maxChars = 1_000_000;
-/** Words and signs of the text; bounds the work of the parser. */
 const maxLexemes = 64_000;
-/** Deeper than any config needs; bounds the recursion of what follows. */
 const maxDepth = 40;
 
 export type YamlResult =
@@ -54,7 +51,6 @@ export function parseYaml(text: string, path: string): YamlResult {
 		: { state: "ok", value, positions: walk.positions };
 }
 
-/** The one document, or the first thing that is wrong with it. */
 function readDocument(
 	source: string,
 	lines: LineCounter,

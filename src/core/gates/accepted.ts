@@ -6,11 +6,9 @@ import { placeOf } from "../config/source.ts";
 import { formatPercent } from "../text/units.ts";
 
 export interface AcceptFacts {
-	/** Of the head: it is the change that is accepted. */
 	config: Pick<Config, "accept" | "sources">;
 	builds: readonly BuildRecord[];
 	rows: readonly WorkloadResult[];
-	/** Ids of all engines of the head, those that another job checks too. */
 	known: ReadonlySet<string>;
 }
 
@@ -23,31 +21,33 @@ export function applyAccepted(gates: readonly GateResult[], facts: AcceptFacts):
 	return [...gates.map((gate) => acceptOne(gate, current, facts)), ...stale];
 }
 
-/** An entry that covers nothing any more must go, so that none waits for another change. */
+/** An entry that covers nothing any more must go, so that it cannot wait for another change. */
 function staleness(entry: AcceptedChange, { config, builds, known }: AcceptFacts): GateResult[] {
 	const { engine, recipe, pointer } = entry;
-	const of = (arm: string) =>
-		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine);
-	const [base, head] = [of("base"), of("head")];
+	const recipeOf = (arm: string) =>
+		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
+	const head = recipeOf("head");
+	const why = !known.has(engine)
+		? "no such engine exists"
+		: recipeOf("base") === recipe
+			? "the base already has this engine"
+			: head !== undefined && head !== recipe
+				? `it is for the engine ${recipe}, and this one is ${head}`
+				: null;
+	if (why === null) return [];
+	// Names may hold slashes, and only a build says where the model's ends.
+	const build = builds.find(({ arm, ...of }) => arm === "head" && `${of.model}/${of.engine}` === engine);
 	const slash = engine.indexOf("/");
-	const place = {
-		model: head?.model ?? engine.slice(0, slash),
-		engine: head?.engine ?? engine.slice(slash + 1),
-	};
-	const stale = (why: string): GateResult[] => [
+	return [
 		{
 			gate: "accept",
-			...place,
+			model: build?.model ?? engine.slice(0, slash),
+			engine: build?.engine ?? engine.slice(slash + 1),
 			status: "fail",
 			message: `The accepted ${entry.figure} is stale: ${why}. Remove the entry; \`trtgate accept RESULT --prune\` does it.`,
 			...placeOf(config, pointer),
 		},
 	];
-	if (!known.has(engine)) return stale("no such engine exists");
-	if (base?.recipeHash === recipe) return stale("the base already has this engine");
-	if (head?.recipeHash !== undefined && head.recipeHash !== recipe)
-		return stale(`it is for the engine ${recipe}, and this one is ${head.recipeHash}`);
-	return [];
 }
 
 function acceptOne(gate: GateResult, entries: readonly AcceptedChange[], facts: AcceptFacts): GateResult {
@@ -63,20 +63,19 @@ function acceptOne(gate: GateResult, entries: readonly AcceptedChange[], facts: 
 	return { ...gate, status: "warn", message: `${gate.message} ${accepted}`, accepted };
 }
 
-/** How much larger the head's figure is, as a share of the base's; null where it is unknown. */
 export function changeOf(
 	{ gate, model, engine, workload }: GateResult,
 	{ builds, rows }: Pick<AcceptFacts, "builds" | "rows">,
 ): number | null {
 	if (gate === "engine-size" || gate === "build-time") {
-		const figure = (arm: string): number | undefined => {
+		const figureOf = (arm: string): number => {
 			const build = builds.find((one) => one.arm === arm && one.model === model && one.engine === engine);
-			return gate === "engine-size" ? build?.engineBytes : build?.durationMs;
+			return (gate === "engine-size" ? build?.engineBytes : build?.durationMs) ?? Number.NaN;
 		};
-		const [base, head] = [figure("base"), figure("head")];
-		return base === undefined || head === undefined || base === 0 ? null : head / base - 1;
+		const ratio = figureOf("head") / figureOf("base");
+		return Number.isFinite(ratio) ? ratio - 1 : null;
 	}
+	if (gate !== "latency" && gate !== "work" && gate !== "p99" && gate !== "memory") return null;
 	const row = rows.find((one) => one.model === model && one.engine === engine && one.workload === workload);
-	const isCompared = gate === "latency" || gate === "work" || gate === "p99" || gate === "memory";
-	return isCompared ? (row?.[gate]?.estimate ?? null) : null;
+	return row?.[gate]?.estimate ?? null;
 }

@@ -1,22 +1,13 @@
 // Gates of what the base checks or reports and the head does not: workloads, engines, figures.
 
-import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
+import type { Arm, ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { Config, Gates } from "../config/config.ts";
+import { formatGate } from "../config/gate-records.ts";
 import type { Counterparts } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import { counted, listNames } from "../text/labels.ts";
-import { formatBytes, formatCount, formatMs } from "../text/units.ts";
 
-interface Metric<Facts> {
-	name: string;
-	of(facts: Facts): number | null | undefined;
-	format(value: number): string;
-}
-
-const perSecond = (value: number): string => `${formatCount(Number(value.toPrecision(4)))} / s`;
-
-/** Every figure of a side: the type requires a name for each. */
 const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, string>> = {
 	medianMs: "median latency",
 	meanMs: "mean latency",
@@ -28,89 +19,47 @@ const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, str
 	peakMemoryBytes: "peak memory",
 };
 
-const timed: readonly Metric<ArmStats>[] = (Object.keys(names) as (keyof typeof names)[]).map((key) => ({
-	name: names[key],
-	of: (stats) => stats[key],
-	format: key.endsWith("Ms") ? formatMs : key === "peakMemoryBytes" ? formatBytes : perSecond,
-}));
-
-const built: readonly Metric<BuildRecord>[] = [
-	{ name: "engine size", of: ({ engineBytes }) => engineBytes, format: formatBytes },
-];
-
-export function judgeVanishedFigures(
-	row: WorkloadResult,
-	config: Config,
-	{ gates, pointer }: Level,
-): GateResult[] {
-	const { model, engine, workload, base, head } = row;
-	return vanished(missingOf(timed, base, head), {
-		place: { model, engine, workload },
-		config,
-		gates,
-		pointer,
-	});
-}
-
-/** Only where both are built: the build gate reports a head that is not. */
-export function judgeVanishedBuild(
-	builds: { base?: BuildRecord; head: BuildRecord },
-	config: Config,
-	{ gates, pointer }: Level,
-): GateResult[] {
-	const { base, head } = builds;
-	if (base?.state !== "built" || head.state !== "built") return [];
-	return vanished(missingOf(built, base, head), {
-		place: { model: head.model, engine: head.engine },
-		config,
-		gates,
-		pointer,
-	});
-}
-
-function missingOf<Facts>(
-	metrics: readonly Metric<Facts>[],
-	base: Facts | null,
-	head: Facts | null,
-): string[] {
-	if (base === null) return [];
-	return metrics.flatMap(({ name, of, format }) => {
-		const before = of(base);
-		const isThere = head !== null && Number.isFinite(of(head));
-		return typeof before !== "number" || !Number.isFinite(before) || isThere
-			? []
-			: [`${name} (${format(before)})`];
-	});
-}
-
+type Figures = Partial<Record<keyof typeof names | "engineBytes", number | null>>;
 type Level = { gates: Gates; pointer: string };
 
-interface Subject extends Level {
-	place: Pick<GateResult, "model" | "engine" | "workload">;
-	config: Config;
+export function judgeVanishedFigures(row: WorkloadResult, config: Config, level: Level): GateResult[] {
+	const { model, engine, workload, base, head } = row;
+	return vanished(names, { base, head }, { model, engine, workload }, { ...level, config });
 }
 
-function vanished(missing: readonly string[], { place, config, gates, pointer }: Subject): GateResult[] {
+export function judgeVanishedBuild(
+	{ base, head }: { base?: BuildRecord; head: BuildRecord },
+	config: Config,
+	level: Level,
+): GateResult[] {
+	if (base?.state !== "built" || head.state !== "built") return [];
+	const place = { model: head.model, engine: head.engine };
+	return vanished({ engineBytes: "engine size" }, { base, head }, place, { ...level, config });
+}
+
+function vanished(
+	labels: Partial<Record<keyof Figures, string>>,
+	{ base, head }: Record<Arm, Figures | null>,
+	place: Pick<GateResult, "model" | "engine" | "workload">,
+	{ config, gates, pointer }: Level & { config: Config },
+): GateResult[] {
+	const missing = (Object.keys(labels) as (keyof Figures)[]).flatMap((key) => {
+		const before = base?.[key];
+		const isThere = Number.isFinite(head?.[key]);
+		if (typeof before !== "number" || !Number.isFinite(before) || isThere) return [];
+		const kind = key.endsWith("Ms") ? "duration" : key.endsWith("Bytes") ? "size" : "rate";
+		return [`${labels[key]} (${formatGate[kind](before)})`];
+	});
 	if (missing.length === 0 || gates.vanished === "off") return [];
 	const message = `The base reports ${missing.join(", ")}; the head does not, so nothing was compared.`;
-	return [
-		{
-			gate: "vanished",
-			...place,
-			status: gates.vanished,
-			message,
-			...placeOf(config, gates.pointers["vanished"] ?? pointer),
-		},
-	];
+	const at = placeOf(config, gates.pointers["vanished"] ?? pointer);
+	return [{ gate: "vanished", ...place, status: gates.vanished, message, ...at }];
 }
 
 export interface CoverageFacts {
-	/** Of the base's own config. */
 	base: readonly EngineSpec[];
-	/** Of the head's own config. */
 	head: readonly EngineSpec[];
 	counterparts: Counterparts;
-	/** Cases that the head's golden lacks, by the base's id of the engine. */
 	droppedCases?: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -135,11 +84,11 @@ export function judgeCoverage({ base, head, counterparts, droppedCases }: Covera
 		const kept = new Set(now.engine.workloads.map(({ name }) => name));
 		const workloads = spec.engine.workloads.filter(({ name }) => !kept.has(name));
 		const cases = droppedCases?.get(spec.id) ?? [];
+		const lostWorkloads = workloads.map(({ name }) => lost("this workload", { workload: name }));
+		const isGoldenLost = spec.engine.golden !== undefined && now.engine.golden === undefined;
 		return [
-			...workloads.map(({ name }) => lost("this workload", { workload: name })),
-			...(spec.engine.golden !== undefined && now.engine.golden === undefined
-				? [lost("its outputs against a golden")]
-				: []),
+			...lostWorkloads,
+			...(isGoldenLost ? [lost("its outputs against a golden")] : []),
 			...(cases.length > 0
 				? [lost(`${counted(cases.length, "golden case")} more (${listNames(cases)})`)]
 				: []),

@@ -14,35 +14,33 @@ import { placeOf } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
 import { interfaceText, listNames } from "../text/labels.ts";
 
-export function judgeGolden(
-	verdict: GoldenVerdict,
-	config: Config,
-	options: { pointer: string; gates: Gates },
-): GateResult {
+interface Level {
+	pointer: string;
+	gates: Gates;
+}
+
+/** Where the gate `key` is set, else the engine. */
+function placeFor(key: string, config: Config, { gates, pointer }: Level): Pick<GateResult, "location"> {
+	return placeOf(config, gates.pointers[key] ?? pointer);
+}
+
+export function judgeGolden(verdict: GoldenVerdict, config: Config, level: Level): GateResult {
 	const { model, engine, case: name } = verdict;
-	const own = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden.relative-l2";
-	const judged = { status: statusOf(verdict, options.gates), message: messageOf(verdict) };
-	return {
-		gate: "golden",
-		model,
-		engine,
-		case: name,
-		...judged,
-		...placeOf(config, options.gates.pointers[own] ?? options.pointer),
-	};
+	const key = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden.relative-l2";
+	const status = statusOf(verdict, level.gates);
+	const message = messageOf(verdict);
+	return { gate: "golden", model, engine, case: name, status, message, ...placeFor(key, config, level) };
 }
 
 function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
-	const failing = verdict.checks.filter((check) => !check.pass);
 	switch (verdict.state) {
 		case "match":
-			return failing.length > 0 ? "warn" : "pass";
-		case "mismatch":
-			return "fail";
+			return verdict.checks.some((check) => !check.pass) ? "warn" : "pass";
 		case "existing":
 			return gates.existing;
 		case "stale":
 			return verdict.severity ?? "fail";
+		case "mismatch":
 		case "error":
 			return "fail";
 	}
@@ -78,7 +76,6 @@ function agreement(checks: number): string {
 	return checks === 1 ? "1 check agrees with the golden." : `${checks} checks agree with the golden.`;
 }
 
-/** The other outputs that fail. */
 function othersText(verdict: GoldenVerdict, shown: string): string {
 	const failing = verdict.checks.filter(
 		(check) => !check.pass && check.metric !== growthMetric && check.output !== shown,
@@ -94,10 +91,8 @@ function formatNumeric(value: number | string): string {
 export function judgeGoldenChange(change: GoldenChange, config: Config, gates: Gates): GateResult[] {
 	if (gates.goldenChange === "off") return [];
 	const { model } = change;
-	const place = placeOf(
-		config,
-		gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === model)?.pointer ?? "",
-	);
+	const pointer = config.models.find(({ name }) => name === model)?.pointer ?? "";
+	const place = placeFor("golden-change", config, { gates, pointer });
 	return [
 		{ gate: "golden-change", model, status: gates.goldenChange, message: changeMessage(change), ...place },
 	];
@@ -117,50 +112,23 @@ function changeMessage({ base, head, weakened, movedTotal, reason, author, notes
 	return `${what}${weaker === "" ? "." : weaker}${moved} It needs a review.${head === null ? "" : why}`;
 }
 
-/** Nothing where the probe does not apply, where the base does just so, or where the gate is off. */
-export function judgeProbe(
-	result: ProbeResult,
-	config: Config,
-	options: { pointer: string; gates: Gates },
-): GateResult[] {
-	const { gates, pointer } = options;
+/** Nothing where the probe does not apply, where the base gives the same result, or where the gate is off. */
+export function judgeProbe(result: ProbeResult, config: Config, level: Level): GateResult[] {
 	const { model, engine, probe, state, message } = result;
-	if (gates.probes === "off" || state === "skipped" || state === "known") return [];
-	const status = state === "agrees" ? "pass" : gates.probes;
-	return [
-		{
-			gate: "probe",
-			model,
-			engine,
-			case: probe,
-			status,
-			message,
-			...placeOf(config, gates.pointers["probes"] ?? pointer),
-		},
-	];
+	const { probes } = level.gates;
+	if (probes === "off" || state === "skipped" || state === "known") return [];
+	const status = state === "agrees" ? "pass" : probes;
+	const place = placeFor("probes", config, level);
+	return [{ gate: "probe", model, engine, case: probe, status, message, ...place }];
 }
 
-// The gate of models whose inputs or outputs differ between base and head.
-export function judgeInterface(
-	change: InterfaceChange,
-	config: Config,
-	options: { pointer: string; gates: Gates },
-): GateResult[] {
-	const { gates, pointer } = options;
+export function judgeInterface(change: InterfaceChange, config: Config, level: Level): GateResult[] {
 	const { rows, ...subject } = change;
-	const status = interfaceStatus(rows, gates);
+	const status = interfaceStatus(rows, level.gates);
 	if (status === null) return [];
 	const more = rows.length > maxRows ? ` And ${rows.length - maxRows} more.` : "";
 	const message = `The interface changed: ${rows.slice(0, maxRows).map(interfaceText).join("; ")}.${more}`;
-	return [
-		{
-			gate: "interface",
-			...subject,
-			status,
-			message,
-			...placeOf(config, gates.pointers["interface"] ?? pointer),
-		},
-	];
+	return [{ gate: "interface", ...subject, status, message, ...placeFor("interface", config, level) }];
 }
 
 /** Where a workload of the base no longer runs, its speed is not compared either, however little the interface matters. */

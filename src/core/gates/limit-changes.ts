@@ -33,7 +33,6 @@ export function judgeUnreadBase(fault: string, head: Config): GateResult {
 
 const maxShownChars = 120;
 
-/** The same change in many subjects is reported once. */
 function resultOf(
 	group: readonly RuleChange[],
 	{ head, holds }: Pick<RuleSides, "head" | "holds">,
@@ -45,18 +44,12 @@ function resultOf(
 	const change = `${key}: ${shorten(first.base, maxShownChars)} → ${shorten(first.head, maxShownChars)}`;
 	const when = holds === "base" ? " It holds after the merge; this change was judged by the base's." : "";
 	const review = isLooser ? " It needs a review." : "";
-	return [
-		{
-			gate: "limit-change",
-			...subjectOf(group, head.path),
-			status: isLooser && limitChange !== "off" ? limitChange : "pass",
-			message: `${change}${countOf(group)}.${when}${review}`,
-			...placeOf(head, pointer),
-		},
-	];
+	const status = isLooser && limitChange !== "off" ? limitChange : "pass";
+	const message = `${change}${countOf(group)}.${when}${review}`;
+	const subject = subjectOf(group, head.path);
+	return [{ gate: "limit-change", ...subject, status, message, ...placeOf(head, pointer) }];
 }
 
-/** What all subjects have in common; the config itself where they have nothing in common. */
 function subjectOf(
 	group: readonly RuleChange[],
 	path: string,
@@ -65,10 +58,9 @@ function subjectOf(
 		const [value, other] = new Set(group.map((change) => change[key]));
 		return other === undefined ? value : undefined;
 	};
-	const [model, engine, workload] = [common("model"), common("engine"), common("workload")];
-	if (model === undefined) return { model: path };
-	if (engine === undefined) return { model };
-	return workload === undefined ? { model, engine } : { model, engine, workload };
+	const model = common("model");
+	const engine = model && common("engine");
+	return { model: model ?? path, engine, workload: engine && common("workload") };
 }
 
 function countOf(group: readonly RuleChange[]): string {

@@ -1,4 +1,4 @@
-// Gates of one timed workload: latency, tail, memory, and the absolute limit.
+// Gates of one timed workload, and absolute limits.
 
 import type {
 	BuildRecord,
@@ -11,9 +11,10 @@ import type {
 } from "../../../generated/result.ts";
 import { renderVerdict, renderWork } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
+import { absoluteGates, formatGate } from "../config/gate-records.ts";
 import { placeOf } from "../config/source.ts";
 import { soakText } from "../soak/analyse.ts";
-import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
+import { formatBytes, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(
 	row: WorkloadResult,
@@ -25,21 +26,27 @@ export function judgeWorkload(
 	}: { config: Config; errors?: readonly ErrorRecord[]; builds?: readonly BuildRecord[] },
 ): GateResult[] {
 	const { gates } = workload;
+	const { model, engine } = row;
 	// A base without an engine is the base's own fault, and may be what the change repairs.
-	const base = builds.find(
-		({ arm, model, engine }) => arm === "base" && model === row.model && engine === row.engine,
+	const lacksBase = builds.some(
+		(build) =>
+			build.arm === "base" && build.model === model && build.engine === engine && build.state !== "built",
 	);
-	const lacksBase = base !== undefined && base.state !== "built";
 	const context = { gates, isExplained: lacksBase || errors.some((error) => concerns(error, row)) };
 	const candidates: [GateName, GateStatus | null, string][] = [
 		["latency", comparedStatus(row.latency, gates.latency, context), renderVerdict(row.latency)],
 		["work", workStatus(row, context), row.work === undefined ? "" : renderWork(row.work, row.doubt)],
 		["p99", tailStatus(row.p99, gates.p99), `P99: ${renderVerdict(row.p99)}`],
 		["memory", tailStatus(row.memory, gates.memory), memoryMessage(row)],
-		["soak-drift", soakStatus(row, gates), row.soak === undefined ? "" : soakText(row.soak)],
-		["max-latency", absoluteStatus(row, gates), absoluteMessage(row, gates)],
+		throughputGate(row, gates),
+		[
+			"soak-drift",
+			row.soak === undefined ? null : judgeChange(row.soak.drift, gates.soakDrift),
+			row.soak === undefined ? "" : soakText(row.soak),
+		],
+		...judgeBounds(gates, row.head, "workload"),
 	];
-	const place = { model: row.model, engine: row.engine, workload: row.workload };
+	const place = { model, engine, workload: row.workload };
 	return candidates.flatMap(([gate, status, message]) => {
 		if (status === null) return [];
 		return [
@@ -48,7 +55,36 @@ export function judgeWorkload(
 	});
 }
 
-/** Whether an error took one of the two figures away. */
+/** The absolute limits that the config sets, against the head's figures; inconclusive where a figure is unknown. */
+export function judgeBounds(
+	gates: Gates,
+	head: Partial<Record<(typeof absoluteGates)[number]["figure"], number | null>> | null,
+	level: "workload" | "engine",
+): [GateName, GateStatus, string][] {
+	return absoluteGates.flatMap((gate): [GateName, GateStatus, string][] => {
+		const limit = gates[gate.key];
+		if (gate.level !== level || limit === undefined || head === null) return [];
+		const format = formatGate[gate.kind];
+		const value = head[gate.figure] ?? null;
+		const allowed = `; allowed at ${gate.isLeast ? "least" : "most"} ${format(limit)}.`;
+		if (value === null) return [[gate.name, "inconclusive", `${gate.label} unknown${allowed}`]];
+		const keeps = gate.isLeast ? value >= limit : value <= limit;
+		return [[gate.name, keeps ? "pass" : "fail", `${gate.label} ${format(value)}${allowed}`]];
+	});
+}
+
+/** Judged by the medians over the runs, without an interval; the gate of vanished figures reports a head without one. */
+function throughputGate({ base, head }: WorkloadResult, gates: Gates): [GateName, GateStatus | null, string] {
+	const before = base?.throughputPerSecond ?? 0;
+	const now = head?.throughputPerSecond ?? null;
+	const { warn, fail } = gates.throughput;
+	if (before === 0 || now === null || (warn === undefined && fail === undefined))
+		return ["throughput", null, ""];
+	const change = now / before - 1;
+	const message = `Throughput ${formatGate.rate(before)} → ${formatGate.rate(now)} (${formatPercent(change, { sign: true })}).`;
+	return ["throughput", judgeChange(-change, gates.throughput), message];
+}
+
 function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult): boolean {
 	return (
 		model === row.model &&
@@ -59,11 +95,9 @@ function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult)
 
 interface Context {
 	gates: Gates;
-	/** An error of the run, or a base without an engine, says why there is no figure: that decides, and tells a fault of the machine from others. */
 	isExplained: boolean;
 }
 
-/** null: no gate, because there is nothing to compare with. */
 function comparedStatus(
 	comparison: Comparison,
 	limits: Threshold,
@@ -95,22 +129,9 @@ function workStatus({ work, doubt }: WorkloadResult, context: Context): GateStat
 	return status === "fail" && doubt !== undefined ? "warn" : status;
 }
 
-function absoluteStatus(row: WorkloadResult, gates: Gates): GateStatus | null {
-	if (gates.maxLatencyMs === undefined || row.head === null) return null;
-	return row.head.medianMs <= gates.maxLatencyMs ? "pass" : "fail";
-}
-
-function soakStatus({ soak }: WorkloadResult, { soakDrift }: Gates): GateStatus | null {
-	return soak === undefined ? null : judgeChange(soak.drift, soakDrift);
-}
-
 function memoryMessage({ base, head, memory }: WorkloadResult): string {
 	const change = memory.estimate === null ? "" : ` (${formatPercent(memory.estimate, { sign: true })})`;
 	return `Peak memory ${formatBytes(base?.peakMemoryBytes ?? 0)} → ${formatBytes(head?.peakMemoryBytes ?? 0)}${change}.`;
-}
-
-function absoluteMessage(row: WorkloadResult, gates: Gates): string {
-	return `Median ${formatMs(row.head?.medianMs ?? 0)}; allowed at most ${formatMs(gates.maxLatencyMs ?? 0)}.`;
 }
 
 /** @param change fraction of the base; NaN never passes. */

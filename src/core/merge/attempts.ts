@@ -1,27 +1,21 @@
 // Decides which results of an earlier attempt still count: only those whose job was not run again.
 import type { PartInput } from "./parts.ts";
 
-/** One execution of a job, as GitHub lists it. */
 export interface JobExecution {
 	name: string;
-	/** "" where no runner took the job. */
 	runner: string;
 	startedMs: number;
-	/** null: not completed. */
 	completedMs: number | null;
 }
 
-/** Every execution of the run, of all attempts, or why GitHub does not list them. */
 export type JobHistory =
 	| { state: "listed"; jobs: readonly JobExecution[] }
 	| { state: "unknown"; why: string };
 
-/** 0: the result does not say. null: there is no result. */
 function attemptOf({ content }: PartInput): number | null {
 	return content.state === "read" ? (content.result.run?.attempt ?? 0) : null;
 }
 
-/** Whether GitHub's list of jobs is needed. */
 export function hasEarlier(parts: readonly PartInput[], attempt: number): boolean {
 	return attempt > 1 && parts.some((part) => (attemptOf(part) ?? attempt) < attempt);
 }
@@ -35,20 +29,13 @@ export function dropSuperseded(
 	return parts.map((part) => {
 		const its = attemptOf(part);
 		if (its === null || !hasEarlier([part], attempt)) return part;
-		const reason = supersededReason(part, { its, attempt, history });
+		const reason = supersededReason(part, its, attempt, history);
 		return reason === null ? part : { ...part, content: { state: "missing", reason } };
 	});
 }
 
-interface Attempts {
-	/** 0: the result does not say. */
-	its: number;
-	attempt: number;
-	history: JobHistory;
-}
-
-/** null where the result still counts. */
-function supersededReason(part: PartInput, { its, attempt, history }: Attempts): string | null {
+/** null where the result of attempt `its` still counts; 0: it does not say. */
+function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string): string =>
 		`Its last result is from attempt ${its}, and it is unknown whether its job was run again: ${why}`;
@@ -64,7 +51,6 @@ function supersededReason(part: PartInput, { its, attempt, history }: Attempts):
 		: null;
 }
 
-/** GitHub's times are whole seconds. */
 const secondMs = 1000;
 
 /** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for; all have one name. */

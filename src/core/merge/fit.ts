@@ -47,7 +47,6 @@ function writtenBytes(value: unknown, most: number, depth = 1): number {
 	return bytes;
 }
 
-/** In UTF-8, at most. */
 function textBytes(text: string): number {
 	return /[^\0-\x7f]/.test(text) ? text.length * 3 : text.length;
 }

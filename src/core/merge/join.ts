@@ -13,7 +13,6 @@ function listed(values: readonly string[]): string {
 	return listNames(distinct(values), maxNamed);
 }
 
-/** The kind of the parts gives the merged backend its name; each row carries its own part's caveat. */
 export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
 	const onTensorRt = backends.length === 0 || backends.some(({ kind }) => kind === "tensorrt");
 	const caveats = distinct(backends.flatMap(({ caveat }) => caveat ?? []));
@@ -27,7 +26,6 @@ export function mergeBackends(backends: readonly BackendFacts[]): BackendFacts {
 	};
 }
 
-/** What all parts share; each part keeps its own whole fingerprint. */
 export function mergeEnvironments(environments: readonly Result["environment"][]): Result["environment"] {
 	const [first, ...others] = environments;
 	const common = Object.entries(first ?? {}).filter(([key, value]) =>
@@ -46,7 +44,6 @@ export function mergeConfigs(configs: readonly Result["config"][]): Result["conf
 	};
 }
 
-/** Each sentence once, with the parts that report it. */
 export function mergeNotes(parts: readonly { name: string; result: Pick<Result, "notes"> }[]): string[] {
 	const partsByNote = new Map<string, Set<string>>();
 	for (const { name, result } of parts)

@@ -18,7 +18,6 @@ import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "
 /** Shares of the limit for all parts together: their names and notes take room too, and the last always fits. */
 const shares = [1, 0.5, 0];
 
-/** The order of `parts` does not matter. Parts that would make the result too large to be read again are refused. */
 export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {
 	const judged = judgeParts(parts, options);
 	let merged = join(judged, options);
@@ -43,7 +42,6 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	const errors = [...judged.flatMap(partFault), ...records.errors];
 	const whole = errors.length + review.length > 0 ? [foldOutcome([...review], errors)] : [];
 	const outcome = worstOutcome([...whole, ...results.map(strictestOutcome)]);
-	const failureKind = failureKindOf(outcome, errors);
 	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), {
 		durationMs: 0,
 		childMs: 0,
@@ -53,9 +51,9 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		schemaVersion: 1,
 		tool: { name: "trtgate", version: options.version },
 		outcome,
-		failureKind,
+		failureKind: failureKindOf(outcome, errors),
 		run: options.run,
-		...(options.unverified ? { unverified: true } : {}),
+		unverified: options.unverified ? true : undefined,
 		parts: judged.map((part) => describePart(part, [...results, options])),
 		startedAt: results.map(({ startedAt }) => startedAt).sort()[0] ?? "",
 		durationMs: longest.durationMs,
@@ -64,17 +62,8 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		environment: mergeEnvironments(known.map(({ environment }) => environment)),
 		arms: mergeArms(results),
 		config: mergeConfigs(results.map(({ config }) => config)),
-		findings: records.findings,
-		builds: records.builds,
-		golden: records.golden,
-		recipeChanges: records.recipeChanges,
-		interfaceChanges: records.interfaceChanges,
-		graphCosts: records.graphCosts,
-		goldenChanges: records.goldenChanges,
-		probes: records.probes,
-		bisections: records.bisections,
+		...records,
 		workloads,
-		gates: records.gates,
 		errors,
 		notes: [...mergeNotes(merged), ...(note === null ? [] : [note])],
 		files: options.files,
@@ -143,7 +132,6 @@ function describePart({ name, artifact, content }: JudgedPart, others: readonly 
 	};
 }
 
-/** All parts are of the same commits; labels are those of the first that has a base. */
 function mergeArms(results: readonly Result[]): Result["arms"] {
 	const compared = results.find(({ arms }) => arms.base !== null);
 	const noBase = results.map(({ arms }) => arms.noBase).find((reason) => reason !== undefined);
@@ -170,55 +158,43 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 	return [...gates.filter((gate) => !isShared(gate)), ...shared.values()];
 }
 
-// The records of all parts in one list each, every one with the name of its part.
-
 interface NamedResult {
-	/** undefined: the only part, whose records need no name. */
 	name: string | undefined;
 	result: Result;
 }
 
-type Records = Pick<
-	Result,
-	| "findings"
-	| "builds"
-	| "golden"
-	| "recipeChanges"
-	| "interfaceChanges"
-	| "graphCosts"
-	| "goldenChanges"
-	| "probes"
-	| "bisections"
-	| "workloads"
-	| "gates"
-	| "errors"
->;
+const recordKeys = [
+	"findings",
+	"builds",
+	"golden",
+	"recipeChanges",
+	"interfaceChanges",
+	"graphCosts",
+	"goldenChanges",
+	"probes",
+	"bisections",
+	"workloads",
+	"gates",
+	"errors",
+] as const satisfies readonly (keyof Result)[];
+type Records = Pick<Result, (typeof recordKeys)[number]>;
+const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 9));
 
-/** Paths lead into folders that stayed with the parts, so they are left out. */
+/** Paths lead into folders that stayed with the parts, so they are left out, as are lists that no part has entries in. */
 function namedRecords(parts: readonly NamedResult[]): Records {
-	const recipes = collect(parts, ({ recipeChanges }) => recipeChanges ?? []);
-	const interfaces = collect(parts, ({ interfaceChanges }) => interfaceChanges ?? []);
-	const costs = collect(parts, ({ graphCosts }) => graphCosts ?? []);
-	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
-	const probes = collect(parts, ({ probes }) => probes ?? []);
-	const bisections = collect(parts, ({ bisections }) => bisections ?? []);
+	const lists = recordKeys.map((key) => {
+		const list = collect(parts, (result) => (result[key] ?? []) as readonly { part?: string }[]);
+		return [key, list.length === 0 && optionalKeys.has(key) ? undefined : list];
+	});
+	const records: Records = Object.fromEntries(lists);
 	return {
-		findings: collect(parts, ({ findings }) => findings),
-		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),
-		golden: collect(parts, ({ golden }) => golden),
-		...(recipes.length === 0 ? {} : { recipeChanges: recipes }),
-		...(interfaces.length === 0 ? {} : { interfaceChanges: interfaces }),
-		...(costs.length === 0 ? {} : { graphCosts: costs }),
-		...(changes.length === 0 ? {} : { goldenChanges: changes }),
-		...(probes.length === 0 ? {} : { probes }),
-		...(bisections.length === 0 ? {} : { bisections }),
-		workloads: collect(parts, ({ workloads }) => workloads).map(withoutFiles),
-		gates: collect(parts, ({ gates }) => gates),
-		errors: collect(parts, ({ errors }) => errors).map(({ log: _log, ...error }) => error),
+		...records,
+		builds: records.builds.map(({ log: _log, enginePath: _path, ...build }) => build),
+		workloads: records.workloads.map(withoutFiles),
+		errors: records.errors.map(({ log: _log, ...error }) => error),
 	};
 }
 
-/** `part` last, so that it overrides a record's own. */
 function collect<Item extends { part?: string }>(
 	parts: readonly NamedResult[],
 	list: (result: Result) => readonly Item[],

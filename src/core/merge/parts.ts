@@ -1,10 +1,9 @@
 // Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
 
-import type { ArmSource, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
+import type { Arm, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
 
-/** What came of one part. */
 export type PartContent =
 	| { state: "read"; result: Result }
 	| { state: "missing"; reason: string }
@@ -14,48 +13,42 @@ export type PartContent =
 export interface PartInput {
 	name: string;
 	artifact?: string;
-	/** When its job uploaded it; GitHub's clock, in milliseconds. */
 	uploadedMs?: number | undefined;
 	content: PartContent;
 }
 
 export interface MergeOptions {
-	/** Parts that the plan names; without it, whatever came is all there is. */
 	expected?: readonly { name: string; artifact?: string }[] | undefined;
 	/** The config that the report is on; without it, each part may be of another. */
 	config?: string | undefined;
 	/** The job that reports: parts must be of its run. Without it, they may be of any. */
 	run?: WorkflowJob | undefined;
-	/** A fork's own job made the parts. */
 	unverified?: boolean | undefined;
 	/** What the plan found about the whole change: each once, whatever the parts report of it. */
 	review?: readonly GateResult[] | undefined;
-	/** Commits that the head may be, where they are known from elsewhere. */
 	headCommits?: readonly string[] | undefined;
-	/** Of the program that merges. */
 	version: string;
-	/** Files that will accompany the merged result. */
 	files: Result["files"];
 }
 
-/** One part after it was judged. */
 export interface JudgedPart {
 	name: string;
 	artifact?: string;
 	content: PartContent;
 }
 
-/** Every part that was expected or came, by name: the same whatever the order they came in. */
 export function judgeParts(parts: readonly PartInput[], options: MergeOptions): JudgedPart[] {
-	const came = onePerName(parts).map((part) => checkOrigin(checkPlanned(part, options.expected), options));
-	const names = new Set(came.map(({ name }) => name));
-	const missing = (options.expected ?? [])
-		.filter(({ name }) => !names.has(name))
-		.map(({ name, artifact }): JudgedPart => {
-			const reason =
-				"The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";
-			return { name, artifact, content: { state: "missing", reason } };
-		});
+	const { expected } = options;
+	const came = [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
+		if (first === undefined) return [];
+		if (others.length === 0) return [checkOrigin(checkPlanned(first, expected), options)];
+		return [refuse(first, `${others.length + 1} results have this name; expected one.`)];
+	});
+	const reason =
+		"The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";
+	const missing = (expected ?? [])
+		.filter(({ name }) => !came.some((part) => part.name === name))
+		.map(({ name, artifact }): JudgedPart => ({ name, artifact, content: { state: "missing", reason } }));
 	const judged = agreeing(refuseForeignCommits(came, options.headCommits));
 	return [...refuseDoubles(judged), ...missing].sort((a, b) =>
 		a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
@@ -66,35 +59,21 @@ function refuse(part: JudgedPart, reason: string): JudgedPart {
 	return { ...part, content: { state: "refused", reason, kind: "configuration" } };
 }
 
-function onePerName(parts: readonly PartInput[]): JudgedPart[] {
-	return [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
-		if (first === undefined) return [];
-		return others.length === 0
-			? [first]
-			: [refuse(first, `${others.length + 1} results have this name; expected one.`)];
-	});
-}
-
 function checkPlanned(part: JudgedPart, expected: MergeOptions["expected"]): JudgedPart {
-	if (expected === undefined || expected.some(({ name }) => name === part.name)) return checkOwn(part);
-	return refuse(part, "The plan lists no such part.");
+	if (expected !== undefined && !expected.some(({ name }) => name === part.name))
+		return refuse(part, "The plan lists no such part.");
+	return part.content.state === "read" && part.content.result.parts !== undefined
+		? refuse(part, "It is a merged result itself; merge what it was made from.")
+		: part;
 }
 
-function checkOwn(part: JudgedPart): JudgedPart {
-	if (part.content.state !== "read" || part.content.result.parts === undefined) return part;
-	return refuse(part, "It is a merged result itself; merge what it was made from.");
-}
-
-/** A result of another config or another run would be shown as one of this. */
 function checkOrigin(part: JudgedPart, { config, run }: MergeOptions): JudgedPart {
 	if (part.content.state !== "read") return part;
 	const { result } = part.content;
 	if (config !== undefined && result.config.path !== config) {
-		const [its, ours] = [result.config.path, config].map((path) => cleanName(path, 100));
-		return refuse(
-			part,
-			`It is of the config ${its}; expected ${ours}. Give the gate and the report the same \`config\`.`,
-		);
+		const its = cleanName(result.config.path, 100);
+		const fix = "Give the gate and the report the same `config`.";
+		return refuse(part, `It is of the config ${its}; expected ${cleanName(config, 100)}. ${fix}`);
 	}
 	if (run === undefined || result.run === undefined || result.run.id === run.id) return part;
 	return refuse(part, `It is of the workflow run ${result.run.id}; expected ${run.id}.`);
@@ -120,23 +99,17 @@ function refuseForeignCommits(
 
 /** With several commits it is unknown which is meant, so all parts are refused. */
 function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
-	const heads = commitsOf(parts, (result) => result.arms.head);
-	const bases = commitsOf(parts, (result) => result.arms.base);
-	return parts.map((part) => {
-		if (part.content.state !== "read") return part;
-		if (heads.size > 1) return refuse(part, differ("heads", heads));
-		return bases.size > 1 ? refuse(part, differ("bases", bases)) : part;
-	});
-}
-
-function commitsOf(parts: readonly JudgedPart[], arm: (result: Result) => ArmSource | null): Set<string> {
-	return new Set(
-		parts.flatMap(({ content }) => (content.state === "read" ? (arm(content.result)?.commit ?? []) : [])),
-	);
-}
-
-function differ(what: string, commits: ReadonlySet<string>): string {
-	return `The parts are of different commits, so it is unknown which is right: their ${what} are ${[...commits].sort().slice(0, 5).map(short).join(", ")}.`;
+	const commitsOf = (arm: Arm) =>
+		new Set(
+			parts.flatMap(({ content }) =>
+				content.state === "read" ? (content.result.arms[arm]?.commit ?? []) : [],
+			),
+		);
+	const arm = (["head", "base"] as const).find((one) => commitsOf(one).size > 1);
+	if (arm === undefined) return [...parts];
+	const commits = [...commitsOf(arm)].sort().slice(0, 5).map(short).join(", ");
+	const reason = `The parts are of different commits, so it is unknown which is right: their ${arm}s are ${commits}.`;
+	return parts.map((part) => (part.content.state === "read" ? refuse(part, reason) : part));
 }
 
 function short(commit: string): string {
@@ -153,15 +126,10 @@ function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
 		const double = measuredIn(part).find((key) => (owners.get(key)?.size ?? 0) > 1);
 		if (double === undefined) return part;
 		const others = [...(owners.get(double) ?? [])].filter((name) => name !== part.name).sort();
-		const [, , model, engine] = JSON.parse(double) as string[];
-		const subject = `${cleanName(model ?? "", 60)} · ${cleanName(engine ?? "", 60)}`;
-		return refuse(
-			part,
-			`It measured ${subject} on the same device as ${others
-				.slice(0, 3)
-				.map((name) => cleanName(name, 60))
-				.join(", ")} did.`,
-		);
+		const [, , model = "", engine = ""] = JSON.parse(double) as string[];
+		const named = others.slice(0, 3).map((name) => cleanName(name, 60));
+		const subject = `${cleanName(model, 60)} · ${cleanName(engine, 60)}`;
+		return refuse(part, `It measured ${subject} on the same device as ${named.join(", ")} did.`);
 	});
 }
 
@@ -186,7 +154,6 @@ interface NamedArtifact {
 }
 
 export interface PickedPart<Artifact extends NamedArtifact> {
-	/** In the plan. */
 	name: string;
 	artifact: Artifact;
 }
@@ -194,14 +161,6 @@ export interface PickedPart<Artifact extends NamedArtifact> {
 /** How the gate names an artifact whose usual name is taken: the try of the run, and a number where that is taken too. */
 const again = /^(.+)-attempt(\d{1,6})(?:-[2-5])?$/;
 
-interface Candidate<Artifact> {
-	name: string;
-	/** 0 under the usual name. */
-	attempt: number;
-	artifact: Artifact;
-}
-
-/** In the order of their ids, which grow with time. */
 export function pickArtifacts<Artifact extends NamedArtifact>(
 	artifacts: readonly Artifact[],
 	expected: readonly { name: string; artifact: string }[],
@@ -210,28 +169,16 @@ export function pickArtifacts<Artifact extends NamedArtifact>(
 	const newest = new Map(
 		[...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]),
 	);
-	const candidates = [...newest.values()].flatMap((artifact) => candidateOf(artifact, expected) ?? []);
-	return [...groupBy(candidates, ({ name }) => name).values()].flatMap(latest);
-}
-
-function candidateOf<Artifact extends NamedArtifact>(
-	artifact: Artifact,
-	expected: readonly { name: string; artifact: string }[],
-): Candidate<Artifact> | null {
-	const exact = expected.find((part) => part.artifact === artifact.name);
-	if (exact !== undefined) return { name: exact.name, attempt: 0, artifact };
-	const match = again.exec(artifact.name);
-	const planned = expected.find((part) => part.artifact === match?.[1]);
-	return planned === undefined ? null : { name: planned.name, attempt: Number(match?.[2]), artifact };
-}
-
-/** The first try of a run takes the usual name, so the usual name and `-attempt1` are of the same try. */
-function latest<Artifact extends NamedArtifact>(
-	candidates: readonly Candidate<Artifact>[],
-): PickedPart<Artifact>[] {
-	const tryOf = ({ attempt }: Candidate<Artifact>): number => Math.max(1, attempt);
-	const last = Math.max(...candidates.map(tryOf));
-	return candidates
-		.filter((candidate) => tryOf(candidate) === last)
-		.map(({ name, artifact }) => ({ name, artifact }));
+	const candidates = [...newest.values()].flatMap((artifact) => {
+		const exact = expected.find((part) => part.artifact === artifact.name);
+		const match = exact === undefined ? again.exec(artifact.name) : null;
+		const planned = exact ?? expected.find((part) => part.artifact === match?.[1]);
+		// The first try of a run takes the usual name, so the usual name and `-attempt1` are of the same try.
+		const attempt = Math.max(1, Number(match?.[2] ?? 0));
+		return planned === undefined ? [] : [{ name: planned.name, attempt, artifact }];
+	});
+	return [...groupBy(candidates, ({ name }) => name).values()].flatMap((own) => {
+		const last = Math.max(...own.map(({ attempt }) => attempt));
+		return own.filter(({ attempt }) => attempt === last).map(({ name, artifact }) => ({ name, artifact }));
+	});
 }

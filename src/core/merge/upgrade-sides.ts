@@ -16,7 +16,6 @@ import { mismatchState } from "../golden/compare/checks.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { formatPercent } from "../text/units.ts";
 
-/** Of a time, between two jobs. */
 export const leastChange = 0.05;
 
 const paired = "Both versions were timed in interleaved pairs on one GPU.";
@@ -55,16 +54,11 @@ export function sidesOf(result: Result): Sides[] {
 		if (backend === undefined || baseBackend === undefined || baseBackend.version === backend.version)
 			return [];
 		if (!haveSameFiles(result.arms)) return [];
-		const [before, after] = [factsOf(result, { part, arm: "base" }), factsOf(result, { part, arm: "head" })];
+		const before = factsOf(result, part, "base");
+		const after = factsOf(result, part, "head");
+		const speeds = comparedSpeeds(after.rows);
 		const versions = { from: baseBackend.version, to: backend.version };
-		return sides({
-			...versions,
-			caveat: paired,
-			cutShort: endsOf(partial),
-			before,
-			after,
-			speeds: comparedSpeeds(after.rows),
-		});
+		return sides({ ...versions, caveat: paired, cutShort: endsOf(partial), before, after, speeds });
 	});
 	return [...within, ...sidesOfJobs(result, parts)];
 }
@@ -79,10 +73,8 @@ function sidesOfJobs(result: Result, parts: readonly Part[]): Sides[] {
 		(part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device,
 	);
 	return later.flatMap((part) => {
-		const [before, after] = [
-			factsOf(result, { part: oldest.name, arm: "head" }),
-			factsOf(result, { part: part.name, arm: "head" }),
-		];
+		const before = factsOf(result, oldest.name, "head");
+		const after = factsOf(result, part.name, "head");
 		return sides({
 			from: versionOf(oldest),
 			to: versionOf(part),
@@ -100,7 +92,6 @@ const endsOf = (partial: Result["partial"]): string[] => (partial === undefined 
 const versionOf = ({ backend }: Part): string => backend?.version ?? "";
 
 interface ArmFacts {
-	/** By `model/engine`. */
 	builds: ReadonlyMap<string, BuildRecord>;
 	golden: readonly GoldenVerdict[];
 	rows: readonly WorkloadResult[];
@@ -110,7 +101,7 @@ interface ArmFacts {
 export const engineOf = ({ model, engine }: { model?: string; engine?: string }): string =>
 	`${model}/${engine}`;
 
-function factsOf(result: Result, { part, arm }: { part: string | undefined; arm: Arm }): ArmFacts {
+function factsOf(result: Result, part: string | undefined, arm: Arm): ArmFacts {
 	const own = <Item extends { part?: string }>(items: readonly Item[]): Item[] =>
 		items.filter((item) => item.part === part);
 	const builds = own(result.builds).filter((build) => build.arm === arm);
@@ -134,7 +125,6 @@ function ofBase(verdict: GoldenVerdict): GoldenVerdict {
 	return { ...verdict, checks, state: isKnown ? (mismatchState(checks) ?? "match") : "error" };
 }
 
-/** NaN and infinities keep no limit. */
 function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allowed" | "bound">): boolean {
 	if (typeof error !== "number") return false;
 	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
@@ -142,13 +132,11 @@ function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allow
 
 export interface Speed {
 	id: string;
-	/** Of the time, as a share. */
 	change: number;
 	verdict: "slower" | "faster" | "alike" | "unclear";
 	interval?: Interval | null;
 }
 
-/** Pairs on one GPU have a verdict. */
 function comparedSpeeds(rows: readonly WorkloadResult[]): Speed[] {
 	const verdicts = {
 		regressed: "slower",
@@ -176,18 +164,13 @@ function hintedSpeeds(before: readonly WorkloadResult[], after: readonly Workloa
 }
 
 export interface Sides {
-	/** What the times are worth, a sentence. */
 	caveat: string;
-	/** Stages in which runs ended before their last. */
 	cutShort: readonly string[];
-	/** Versions. */
 	from: string;
 	to: string;
 	before: ArmFacts;
 	after: ArmFacts;
-	/** Of what was timed on both. */
 	speeds: readonly Speed[];
-	/** Engines of both. */
 	shared: readonly string[];
 }
 

@@ -12,9 +12,7 @@ type Weight = "stop" | "unknown" | "review" | "note";
 
 export interface UpgradeFact {
 	weight: Weight;
-	/** A kind of fact, for the decision: `engine that no longer builds`. */
 	topic: readonly [one: string, many: string];
-	/** Backticks mark names. */
 	says: string;
 }
 
@@ -23,29 +21,47 @@ export interface Upgrade {
 	to: string;
 	decision: string;
 	facts: readonly UpgradeFact[];
-	/** What the times are worth. */
 	caveat: string;
-	/** Of the new version. */
 	plans: string;
+}
+
+/** Every kind of fact: its weight, and its name for one and for many. */
+const topics = {
+	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
+	buildsNow: ["note", "engine that builds now", "engines that build now"],
+	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
+	notBuilt: [
+		"unknown",
+		"engine that its machine could not build",
+		"engines that their machine could not build",
+	],
+	noLongerBuilds: ["stop", "engine that no longer builds", "engines that no longer build"],
+	noGolden: ["review", "engine without a golden", "engines without a golden"],
+	grown: ["review", "engine whose errors grow", "engines whose errors grow"],
+	drifts: ["stop", "engine that drifts", "engines that drift"],
+	notJudged: ["unknown", "engine that was not judged on both", "engines that were not judged on both"],
+	matchesOnNeither: ["review", "engine that matches on neither", "engines that match on neither"],
+	slower: ["review", "workload that slows down", "workloads that slow down"],
+	faster: ["note", "workload that speeds up", "workloads that speed up"],
+	unclear: ["review", "inconclusive workload", "inconclusive workloads"],
+	finding: ["review", "new finding of preflight", "new findings of preflight"],
+} as const satisfies Readonly<Record<string, readonly [Weight, one: string, many: string]>>;
+
+function fact(kind: keyof typeof topics, says: string): UpgradeFact {
+	const [weight, one, many] = topics[kind];
+	return { weight, topic: [one, many], says };
 }
 
 /** An error that doubled, and is beyond half of what is allowed, will be a failure soon. */
 const growth = 2;
 
-/** One for each pair of versions. */
 export function upgradesOf(result: Result): Upgrade[] {
 	return sidesOf(result).map(upgradeOf);
 }
 
 function upgradeOf(sides: Sides): Upgrade {
 	const facts = [
-		...sides.cutShort.map((stage) =>
-			fact(
-				"unknown",
-				["run that was cut short", "runs that were cut short"],
-				`A run ended early, in ${quoted(stage)}.`,
-			),
-		),
+		...sides.cutShort.map((stage) => fact("cutShort", `A run ended early, in ${quoted(stage)}.`)),
 		...sides.shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
 		...speedFacts(sides),
 		...newFindings(sides),
@@ -91,118 +107,61 @@ function decisionOf(facts: readonly UpgradeFact[], { shared, after, speeds }: Si
 	return `Upgrade: ${counted(shared.length, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
 }
 
-const fact = (weight: Weight, topic: UpgradeFact["topic"], says: string): UpgradeFact => ({
-	weight,
-	topic,
-	says,
-});
-
 function buildFacts(id: string, { before, after }: Sides): UpgradeFact[] {
-	const [was, is] = [before.builds.get(id), after.builds.get(id)];
-	if (is?.state === "built") {
-		if (was?.state === "built") return [];
-		return [fact("note", ["engine that builds now", "engines that build now"], `${quoted(id)} builds now.`)];
-	}
+	const was = before.builds.get(id);
+	const is = after.builds.get(id);
+	if (is?.state === "built")
+		return was?.state === "built" ? [] : [fact("buildsNow", `${quoted(id)} builds now.`)];
 	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
 	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
-	if (was?.state !== "built")
-		return [
-			fact(
-				"note",
-				["engine that builds on neither", "engines that build on neither"],
-				`${quoted(id)} builds on neither: ${why}`,
-			),
-		];
+	if (was?.state !== "built") return [fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`)];
 	const isMachine = is?.failure?.kind === "runner" || is?.state === "timed-out";
 	return isMachine
-		? [
-				fact(
-					"unknown",
-					["engine that its machine could not build", "engines that their machine could not build"],
-					`${quoted(id)} was not built, by a fault of the machine: ${why}`,
-				),
-			]
-		: [
-				fact(
-					"stop",
-					["engine that no longer builds", "engines that no longer build"],
-					`${quoted(id)} no longer builds: ${why}`,
-				),
-			];
+		? [fact("notBuilt", `${quoted(id)} was not built, by a fault of the machine: ${why}`)]
+		: [fact("noLongerBuilds", `${quoted(id)} no longer builds: ${why}`)];
 }
 
 function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 	const own = (golden: readonly GoldenVerdict[]) => golden.filter((verdict) => engineOf(verdict) === id);
-	const [was, is] = [
-		new Map(own(before.golden).map((verdict) => [verdict.case, verdict])),
-		own(after.golden),
-	];
+	const was = new Map(own(before.golden).map((verdict) => [verdict.case, verdict]));
+	const is = own(after.golden);
 	if (after.builds.get(id)?.state !== "built") return [];
 	if (is.length === 0)
-		return [
-			fact(
-				"review",
-				["engine without a golden", "engines without a golden"],
-				`${quoted(id)} has no golden that says whether its outputs drift.`,
-			),
-		];
+		return [fact("noGolden", `${quoted(id)} has no golden that says whether its outputs drift.`)];
 	const wrong = is.filter(({ state }) => state !== "match");
-	if (wrong.length > 0) return [wrongFact(id, { wrong, was, cases: is.length })];
-	const grown = is.flatMap((verdict) =>
-		verdict.checks
-			.filter((check) => isGrown(check, was.get(verdict.case)))
-			.map((check) => ({ check, verdict })),
-	);
-	const [first] = grown;
-	return first === undefined
-		? []
-		: [
-				fact(
-					"review",
-					["engine whose errors grow", "engines whose errors grow"],
-					`${quoted(id)} still matches, with larger errors: ${errorText(first.check, was.get(first.verdict.case))}.`,
-				),
-			];
+	if (wrong.length > 0) return [wrongFact(id, wrong, was, is.length)];
+	for (const verdict of is) {
+		const other = was.get(verdict.case);
+		const check = verdict.checks.find((one) => isGrown(one, other));
+		const text = errorText(check, other);
+		if (check !== undefined)
+			return [fact("grown", `${quoted(id)} still matches, with larger errors: ${text}.`)];
+	}
+	return [];
 }
 
 const isJudged = (verdict: GoldenVerdict | undefined): boolean =>
 	verdict !== undefined && verdict.state !== "error" && verdict.state !== "stale";
 
-interface Wrong {
-	/** Of the new version, at least one. */
-	wrong: readonly GoldenVerdict[];
-	/** By case. */
-	was: ReadonlyMap<string, GoldenVerdict>;
-	cases: number;
-}
-
-function wrongFact(id: string, { wrong, was, cases }: Wrong): UpgradeFact {
+/** `wrong` has at least one verdict; `was` is by case. */
+function wrongFact(
+	id: string,
+	wrong: readonly GoldenVerdict[],
+	was: ReadonlyMap<string, GoldenVerdict>,
+	cases: number,
+): UpgradeFact {
 	const drifted = wrong.filter((verdict) => isJudged(verdict) && was.get(verdict.case)?.state === "match");
 	const unknown = wrong.filter((verdict) => !isJudged(verdict) || !isJudged(was.get(verdict.case)));
 	const some = drifted[0] ?? wrong[0];
-	const text = errorText(
-		some?.checks.find(({ pass, severity }) => !pass && severity === "fail"),
-		was.get(some?.case ?? ""),
-	);
+	const failing = some?.checks.find(({ pass, severity }) => !pass && severity === "fail");
+	const text = errorText(failing, was.get(some?.case ?? ""));
 	const such = text === "" ? "" : `, such as ${text}`;
-	if (drifted.length > 0) {
-		const count = `${drifted.length} of ${counted(cases, "golden case")}`;
-		return fact(
-			"stop",
-			["engine that drifts", "engines that drift"],
-			`${quoted(id)} drifts: ${count} no longer match${such}.`,
-		);
-	}
-	if (unknown.length > 0) {
-		const topic = ["engine that was not judged on both", "engines that were not judged on both"] as const;
-		return fact(
-			"unknown",
-			topic,
-			`${quoted(id)} was not judged on both in ${unknown.length} of ${counted(cases, "golden case")}.`,
-		);
-	}
-	const topic = ["engine that matches on neither", "engines that match on neither"] as const;
-	return fact("review", topic, `${quoted(id)} matches its golden on neither${such}.`);
+	const all = counted(cases, "golden case");
+	if (drifted.length > 0)
+		return fact("drifts", `${quoted(id)} drifts: ${drifted.length} of ${all} no longer match${such}.`);
+	return unknown.length > 0
+		? fact("notJudged", `${quoted(id)} was not judged on both in ${unknown.length} of ${all}.`)
+		: fact("matchesOnNeither", `${quoted(id)} matches its golden on neither${such}.`);
 }
 
 type Check = GoldenVerdict["checks"][number];
@@ -240,16 +199,11 @@ function speedFacts({ speeds }: Sides): UpgradeFact[] {
 		const percent = (share: number): string => formatPercent(share, { sign: true });
 		const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
 		const says = `${quoted(id)}: ${percent(change)} time${range}.`;
-		if (verdict === "slower")
-			return [fact("review", ["workload that slows down", "workloads that slow down"], says)];
-		if (verdict === "faster")
-			return [fact("note", ["workload that speeds up", "workloads that speed up"], says)];
 		if (verdict === "alike") return [];
-		return [fact("review", ["inconclusive workload", "inconclusive workloads"], `Inconclusive: ${says}`)];
+		return [fact(verdict, verdict === "unclear" ? `Inconclusive: ${says}` : says)];
 	});
 }
 
-/** Flags, operators and types that the new version does not take as the old one did. */
 function newFindings({ before, after, shared }: Sides): UpgradeFact[] {
 	const known = new Set(before.findings.map(findingKey));
 	const fresh = after.findings.filter(
@@ -260,10 +214,6 @@ function newFindings({ before, after, shared }: Sides): UpgradeFact[] {
 	);
 	return fresh.map(({ model, message, fix }) => {
 		const whose = model === undefined ? "" : `${quoted(model)}: `;
-		return fact(
-			"review",
-			["new finding of preflight", "new findings of preflight"],
-			`${whose}${message}${fix === undefined ? "" : ` ${fix}`}`,
-		);
+		return fact("finding", `${whose}${message}${fix === undefined ? "" : ` ${fix}`}`);
 	});
 }

@@ -2,7 +2,6 @@
 import type { Counterparts } from "../config/rules.ts";
 import type { EngineSpec } from "./plan.ts";
 
-/** @param isSameContent whether two engines come from the same file or the same graph; asked only of engines without a namesake. */
 export function findCounterparts(
 	base: readonly EngineSpec[],
 	head: readonly EngineSpec[],
@@ -26,7 +25,6 @@ export function findCounterparts(
 	return found;
 }
 
-/** Several engines of one model share its file: the name and the precision tell them apart. */
 function likeness(base: EngineSpec, head: EngineSpec): number {
 	const points = [
 		[8, base.engine.name === head.engine.name],

@@ -18,17 +18,12 @@ const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; gol
 
 /** Four inferences of base and head at once, each in a process that compiles ONNX Runtime. */
 const countMs = 3000;
-/** An export script loads its framework and traces a model. */
 const prepareMs = 30_000;
-/** The structure is read, the weights are not. */
 const preflightMs = 50;
 
-/** Inferences of all probes of an engine with a batch and a mask. */
 const probeCases = 16;
 
-/** What is known before anything is built. */
 export interface Known {
-	/** What steps took in earlier runs, by `stepKey`. */
 	times: Readonly<Record<string, number>>;
 	/** Engines that serve both sides: one build, and no timing. */
 	unchanged: ReadonlySet<string>;
@@ -37,7 +32,6 @@ export interface Known {
 export interface Expectation {
 	backend: BackendKind;
 	measure: MeasureConfig;
-	/** Runs of a pair: 2, or 1 without a base. */
 	arms: number;
 	known?: Known;
 }
@@ -65,7 +59,6 @@ function recall(step: Step, known: Known | undefined): number | null {
 	return ms === undefined ? null : step.kind === "verify" && step.arm === "base" ? 0 : ms;
 }
 
-/** If every verdict is clear at the first look, and at most. */
 function usualMs(step: Step, { backend, measure, arms }: Expectation): [likely: number, most: number] {
 	const costs = costsMs[backend];
 	const always = (ms: number): [number, number] => [ms, ms];

@@ -20,21 +20,15 @@ export const runsWithoutBase = 3;
 
 export interface PlanInput {
 	config: Config;
-	/** Base first where there is one. */
 	arms: readonly Arm[];
-	/** Ids of golden cases by engine id. */
 	cases: ReadonlyMap<string, readonly string[]>;
-	/** Decides which side goes first in each pair. */
 	seed: string;
-	/** A schedule started the run, so nightly probes run too. */
 	isScheduled?: boolean;
 	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
 	backend?: BackendKind;
-	/** Of earlier runs and of these models. */
 	known?: Known;
 }
 
-/** @throws ConfigError nothing-to-check */
 export function makePlan(input: PlanInput): Plan {
 	const { config, arms } = input;
 	const engines = engineSpecs(config);
@@ -50,7 +44,6 @@ export function makePlan(input: PlanInput): Plan {
 	return { arms, engines, workloads, cases, ...estimateSteps(steps, input) };
 }
 
-/** The same plan, once more is known of what its steps take. */
 export function estimateSteps(
 	steps: readonly Step[],
 	{

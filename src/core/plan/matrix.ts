@@ -8,39 +8,30 @@ import {
 	unknownSelection,
 } from "../config/select.ts";
 import { ConfigError, usageError } from "../errors.ts";
+import { fieldsOf } from "../found.ts";
 
-/** The one job where the config names no runners. */
 const aloneName = "all";
 
-/** The root action reads no more of its `name`. */
 const maxNameChars = 100;
 
 /** GitHub runs no more jobs from one matrix. */
 const maxJobs = 256;
 
-/** One job; every value is text, as expressions of a workflow take it. */
 export interface MatrixJob {
-	/** Unique; goes into the root action's `name`. */
 	name: string;
 	/** JSON for `runs-on: ${{ fromJSON(matrix.runner) }}`. */
 	runner: string;
-	/** The root action's `only`; empty: all. */
 	only: string;
-	/** The root action's `device`; empty: the config's own. */
 	device: string;
-	/** Name of the artifact that the job will leave. */
 	artifact: string;
 }
 
 export interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
-	/** Labels of the one runner where the config names none. */
 	labels: RunnerConfig["labels"];
-	/** Patterns of the engines to plan; all where there are none. */
 	only?: readonly string[];
 	/** Tells several plans of one workflow apart; empty where there is one. */
 	name: string;
-	/** The artifact that a job of this name leaves. */
 	artifactOf(name: string): string;
 }
 
@@ -76,21 +67,14 @@ function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): Co
 	});
 }
 
-interface Share {
-	/** What of the config; empty: all of the runner's. */
-	label: string;
-	patterns: readonly string[];
-}
-
 interface Naming {
 	input: MatrixInput;
-	/** Artifacts of the jobs so far, in lower case. */
 	taken: Set<string>;
 }
 
 function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 	const { config, name, only = [] } = naming.input;
-	return sharesOf(runner, config, only).map(({ label, patterns }) => {
+	return sharesOf(runner, config, only).map(([label, patterns]) => {
 		const wanted = [name, runner.name, label].filter((part) => part !== "").join(" · ") || aloneName;
 		return {
 			...nameOfItsOwn(wanted, naming),
@@ -112,26 +96,29 @@ function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string;
 	}
 }
 
-function sharesOf(runner: RunnerConfig, { models }: MatrixInput["config"], only: readonly string[]): Share[] {
+/** What each job of a runner measures: a label, and patterns of its engines; empty: all. */
+function sharesOf(
+	runner: RunnerConfig,
+	{ models }: MatrixInput["config"],
+	only: readonly string[],
+): [label: string, patterns: readonly string[]][] {
 	const mine = keepSelected(keepSelected(models, runner.engines), only);
-	const patternsOf = (model: ModelConfig): string[] => {
-		const whole = models.find((other) => other.name === model.name)?.engines.length === model.engines.length;
-		return whole
-			? [exactPattern(model.name)]
-			: model.engines.map((engine) => exactPattern(model.name, engine.name));
-	};
+	const patternsOf = ({ name, engines }: ModelConfig): string[] =>
+		models.find((other) => other.name === name)?.engines.length === engines.length
+			? [exactPattern(name)]
+			: engines.map((engine) => exactPattern(name, engine.name));
 	switch (runner.split) {
 		case "none":
-			if (only.length === 0) return [{ label: "", patterns: runner.engines }];
-			return mine.length === 0 ? [] : [{ label: "", patterns: mine.flatMap(patternsOf) }];
+			if (only.length === 0) return [["", runner.engines]];
+			return mine.length === 0 ? [] : [["", mine.flatMap(patternsOf)]];
 		case "model":
-			return mine.map((model) => ({ label: model.name, patterns: patternsOf(model) }));
+			return mine.map((model) => [model.name, patternsOf(model)]);
 		case "engine":
-			return mine.flatMap((model) =>
-				model.engines.map((engine) => ({
-					label: `${model.name}/${engine.name}`,
-					patterns: [exactPattern(model.name, engine.name)],
-				})),
+			return mine.flatMap(({ name, engines }) =>
+				engines.map((engine): [string, string[]] => [
+					`${name}/${engine.name}`,
+					[exactPattern(name, engine.name)],
+				]),
 			);
 	}
 }
@@ -145,7 +132,6 @@ function tooMany(count: number, path: string): ConfigError {
 	});
 }
 
-/** For `strategy.matrix: ${{ fromJSON(…) }}`. */
 export function formatMatrix(jobs: readonly MatrixJob[]): string {
 	return JSON.stringify({ include: jobs });
 }
@@ -154,34 +140,29 @@ const keys = ["name", "runner", "only", "device", "artifact"] as const;
 
 /** Reads what `formatMatrix` wrote, or the list alone. @throws ConfigError usage. */
 export function parseMatrix(text: string): MatrixJob[] {
-	const list = listOf(parseJson(text));
-	if (list === null || list.length === 0 || list.length > maxJobs) throw notAMatrix();
-	return list.map((entry) => {
+	const value = parseJson(text);
+	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
+	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
+	return list.map((entry: unknown) => {
 		if (typeof entry !== "object" || entry === null) throw notAMatrix();
-		const values = new Map(Object.entries(entry));
+		const values = new Map<string, unknown>(Object.entries(entry));
 		const [name = "", runner = "", only = "", device = "", artifact = ""] = keys.map((key) => {
-			const value: unknown = values.get(key) ?? "";
-			if (typeof value !== "string" || value.length > 100_000) throw notAMatrix();
-			return value;
+			const text = values.get(key) ?? "";
+			if (typeof text !== "string" || text.length > 100_000) throw notAMatrix();
+			return text;
 		});
 		if (artifact === "") throw notAMatrix();
 		return { name, runner, only, device, artifact };
 	});
 }
 
-function parseJson(text: string): unknown {
+/** null where the text is no JSON. */
+export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
 		return null;
 	}
-}
-
-function listOf(value: unknown): readonly unknown[] | null {
-	if (Array.isArray(value)) return value;
-	if (typeof value !== "object" || value === null || !Object.hasOwn(value, "include")) return null;
-	const { include } = value as { include: unknown };
-	return Array.isArray(include) ? include : null;
 }
 
 function notAMatrix(): ConfigError {
@@ -193,23 +174,15 @@ function notAMatrix(): ConfigError {
 
 /** The labels of an input: JSON as `runs-on` takes it, or labels separated by commas. @throws ConfigError usage. */
 export function parseLabels(text: string): RunnerConfig["labels"] {
-	if (!/^\s*[[{"]/.test(text)) {
-		const labels = text
-			.split(",")
-			.map((label) => label.trim())
-			.filter((label) => label !== "");
-		if (labels.length > 0) return labels;
-		throw notLabels(text);
-	}
-	const value = parseJson(text);
+	const isPlain = !/^\s*[[{"]/.test(text);
+	const plain = text.split(",").flatMap((label) => label.trim() || []);
+	const value = isPlain ? plain : parseJson(text);
 	if (typeof value === "string" && value !== "") return [value];
-	if (isLabels(value)) return value;
-	if (typeof value === "object" && value !== null && Object.hasOwn(value, "group")) {
-		const { group, labels } = value as { group: unknown; labels?: unknown };
-		if (typeof group === "string" && group !== "" && labels === undefined) return { group };
-		if (typeof group === "string" && group !== "" && isLabels(labels)) return { group, labels };
-	}
-	throw notLabels(text);
+	if (isPlain ? plain.length > 0 : isLabels(value)) return value as string[];
+	const { group, labels } = fieldsOf(value);
+	if (typeof group !== "string" || group === "" || (labels !== undefined && !isLabels(labels)))
+		throw notLabels(text);
+	return labels === undefined ? { group } : { group, labels };
 }
 
 function isLabels(value: unknown): value is string[] {

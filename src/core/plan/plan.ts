@@ -3,18 +3,14 @@
 import type { Arm, ProbeName } from "../../../generated/result.ts";
 import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
 
-/** The recipe of an engine on one side. */
 export interface EngineSpec {
-	/** `model/engine` as the head names it, unique in the plan. */
 	id: string;
-	/** The base's own name of it, where the change renamed it. */
 	was?: string;
 	model: ModelConfig;
 	engine: EngineConfig;
 	dims: Readonly<Record<string, DimRange>>;
 }
 
-/** A file of a side that an engine needs beside its model. */
 export interface Asset {
 	/** Absolute. */
 	path: string;
@@ -28,7 +24,6 @@ export interface EngineAssets {
 
 /** engine × input shapes × streams: one row of the performance table. */
 export interface Workload {
-	/** `model/engine/workload`, unique in the plan. */
 	id: string;
 	engineId: string;
 	config: WorkloadConfig;
@@ -52,7 +47,6 @@ export type Step =
 export interface Plan {
 	arms: readonly Arm[];
 	engines: readonly EngineSpec[];
-	/** As the base builds them, where its own config is known. */
 	baseEngines?: readonly EngineSpec[];
 	workloads: readonly Workload[];
 	cases: readonly PlannedCase[];
@@ -64,13 +58,10 @@ export interface Plan {
 export type PlannedStep = Step & {
 	/** The longest that the step is expected to take: all pairs of a measurement. */
 	estimateMs: number;
-	/** Where the verdict is plain at the first look. */
 	likelyMs: number;
-	/** From the last run of this step. */
 	isKnown: boolean;
 };
 
-/** What the record of a build says of its job. */
 export function describeBuild({
 	spec,
 	arm,

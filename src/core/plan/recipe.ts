@@ -5,17 +5,14 @@ import type { DimRange } from "../config/config.ts";
 import { formatCount } from "../text/units.ts";
 import type { EngineAssets, EngineSpec } from "./plan.ts";
 
-/** An engine of one side with the files that it is built from. */
 export interface RecipeOf {
 	spec: EngineSpec;
 	modelSha256?: string;
 	assets?: EngineAssets | undefined;
 }
 
-/** trtexec's own. */
 const defaultLevel = 3;
 const hashShown = 12;
-/** trtexec takes whole MiB. */
 const mebibyte = 1024 * 1024;
 
 type Settings = ReadonlyMap<string, string>;
@@ -82,7 +79,6 @@ function sourceSettings({ spec: { model, engine }, modelSha256 }: RecipeOf): Set
 
 const shortHash = (sha256: string): string => sha256.slice(0, hashShown);
 
-/** Whether both sides build the same engine: same bytes of every file, and same settings. */
 export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
 	return recipeText(base) === recipeText(head);
 }

@@ -1,10 +1,10 @@
 // The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
 import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
-import { gateEntries } from "../config/gate-records.ts";
+import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
-import { formatBytes, formatDuration, formatLimit, formatMs } from "../text/units.ts";
+import { formatBytes, formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
@@ -39,38 +39,28 @@ function stepLines(plan: Plan, config: Config): string[] {
 	const rows = plan.steps.map((step, index) => [
 		`${index + 1}`,
 		step.kind,
-		...describeStep(step, { plan, config }),
+		...describeStep(step, plan, config),
 		formatDuration(step.estimateMs),
 	]);
 	return columns(rows);
 }
 
-interface Around {
-	plan: Plan;
-	config: Config;
-}
-
-/** Who, and what of it. */
-function describeStep(step: PlannedStep, around: Around): [string, string] {
+function describeStep(step: PlannedStep, plan: Plan, config: Config): [string, string] {
 	switch (step.kind) {
-		case "prepare":
-			return [
-				step.arm,
-				`${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}${step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`}`,
-			];
+		case "prepare": {
+			const given = step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`;
+			return [step.arm, `${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}${given}`];
+		}
 		case "preflight":
 			return [step.arm, cleanName(step.engineId)];
 		case "build":
-			return [step.arm, describeBuild(step, around.plan)];
+			return [step.arm, describeBuild(step, plan)];
 		case "verify":
 			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
 		case "probe":
-			return [
-				step.arm,
-				`${cleanName(step.engineId)}: ${step.only.length === 0 ? "all probes that apply" : step.only.join(", ")}`,
-			];
+			return [step.arm, `${cleanName(step.engineId)}: ${step.only.join(", ") || "all probes that apply"}`];
 		case "measure":
-			return [around.plan.arms.length > 1 ? "both" : "head", describeMeasure(step, around)];
+			return [plan.arms.length > 1 ? "both" : "head", describeMeasure(step, plan, config)];
 	}
 }
 
@@ -125,7 +115,11 @@ function describeCases(cases: readonly string[]): string {
 	return `${count(cases.length, "golden case")} (${listNames(shown, shownCases)})`;
 }
 
-function describeMeasure(step: Extract<PlannedStep, { kind: "measure" }>, { plan, config }: Around): string {
+function describeMeasure(
+	step: Extract<PlannedStep, { kind: "measure" }>,
+	plan: Plan,
+	config: Config,
+): string {
 	const name = cleanName(step.workloadId);
 	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
 	if (plan.arms.length < 2) return `${name}: ${count(step.pairs, "run")} of the head`;
@@ -152,7 +146,6 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 	);
 }
 
-/** Of the estimate: less need not be called a guess. */
 const tellingShare = 0.1;
 
 function estimateLine({ estimateMs, steps }: Plan): string {
@@ -201,14 +194,14 @@ function settingLines(config: Config): string[] {
 	];
 }
 
-/** The file's top level; settings of models, engines and workloads are next to them in the file. */
 function gateSettings(config: Config): [string, string][] {
 	const gates = config.gates;
 	const rows = gateEntries.flatMap(([key, { name, kind }]): [string, string][] =>
 		kind === "shares" ? [[`/gates/${name}`, describeLimits(gates[key] as Threshold)]] : [],
 	);
-	const absolute: [string, string][] =
-		gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];
+	const absolute = absoluteGates.flatMap(({ key, name, kind }): [string, string][] =>
+		gates[key] === undefined ? [] : [[`/gates/${name}`, formatGate[kind](gates[key])]],
+	);
 	return [...rows, ...absolute, ["/gates/inconclusive", gates.inconclusive]];
 }
 

@@ -2,6 +2,8 @@
 
 import type { GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { usageError } from "../errors.ts";
+import { fieldsOf } from "../found.ts";
+import { parseJson } from "./matrix.ts";
 
 /** GitHub passes on an output of 1 MB at most, and all outputs of a job share it. */
 const maxReviewed = 500;
@@ -31,48 +33,27 @@ export function parseReview(text: string): GateResult[] {
 			if (typeof value !== "string" || value.length > maxTextChars) throw notAReview();
 			return value;
 		};
-		const [gate, status] = [
-			gates.find((name) => name === values.get("gate")),
-			statuses.find((one) => one === values.get("status")),
-		];
-		const [model, message, engine, workload] = [
-			textOf("model"),
-			textOf("message"),
-			textOf("engine"),
-			textOf("workload"),
-		];
+		const gate = gates.find((name) => name === values.get("gate"));
+		const status = statuses.find((one) => one === values.get("status"));
+		const model = textOf("model");
+		const message = textOf("message");
 		if (gate === undefined || status === undefined || model === undefined || message === undefined)
 			throw notAReview();
-		const subject = { engine, workload };
-		return { gate, status, model, message, ...subject, ...placeIn(values.get("location")) };
+		const place = placeIn(values.get("location"));
+		return { gate, status, model, message, engine: textOf("engine"), workload: textOf("workload"), ...place };
 	});
 }
 
 /** A line of the head's config. @throws ConfigError usage. */
 function placeIn(value: unknown): Pick<GateResult, "location"> {
 	if (value === undefined) return {};
-	const { path, line, column }: { path?: unknown; line?: unknown; column?: unknown } =
-		typeof value === "object" && value !== null ? value : {};
-	const isPlace = (at: unknown): boolean => at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
+	const { path, line, column } = fieldsOf(value);
+	const isPlace = (at: unknown): at is number | undefined =>
+		at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
 	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column))
 		throw notAReview();
 	// An annotation goes to a file of the repository.
-	if (/^[/\\]|(^|[/\\])\.\.([/\\]|$)/.test(path)) return {};
-	return {
-		location: {
-			path,
-			line: line === undefined ? undefined : Number(line),
-			column: column === undefined ? undefined : Number(column),
-		},
-	};
-}
-
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return null;
-	}
+	return /^[/\\]|(^|[/\\])\.\.([/\\]|$)/.test(path) ? {} : { location: { path, line, column } };
 }
 
 function notAReview() {

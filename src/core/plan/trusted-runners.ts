@@ -6,9 +6,7 @@ import { ConfigError } from "../errors.ts";
 import { engineSpecs } from "./plan.ts";
 
 export interface TrustedRunners {
-	/** Of the base's config; none where it has no config. */
 	base: readonly RunnerConfig[];
-	/** Of the workflow. */
 	labels: RunnerConfig["labels"];
 }
 
@@ -31,7 +29,6 @@ export function refuseNewRunners(
 
 function keyOf(labels: RunnerConfig["labels"]): string {
 	const [group, names] = "group" in labels ? [labels.group, labels.labels ?? []] : ["", labels];
-	// Runners' labels do not distinguish letter case.
 	return JSON.stringify([group, names.map((name) => name.toLowerCase()).sort()]);
 }
 

@@ -1,7 +1,7 @@
 // What reports call each gate.
 
 import type { BackendFacts, GateName } from "../../../generated/result.ts";
-import { resultLabels } from "../config/gate-records.ts";
+import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { withCaveat } from "../text/labels.ts";
 
 const gateLabels: Readonly<Record<GateName, string>> = {
@@ -15,16 +15,7 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	trend: "trend",
 };
 
-const speedGates: ReadonlySet<GateName> = new Set([
-	"latency",
-	"work",
-	"p99",
-	"memory",
-	"build-time",
-	"max-latency",
-	"run",
-	"soak-drift",
-]);
+const speedGates: ReadonlySet<string> = new Set([...speedNames, "run"]);
 
 export function gateLabel(gate: GateName, backend: BackendFacts): string {
 	return speedGates.has(gate) ? withCaveat(gateLabels[gate], backend) : gateLabels[gate];

@@ -7,6 +7,7 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { absoluteGates } from "../config/gate-records.ts";
 import { groupBy } from "../group.ts";
 import { comparedOf, shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
@@ -27,7 +28,10 @@ export interface WorkloadRow {
 	golden: { match: number; total: number; tone: Tone } | null;
 }
 
-const rowGates: readonly GateName[] = ["latency", "work", "p99", "memory", "max-latency", "vanished", "run"];
+const rowGates: readonly GateName[] = [
+	...(["latency", "work", "p99", "memory", "throughput", "vanished", "run"] as const),
+	...absoluteGates.flatMap(({ level, name }) => (level === "workload" ? [name] : [])),
+];
 
 function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, hasBase: boolean): Tone {
 	switch (verdict) {

@@ -7,17 +7,13 @@ import { median, quantile } from "../stats/quantile.ts";
 import { spoilingReason } from "../telemetry/window.ts";
 import { formatDuration, formatMs, formatPercent } from "../text/units.ts";
 
-// The times of one long process as points: a level and a tail for each stretch of time.
-
 export interface SoakPoint {
-	/** Since the load began. */
 	atS: number;
 	/** Mean of the middle half of the iterations: trtexec's times are 32-bit, so a minute after its start they lie on a grid of 4 µs, as would their median. */
 	ms: number;
 	p99Ms: number;
 }
 
-/** When a process ran within the soak, and how long its points are. */
 interface SoakSpan {
 	fromS: number;
 	timedMs: number;
@@ -69,7 +65,6 @@ export function isSteady(processes: readonly SoakProcess[]): boolean {
 
 type SoakFigures = Omit<SoakResult, "state" | "limits">;
 
-/** Null where there is too little to compare: no point after the first seconds. */
 export function analyseSoak(
 	points: readonly SoakPoint[],
 	{ processes, slices }: { processes: readonly SoakProcess[]; slices: readonly SoakSlice[] },
@@ -97,7 +92,6 @@ export function analyseSoak(
 	};
 }
 
-/** What the GPU did in a stretch of the soak. */
 export function soakSlice(atS: number, window: GpuWindow): SoakSlice {
 	const reason = spoilingReason(window.throttleReasons);
 	const { smClockMhz, temperatureC, powerW } = window;
@@ -139,7 +133,6 @@ function stepsOf(points: readonly SoakPoint[]): SoakResult["steps"] {
 	});
 }
 
-/** @param sums of the logarithms before each point. */
 function* splitsIn(
 	sums: readonly number[],
 	{ from, to, sd }: { from: number; to: number; sd: number },

@@ -13,7 +13,6 @@ function stirlingRest(x: number): number {
 	return stirlingSeries.reduceRight((sum, term) => sum * inverseSquare + term, 0) / x;
 }
 
-/** ln Γ(x) for x > 0: recurrence up to where Stirling's series holds. */
 export function logGamma(x: number): number {
 	let product = 1;
 	let shifted = x;
@@ -50,7 +49,6 @@ function betaPower(a: number, b: number, { x, y }: UnitPoint): number {
 	return Math.exp(exponent - rest) * Math.sqrt((a * b) / (2 * Math.PI * total));
 }
 
-/** Far above what the fraction needs (about √max(a, b) steps); a bound against endless loops. */
 const maxSteps = 100_000;
 const tiny = 1e-300;
 

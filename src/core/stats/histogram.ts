@@ -5,7 +5,6 @@ import { quantile } from "./quantile.ts";
 const lowest = 0.005;
 const highest = 0.995;
 const maxBins = 1000;
-/** Half width of the range where all samples are equal, as a share of them. */
 const flatMargin = 0.005;
 
 function pool(arrays: readonly Float64Array[]): Float64Array {

@@ -4,7 +4,6 @@ export interface SampleMean {
 	mean: number;
 	/** With n − 1; 0 for a single value, whose spread is unknown. */
 	sd: number;
-	/** Degrees of freedom: values less one. */
 	df: number;
 }
 
@@ -20,7 +19,6 @@ function mirroredSum(sorted: readonly number[], value: (x: number) => number): n
 	return sum;
 }
 
-/** Null for an empty sample. */
 export function sampleMean(values: readonly number[]): SampleMean | null {
 	const n = values.length;
 	if (n === 0) return null;

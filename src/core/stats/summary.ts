@@ -13,7 +13,6 @@ export interface RunSummary {
 	p99Ms: number;
 }
 
-/** Sums up one run; null when there is nothing to sum up: no sample, or one that is not a finite time ≥ 0. */
 export function summarize(samplesMs: Float64Array): RunSummary | null {
 	if (samplesMs.length === 0) return null;
 	let sumMs = 0;
@@ -33,7 +32,6 @@ export function summarize(samplesMs: Float64Array): RunSummary | null {
 	};
 }
 
-/** Inferences a second as measured: the tool's own figure, else iterations over the wall time that they took; undefined where neither is known. */
 export function throughputOf(timing: {
 	iterations: number;
 	timedMs: number;
@@ -48,12 +46,10 @@ type SummarizedRun = PerfRun & RunSummary;
 
 const measured = ["iterations", "medianMs", "meanMs", "minMs", "p90Ms", "p95Ms", "p99Ms"] as const;
 
-/** Whether a run counts: usable, with every figure there and finite. */
 export function isSummarized(run: PerfRun): run is SummarizedRun {
 	return run.state === "ok" && measured.every((key) => Number.isFinite(run[key]));
 }
 
-/** The largest peak over the runs, or null where no run reports one. */
 export function peakOf(runs: readonly PerfRun[]): number | null {
 	const peaks = runs.flatMap((run) =>
 		run.state === "ok" && typeof run.peakMemoryBytes === "number" ? [run.peakMemoryBytes] : [],

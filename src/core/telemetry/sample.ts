@@ -5,16 +5,13 @@ export interface TelemetrySample {
 	atMs: number;
 	smClockMhz: number | null;
 	memoryClockMhz: number | null;
-	/** On recent GPUs the mean of the last second. */
 	powerW: number | null;
 	temperatureC: number | null;
-	/** Of the whole GPU. */
 	memoryUsedBytes: number | null;
 	/** Share of time in which any kernel ran, 0 to 1. */
 	kernelTime: number | null;
 	/** Share of time in which memory was touched, 0 to 1. */
 	memoryTime: number | null;
-	/** NVML's mask of clock event reasons. */
 	eventReasons: bigint | null;
 }
 
@@ -27,7 +24,6 @@ export interface UseSample {
 	tensorActivity: number | null;
 }
 
-/** One reading of the list of processes on the GPU. */
 export interface ProcessSample {
 	atMs: number;
 	processes: readonly GpuProcess[];
@@ -41,11 +37,9 @@ export interface GpuProcess {
 	owner: "ours" | "resident" | "foreign" | "unknown";
 }
 
-/** All that a window is made of. */
 export interface GpuTrace {
 	samples: readonly TelemetrySample[];
 	use: readonly UseSample[];
 	processes: readonly ProcessSample[];
-	/** What the samples come from; nvidia-smi by default. */
 	source?: "nvidia-smi" | "tegrastats";
 }

@@ -1,19 +1,11 @@
 // Puts the GPU's state for base and head side by side, and explains what that means for the change.
-import type {
-	Comparison,
-	GpuSummary,
-	GpuUse,
-	GpuWindow,
-	PerfRun,
-	WorkloadGpu,
-} from "../../../generated/result.ts";
+import type { Comparison, GpuSummary, GpuUse, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
 
 /** Clocks that differ by less are called equal: three times what undisturbed runs of one engine differ by. */
 export const equalClocks = 0.003;
 
-/** null where no usable run was watched. */
 export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): WorkloadGpu | null {
 	const [base, head] = [summarizeGpu(runs, "base"), summarizeGpu(runs, "head")];
 	return base === null && head === null ? null : { base, head, cycles: inCycles(base, head, estimate) };
@@ -24,18 +16,18 @@ export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): Gpu
 		run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : [],
 	);
 	if (windows.length === 0) return null;
-	const mean = (of: (window: GpuWindow) => number | null | undefined): number | null =>
-		meanOf(windows.map((window) => of(window) ?? null));
+	const mean = (key: "smClockMhz" | "memoryClockMhz" | "powerW" | "temperatureC"): number | null =>
+		meanOf(windows.map((window) => window[key]?.mean ?? null));
 	return {
 		runs: windows.length,
-		smClockMhz: mean((window) => window.smClockMhz?.mean),
-		memoryClockMhz: mean((window) => window.memoryClockMhz?.mean),
-		powerW: mean((window) => window.powerW?.mean),
-		temperatureC: mean((window) => window.temperatureC?.mean),
+		smClockMhz: mean("smClockMhz"),
+		memoryClockMhz: mean("memoryClockMhz"),
+		powerW: mean("powerW"),
+		temperatureC: mean("temperatureC"),
 		memoryUsedBytes: highest(windows.map((window) => window.memoryUsedBytes)),
 		use: useOf(windows.flatMap((window) => window.use ?? [])),
 		throttleReasons: [...new Set(windows.flatMap((window) => window.throttleReasons))].sort(),
-		powerCapShare: mean((window) => window.powerCapShare),
+		powerCapShare: meanOf(windows.map((window) => window.powerCapShare ?? null)),
 	};
 }
 
@@ -44,18 +36,16 @@ function useOf(all: readonly GpuUse[]): GpuUse | null {
 	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source ?? "nvidia-smi";
 	const uses = all.filter((use) => use.source === source);
 	if (uses.length === 0) return null;
-	const mean = (of: (use: GpuUse) => number | null | undefined): number | null =>
-		meanOf(uses.map((use) => of(use) ?? null));
-	const [smUtilisation, memoryBandwidth] = [
-		mean((use) => use.smUtilisation),
-		mean((use) => use.memoryBandwidth),
-	];
+	const mean = (key: Exclude<keyof GpuUse, "source">): number | null =>
+		meanOf(uses.map((use) => use[key] ?? null));
+	const smUtilisation = mean("smUtilisation");
+	const memoryBandwidth = mean("memoryBandwidth");
 	if (source !== "gpm") return { source, smUtilisation, memoryBandwidth };
-	const [smOccupancy, tensorActivity] = [mean((use) => use.smOccupancy), mean((use) => use.tensorActivity)];
+	const smOccupancy = mean("smOccupancy");
+	const tensorActivity = mean("tensorActivity");
 	return { source, smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }
 
-/** Sentences on clocks, for the reader of a comparison that was measured on a GPU. */
 export function clockNotes(
 	gpu: WorkloadGpu,
 	latency: Pick<Comparison, "verdict" | "estimate" | "minimalEffect">,

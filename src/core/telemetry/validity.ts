@@ -12,7 +12,6 @@ export interface ForeignProcess {
 	memoryBytes: number | null;
 }
 
-/** The conditions of one run, without its side. */
 export interface RunConditions {
 	window: GpuWindow | null;
 	/** Iterations × median compute time ÷ wall time; null where no GPU is watched. */
@@ -86,7 +85,6 @@ function isIncident(isApart: (run: RunConditions) => boolean, all: readonly RunC
 	return all.filter(isApart).length <= all.length * validityLimits.incidentShare;
 }
 
-/** Each process once, over all readings. */
 export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignProcess[] {
 	const found = new Map<string, ForeignProcess>();
 	for (const { processes } of readings) {

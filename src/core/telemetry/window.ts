@@ -37,40 +37,28 @@ export function reasonNames(mask: bigint): string[] {
 	return names;
 }
 
-function isIdle(mask: bigint | null): boolean {
-	return mask !== null && (mask & idleBit) !== 0n;
-}
-
-function isPowerCapped(mask: bigint | null): boolean {
-	return mask !== null && (mask & powerCapBit) !== 0n;
-}
-
-/** The label of the reason that spoils a run; null where none does. */
 export function spoilingReason(names: readonly string[]): string | null {
-	for (const name of names) {
-		const label = spoiling.get(name);
-		if (label !== undefined) return label;
-	}
-	return null;
+	return spoiling.get(names.find((name) => spoiling.has(name)) ?? "") ?? null;
 }
 
 /** Hardware counters report once a second, of the second before: a reading belongs where the middle of its second lies. */
 const useLagMs = 500;
 
-/** Between the two times; null where nothing was read in it. */
 export function gpuWindow(trace: GpuTrace, fromMs: number, toMs: number): GpuWindow | null {
 	const samples = between(trace.samples, fromMs, toMs);
 	if (samples.length === 0) return null;
 	// Before a process has work for the GPU, and after, its clock rests: that is not the clock that the work ran at.
-	const busy = samples.filter((sample) => !isIdle(sample.eventReasons));
+	const busy = samples.filter((sample) => ((sample.eventReasons ?? 0n) & idleBit) === 0n);
 	const processes = between(trace.processes, fromMs, toMs);
 	const mask = samples.reduce((seen, sample) => seen | (sample.eventReasons ?? 0n), 0n);
+	const range = (key: "smClockMhz" | "memoryClockMhz" | "powerW" | "temperatureC") =>
+		rangeOf(busy.map((sample) => sample[key]));
 	return {
 		samples: samples.length,
-		smClockMhz: rangeOf(busy.map((sample) => sample.smClockMhz)),
-		memoryClockMhz: rangeOf(busy.map((sample) => sample.memoryClockMhz)),
-		powerW: rangeOf(busy.map((sample) => sample.powerW)),
-		temperatureC: rangeOf(busy.map((sample) => sample.temperatureC)),
+		smClockMhz: range("smClockMhz"),
+		memoryClockMhz: range("memoryClockMhz"),
+		powerW: range("powerW"),
+		temperatureC: range("temperatureC"),
 		memoryUsedBytes: highest(samples.map((sample) => sample.memoryUsedBytes)),
 		ownMemoryBytes: memoryOf(processes, (process) => process.owner === "ours"),
 		otherMemoryBytes: memoryOf(processes, (process) => process.owner !== "ours"),
@@ -122,11 +110,12 @@ function memoryOf(
 }
 
 function counted(readings: readonly UseSample[]): GpuUse | null {
-	const smUtilisation = meanOf(readings.map((reading) => reading.smUtilisation));
-	const memoryBandwidth = meanOf(readings.map((reading) => reading.memoryBandwidth));
+	const mean = (key: Exclude<keyof UseSample, "atMs">) => meanOf(readings.map((reading) => reading[key]));
+	const smUtilisation = mean("smUtilisation");
+	const memoryBandwidth = mean("memoryBandwidth");
 	if (smUtilisation === null && memoryBandwidth === null) return null;
-	const smOccupancy = meanOf(readings.map((reading) => reading.smOccupancy));
-	const tensorActivity = meanOf(readings.map((reading) => reading.tensorActivity));
+	const smOccupancy = mean("smOccupancy");
+	const tensorActivity = mean("tensorActivity");
 	return { source: "gpm", smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }
 
@@ -140,13 +129,13 @@ function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = 
 
 function shareCapped(busy: readonly TelemetrySample[]): number | null {
 	return meanOf(
-		busy.map(({ eventReasons }) => (eventReasons === null ? null : Number(isPowerCapped(eventReasons)))),
+		busy.map(({ eventReasons }) =>
+			eventReasons === null ? null : Number((eventReasons & powerCapBit) !== 0n),
+		),
 	);
 }
 
-interface Timed {
-	atMs: number;
-}
+type Timed = Pick<UseSample, "atMs">;
 
 /** Those of `sorted` with fromMs ≤ atMs ≤ toMs. `sorted` ascends in time. */
 export function between<Reading extends Timed>(
@@ -160,7 +149,6 @@ export function between<Reading extends Timed>(
 	);
 }
 
-/** Index of the first reading whose time passes; `passes` is false, then true, along the list. */
 function firstFrom(sorted: readonly Timed[], passes: (atMs: number) => boolean): number {
 	let low = 0;
 	let high = sorted.length;

@@ -30,12 +30,6 @@ test.each([0.002, 0.005, 0.01, 0.02, 0.03])(
 	},
 );
 
-test("quiet jobs without a change end early", () => {
-	const { meanPairs, shares } = rates(0.005, 0);
-	expect(meanPairs).toBeLessThanOrEqual(8.5);
-	expect(shares.unchanged).toBeGreaterThan(0.95);
-});
-
 test("a slowdown of 3 % is found although one run in twenty takes 1.3 times as long", () => {
 	const truth = { runCv: 0.01, effect: 0.03, disturbance: strong };
 	const { shares, meanPairs } = realisedRates(truth, { minimalEffect: 0.02, replicates: 2000, seed: 11 });
@@ -46,9 +40,4 @@ test("a slowdown of 3 % is found although one run in twenty takes 1.3 times as l
 test("ten workloads share the error, each with its latency and its P99", () => {
 	// The bar is 1 % of the jobs; three standard errors of 300 are added.
 	expect(rates(0.03, 0, { family: 10, replicates: 300 }).changedJobs).toBeLessThanOrEqual(0.027);
-});
-
-test("slower and faster are found alike", () => {
-	const [slower, faster] = [rates(0.01, 0.04).shares.regressed, rates(0.01, 1 / 1.04 - 1).shares.improved];
-	expect(Math.abs(slower - faster)).toBeLessThan(0.01);
 });

@@ -1,13 +1,7 @@
 // The error is spent over the looks, the workloads and both figures, never more than there is.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-	defaultAlpha,
-	defaultLooks,
-	errorShare,
-	nextLook,
-	nominalP,
-} from "../../../src/core/compare/looks.ts";
+import { defaultAlpha, defaultLooks, errorShare, nominalP } from "../../../src/core/compare/looks.ts";
 
 test("each look spends in proportion to the pairs that it adds", () => {
 	expect(defaultLooks.map((look) => nominalP(defaultLooks, look, 0.16))).toEqual([0.05, 0.03, 0.04, 0.04]);
@@ -17,10 +11,6 @@ test("between looks the last look's p holds, before the first there is none", ()
 	const at = (pairs: number) => nominalP(defaultLooks, pairs, defaultAlpha);
 	expect([at(0), at(4)]).toEqual([null, null]);
 	expect([at(7), at(11), at(15), at(40)]).toEqual([at(5), at(8), at(12), at(16)]);
-});
-
-test("a single look spends everything", () => {
-	expect(nominalP([10], 10, 0.01)).toBeCloseTo(0.01, 15);
 });
 
 test("all looks of latency and P99 of all workloads together spend alpha, whatever the looks", () => {
@@ -40,9 +30,4 @@ test("all looks of latency and P99 of all workloads together spend alpha, whatev
 			},
 		),
 	);
-});
-
-test("the next look is the smallest one ahead", () => {
-	expect([0, 5, 6, 16].map((pairs) => nextLook(defaultLooks, pairs))).toEqual([5, 8, 8, null]);
-	expect(nextLook([], 3)).toBeNull();
 });

@@ -57,12 +57,6 @@ describe("the rules", () => {
 		expect(judge(around(centre, spread)).verdict).toBe(verdict);
 	});
 
-	test("a certain change below the minimal effect is no regression", () => {
-		const got = judge(around(0.01, 0.001));
-		expect(got.verdict).toBe("unchanged");
-		expect(got.interval?.[0]).toBeGreaterThan(0);
-	});
-
 	test("the excluded change is the far end of the interval, and the level is that of the job", () => {
 		const got = judge(around(-0.003, 0.002));
 		expect(got.excluded).toBe(-(got.interval?.[0] ?? 0));
@@ -96,10 +90,6 @@ test("fewer pairs than the first look are inconclusive, however alike", () => {
 		excluded: null,
 	});
 	expect(judge([{ base: 1, head: 3 }]).reason).toMatch(/^1 run each of base and head is too few/);
-});
-
-test("a single look at one pair cannot know any spread", () => {
-	expect(judge([{ base: 1, head: 3 }], { looks: [1] }).verdict).toBe("inconclusive");
 });
 
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
@@ -209,16 +199,6 @@ describe("pairs that all agree", () => {
 			),
 		);
 	});
-
-	test("where more than a third stand out, that is how the machine runs, and all count", () => {
-		const pairs = fromLogs([0, 0, 0.001, 0.3, 0.3]);
-		expect(undisturbed(pairs)).toEqual(pairs);
-		expect(judge(pairs)).not.toHaveProperty("setAside");
-	});
-
-	test("all but one: the disturbed pair is set aside", () => {
-		expect(judge(fromLogs([0, 0, 0, 0, 0, 0.08])).verdict).toBe("unchanged");
-	});
 });
 
 const times = fc.double({ min: 1e-3, max: 1e3, noNaN: true });
@@ -286,15 +266,6 @@ test("whatever the pairs, more noise about the same change turns unchanged into 
 	);
 });
 
-test("whatever the pairs, base and head lie as far apart as the change says", () => {
-	fc.assert(
-		fc.property(eitherPairs, (pairs) => {
-			const { base = Number.NaN, head = Number.NaN, estimate } = judge(pairs);
-			expect(head / base / (1 + (estimate ?? Number.NaN))).toBeCloseTo(1, 9);
-		}),
-	);
-});
-
 test("whatever the pairs, the estimate lies in its interval, and a doubtful verdict always explains why", () => {
 	fc.assert(
 		fc.property(eitherPairs, (pairs) => {
@@ -320,12 +291,6 @@ test("a change near the limit is named as such", () => {
 		/^There is a change, but whether it reaches the limit of 2 % is undecided; a slowdown of up to 2\.\d % is not ruled out\.$/,
 	);
 	expect(near(-0.0195)).toMatch(/a speedup of up to 2\.\d % is not ruled out\.$/);
-});
-
-test("an open slowdown is always named, however large the speedup beside it", () => {
-	const { reason, interval } = judge(fromLogs([-1.6, 0.9, -0.7, 0.3, -0.4]));
-	expect(Math.log1p(interval?.[1] ?? 0)).toBeLessThan(-Math.log1p(interval?.[0] ?? 0));
-	expect(reason).toMatch(/; a slowdown of up to \d+ % is not ruled out\.$/);
 });
 
 describe("stopping", () => {

@@ -30,8 +30,3 @@ it("advice for a text of flags looks at each of them", () => {
 		"Remove flags. For --fp16: State the engine's `precision`.",
 	);
 });
-
-it("advice is left out where it would be longer than it helps", () => {
-	const [error] = refused(withModel(`flags: "${"--refit ".repeat(100)}"`));
-	expect(error?.fix).toBe('Write a list of flags, such as ["--sparsity=enable"].');
-});

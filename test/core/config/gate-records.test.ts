@@ -1,7 +1,7 @@
 // The records of gates and the schema of the file agree.
 import { expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
-import { gateEntries, resultLabels } from "../../../src/core/config/gate-records.ts";
+import { gateEntries } from "../../../src/core/config/gate-records.ts";
 import { loaded, refused } from "./load.ts";
 
 interface Node {
@@ -27,14 +27,6 @@ it.each(gateEntries.map(([, gate]) => gate))(
 			expect(options).toContain(value);
 	},
 );
-
-it("labels name results by the gate's name in the file", () => {
-	expect(resultLabels).toMatchObject({
-		p99: "P99 latency",
-		"engine-size": "engine size",
-		"limit-change": "loosened limits",
-	});
-});
 
 const model = "version: 1\nmodels: { net: { onnx: net.onnx } }\n";
 

@@ -33,21 +33,6 @@ it("starterConfig binds the symbolic dimensions and times two batch sizes", () =
 	expect(engine?.golden).toBeUndefined();
 });
 
-it("starterConfig reports that fixed shapes need nothing", () => {
-	const text = starterConfig(model([value("image", [1, 3, 4, 4])]), {
-		...options,
-		goldenPath: "golden/net/golden.json",
-	});
-	const [engine] = loaded(text).models[0]?.engines ?? [];
-	expect(text).toContain("shapes are fixed");
-	expect(engine).toMatchObject({ golden: "golden/net/golden.json", workloads: [{ name: "fixed shapes" }] });
-});
-
-it("starterConfig names dimensions that the file leaves without a name", () => {
-	const config = loaded(starterConfig(model([value("mask", [null, 4]), value("free", null)]), options));
-	expect(config.models[0]?.inputs["mask"]?.shape).toEqual(["mask_0", 4]);
-});
-
 it("starterConfig times inputs that name their batches differently at one number of rows", () => {
 	const inputs = [value("image", ["rows", 3, 64, 64]), value("state", [2, "count", 8])];
 	const [engine] = loaded(starterConfig(model(inputs), options)).models[0]?.engines ?? [];

@@ -41,10 +41,6 @@ it.each(["5", "5 s", "1d", "-1s", "0s", "1.2.3s", "25h", "s"])(
 	},
 );
 
-it("units lets the warm-up be nothing", () => {
-	expect(loaded(withModel("", "measure: { warm-up: 0s }")).measure.warmUpMs).toBe(0);
-});
-
 it.each([
 	["preflight: { tensorrt: 10.10 }", "10.10"],
 	["preflight: { tensorrt: 10 }", "10"],
@@ -74,18 +70,6 @@ it("the config parser points at keys for keys and at values for values", () => {
 		[5, 5],
 		[6, 14],
 	]);
-});
-
-it("the config parser points into what an alias repeats", () => {
-	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
-	expect(error?.location?.line).toBe(3);
-});
-
-it("the config parser gives errors in the order of the file", () => {
-	const lines = refused("version: 1\nfoo: 1\nmodels: { a: { onx: 1, onnx: b } }\nbar: 2\n").map(
-		(error) => error.location?.line,
-	);
-	expect(lines).toEqual([2, 3, 4]);
 });
 
 it("the config parser finds what stands in the file, and what is around what does not", () => {
@@ -212,9 +196,3 @@ it.each([
 		expect(error?.location).toEqual({ path: "trtgate.yml", line, column });
 	},
 );
-
-it("a name of a comparator with a character that nobody sees is refused", () => {
-	expect(refused(withModel("", 'comparators: { "lp\\u200bips": { command: [a] } }'))[0]?.pointer).toBe(
-		"/comparators/lp\u200bips",
-	);
-});

@@ -64,13 +64,6 @@ it("entries are removed, and the list with the last of them", () => {
 	expect(editAccepted(one, [], keepNone)).toBe(file);
 });
 
-it.each([file, editAccepted(file, [added], keepAll), `${file}accept: []\n`, "not: [a, config", "- a list\n"])(
-	"a file in which nothing changes is the same to the byte",
-	(text) => {
-		expect(editAccepted(text, [], keepAll)).toBe(text);
-	},
-);
-
 it("entries are written into an empty list, and one replaces the stale one of the same figure", () => {
 	expect(loaded(editAccepted(`${file}accept: []\n`, [added], keepAll)).accept).toHaveLength(1);
 	const stale = editAccepted(file, [{ ...added, recipe: "2222222222222222" }], keepAll);
@@ -107,11 +100,4 @@ it("a file keeps its line ends, and needs none at its end", () => {
 	expect(edited.replaceAll("\r\n", "")).not.toContain("\n");
 	expect(loaded(edited).accept).toHaveLength(1);
 	expect(loaded(editAccepted(file.trimEnd(), [added], keepAll)).accept).toHaveLength(1);
-});
-
-it("a file in flow style takes entries too", () => {
-	const flow = "{ version: 1, models: { net: { onnx: net.onnx } } } # all\n";
-	const edited = editAccepted(flow, [added], keepAll);
-	expect(loaded(edited).accept).toHaveLength(1);
-	expect(loaded(editAccepted(edited, [], keepNone)).accept).toBeUndefined();
 });

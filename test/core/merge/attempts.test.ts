@@ -73,12 +73,6 @@ it.each([
 	expect(reasonIn(2, history)).toMatch(reason);
 });
 
-it("dropSuperseded takes an execution to last until the end of the second in which it completed", () => {
-	const own = { ...part(), uploadedMs: 110_900 };
-	expect(reasonIn(2, listed(made), own)).toBeNull();
-	expect(reasonIn(2, listed(made), { ...own, uploadedMs: 112_000 })).toMatch(/GitHub lists no job/);
-});
-
 it("dropSuperseded leaves results of this attempt alone, and drops those that name none", () => {
 	const none: JobHistory = { state: "unknown", why: "" };
 	expect(reasonIn(2, none, part({ attempt: 2 }))).toBeNull();

@@ -10,8 +10,7 @@ import { renderJunit } from "../../../src/core/report/junit.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { parseResult } from "../../../src/core/report/parse-result.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
-import { hostileNames, resultCases } from "../../support/result-cases.ts";
+import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 
 const how = { version: "0.1.0", files: [] };
 
@@ -101,25 +100,6 @@ it("mergeResults is a result that can be written, read and rendered by every rep
 	expect(renderMarkdown(again)).toContain("No gate compares numbers of different parts");
 });
 
-it("mergeResults distinguishes the same workload of two parts in every verdict", () => {
-	const slow = buildSlowWorkload();
-	const regressed = part("l4", {
-		workloads: [slow],
-		builds: [],
-		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
-	});
-	const fine = part("h200", {
-		workloads: [
-			{ ...slow, verdict: "unchanged", latency: { ...slow.latency, verdict: "unchanged", estimate: 0 } },
-		],
-		builds: [],
-		gates: [buildGate({ model: "classifier", workload: "batch 8" })],
-	});
-	const text = renderMarkdown(mergeResults([regressed, fine], how));
-	expect(text).toContain("classifier · fp16 · batch 8 (l4) is slower");
-	expect(text).not.toContain("(h200) is slower");
-});
-
 const job = { id: 500, attempt: 2, job: "measure" };
 
 it("mergeResults refuses a part of another config, and one of another workflow run", () => {
@@ -172,13 +152,6 @@ it.each([
 	["error", "inconclusive", "error"],
 ] as const)("mergeResults folds %s and %s to %s", (one, two, wanted) => {
 	expect(mergeResults([part("a", { outcome: one }), part("b", { outcome: two })], how).outcome).toBe(wanted);
-});
-
-it("mergeResults overrides a part that declares itself green and is not", () => {
-	const failing = part("a", { outcome: "pass", gates: [buildGate({ status: "fail" })] });
-	const empty = part("b", { outcome: "pass", gates: [] });
-	expect(mergeResults([failing], how).outcome).toBe("fail");
-	expect(mergeResults([empty, part("c")], how).outcome).toBe("error");
 });
 
 it("mergeResults keeps what a partial part has, reports where it ended, and is no pass", () => {
@@ -260,12 +233,6 @@ describe("refuses", () => {
 	});
 });
 
-it("mergeResults lets two configs measure engines of the same names", () => {
-	const same = { environment: { gpu: "x" }, backend: buildResult().backend };
-	const merged = mergeResults([part("a", same), part("b", { ...same, config: { path: "other.yml" } })], how);
-	expect(states(merged)).toEqual(["a merged", "b merged"]);
-});
-
 it("mergeResults says of each row what ran it: CPU words stay with the CPU's rows", () => {
 	const cpu = {
 		kind: "onnxruntime",
@@ -328,26 +295,6 @@ it("mergeResults does not matter in which order the parts come, and every missin
 	);
 });
 
-it("mergeResults draws no markup from a part's own words", () => {
-	for (const name of hostileNames) {
-		const evil = part("evil", {
-			partial: { stage: name, reason: name },
-			notes: [name],
-			workloads: [buildSlowWorkload({ model: name })],
-			builds: [buildBuild({ model: name })],
-		});
-		const merged = mergeResults(
-			[
-				{ ...evil, name },
-				{ name: `${name}2`, content: { state: "refused", reason: name, kind: "runner" } },
-			],
-			how,
-		);
-		expect(renderHtml(merged)).not.toMatch(/<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
-		expect(renderMarkdown(merged)).not.toMatch(/<(script|img|iframe|!--)/i);
-	}
-});
-
 describe("with the review of a plan", () => {
 	const lost = buildGate({
 		gate: "coverage",
@@ -371,42 +318,9 @@ describe("with the review of a plan", () => {
 		]);
 	});
 
-	it("mergeResults keeps what only one of them finds", () => {
-		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], {
-			...how,
-			review: [looser],
-		});
-		expect(about(merged)).toEqual([lost, looser]);
-		const other = { ...lost, engine: "fp8" };
-		expect(about(mergeResults([part("l4", { gates: [lost] })], { ...how, review: [other] }))).toEqual([
-			lost,
-			other,
-		]);
-	});
-
 	it.each(["warn", "fail"] as const)("mergeResults is no better than what the plan found: %s", (status) => {
 		const parts = [part("l4"), part("h200")];
 		expect(mergeResults(parts, how).outcome).toBe("pass");
 		expect(mergeResults(parts, { ...how, review: [{ ...lost, status }] }).outcome).toBe(status);
 	});
-
-	it("mergeResults is no pass where the plan found nothing wrong and a part is missing", () => {
-		const listed = { ...looser, status: "pass" as const };
-		const expected = [
-			{ name: "l4", artifact: "a" },
-			{ name: "h200", artifact: "b" },
-		];
-		expect(mergeResults([part("l4")], { ...how, expected, review: [listed] }).outcome).toBe("error");
-		expect(mergeResults([part("l4")], { ...how, review: [listed] }).outcome).toBe("pass");
-	});
-});
-
-it.each(Object.entries(resultCases))("mergeResults merges the case %s with another", (_, result) => {
-	const merged = mergeResults(
-		[{ name: "case", content: { state: "read", result } }, part("l4", { arms: result.arms })],
-		how,
-	);
-	expect(() => parseResult(JSON.stringify(merged), "result.json")).not.toThrow();
-	for (const render of [renderMarkdown, renderHtml, renderJunit])
-		expect(render(merged).length).toBeGreaterThan(100);
 });

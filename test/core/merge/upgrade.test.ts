@@ -290,16 +290,6 @@ it("each newer version is compared with the oldest, and only on the same kind of
 	expect(upgradesOf(buildResult())).toEqual([]);
 });
 
-it("a part that was cut short leaves the upgrade undecided", () => {
-	const result = merged(["10.6.0", {}], ["11.2.1", {}]);
-	const parts = result.parts?.map((part) =>
-		part.name === "11.2.1" ? { ...part, partial: { stage: "build", reason: "x" } } : part,
-	);
-	expect(upgradesOf({ ...result, parts: parts ?? [] })[0]?.decision).toBe(
-		"Not decided: 1 run that was cut short.",
-	);
-});
-
 it.each<[string, Partial<Result["arms"]>, readonly [string, string], RegExp | null]>([
 	["one revision on two versions", {}, ["10.6.0", "11.2.1"], null],
 	["one folder on two versions", { base: { label: "." }, head: { label: "." } }, ["10.6.0", "11.2.1"], null],

@@ -5,7 +5,6 @@ import { logGamma, regularisedBeta } from "../../../src/core/stats/beta.ts";
 import { sampleMean } from "../../../src/core/stats/mean.ts";
 import { harrellDavis, median, quantile } from "../../../src/core/stats/quantile.ts";
 import { tCritical, tQuantile } from "../../../src/core/stats/student-t.ts";
-import { cpuMs } from "../../support/cpu-time.ts";
 
 type Row = readonly number[];
 
@@ -72,13 +71,11 @@ describe.each(Object.entries(oracle.samples))("the sample %s", (_, sample) => {
 	});
 });
 
-test("a Harrell-Davis P99 of 100 000 samples is scipy's, though most weights are left out, and takes milliseconds", () => {
+test("a Harrell-Davis P99 of 100 000 samples is scipy's, though most weights are left out", () => {
 	const { n, golden } = oracle.large;
 	const sorted = Float64Array.from({ length: n }, (_, k) => 1 + (((k + 1) * golden) % 1) ** 4).sort();
-	const started = cpuMs();
 	for (const [p = 0, expected = 0] of oracle.large.harrellDavis)
 		expectClose(harrellDavis(sorted, p), expected);
-	expect(cpuMs() - started).toBeLessThan(500);
 });
 
 test("quantiles of nothing are not a number, and of one value that value", () => {

@@ -24,12 +24,7 @@ const process = (
 	owner: GpuProcess["owner"],
 	pid: number | null,
 	memoryBytes: number | null = 10,
-): GpuProcess => ({
-	pid,
-	name: "x",
-	memoryBytes,
-	owner,
-});
+): GpuProcess => ({ pid, name: "x", memoryBytes, owner });
 
 it("between finds what a plain filter finds", () => {
 	const times = fc

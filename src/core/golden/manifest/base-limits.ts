@@ -26,7 +26,6 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 	};
 }
 
-/** Those of its cases too: one without limits of its own has the config's. */
 function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
 	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
 }

@@ -8,7 +8,6 @@ import { tensorStatistics } from "../tensor/values.ts";
 export interface RecordedCase {
 	id: string;
 	tags?: readonly string[];
-	/** Human labels; they belong to the inputs. */
 	labels?: NonNullable<GoldenCase["labels"]>;
 	inputs: Readonly<Record<string, Tensor>>;
 	outputs: Readonly<Record<string, Tensor>>;
@@ -16,26 +15,20 @@ export interface RecordedCase {
 	pictures?: Readonly<Record<string, Picture>>;
 }
 
-/** A picture file, and how the tensor that was recorded with is made of it. */
 export interface Picture {
 	bytes: Uint8Array;
-	/** Of the file; lower-case hex. */
 	sha256: string;
 	ending: string;
 	preprocess: Preprocess;
-	/** Of the tensor. */
 	tensorSha256: string;
 }
 
-/** A tensor with the path that it is to have, relative to the manifest. */
 export interface TensorToWrite {
 	path: string;
 	bytes: Uint8Array;
 }
 
-/** How tensors become files: bytes, and their hash in lower-case hex. */
 export interface TensorPacker {
-	/** Ending of the name, without the dot. */
 	ending: string;
 	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
 }

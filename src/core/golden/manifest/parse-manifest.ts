@@ -8,7 +8,6 @@ import { describeJsonFault } from "../../found.ts";
 import { type SchemaProblem, toProblem } from "../../schema-errors.ts";
 import { findRuleProblem } from "./rules.ts";
 
-/** A manifest of more text than this is no manifest. */
 const maxChars = 64 * 1024 * 1024;
 
 /**

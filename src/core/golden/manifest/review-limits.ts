@@ -9,7 +9,6 @@ import { ofSlice } from "../tensor/slice.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 export interface LimitContext {
-	/** One golden output by name, for defaults that depend on the type and size of values. */
 	expected: ReadonlyMap<string, Tensor>;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
@@ -50,7 +49,6 @@ interface AtPrecision {
 	after: readonly Comparator[];
 }
 
-/** Comparators of a kind and part of the output are paired in order. */
 function compareAt(output: string, { precision, before, after }: AtPrecision): ToleranceChange[] {
 	const labels = [...new Set([...before, ...after].map(labelOf))];
 	return labels.flatMap((kind) => {
@@ -70,7 +68,6 @@ function labelOf({ kind, slice }: Comparator): string {
 
 interface ComparatorAt {
 	output: string;
-	/** With the part of the output. */
 	kind: string;
 	precision: Precision;
 }
@@ -128,7 +125,6 @@ function isLooser(
 	return true;
 }
 
-/** The same change at all precisions is reported once. */
 function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
 	const seen = new Map<string, { change: ToleranceChange; whats: Set<string> }>();
 	for (const change of changes) {

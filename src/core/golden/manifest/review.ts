@@ -12,7 +12,6 @@ export interface ReviewInput extends LimitContext {
 	path: string;
 	base: GoldenManifest;
 	head: GoldenManifest;
-	/** Outputs of cases that both have, whose bytes are not the same. */
 	moved: readonly MovedOutput[];
 }
 
@@ -39,7 +38,6 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 	};
 }
 
-/** The head has no golden any more where the base has one. */
 export function reviewGone(model: string, path: string, base: GoldenManifest): GoldenChange {
 	const weakened = [
 		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} was removed: this model's outputs are no longer checked.`,
@@ -57,7 +55,6 @@ export function reviewGone(model: string, path: string, base: GoldenManifest): G
 	};
 }
 
-/** The base's golden exists and cannot be read. */
 export function reviewUnread(
 	model: string,
 	path: string,
@@ -81,7 +78,6 @@ function size({ relativeL2 }: MovedOutput): number {
 	return typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
 }
 
-/** An unchanged reason does not explain this change. */
 function isNewReason(
 	base: GoldenManifest,
 	head: GoldenManifest,

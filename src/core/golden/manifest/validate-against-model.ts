@@ -71,7 +71,6 @@ function sideProblem({ side, where, files, values }: SideOfCase): string | null 
 	return null;
 }
 
-/** What does not fit; what the model leaves open fits everything. */
 function differenceOf(file: TensorFile, value: OnnxValue, side: Side): string | null {
 	if (value.kind !== "tensor") return `is a tensor; the model's is a ${value.kind}`;
 	const known = value.dtype !== "undefined" && value.dtype !== "unknown";

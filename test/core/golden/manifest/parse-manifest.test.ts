@@ -67,24 +67,7 @@ it.each(Object.entries(complaints))("parseManifest refuses %s and reports where 
 	expect(error.code).toBe("golden-invalid");
 	expect(error.message).toContain("golden/net/golden.json: ");
 	for (const word of words) expect(error.message).toContain(word);
-	expect(error).toMatchObject({
-		pointer: expect.any(String),
-		fix: expect.any(String),
-	});
-});
-
-it.each([
-	["", "expected JSON"],
-	["{", "expected JSON"],
-	["[]", "type object"],
-	["null", "type object"],
-	["version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "a Git LFS pointer"],
-])("parseManifest refuses the text %j", (text, words) => {
-	expect(refusalOf(text).message).toContain(words);
-});
-
-it("parseManifest reads a file with a byte order mark", () => {
-	expect(parseManifest(`\uFEFF${example("valid/minimal.json")}`, "x").goldenId).toBe("net@1");
+	expect(error).toMatchObject({ pointer: expect.any(String), fix: expect.any(String) });
 });
 
 it("parseManifest takes names of the language for names of outputs, and refuses them as keys", () => {
@@ -94,11 +77,6 @@ it("parseManifest takes names of the language for names of outputs, and refuses 
 		refusalOf(example("valid/minimal.json").replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"'))
 			.message,
 	).toContain("__proto__");
-});
-
-it("parseManifest shows no control characters of a hostile file", () => {
-	const hostile = example("valid/minimal.json").replace("first/y.npy", "/\\u001b[31mred\\u0007");
-	expect(refusalOf(hostile).message).not.toMatch(/\p{Cc}/u);
 });
 
 it.each([
