@@ -84,15 +84,14 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessRecord
 	} finally {
 		await log?.close();
 	}
+	const { cause, ...end } = ending;
 	return {
-		state: stateOf(ending),
-		exitCode: ending.exitCode,
-		signal: ending.signal,
+		...end,
+		state: cause === "exit" ? (end.signal === null ? "exited" : "signalled") : unended[cause],
 		wallMs: performance.now() - started,
 		tail: tail.lines(),
 		stdout: output.text(),
 		logPath: options.logPath ?? null,
-		problem: ending.problem,
 		argv: options.argv,
 	};
 }
@@ -105,10 +104,6 @@ interface Sinks {
 
 const unended = { spawn: "not-started", timeout: "timed-out", abort: "aborted" } as const;
 
-function stateOf({ cause, signal }: Ending): ProcessState {
-	return cause === "exit" ? (signal === null ? "exited" : "signalled") : unended[cause];
-}
-
 function notRun(cause: "abort" | "spawn", problem: string): Ending {
 	return { cause, exitCode: null, signal: null, problem };
 }
@@ -120,10 +115,14 @@ async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> 
 	} catch (error) {
 		return notRun("spawn", error instanceof Error ? error.message : String(error));
 	}
-	const spoken = options.talk === undefined ? [pipe(child.stdout, { options, sinks, name: "out" })] : [];
-	const cutters = [...spoken, pipe(child.stderr, { options, sinks, name: "err" })];
+	const spoken = options.talk === undefined ? [pipe(child.stdout, "out", options, sinks)] : [];
+	const cutters = [...spoken, pipe(child.stderr, "err", options, sinks)];
 	feed(child, options);
-	if (options.background === true) unrefAll(child);
+	if (options.background === true) {
+		child.unref();
+		for (const stream of [child.stdin, child.stdout, child.stderr])
+			if (stream instanceof Socket) stream.unref();
+	}
 	const { pid } = child;
 	if (pid !== undefined) options.onStart?.(pid);
 	const ending = await waitForEnd(child, options);
@@ -146,12 +145,6 @@ function startChild(options: ProcessOptions): ChildProcess {
 	});
 }
 
-function unrefAll(child: ChildProcess): void {
-	child.unref();
-	for (const stream of [child.stdin, child.stdout, child.stderr])
-		if (stream instanceof Socket) stream.unref();
-}
-
 function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions): void {
 	// A child may stop reading its input early.
 	input?.on("error", () => {});
@@ -164,9 +157,10 @@ function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, tal
 
 function pipe(
 	stream: Readable | null,
-	to: { options: ProcessOptions; sinks: Sinks; name: "out" | "err" },
+	name: "out" | "err",
+	options: ProcessOptions,
+	sinks: Sinks,
 ): LineCutter {
-	const { options, sinks, name } = to;
 	const cutter = cutLines((line) => {
 		const noise = options.isNoise?.(line, name) === true;
 		if (!noise) sinks.tail.add(line);

@@ -63,81 +63,30 @@ it.each(recordedBuilds)(
 	},
 );
 
-interface BuildRow {
-	what: string;
-	fault: Omit<ReplayFault, "step">;
-	code: string;
-	kind: "refusal" | "runner";
-	state?: "refused" | "timed-out";
-}
+const builds: [what: string, fault: Omit<ReplayFault, "step">, code: string, kind: string, state?: string][] =
+	[
+		["leaves a plan of 0 bytes and says PASSED", { do: "zero-plan" }, "plan-empty", "runner"],
+		["leaves no plan and says PASSED", { do: "no-plan" }, "plan-missing", "runner"],
+		["hangs in silence", { do: "hang" }, "timed-out", "runner", "timed-out"],
+		["hangs and takes no SIGTERM", { do: "hang-deaf" }, "timed-out", "runner", "timed-out"],
+		["is killed without a word", { do: "kill", signal: "SIGKILL" }, "killed", "runner"],
+		["dies of SIGSEGV without a word", { do: "kill", signal: "SIGSEGV" }, "crashed", "runner"],
+		["dies of SIGABRT without a word", { do: "kill", signal: "SIGABRT" }, "crashed", "runner"],
+		["is another version than at the start", { do: "other-version" }, "version-changed", "runner"],
+		["prints bytes that are no text and fails", { do: "invalid-utf8" }, "unknown", "runner"],
+		["ends at once with exit code 0", { do: "silent" }, "plan-missing", "runner"],
+		["floods its log with 200 MB", { do: "flood", bytes: 200e6 }, "unknown", "runner"],
+	];
 
-const builds: BuildRow[] = [
-	{
-		what: "leaves a plan of 0 bytes and says PASSED",
-		fault: { do: "zero-plan" },
-		code: "plan-empty",
-		kind: "runner",
-	},
-	{ what: "leaves no plan and says PASSED", fault: { do: "no-plan" }, code: "plan-missing", kind: "runner" },
-	{ what: "hangs in silence", fault: { do: "hang" }, code: "timed-out", kind: "runner", state: "timed-out" },
-	{
-		what: "hangs and takes no SIGTERM",
-		fault: { do: "hang-deaf" },
-		code: "timed-out",
-		kind: "runner",
-		state: "timed-out",
-	},
-	{
-		what: "is killed without a word",
-		fault: { do: "kill", signal: "SIGKILL" },
-		code: "killed",
-		kind: "runner",
-	},
-	{
-		what: "dies of SIGSEGV without a word",
-		fault: { do: "kill", signal: "SIGSEGV" },
-		code: "crashed",
-		kind: "runner",
-	},
-	{
-		what: "dies of SIGABRT without a word",
-		fault: { do: "kill", signal: "SIGABRT" },
-		code: "crashed",
-		kind: "runner",
-	},
-	{
-		what: "is another version than at the start",
-		fault: { do: "other-version" },
-		code: "version-changed",
-		kind: "runner",
-	},
-	{
-		what: "prints bytes that are no text and fails",
-		fault: { do: "invalid-utf8" },
-		code: "unknown",
-		kind: "runner",
-	},
-	{ what: "ends at once with exit code 0", fault: { do: "silent" }, code: "plan-missing", kind: "runner" },
-	{
-		what: "floods its log with 200 MB",
-		fault: { do: "flood", bytes: 200e6 },
-		code: "unknown",
-		kind: "runner",
-	},
-];
-
-it.each(builds)(
-	"a build that $what is no engine: $code",
-	async ({ fault, code, kind, state = "refused" }) => {
-		const { backend, job, folder } = bed({
-			replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
-		});
-		const asked = await job();
-		const record = await backend.build({
-			...asked,
-			timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs,
-		});
-		expect(record).toMatchObject({ state, failure: { code, kind } });
-		expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
-	},
-);
+it.each(builds)("a build that %s is no engine", async (_what, fault, code, kind, state = "refused") => {
+	const { backend, job, folder } = bed({
+		replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
+	});
+	const asked = await job();
+	const record = await backend.build({
+		...asked,
+		timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs,
+	});
+	expect(record).toMatchObject({ state, failure: { code, kind } });
+	expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
+});

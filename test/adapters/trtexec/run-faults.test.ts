@@ -3,179 +3,107 @@ import { expect, it } from "vitest";
 import { bed, infer, measure } from "../../support/replay/bed.ts";
 import type { ReplayFault } from "../../support/replay/install.ts";
 
-interface RunRow {
-	what: string;
-	fault: ReplayFault;
-	code: string;
-	says: RegExp;
-}
-
-const runs: RunRow[] = [
-	{
-		what: "hangs while it is timed",
-		fault: { step: "perf", do: "hang" },
-		code: "tool-timeout",
-		says: /\[timed-out\]/,
-	},
-	{
-		what: "is killed while it is timed",
-		fault: { step: "perf", do: "kill", signal: "SIGKILL" },
-		code: "tool-crashed",
-		says: /SIGKILL/,
-	},
-	{
-		what: "dies of SIGSEGV while it is timed",
-		fault: { step: "perf", do: "kill", signal: "SIGSEGV" },
-		code: "tool-crashed",
-		says: /SIGSEGV/,
-	},
-	{
-		what: "leaves times that are cut off",
-		fault: { step: "perf", do: "truncated-times" },
-		code: "tool-output",
-		says: /times file is truncated/,
-	},
-	{
-		what: "leaves a time that is NaN",
-		fault: { step: "perf", do: "nan-times" },
-		code: "tool-output",
-		says: /not a finite number/,
-	},
-	{
-		what: "leaves an infinite time",
-		fault: { step: "perf", do: "infinite-times" },
-		code: "tool-output",
-		says: /not a finite number/,
-	},
-	{
-		what: "leaves a time below 0",
-		fault: { step: "perf", do: "negative-times" },
-		code: "tool-output",
-		says: /not a list of entries/,
-	},
-	{
-		what: "leaves an empty list of times",
-		fault: { step: "perf", do: "empty-times" },
-		code: "tool-output",
-		says: /no iteration/,
-	},
-	{
-		what: "leaves a page instead of times",
-		fault: { step: "perf", do: "html-times" },
-		code: "tool-output",
-		says: /not a list|truncated/,
-	},
-	{
-		what: "leaves fewer times than it speaks of",
-		fault: { step: "perf", do: "fewer-times" },
-		code: "tool-output",
-		says: /reports 400/,
-	},
-	{
-		what: "reports another throughput than its times give",
-		fault: { step: "perf", do: "other-throughput" },
-		code: "tool-output",
-		says: /trtexec reports 123\.4/,
-	},
-	{
-		what: "leaves no times and says PASSED",
-		fault: { step: "perf", do: "no-times" },
-		code: "tool-output",
-		says: /export-missing/,
-	},
-	{
-		what: "times without the CUDA graph that was asked for",
-		fault: { step: "perf", do: "other-mode" },
-		code: "tool-output",
-		says: /no CUDA graph/,
-	},
-	{
-		what: "is another version in the middle",
-		fault: { step: "perf", do: "other-version" },
-		code: "tool-output",
-		says: /10\.7\.0/,
-	},
-	{
-		what: "ends without its last line",
-		fault: { step: "perf", do: "no-last-line" },
-		code: "tool-output",
-		says: /ended-early/,
-	},
-	{
-		what: "runs out of GPU memory",
-		fault: { step: "perf", do: "recording", recording: "10.6/fail-gpu-memory-context" },
-		code: "tool-crashed",
-		says: /gpu-memory-run/,
-	},
-	{
-		what: "cannot load its plan",
-		fault: { step: "perf", do: "recording", recording: "10.6/fail-engine-truncated" },
-		code: "tool-crashed",
-		says: /plan-truncated/,
-	},
-	{
-		what: "finds its plan gone",
-		fault: { step: "perf", do: "recording", recording: "10.6/fail-engine-no-file" },
-		code: "tool-crashed",
-		says: /plan-file-missing/,
-	},
-	{
-		what: "finds its plan empty",
-		fault: { step: "perf", do: "recording", recording: "10.6/fail-engine-empty" },
-		code: "tool-crashed",
-		says: /plan-file-empty/,
-	},
-	{
-		what: "is asked for a shape outside of the profile",
-		fault: { step: "perf", do: "recording", recording: "10.6/fail-shape-outside-profile" },
-		code: "tool-crashed",
-		says: /shape-outside-profile/,
-	},
-	{
-		what: "finds no GPU any more after the build",
-		fault: { step: "perf", do: "recording", recording: "10.6/fail-no-gpu" },
-		code: "tool-crashed",
-		says: /sees no GPU\. \[no-gpu\]/,
-	},
-	{
-		what: "finds no GPU any more for a golden case",
-		fault: { step: "golden", do: "recording", recording: "10.6/fail-no-gpu" },
-		code: "tool-crashed",
-		says: /no-gpu/,
-	},
-	{
-		what: "is gone after the builds",
-		fault: { step: "perf", do: "vanish" },
-		code: "tool-missing",
-		says: /program-missing/,
-	},
-	{
-		what: "finds its plan damaged",
-		fault: { step: "perf", do: "damaged-plan" },
-		code: "tool-output",
-		says: /plan-damaged/,
-	},
-	{
-		what: "hangs on a golden case",
-		fault: { step: "golden", do: "hang" },
-		code: "tool-timeout",
-		says: /\[timed-out\]/,
-	},
-	{
-		what: "is killed on a golden case",
-		fault: { step: "golden", do: "kill", signal: "SIGKILL" },
-		code: "tool-crashed",
-		says: /SIGKILL/,
-	},
-	{
-		what: "fails on a golden case and says nothing known",
-		fault: { step: "golden", do: "exit", code: 7, says: "xyzzy" },
-		code: "tool-crashed",
-		says: /xyzzy/,
-	},
+const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
+	["hangs while it is timed", { step: "perf", do: "hang" }, "tool-timeout", /\[timed-out\]/],
+	["is killed while it is timed", { step: "perf", do: "kill", signal: "SIGKILL" }, "tool-crashed", /SIGKILL/],
+	[
+		"dies of SIGSEGV while it is timed",
+		{ step: "perf", do: "kill", signal: "SIGSEGV" },
+		"tool-crashed",
+		/SIGSEGV/,
+	],
+	[
+		"leaves times that are cut off",
+		{ step: "perf", do: "truncated-times" },
+		"tool-output",
+		/times file is truncated/,
+	],
+	["leaves a time that is NaN", { step: "perf", do: "nan-times" }, "tool-output", /not a finite number/],
+	["leaves an infinite time", { step: "perf", do: "infinite-times" }, "tool-output", /not a finite number/],
+	["leaves a time below 0", { step: "perf", do: "negative-times" }, "tool-output", /not a list of entries/],
+	["leaves an empty list of times", { step: "perf", do: "empty-times" }, "tool-output", /no iteration/],
+	[
+		"leaves a page instead of times",
+		{ step: "perf", do: "html-times" },
+		"tool-output",
+		/not a list|truncated/,
+	],
+	["leaves fewer times than it speaks of", { step: "perf", do: "fewer-times" }, "tool-output", /reports 400/],
+	[
+		"reports another throughput than its times give",
+		{ step: "perf", do: "other-throughput" },
+		"tool-output",
+		/trtexec reports 123\.4/,
+	],
+	["leaves no times and says PASSED", { step: "perf", do: "no-times" }, "tool-output", /export-missing/],
+	[
+		"times without the CUDA graph that was asked for",
+		{ step: "perf", do: "other-mode" },
+		"tool-output",
+		/no CUDA graph/,
+	],
+	["is another version in the middle", { step: "perf", do: "other-version" }, "tool-output", /10\.7\.0/],
+	["ends without its last line", { step: "perf", do: "no-last-line" }, "tool-output", /ended-early/],
+	[
+		"runs out of GPU memory",
+		{ step: "perf", do: "recording", recording: "10.6/fail-gpu-memory-context" },
+		"tool-crashed",
+		/gpu-memory-run/,
+	],
+	[
+		"cannot load its plan",
+		{ step: "perf", do: "recording", recording: "10.6/fail-engine-truncated" },
+		"tool-crashed",
+		/plan-truncated/,
+	],
+	[
+		"finds its plan gone",
+		{ step: "perf", do: "recording", recording: "10.6/fail-engine-no-file" },
+		"tool-crashed",
+		/plan-file-missing/,
+	],
+	[
+		"finds its plan empty",
+		{ step: "perf", do: "recording", recording: "10.6/fail-engine-empty" },
+		"tool-crashed",
+		/plan-file-empty/,
+	],
+	[
+		"is asked for a shape outside of the profile",
+		{ step: "perf", do: "recording", recording: "10.6/fail-shape-outside-profile" },
+		"tool-crashed",
+		/shape-outside-profile/,
+	],
+	[
+		"finds no GPU any more after the build",
+		{ step: "perf", do: "recording", recording: "10.6/fail-no-gpu" },
+		"tool-crashed",
+		/sees no GPU\. \[no-gpu\]/,
+	],
+	[
+		"finds no GPU any more for a golden case",
+		{ step: "golden", do: "recording", recording: "10.6/fail-no-gpu" },
+		"tool-crashed",
+		/no-gpu/,
+	],
+	["is gone after the builds", { step: "perf", do: "vanish" }, "tool-missing", /program-missing/],
+	["finds its plan damaged", { step: "perf", do: "damaged-plan" }, "tool-output", /plan-damaged/],
+	["hangs on a golden case", { step: "golden", do: "hang" }, "tool-timeout", /\[timed-out\]/],
+	[
+		"is killed on a golden case",
+		{ step: "golden", do: "kill", signal: "SIGKILL" },
+		"tool-crashed",
+		/SIGKILL/,
+	],
+	[
+		"fails on a golden case and says nothing known",
+		{ step: "golden", do: "exit", code: 7, says: "xyzzy" },
+		"tool-crashed",
+		/xyzzy/,
+	],
 ];
 
-it.each(runs)("a trtexec that $what makes no result: $code", async ({ fault, code, says }) => {
+it.each(runs)("a trtexec that %s makes no result", async (_what, fault, code, says) => {
 	const here = bed({ replay: { faults: [fault] } });
 	const engine = await here.engine();
 	const timeoutMs = fault.do === "hang" ? 1000 : 600_000;
