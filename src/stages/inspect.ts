@@ -17,8 +17,13 @@ import { boxComparators, boxKinds, boxLimit } from "../core/golden/boxes/check-b
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
 import { outputsOf } from "../core/golden/compare/judge.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
-import { defaultLeastShares, emptyRecord, sharesAt, withOutputDefects } from "../core/golden/record/defects/record.ts";
 import { tryOutputDefects } from "../core/golden/record/defects/outputs.ts";
+import {
+	defaultLeastShares,
+	emptyRecord,
+	sharesAt,
+	withOutputDefects,
+} from "../core/golden/record/defects/record.ts";
 import { emulatedPrecisions } from "../core/golden/record/limits.ts";
 import {
 	floorOf,

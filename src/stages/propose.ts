@@ -3,9 +3,9 @@ import type {
 	ApiFault,
 	ApiResult,
 	CommitRelation,
-	StoredFile,
 	HostedPull,
 	Repository,
+	StoredFile,
 } from "../ports/code-host.ts";
 
 export interface ProposedFile {

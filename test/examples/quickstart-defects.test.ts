@@ -6,9 +6,13 @@ import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { judgeCase } from "../../src/core/golden/compare/judge.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
-import { emptyRecord, withOutputDefects } from "../../src/core/golden/record/defects/record.ts";
-import { defaultLeastShares, shortfalls } from "../../src/core/golden/record/defects/record.ts";
 import { tryOutputDefects } from "../../src/core/golden/record/defects/outputs.ts";
+import {
+	defaultLeastShares,
+	emptyRecord,
+	shortfalls,
+	withOutputDefects,
+} from "../../src/core/golden/record/defects/record.ts";
 import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import { readTensors } from "../../src/stages/load-goldens.ts";
 import { float32 } from "../support/golden-tensors.ts";

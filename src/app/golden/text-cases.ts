@@ -97,10 +97,20 @@ function linesOf(bytes: Uint8Array, path: string): string[] {
 	const all = decodeText(bytes, path).split(/\r?\n/);
 	const long = all.findIndex((line) => line.length > maxLineChars && line.trim() !== "");
 	if (long >= 0)
-		throw tensorInvalid(path, `at most ${maxLineChars} characters in a line`, `${all[long]?.length} in line ${long + 1}`, "Each line is a case: break it up.");
+		throw tensorInvalid(
+			path,
+			`at most ${maxLineChars} characters in a line`,
+			`${all[long]?.length} in line ${long + 1}`,
+			"Each line is a case: break it up.",
+		);
 	const lines = all.filter((line) => line.trim() !== "");
 	if (lines.length === 0 || lines.length > maxLines)
-		throw tensorInvalid(path, `1 to ${maxLines} lines that are not empty`, `${lines.length}`, "Write one case a line.");
+		throw tensorInvalid(
+			path,
+			`1 to ${maxLines} lines that are not empty`,
+			`${lines.length}`,
+			"Write one case a line.",
+		);
 	return lines;
 }
 
@@ -109,7 +119,12 @@ function decodeText(bytes: Uint8Array, path: string): string {
 		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 	} catch {
 		const lines = new TextDecoder().decode(bytes).split("\n");
-		throw tensorInvalid(path, "text in UTF-8", `other bytes in line ${lines.findIndex((line) => line.includes("\ufffd")) + 1}`, "Save it as UTF-8.");
+		throw tensorInvalid(
+			path,
+			"text in UTF-8",
+			`other bytes in line ${lines.findIndex((line) => line.includes("\ufffd")) + 1}`,
+			"Save it as UTF-8.",
+		);
 	}
 }
 

@@ -1,8 +1,8 @@
 // Finds the byte ranges of the float weights of a model, so that they can be changed in place.
 import {
+	accessors,
 	type WeightDType,
 	type WeightLocation,
-	accessors,
 } from "../../core/golden/record/defects/weights.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";

@@ -524,3 +524,53 @@ it("a file of several tensors that changes between two reads gives the tensors t
 		expect(float32Reader(y)(0, 1)[0]).toBe(of === text(1, 2) ? 2 : 44);
 	}
 });
+
+it("files of several tensors either read or refuse any bytes, and never anything else", async () => {
+	const seeds = [
+		oracle.npz[0]?.file,
+		oracle.npz[1]?.file,
+		oracle.npz[2]?.file,
+		oracle.safetensors.file,
+		polygraphy.inputs,
+	].map((text) => bytesOf(text ?? ""));
+	const names = ["a.npz", "a.npz", "a.npz", "a.safetensors", "a.json"];
+	const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+	await fc.assert(
+		fc.asyncProperty(
+			fc.nat(seeds.length - 1),
+			fc.array(change, { maxLength: 4 }),
+			fc.nat(64),
+			async (which, changes, cut) => {
+				const bytes = (seeds[which] ?? new Uint8Array()).slice(0, -cut || undefined);
+				for (const [at, byte] of changes) bytes[bytes.length - 1 - (at % bytes.length)] = byte;
+				try {
+					expect(
+						(await read(names[which] ?? "", bytes, { ...y, member: which === 4 ? "x" : "y" })).data.length,
+					).toBe(24);
+				} catch (error) {
+					expect(error).toBeInstanceOf(ConfigError);
+				}
+			},
+		),
+		{ numRuns: 150 },
+	);
+});
+
+it("images either read or refuse any bytes, and never anything else", async () => {
+	const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+	await fc.assert(
+		fc.asyncProperty(
+			fc.constantFrom("a.png", "a.jpg"),
+			fc.array(change, { maxLength: 4 }),
+			fc.nat(64),
+			async (name, changes, cut) => {
+				const bytes = (name === "a.png" ? png : bytesOf(images.jpeg)).slice(0, -cut || undefined);
+				for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
+				await expect(
+					read(name, bytes, { dtype: "uint8", shape: [13, 17, 3], preprocess: same }),
+				).rejects.toBeInstanceOf(ConfigError);
+			},
+		),
+		{ numRuns: 150 },
+	);
+});

@@ -48,3 +48,11 @@ it.each([
 ])("parseReply refuses %s", (_what, text) => {
 	expect(parseReply(text)).toBeNull();
 });
+
+it("parseReply never throws", () => {
+	fc.assert(
+		fc.property(fc.json(), (text) => {
+			parseReply(text);
+		}),
+	);
+});

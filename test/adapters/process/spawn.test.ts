@@ -200,3 +200,12 @@ it("runProcess reports that the disk is full where the log no longer fits", asyn
 		message: "No space left for /dev/full (ENOSPC).",
 	});
 });
+
+it("runProcess does not mind a child that never reads a long input", async () => {
+	const record = await runProcess({
+		argv: [node, "-e", "0"],
+		timeoutMs: 600_000,
+		stdin: "x".repeat(1_000_000),
+	});
+	expect(record).toMatchObject({ state: "exited", exitCode: 0 });
+});

@@ -130,3 +130,9 @@ it.each([
 ])("the command line explains why ncu left nothing, of %j", (log, why) => {
 	expect(diagnoseNcu(log)).toContain(why);
 });
+
+it("parseKernelTable never throws", () => {
+	fc.assert(
+		fc.property(fc.string({ unit: "binary" }), (text) => void parseKernelTable(`${header}\n${text}`)),
+	);
+});

@@ -309,3 +309,7 @@ describe("GPUs", () => {
 		expect(memoryOf(findGpu(whole, "GPU-ab22")!)).toBe(143771 * 1024 * 1024);
 	});
 });
+
+it("samples never throws", () => {
+	fc.assert(fc.property(fc.string({ unit: "binary" }), (line) => void parseSampleLine(line, asked, 0)));
+});

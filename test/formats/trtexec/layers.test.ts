@@ -139,3 +139,8 @@ it("parseProfile refuses a profile that is cut off or has no numbers", () => {
 	for (const text of ["", "[]", whole.slice(0, 500), whole.replace("86.225", "nan")])
 		expect(() => parseProfile(text)).toThrow(ToolError);
 });
+
+it("parseProfile takes names that begin over and over and never end, which once took minutes", () => {
+	const text = `[\n  { "count" : 3 }\n, ${'"name" : "'.repeat(200_000)} }\n]\n`;
+	expect(parseProfile(text)).toEqual({ iterations: 3, layers: [] });
+});

@@ -80,3 +80,40 @@ it("createLogScan keeps little of a log of a hundred thousand lines", () => {
 	expect(scan.facts.randomInputs.size).toBeLessThanOrEqual(4096);
 	expect(diagnose({ scan, exitCode: 1, signal: null }).excerpt.at(-1)?.line).toBe(100_000);
 });
+
+it("createLogScan never throws, whatever the lines are", () => {
+	fc.assert(
+		fc.property(
+			fc.array(fc.string({ unit: "binary", maxLength: 200 }), { maxLength: 30 }),
+			fc.option(fc.integer({ min: -1, max: 300 })),
+			(texts, exitCode) => {
+				const diagnosis = diagnose({ lines: parseLog(texts.join("\n")), exitCode, signal: null });
+				expect(diagnosis.code).not.toBe("");
+			},
+		),
+		{ numRuns: 200 },
+	);
+});
+
+it("createLogScan takes for hostile long lines not much longer than for short ones of the same text", () => {
+	const parts = [
+		"Dimension mismatch for tensor a and profile 1. At dimension axis 1, ",
+		"profile 1 dim ",
+		"Cuda failure",
+		" (with datatype a and dimensions ",
+		"[E] is not in [",
+		'" -> "',
+		"While parsing node number 1 [",
+	];
+	const cpuMs = (texts: readonly string[]): number => {
+		const start = process.cpuUsage().user;
+		for (const text of texts) parseLog(text).forEach(createLogScan().feed);
+		return (process.cpuUsage().user - start) / 1000;
+	};
+	const line = (text: string): string => `[11/21/2026-08:04:27] [E] ${text}`;
+	const shortMs = cpuMs(
+		parts.map((part) => Array.from({ length: 200 }, () => line(part.repeat(10))).join("\n")),
+	);
+	const longMs = cpuMs(parts.map((part) => line(part.repeat(2000))));
+	expect(longMs).toBeLessThan(50 * (shortMs + 10));
+});

@@ -139,3 +139,28 @@ describe("hostile messages", () => {
 		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
 	});
 });
+
+it("hostile messages never make the reader throw", () => {
+	const word = fc.constantFrom(
+		"kind",
+		"id",
+		"tensors",
+		"tensor",
+		"code",
+		"message",
+		"fatal",
+		"cases",
+		"engine",
+		"device",
+		"tensorrt",
+		"inputs",
+		"outputs",
+		"profiles",
+	);
+	const kind = fc.constantFrom("hello", "result", "error", "end", "case", 7, null);
+	fc.assert(
+		fc.property(fc.dictionary(word, fc.jsonValue()), kind, fc.uint8Array(), (header, said, payload) => {
+			expect(() => parse({ ...header, kind: said }, payload)).not.toThrow();
+		}),
+	);
+});

@@ -198,7 +198,9 @@ function* groupRules(spec: Detections, cases: readonly GoldenCase[], pointer: st
 }
 
 function* boxRules({ kind, scope, tolerance }: BoxComparatorSpec, pointer: string): Problems {
-	const boxSetKinds = Object.entries(boxKinds).flatMap(([name, { set }]) => (set === undefined ? [] : [name]));
+	const boxSetKinds = Object.entries(boxKinds).flatMap(([name, { set }]) =>
+		set === undefined ? [] : [name],
+	);
 	const fix = `Remove the key; the worst case decides. Kinds over the set: ${boxSetKinds.join(", ")}.`;
 	if (scope === "set" && !boxSetKinds.includes(kind))
 		yield { pointer: `${pointer}/scope`, expected: `whole for ${kind}`, got: "set", fix };

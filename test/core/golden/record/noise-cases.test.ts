@@ -12,7 +12,7 @@ import {
 import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
 import { unitRun } from "../../../../src/core/golden/record/unit-run.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import { type OnnxDim } from "../../../../src/core/onnx/model.ts";
+import type { OnnxDim } from "../../../../src/core/onnx/model.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { detectorHead } from "../../../support/detector-heads.ts";
