@@ -49,10 +49,7 @@ const reports = (graphCosts: GraphCost[]) => {
 };
 
 describe("a graph that does more work", () => {
-	const { markdown, html, terminal } = reports([
-		cost(),
-		cost({ shapes: { images: [8, 3, 640, 640] } }),
-	]);
+	const { markdown, html, terminal } = reports([cost(), cost({ shapes: { images: [8, 3, 640, 640] } })]);
 
 	it("a comment folds it under one line, and names the node inside", () => {
 		const title = "Graph work: 3.20 G → ≥ 4.10 G multiply-adds (+28.1 %)";
