@@ -20,59 +20,39 @@ type Ticker = (tick: () => void) => void;
 /** One line that is redrawn during a stage; at its end, a line with its summary remains. */
 export function terminalProgress(
 	stream: LineStream,
-	options: { color: boolean; clock: Clock; ticker?: Ticker },
+	{ color, clock, ticker }: { color: boolean; clock: Clock; ticker?: Ticker },
 ): Progress {
-	const { clock } = options;
-	let left = (): number | null => now?.leftMs ?? null;
-	const dim = (text: string): string => (options.color ? `\u001b[2m${text}\u001b[22m` : text);
 	let now: StageNow | null = null;
-	const draw = (): void => {
+	let left = (): number | null => now?.leftMs ?? null;
+	const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
+	const draw = (changed: Partial<StageNow> = {}): void => {
 		if (now === null) return;
-		stream.write(
-			`${clearLine}${dim(fitColumns(describeNow({ ...now, leftMs: left() }, clock), (stream.columns ?? 80) - 1))}`,
-		);
+		now = { ...now, ...changed };
+		const line = describeNow({ ...now, leftMs: left() }, clock);
+		stream.write(`${clearLine}${dim(fitColumns(line, (stream.columns ?? 80) - 1))}`);
 	};
-	options.ticker?.(draw);
+	ticker?.(() => draw());
 	const close = (summary: string): void => {
 		if (now === null) return;
+		const tick = color ? "\u001b[32m✓\u001b[39m" : "✓";
 		const result = summary === "" ? now.items.toString() : cleanLine(summary);
-		stream.write(
-			`${clearLine}${tick(options.color)} ${now.name}${dim(` · ${result} · ${formatWait(clock.now() - now.startedMs)}`)}\n`,
-		);
+		const took = formatWait(clock.now() - now.startedMs);
+		stream.write(`${clearLine}${tick} ${now.name}${dim(` · ${result} · ${took}`)}\n`);
 		now = null;
 	};
 	return {
 		stage(name, items) {
 			close("");
-			now = {
-				name: cleanLine(name),
-				items,
-				at: 0,
-				label: "",
-				detail: "",
-				leftMs: null,
-				startedMs: clock.now(),
-				itemMs: clock.now(),
-			};
+			const startedMs = clock.now();
+			const nothing = { at: 0, label: "", detail: "", leftMs: null };
+			now = { name: cleanLine(name), items, ...nothing, startedMs, itemMs: startedMs };
 			draw();
 		},
 		item(label, leftMs) {
-			if (now === null) return;
-			now = {
-				...now,
-				at: now.at + 1,
-				label: cleanLine(label),
-				detail: "",
-				leftMs: leftMs ?? null,
-				itemMs: clock.now(),
-			};
-			draw();
+			const at = (now?.at ?? 0) + 1;
+			draw({ at, label: cleanLine(label), detail: "", leftMs: leftMs ?? null, itemMs: clock.now() });
 		},
-		detail(text) {
-			if (now === null) return;
-			now.detail = cleanLine(text);
-			draw();
-		},
+		detail: (text) => draw({ detail: cleanLine(text) }),
 		done: close,
 		expect(leftOfRun) {
 			left = leftOfRun;
@@ -112,10 +92,6 @@ export function leftText(leftMs: number | null): string {
 	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
 }
 
-function tick(color: boolean): string {
-	return color ? "\u001b[32m✓\u001b[39m" : "✓";
-}
-
 /** A log that nothing was written to for `afterMs` gets a line that says what is going on. */
 export interface Pulse {
 	clock: Clock;
@@ -129,14 +105,24 @@ export function plainProgress(
 	pulse?: Pulse,
 ): Progress & { begin(items: number): void; end(): void } {
 	const nowMs = (): number => pulse?.clock.now() ?? 0;
-	let [items, at, isOpen, detail, itemMs, wroteMs] = [0, 0, false, "", 0, 0];
+	let items = 0;
+	let at = 0;
+	let isOpen = false;
+	let detail = "";
+	let itemMs = 0;
+	let wroteMs = 0;
 	let left: (() => number | null) | null = null;
 	const write = (text: string): void => {
 		stream.write(`${text}\n`);
 		wroteMs = nowMs();
 	};
 	const begin = (count: number): void => {
-		[items, at, isOpen, detail, itemMs, wroteMs] = [count, 0, true, "", nowMs(), nowMs()];
+		items = count;
+		at = 0;
+		isOpen = true;
+		detail = "";
+		itemMs = nowMs();
+		wroteMs = itemMs;
 	};
 	const end = (): void => {
 		isOpen = false;
@@ -156,7 +142,8 @@ export function plainProgress(
 		},
 		item(label, leftMs) {
 			at += 1;
-			[detail, itemMs] = ["", nowMs()];
+			detail = "";
+			itemMs = nowMs();
 			const wait = leftText(left === null ? (leftMs ?? null) : left());
 			write(`  ${countOf(at, items)}${cleanLine(label)}${wait === "" ? "" : ` · ${wait}`}`);
 		},

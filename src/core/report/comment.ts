@@ -88,7 +88,8 @@ export function noteOutdated(body: string, { own, newcomer, state }: Outdating):
 	const noted = runId === undefined ? null : { ...own, runId: Number(runId), attempt: Number(attempt) };
 	const isOurs = noted?.runId === newcomer.runId && noted.attempt === newcomer.attempt;
 	if ((state === "ended" && !isOurs) || (noted !== null && isNewer(noted, newcomer))) return null;
-	const [about, commit] = [own.sha.slice(0, 7), newcomer.sha.slice(0, 7)];
+	const about = own.sha.slice(0, 7);
+	const commit = newcomer.sha.slice(0, 7);
 	const what =
 		state === "measuring" ? `${commit} is being measured` : `the run for ${commit} ended without a result`;
 	const note = `> [!NOTE]\n> Outdated, of ${about}: [${what}](${newcomer.url}). <!-- by run:${newcomer.runId} attempt:${newcomer.attempt} -->`;

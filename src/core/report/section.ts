@@ -2,11 +2,9 @@
 import type { Result } from "../../../generated/result.ts";
 import type { Detail } from "./budget.ts";
 import type { Highlight } from "./highlight.ts";
-import type { Column, Piece } from "./html/markup.ts";
+import type { Column, Format, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
 import type { WorkloadRow } from "./rows.ts";
-
-export type Format = "markdown" | "html" | "terminal";
 
 /** What every section can read, computed once for a report. */
 export interface ReportContext {

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import type { InterfaceRow } from "../../../generated/result.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
+import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
 function shown(row: InterfaceRow): { text: string; fix: string } {
@@ -34,4 +35,21 @@ it("an input of another type leads to the export", () => {
 	});
 	expect(text).toMatch(/^Input x/);
 	expect(fix).toContain("export the model with the old interface");
+});
+
+it("narrower sizes and the workload that they exclude are one changed interface", () => {
+	const place = { model: "det", engine: "fp16" };
+	const size: InterfaceRow = {
+		side: "size",
+		base: value("batch", "sizes", "1 to 8"),
+		head: value("batch", "sizes", "1 to 4"),
+	};
+	const workload: InterfaceRow = { side: "workload", base: value("batch 8", "", "8 exceeds 4"), head: null };
+	const result = buildResult({
+		gates: [buildGate({ ...place, gate: "interface", status: "fail", message: "" })],
+		interfaceChanges: [size, workload].map((row) => ({ ...place, rows: [row] })),
+	});
+	const titles = highlights(result).map(({ title }) => title);
+	expect(titles).toEqual(["det · fp16: the interface changed (2 differences)"]);
+	expect(renderMarkdown(result)).toMatch(/\| workload \| .* \| no longer runs \|/);
 });

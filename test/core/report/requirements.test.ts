@@ -66,6 +66,12 @@ describe.each(Object.entries(texts))("the report as %s", (_, text) => {
 	});
 });
 
+it("the terminal's table of rules shows below each subject what changed", () => {
+	expect(texts.terminal).toMatch(
+		/Rules: 1 change to review\nSubject +in +gate\nnet · fp16 +trtgate\.yml:11 +warn\n {4}gates\.latency\.fail: 10 % → 400 %/,
+	);
+});
+
 it("the report explains each gate once, and reports how to fix it", () => {
 	expect(highlights(result).map(({ title, fix }) => [title, fix])).toEqual([
 		[

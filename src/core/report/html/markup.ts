@@ -3,7 +3,6 @@ import { cleanName, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
 import { codePieces } from "../highlight.ts";
-import type { Format } from "../section.ts";
 
 export interface Markup {
 	readonly markup: string;
@@ -73,6 +72,9 @@ export function moreText(hidden: number, what: string): Piece {
 		? html`<p class="more">… and ${formatCount(hidden)} more ${what}; result.json contains all.</p>`
 		: null;
 }
+
+/** What a report is drawn as. */
+export type Format = "markdown" | "html" | "terminal";
 
 export interface Column<Row> {
 	title: string;
