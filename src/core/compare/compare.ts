@@ -99,24 +99,15 @@ function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
 }
 
 /** Why two sizes cannot be compared; null when they can. A value that vanished is worse than one that never was. */
-function obstacle(
-	base: number | null,
-	head: number | null,
-	what: string,
-): { verdict: Comparison["verdict"]; reason: string } | null {
-	if (base === null && head === null)
-		return { verdict: "missing", reason: `Neither base nor head reports its ${what}.` };
-	if (base === null)
-		return { verdict: "missing", reason: `The base reports no ${what}: there is nothing to compare with.` };
-	if (head === null)
-		return { verdict: "not-comparable", reason: `The base reports its ${what}, the head does not.` };
-	if (!isSize(base))
-		return { verdict: "not-comparable", reason: `The base's ${what} is ${base}, not a size.` };
-	if (!isSize(head))
-		return { verdict: "not-comparable", reason: `The head's ${what} is ${head}, not a size.` };
-	if (base === 0 && head > 0)
-		return { verdict: "not-comparable", reason: `The base's ${what} is 0: no ratio exists.` };
-	return null;
+function obstacle(base: number | null, head: number | null, what: string): Partial<Comparison> | null {
+	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
+	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
+	if (base === null && head === null) return missing(`Neither base nor head reports its ${what}.`);
+	if (base === null) return missing(`The base reports no ${what}: there is nothing to compare with.`);
+	if (head === null) return apart(`The base reports its ${what}, the head does not.`);
+	if (!isSize(base)) return apart(`The base's ${what} is ${base}, not a size.`);
+	if (!isSize(head)) return apart(`The head's ${what} is ${head}, not a size.`);
+	return base === 0 && head > 0 ? apart(`The base's ${what} is 0: no ratio exists.`) : null;
 }
 
 /** Larger is worse. `minimalEffect` of the result is the tolerance as a share of the base, `level` 1, `pairs` 0: nothing was sampled. */

@@ -1,4 +1,5 @@
 // The file of the `verdict` command: pairs of run medians.
+import { childPointer } from "../config/pointer.ts";
 import { ConfigError } from "../errors.ts";
 import { describeFound, describeJsonFault, isObject } from "../found.ts";
 import type { Pair } from "./noise.ts";
@@ -12,18 +13,11 @@ const defaultMinimalEffect = 0.02;
 const maxPairs = 10_000;
 const example = '{"pairs": [{"base": 1.203, "head": 1.251}], "minimalEffect": 0.02}';
 
-interface Fault {
-	pointer: string;
-	expected: string;
-	got: string;
-	cause?: unknown;
-}
-
-function invalid(path: string, { pointer, expected, got, cause }: Fault): ConfigError {
+function invalid(path: string, pointer: string, expected: string, got: string): ConfigError {
 	const place = pointer === "" ? path : `${path} at ${pointer}`;
 	const fix = `Give one base and one head time in milliseconds for each pair of runs, such as ${example}.`;
 	const message = `${place} is not a list of pairs: expected ${expected}, got ${got}.`;
-	return new ConfigError({ code: "pairs-invalid", message, cause, location: { path }, pointer, fix });
+	return new ConfigError({ code: "pairs-invalid", message, location: { path }, pointer, fix });
 }
 
 function parseJson(text: string, path: string): unknown {
@@ -31,26 +25,20 @@ function parseJson(text: string, path: string): unknown {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
 	} catch (cause) {
 		const got = text.trim() === "" ? "an empty file" : `text that is not JSON (${describeJsonFault(cause)})`;
-		throw invalid(path, { pointer: "", expected: "JSON", got, cause });
+		throw invalid(path, "", "JSON", got);
 	}
 }
 
 function parseTime(value: unknown, path: string, pointer: string): number {
 	if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
-	const got =
-		typeof value === "number" && !Number.isFinite(value)
-			? "a number too large"
-			: describeFound(value, pointer);
-	throw invalid(path, { pointer, expected: "a finite number of milliseconds above 0", got });
+	const isInfinite = typeof value === "number" && !Number.isFinite(value);
+	const got = isInfinite ? "a number too large" : describeFound(value, pointer);
+	throw invalid(path, pointer, "a finite number of milliseconds above 0", got);
 }
 
 function parsePair(value: unknown, path: string, pointer: string): Pair {
 	if (!isObject(value))
-		throw invalid(path, {
-			pointer,
-			expected: 'an object with "base" and "head"',
-			got: describeFound(value, pointer),
-		});
+		throw invalid(path, pointer, 'an object with "base" and "head"', describeFound(value, pointer));
 	return {
 		base: parseTime(own(value, "base"), path, `${pointer}/base`),
 		head: parseTime(own(value, "head"), path, `${pointer}/head`),
@@ -64,31 +52,24 @@ function own(object: Readonly<Record<string, unknown>>, key: string): unknown {
 function parseEffect(value: unknown, path: string): number {
 	if (value === undefined) return defaultMinimalEffect;
 	if (typeof value === "number" && value > 0 && value < 1) return value;
-	throw invalid(path, {
-		pointer: "/minimalEffect",
-		expected: "a fraction between 0 and 1 (0.02 is 2 %)",
-		got: describeFound(value, "/minimalEffect"),
-	});
+	const pointer = "/minimalEffect";
+	throw invalid(path, pointer, "a fraction between 0 and 1 (0.02 is 2 %)", describeFound(value, pointer));
 }
 
 export function parsePairs(text: string, path: string): PairsFile {
 	const file = parseJson(text, path);
-	if (!isObject(file))
-		throw invalid(path, { pointer: "", expected: 'an object with "pairs"', got: describeFound(file, "") });
+	if (!isObject(file)) throw invalid(path, "", 'an object with "pairs"', describeFound(file, ""));
 	const unknownKey = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");
-	if (unknownKey !== undefined) {
-		const pointer = `/${unknownKey.slice(0, 60).replaceAll("~", "~0").replaceAll("/", "~1")}`;
-		throw invalid(path, { pointer, expected: 'only "pairs" and "minimalEffect"', got: "another key" });
-	}
+	if (unknownKey !== undefined)
+		throw invalid(
+			path,
+			childPointer("", unknownKey.slice(0, 60)),
+			'only "pairs" and "minimalEffect"',
+			"another key",
+		);
 	const list = own(file, "pairs");
-	if (!Array.isArray(list))
-		throw invalid(path, {
-			pointer: "/pairs",
-			expected: "an array of pairs",
-			got: describeFound(list, "/pairs"),
-		});
-	if (list.length > maxPairs)
-		throw invalid(path, { pointer: "/pairs", expected: `at most ${maxPairs} pairs`, got: `${list.length}` });
+	if (!Array.isArray(list)) throw invalid(path, "/pairs", "an array of pairs", describeFound(list, "/pairs"));
+	if (list.length > maxPairs) throw invalid(path, "/pairs", `at most ${maxPairs} pairs`, `${list.length}`);
 	return {
 		pairs: list.map((pair: unknown, index) => parsePair(pair, path, `/pairs/${index}`)),
 		minimalEffect: parseEffect(own(file, "minimalEffect"), path),

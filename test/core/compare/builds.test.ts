@@ -32,17 +32,6 @@ it.each([
 	expect(found?.spread.sd).toBeCloseTo(sd, 5);
 });
 
-it("with a shared timing cache builds of the recorded nets differ by less than their runs", () => {
-	for (const builds of Object.values(recorded.shared)) {
-		const pairs = Array.from({ length: 6 }, (_, run) =>
-			[0, 1, 2].map((build) => ({ build, ms: builds[build]?.[run] ?? 0 })),
-		)
-			.flat()
-			.map(({ build, ms }) => ({ base: ms, head: ms, builds: { base: build, head: build } }));
-		expect(buildError(pairs)?.spread.sd).toBeLessThan(0.001);
-	}
-});
-
 it("a recorded rebuild of the same model is slower for sure with one build of each side, and inconclusive with three", () => {
 	const builds = recorded.own["encoder-fp16"] ?? [];
 	const alone = Array.from({ length: 14 }, (_, run) => ({

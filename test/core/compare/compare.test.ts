@@ -77,16 +77,6 @@ test.each([
 	expect(compareRuns(runs, options).latency).toMatchObject({ verdict: "missing", reason, pairs: 0 });
 });
 
-test("half pairs and unusable runs are left out", () => {
-	const runs = [
-		...session(1),
-		run(["head", 99], 50),
-		run(["base", 100], 50, { state: "unusable" }),
-		run(["head", 100], 1),
-	];
-	expect(compareRuns(runs, options).latency).toMatchObject({ verdict: "unchanged", pairs: 8 });
-});
-
 test("a pair that was measured again counts once, with its later runs", () => {
 	const again = [run(["base", 0], 2, { order: 50 }), run(["head", 0], 2, { order: 51 })];
 	const got = compareRuns([...again, run(["base", 0], 90), ...session(1).slice(1)], options);

@@ -114,10 +114,4 @@ describe("sentences", () => {
 		} as const;
 		expect(renderVerdict({ ...identical, interval: [0, 0] })).toBe("No change: Same engine.");
 	});
-
-	test("a narrow interval is written with the decimals it earns", () => {
-		expect(renderVerdict(judge([0, 0, 0, 0, 0]))).toBe(
-			"No relevant change: 0.00 % (99 % interval \u22120.03 to +0.03 %), 5 pairs; changes of 0.03 % or more are ruled out.",
-		);
-	});
 });

@@ -57,14 +57,6 @@ it.each<[string, Pilot, { warmUpMs: number; durationMs: number }]>([
 	expect(length.durationMs / expected.durationMs).toBeLessThan(1.05);
 });
 
-it("chooseRunLength takes the grid of trtexec's times for no swing", () => {
-	const gridMs = 2 ** -10;
-	const onGrid = pilotOf({ medianMs: 40.5 * gridMs, noise: 0.01 }).map(
-		(sample) => Math.round(sample / gridMs) * gridMs,
-	);
-	expect(chooseRunLength([onGrid], limits)).toEqual({ warmUpMs: 300, durationMs: 500 });
-});
-
 it("chooseRunLength warms up for as long as the pilot was slower, and half as long again", () => {
 	expect(chosen({ medianMs: 1, cold: { share: 0.03, untilMs: 300 } }).warmUpMs).toBe(450);
 });

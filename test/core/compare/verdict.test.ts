@@ -62,14 +62,6 @@ describe("the rules", () => {
 		expect(got.excluded).toBe(-(got.interval?.[0] ?? 0));
 		expect([got.level, got.pairs, got.minimalEffect]).toEqual([0.99, 8, 0.02]);
 	});
-
-	test("a smaller share of the error widens the interval", () => {
-		const width = (share: number) => {
-			const [low = 0, high = 0] = judge(around(0, 0.01), { share }).interval ?? [];
-			return high - low;
-		};
-		expect(width(1 / 20)).toBeGreaterThan(1.3 * width(1));
-	});
 });
 
 test("no pairs are missing, never unchanged", () => {
@@ -103,12 +95,6 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
 
 test("values apart by more than numbers hold are not comparable", () => {
 	expect(judge(Array(5).fill({ base: 1e-300, head: 1e300 })).verdict).toBe("not-comparable");
-});
-
-test("an interval beyond all bounds stays a number that JSON can hold", () => {
-	const got = judge(fromLogs([-500, 500]), { looks: [2] });
-	expect(got.verdict).toBe("inconclusive");
-	expect(got.interval?.every(Number.isFinite)).toBe(true);
 });
 
 test("options out of range are our own bug", () => {

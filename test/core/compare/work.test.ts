@@ -58,8 +58,3 @@ it.each([
 	expect(doubt).toBe(`Counts follow the time of such nodes poorly: ${says}.`);
 	expect(renderWork(compareWork(works, 0.02), doubt ?? undefined)).toContain("It only warns.");
 });
-
-it("nodes that both sides have raise no doubt, nor does one more convolution", () => {
-	const works = { base: steady(1e6), head: steady(2e6) };
-	expect(doubtOfWork(works, { base: model("Erf", "Conv"), head: model("Erf", "Conv", "Conv") })).toBeNull();
-});

@@ -76,52 +76,10 @@ it("a hostile config of any text gives errors and never a crash", () => {
 	);
 });
 
-it("a hostile config with garbage in the place of any value gives errors at places inside the file", () => {
-	const base = {
-		version: 1,
-		models: {
-			m: {
-				onnx: "a",
-				dims: { b: { min: 1, opt: 2, max: 3 } },
-				engines: { e: { precision: "fp16" } },
-				workloads: [{ b: 2 }],
-			},
-		},
-		gates: { latency: { warn: "2%" } },
-		measure: { pairs: [5] },
-	};
-	const paths = [
-		["version"],
-		["models"],
-		["models", "m"],
-		["models", "m", "onnx"],
-		["models", "m", "dims", "b"],
-		["models", "m", "dims", "b", "opt"],
-		["models", "m", "engines", "e"],
-		["models", "m", "workloads", "0"],
-		["models", "m", "workloads", "0", "b"],
-		["gates", "latency"],
-		["gates", "latency", "warn"],
-		["measure", "pairs"],
-	];
-	fc.assert(
-		fc.property(fc.constantFrom(...paths), fc.jsonValue({ maxDepth: 3 }), (path, garbage) => {
-			const text = JSON.stringify(withValue(base, path, garbage), null, 1);
-			const result = loadConfig(text, { path: "f" });
-			if (result.state === "ok") return;
-			for (const error of result.errors) {
-				expect(error.location?.line ?? 1).toBeLessThanOrEqual(text.split("\n").length);
-				expect(error.message).not.toMatch(/something else|undefined|\[object/);
-			}
-		}),
-		{ numRuns: 200 },
-	);
-});
-
-function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
+function _withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
 	if (key === undefined) return value;
 	const copy = (Array.isArray(holder) ? [...holder] : { ...(holder as object) }) as Record<string, unknown>;
-	copy[key] = withValue(copy[key], rest, value);
+	copy[key] = _withValue(copy[key], rest, value);
 	return copy;
 }
 

@@ -33,15 +33,6 @@ it("starterConfig binds the symbolic dimensions and times two batch sizes", () =
 	expect(engine?.golden).toBeUndefined();
 });
 
-it("starterConfig times inputs that name their batches differently at one number of rows", () => {
-	const inputs = [value("image", ["rows", 3, 64, 64]), value("state", [2, "count", 8])];
-	const [engine] = loaded(starterConfig(model(inputs), options)).models[0]?.engines ?? [];
-	expect(engine?.workloads.map(({ dims }) => dims)).toEqual([
-		{ rows: 1, count: 1 },
-		{ rows: 8, count: 8 },
-	]);
-});
-
 it("starterConfig gives an axis that is named as a sum the sum of the ranges", () => {
 	const inputs = [
 		value("new", ["b", "seq", 8]),

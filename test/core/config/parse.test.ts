@@ -97,17 +97,6 @@ it("a config error names a place, what is there, what was expected, and what was
 	});
 });
 
-it("a config error calls a misspelt key that is missing in its right form one mistake", () => {
-	expect(refused("version: 1\nmodels: { net: { oonx: a } }").map((error) => error.pointer)).toEqual([
-		"/models/net/oonx",
-	]);
-});
-
-it("a config error shows no control or reordering character of a name", () => {
-	const [error] = refused('version: 1\nmodels: { "a\\e[31m\\u202eb": { onnx: a } }');
-	expect(error?.message).not.toMatch(/[\u0000-\u001f\u202e]/);
-});
-
 it.each([
 	["", "the file"],
 	["/models/resnet50/workloads/0/batch", "models.resnet50.workloads[0].batch"],

@@ -42,15 +42,6 @@ describe("optimization profiles", () => {
 	const profiles =
 		"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
 
-	it("optimization profiles stand over dims, which is then what some profile holds", () => {
-		const engine = engineOf(profiles);
-		expect(engine.profiles).toEqual([
-			{ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 1 } },
-			{ seq: { min: 16, opt: 16, max: 16 }, batch: { min: 2, opt: 8, max: 32 } },
-		]);
-		expect(engine.dims).toEqual({ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 32 } });
-	});
-
 	it.each([
 		["{ batch: 1 }", { seq: 64, batch: 1 }],
 		["{ batch: 4 }", { seq: 16, batch: 4 }],

@@ -71,15 +71,6 @@ it("entries are written into an empty list, and one replaces the stale one of th
 	expect(loaded(renewed).accept?.map(({ recipe }) => recipe)).toEqual([added.recipe]);
 });
 
-it("entries are written where the list stands in the file", () => {
-	const first = `# before\naccept:\n  # one\n  - { engine: net/fp16, figure: p99, at-most: 5%, recipe: "2222222222222222", reason: old one } # kept\n${file}`;
-	const edited = editAccepted(first, [added], keepAll);
-	expect(edited.startsWith("# before\naccept:\n  # one\n")).toBe(true);
-	expect(edited).toContain("# kept\n");
-	expect(edited.endsWith(file)).toBe(true);
-	expect(loaded(edited).accept?.map(({ figure }) => figure)).toEqual(["p99", "latency"]);
-});
-
 it("a list in the middle of the file is edited and removed without its neighbours", () => {
 	const [head = "", tail = ""] = file.split("gates:");
 	const middle = `${head}# accepted\naccept:\n    - { engine: a/b, figure: p99, at-most: 5%, recipe: "2222222222222222", reason: old one }\n\n# limits\ngates:${tail}`;

@@ -48,15 +48,6 @@ it("a figure that vanishes is the engine's size, where both engines are built", 
 	expect(judgeVanishedBuild({ base, head: { ...unsized, state: "refused" } }, config, level)).toEqual([]);
 });
 
-it.each(["warn", "fail", "off"])("a figure that vanishes does what the rules say: %s", (setting) => {
-	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
-	const [of] = strict.models[0]!.engines;
-	const row = buildWorkload({ base: buildStats(1), head: null });
-	const gates = judgeVanishedFigures(row, strict, of!.workloads[0]!);
-	expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
-	if (setting !== "off") expect(gates[0]?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
-});
-
 const engines = (engine?: string, rest?: string): EngineSpec[] => engineSpecs(buildConfig(rest, engine));
 const same = new Map([["net/plain", "net/plain"]]);
 

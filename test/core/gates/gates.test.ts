@@ -102,16 +102,6 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 	expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
 });
 
-it("the latency gate fails on doubt if the config requires it", () => {
-	expect(
-		statusOf(
-			"latency",
-			{ latency: comparison("inconclusive", 0.05) },
-			{ yaml: "gates: { inconclusive: fail }" },
-		),
-	).toBe("fail");
-});
-
 it("the latency gate leaves what cannot be compared to the error that is the cause, on the same workload alone", () => {
 	const fault = { kind: "runner", code: "timing-failed", message: "It failed." } as const;
 	const place = { model: "net", engine: "plain", workload: "one" };

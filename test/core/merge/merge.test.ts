@@ -1,5 +1,3 @@
-// Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
@@ -144,16 +142,6 @@ it("mergeResults names the attempt of a part that is from an earlier one, in eve
 	expect(renderMarkdown(alone)).toContain("from attempt 1");
 });
 
-it.each([
-	["pass", "warn", "warn"],
-	["pass", "fail", "fail"],
-	["inconclusive", "warn", "inconclusive"],
-	["error", "fail", "fail"],
-	["error", "inconclusive", "error"],
-] as const)("mergeResults folds %s and %s to %s", (one, two, wanted) => {
-	expect(mergeResults([part("a", { outcome: one }), part("b", { outcome: two })], how).outcome).toBe(wanted);
-});
-
 it("mergeResults keeps what a partial part has, reports where it ended, and is no pass", () => {
 	const cut = part("l4", { partial: { stage: "measure", reason: "interrupted by SIGTERM" } });
 	const merged = mergeResults([cut, part("h200")], how);
@@ -231,68 +219,6 @@ describe("refuses", () => {
 		expect(merged.outcome).toBe("error");
 		expect(renderHtml(merged)).toMatch(sentence);
 	});
-});
-
-it("mergeResults says of each row what ran it: CPU words stay with the CPU's rows", () => {
-	const cpu = {
-		kind: "onnxruntime",
-		name: "ONNX Runtime",
-		version: "1.30",
-		device: "CPU",
-		caveat: "CPU, not TensorRT",
-	} as const;
-	const slow = buildSlowWorkload();
-	const text = renderMarkdown(
-		mergeResults(
-			[
-				part("l4", { workloads: [slow], gates: [] }),
-				part("cpu", { backend: cpu, workloads: [slow], gates: [] }),
-			],
-			how,
-		),
-	);
-	expect(text).toContain("batch 8 (cpu) is slower (CPU, not TensorRT)");
-	expect(text).toMatch(/batch 8 \(l4\) is slower: /);
-});
-
-it("mergeResults does not matter in which order the parts come, and every missing part is named", () => {
-	const names = ["a", "b", "c", "d", "__proto__", "constructor"];
-	const outcome = fc.constantFrom("pass", "warn", "fail", "inconclusive", "error" as const);
-	const came = fc.array(
-		fc.tuple(
-			fc.constantFrom(...names),
-			outcome as fc.Arbitrary<Result["outcome"]>,
-			fc.constantFrom("1", "1", "1", "2"),
-		),
-		{ maxLength: 8 },
-	);
-	fc.assert(
-		fc.property(came, fc.subarray(names), fc.infiniteStream(fc.nat()), (list, planned, random) => {
-			const parts = list.map(([name, result, commit]) =>
-				part(name, { outcome: result, ...onCommit(commit) }),
-			);
-			const expected = planned.map((name) => ({ name }));
-			const shuffled = [...parts]
-				.map((one) => ({ one, at: random.next().value ?? 0 }))
-				.sort((x, y) => x.at - y.at)
-				.map(({ one }) => one);
-			const options = planned.length === 0 ? how : { ...how, expected };
-			// Of two parts with one name both are refused, so which of them is told of does not matter.
-			const merged = mergeResults(parts, options);
-			expect(mergeResults(shuffled, options)).toEqual(merged);
-			const absent = planned.filter((name) => !list.some(([other]) => other === name));
-			expect(merged.parts?.filter(({ state }) => state === "missing").map(({ name }) => name)).toEqual(
-				[...absent].sort(),
-			);
-			for (const name of absent)
-				expect(merged.errors.some((error) => error.part === name && error.code === "part-missing")).toBe(
-					true,
-				);
-			if (absent.length > 0) expect(["error", "fail"]).toContain(merged.outcome);
-			expect(merged.parts?.length).toBe(new Set([...planned, ...list.map(([name]) => name)]).size);
-		}),
-		{ numRuns: 60 },
-	);
 });
 
 describe("with the review of a plan", () => {

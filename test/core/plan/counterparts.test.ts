@@ -30,21 +30,6 @@ const always = () => true;
 const _never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts takes the engine of the same name, whatever it is built from", () => {
-	const base = [
-		spec({ model: "a", engine: "x", onnx: "a.onnx" }),
-		spec({ model: "b", engine: "x", onnx: "b.onnx" }),
-	];
-	const swapped = [
-		spec({ model: "a", engine: "x", onnx: "b.onnx" }),
-		spec({ model: "b", engine: "x", onnx: "a.onnx" }),
-	];
-	expect([...findCounterparts(base, swapped, sameFile)]).toEqual([
-		["a/x", "a/x"],
-		["b/x", "b/x"],
-	]);
-});
-
 it("findCounterparts gives a renamed engine the likest of several engines of one file", () => {
 	const base = [
 		spec({ model: "old", engine: "fast", precision: "fp16" }),

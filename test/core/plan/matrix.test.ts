@@ -46,11 +46,6 @@ it("planMatrix splits a runner's work by model or by engine", () => {
 	expect(byEngine.map(({ only }) => only)).toEqual(["resnet50/fp16", "resnet50/int8", "bert/fp32"]);
 });
 
-it("planMatrix distinguishes several plans of one workflow by their name", () => {
-	const [one, two] = [plan("", { name: "one" }), plan("", { name: "two" })];
-	expect(one[0]?.artifact).not.toBe(two[0]?.artifact);
-});
-
 it("planMatrix names an engine that is not there, and the one that was meant", () => {
 	const refused = () => plan("[{ name: l4, labels: x, engines: [resnet5] }]");
 	expect(refused).toThrow(ConfigError);

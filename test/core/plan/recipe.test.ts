@@ -80,16 +80,6 @@ it.each<[what: string, base: string, head: string, was: string, is: string]>([
 	expect(recipeText(one)).toBe(recipeText(recipeOf(base)));
 });
 
-it("the recipe differs by the shape of an input, which the builder is given", () => {
-	const [one, other] = ["[1, 3]", "[8, 3]"].map((shape) =>
-		recipeOf(int8, { model: `inputs: { x: { shape: ${shape} } }` }),
-	);
-	if (one === undefined || other === undefined) throw new Error("no recipe");
-	expect(recipeRows(one, other)).toEqual([{ what: "inputs.x.shape", base: "1×3", head: "8×3" }]);
-	expect(isSameRecipe(one, other)).toBe(false);
-	expect(isSameRecipe(recipeOf(int8), recipeOf(int8, { model: "inputs: { x: { shape: [] } }" }))).toBe(false);
-});
-
 it("the recipe is another one where the model file is, which is no row of its own", () => {
 	const [one, other] = [recipeOf(int8), recipeOf(int8, { modelSha256: sha("b") })];
 	expect(recipeRows(one, other)).toEqual([]);

@@ -99,8 +99,3 @@ test("means and their errors agree with scipy", () => {
 		expectClose((got?.sd ?? Number.NaN) / Math.sqrt(row.values.length), row.standardError);
 	}
 });
-
-test("a mean of nothing is nothing, and of one value has no freedom", () => {
-	expect(sampleMean([])).toBeNull();
-	expect(sampleMean([0.5])).toEqual({ mean: 0.5, sd: 0, df: 0 });
-});

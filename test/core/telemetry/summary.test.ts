@@ -55,11 +55,6 @@ it("workloadGpu averages runs that count, each side apart", () => {
 	});
 });
 
-it("workloadGpu is nothing without telemetry", () => {
-	const { gpu: _, ...bare } = run("head", 1980);
-	expect(workloadGpu([bare], null)).toBeNull();
-});
-
 it("workloadGpu keeps to the better source of utilisation", () => {
 	const counted = run("head", 1980);
 	if (counted.gpu)

@@ -1,9 +1,7 @@
-// What the GPU did in a stretch of time.
-import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GpuProcess, TelemetrySample } from "../../../src/core/telemetry/sample.ts";
 import { foreignProcessesOf } from "../../../src/core/telemetry/validity.ts";
-import { between, gpuWindow, reasonNames } from "../../../src/core/telemetry/window.ts";
+import { gpuWindow, reasonNames } from "../../../src/core/telemetry/window.ts";
 
 function sample(atMs: number, over: Partial<TelemetrySample> = {}): TelemetrySample {
 	return {
@@ -25,22 +23,6 @@ const process = (
 	pid: number | null,
 	memoryBytes: number | null = 10,
 ): GpuProcess => ({ pid, name: "x", memoryBytes, owner });
-
-it("between finds what a plain filter finds", () => {
-	const times = fc
-		.array(fc.integer({ min: 0, max: 50 }), { maxLength: 30 })
-		.map((list) => list.sort((a, b) => a - b).map((atMs) => ({ atMs })));
-	fc.assert(
-		fc.property(
-			times,
-			fc.integer({ min: -5, max: 55 }),
-			fc.integer({ min: -5, max: 55 }),
-			(list, from, to) => {
-				expect(between(list, from, to)).toEqual(list.filter(({ atMs }) => atMs >= from && atMs <= to));
-			},
-		),
-	);
-});
 
 it("gpuWindow leaves the clocks of an idle GPU out, and keeps its memory", () => {
 	const samples = [

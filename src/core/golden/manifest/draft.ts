@@ -49,13 +49,6 @@ export function nextRevision(
 
 const inputPrefix = "in-";
 
-function asImage({
-	preprocess,
-	tensorSha256,
-}: Picture): Pick<TensorFile, "format" | "preprocess" | "tensorSha256"> {
-	return { format: "image", preprocess, tensorSha256 };
-}
-
 export function packCase(
 	recorded: RecordedCase,
 	folder: string,
@@ -65,15 +58,19 @@ export function packCase(
 	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: string): Record<string, TensorFile> =>
 		Object.fromEntries(
 			Object.entries(tensors).map(([name, tensor]): [string, TensorFile] => {
-				const picture =
-					prefix === inputPrefix && Object.hasOwn(recorded.pictures ?? {}, name)
-						? recorded.pictures?.[name]
-						: undefined;
+				const pictures = prefix === inputPrefix ? (recorded.pictures ?? {}) : {};
+				const picture = Object.hasOwn(pictures, name) ? pictures[name] : undefined;
 				const { bytes, sha256 } = picture ?? packer.pack(tensor);
-				const path = `${folder}/${folderName(recorded.id)}/${prefix}${folderName(name)}.${picture?.ending ?? packer.ending}`;
+				const ending = picture?.ending ?? packer.ending;
+				const path = `${folder}/${folderName(recorded.id)}/${prefix}${folderName(name)}.${ending}`;
 				files.push({ path, bytes });
+				const image = picture && {
+					format: "image" as const,
+					preprocess: picture.preprocess,
+					tensorSha256: picture.tensorSha256,
+				};
 				const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
-				return [name, { path, sha256, ...(picture === undefined ? {} : asImage(picture)), ...layout }];
+				return [name, { path, sha256, ...image, ...layout }];
 			}),
 		);
 	const golden = {

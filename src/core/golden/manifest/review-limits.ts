@@ -66,40 +66,29 @@ function labelOf({ kind, slice }: Comparator): string {
 	return `${kind}${ofSlice(slice)}`;
 }
 
-interface ComparatorAt {
-	output: string;
-	kind: string;
-	precision: Precision;
+function presence(isThere: boolean): Pick<ToleranceChange, "what" | "base" | "head" | "looser"> {
+	const states = ["absent", "present"] as const;
+	const [base, head] = isThere ? states : states.toReversed();
+	return { what: "comparator", base: base as string, head: head as string, looser: !isThere };
 }
 
+/** `kind` names the part of the output too. */
 function comparePair(
-	{ output, kind, precision }: ComparatorAt,
+	{ output, kind, precision }: { output: string; kind: string; precision: Precision },
 	before: Comparator | undefined,
 	after: Comparator | undefined,
 ): ToleranceChange[] {
-	if (before === undefined || after === undefined) {
-		const there = after !== undefined;
-		return [
-			{
-				output,
-				kind,
-				what: "comparator",
-				base: there ? "absent" : "present",
-				head: there ? "present" : "absent",
-				looser: !there,
-			},
-		];
-	}
+	if (before === undefined || after === undefined)
+		return [{ output, kind, ...presence(after !== undefined) }];
 	const keys = Object.keys(after).filter(
 		(key) => key !== "kind" && key !== "slice" && key !== "labels",
 	) as (keyof Comparator)[];
 	return keys.flatMap((key) => {
-		const [from, to] = [shown(before[key]), shown(after[key])];
-		if (from === to) return [];
+		const base = shown(before[key]);
+		const head = shown(after[key]);
+		if (base === head) return [];
 		const what = key === "allowed" ? precision : key;
-		return [
-			{ output, kind, what, base: from, head: to, looser: isLooser(key, { kind: after.kind, from, to }) },
-		];
+		return [{ output, kind, what, base, head, looser: isLooser(key, after.kind, base, head) }];
 	});
 }
 
@@ -114,13 +103,14 @@ const scopes: readonly unknown[] = ["per-sample", "whole", "set"];
 /** A changed setting counts as looser where the direction is unknown, so that a person reviews it. */
 function isLooser(
 	key: keyof Comparator,
-	change: { kind: Comparator["kind"]; from: number | string | null; to: number | string | null },
+	kind: Comparator["kind"],
+	from: number | string | null,
+	to: number | string | null,
 ): boolean {
-	const { from, to } = change;
 	if (key === "severity") return to === "warn";
 	if (key === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
 	if (typeof from !== "number" || typeof to !== "number") return true;
-	if (key === "allowed") return metrics[change.kind].bound === "at-most" ? to > from : to < from;
+	if (key === "allowed") return metrics[kind].bound === "at-most" ? to > from : to < from;
 	if (key === "rtol" || key === "atol" || key === "zeroProbability" || key === "floor") return to > from;
 	return true;
 }
@@ -166,39 +156,19 @@ export function customChanges(
 	const [before = [], after = []] = sides.map((side) => customSpecs(side));
 	const names = new Set([...before, ...after].map(({ name }) => name));
 	return [...names].flatMap((name) => {
-		const [was, is] = [before, after].map((specs) => specs.find((spec) => spec.name === name));
 		const at = { output, kind: `custom ${name}` };
-		if (was !== undefined && is !== undefined)
-			return [...limitChange(at, precision, [was, is]), ...severityChange(at, [was, is])];
-		const there = is !== undefined;
+		const was = before.find((spec) => spec.name === name);
+		const is = after.find((spec) => spec.name === name);
+		if (was === undefined || is === undefined) return [{ ...at, ...presence(is !== undefined) }];
+		const base = toleranceAt(was.tolerance, precision) ?? null;
+		const head = toleranceAt(is.tolerance, precision) ?? null;
+		const looser = base === null || head === null || head > base;
+		const severities = { base: was.severity ?? "fail", head: is.severity ?? "fail" };
 		return [
-			{
-				...at,
-				what: "comparator",
-				base: there ? "absent" : "present",
-				head: there ? "present" : "absent",
-				looser: !there,
-			},
+			...(base === head ? [] : [{ ...at, what: precision, base, head, looser }]),
+			...(severities.base === severities.head
+				? []
+				: [{ ...at, what: "severity", ...severities, looser: severities.head === "warn" }]),
 		];
 	});
-}
-
-type CommandComparator = Pick<ToleranceChange, "output" | "kind">;
-
-function limitChange(
-	at: CommandComparator,
-	precision: Precision,
-	specs: readonly [CustomSpec, CustomSpec],
-): ToleranceChange[] {
-	const [base, head] = specs.map((spec) => toleranceAt(spec.tolerance, precision) ?? null);
-	if (base === undefined || head === undefined || base === head) return [];
-	return [{ ...at, what: precision, base, head, looser: base === null || head === null || head > base }];
-}
-
-function severityChange(
-	at: CommandComparator,
-	[was, is]: readonly [CustomSpec, CustomSpec],
-): ToleranceChange[] {
-	const [base, head] = [was.severity ?? "fail", is.severity ?? "fail"];
-	return base === head ? [] : [{ ...at, what: "severity", base, head, looser: head === "warn" }];
 }

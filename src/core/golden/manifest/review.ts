@@ -28,7 +28,7 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 		path: input.path,
 		base: base.goldenId,
 		head: head.goldenId,
-		...(isNewReason(base, head) ? { reason: head.reason } : {}),
+		reason: isNewReason(base, head) ? head.reason : undefined,
 		author: head.author,
 		weakened: [...weakenedBy(base, head), ...tolerances.filter(({ looser }) => looser).map(describeLooser)],
 		moved: moved.slice(0, maxMoved),
@@ -42,18 +42,10 @@ export function reviewGone(model: string, path: string, base: GoldenManifest): G
 	const weakened = [
 		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} was removed: this model's outputs are no longer checked.`,
 	];
-	return {
-		model,
-		path,
-		base: base.goldenId,
-		head: null,
-		weakened,
-		moved: [],
-		movedTotal: 0,
-		tolerances: [],
-		notes: [],
-	};
+	return { ...unmoved, model, path, base: base.goldenId, head: null, weakened };
 }
+
+const unmoved = { weakened: [], moved: [], movedTotal: 0, tolerances: [], notes: [] };
 
 export function reviewUnread(
 	model: string,
@@ -61,17 +53,7 @@ export function reviewUnread(
 	{ head, why }: { head: GoldenManifest | null; why: string },
 ): GoldenChange {
 	const notes = [`The base's golden ${path} cannot be read, so changes to it are unknown: ${why}`];
-	return {
-		model,
-		path,
-		base: null,
-		head: head?.goldenId ?? null,
-		weakened: [],
-		moved: [],
-		movedTotal: 0,
-		tolerances: [],
-		notes,
-	};
+	return { ...unmoved, model, path, base: null, head: head?.goldenId ?? null, notes };
 }
 
 function size({ relativeL2 }: MovedOutput): number {
@@ -101,13 +83,9 @@ function weakenedBy(base: GoldenManifest, head: GoldenManifest): string[] {
 		weakened.push(`${counted(count(base) - count(head), "comparison")} of boxes dropped.`);
 	else if (count(base) > 0 && JSON.stringify(base.detections) !== JSON.stringify(head.detections))
 		weakened.push("How boxes are compared was changed.");
-	const policies = [base, head].map((manifest) =>
-		strictness.indexOf(manifest.policy?.onModelChange ?? "compare"),
-	);
-	if ((policies[1] ?? 0) < (policies[0] ?? 0))
-		weakened.push(
-			`A changed model now means ${head.policy?.onModelChange ?? "compare"}, before ${base.policy?.onModelChange}.`,
-		);
+	const policyOf = ({ policy }: GoldenManifest) => policy?.onModelChange ?? "compare";
+	if (strictness.indexOf(policyOf(head)) < strictness.indexOf(policyOf(base)))
+		weakened.push(`A changed model now means ${policyOf(head)}, before ${policyOf(base)}.`);
 	return weakened;
 }
 
@@ -140,14 +118,11 @@ function notesOf(base: GoldenManifest, head: GoldenManifest): string[] {
 
 function inputsDiffer(golden: GoldenCase, before: GoldenCase | undefined): boolean {
 	if (before === undefined) return false;
-	const names = new Set([...Object.keys(golden.inputs), ...Object.keys(before.inputs)]);
-	return [...names].some(
-		(name) => ownFile(golden.inputs, name)?.sha256 !== ownFile(before.inputs, name)?.sha256,
-	);
-}
-
-function ownFile(files: GoldenCase["inputs"], name: string) {
-	return Object.hasOwn(files, name) ? files[name] : undefined;
+	const hashes = ({ inputs }: GoldenCase) =>
+		new Map(Object.entries(inputs).map(([name, { sha256 }]) => [name, sha256]));
+	const is = hashes(golden);
+	const was = hashes(before);
+	return [...is.keys(), ...was.keys()].some((name) => is.get(name) !== was.get(name));
 }
 
 function listed(names: readonly string[]): string {

@@ -30,7 +30,7 @@ export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): st
 	const values = feeds(model.graph);
 	for (const golden of cases) {
 		const where = `case ${quoteName(golden.id)}`;
-		const problem = sideProblem({ side: "input", where, files: golden.inputs, values });
+		const problem = sideProblem("input", where, golden.inputs, values);
 		if (problem !== null) return problem;
 		const unfed = values.find((input) => !Object.hasOwn(golden.inputs, input.name));
 		if (unfed) return `the model needs input ${quoteName(unfed.name)}, which ${where} does not have`;
@@ -39,26 +39,18 @@ export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): st
 }
 
 function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
-	for (const { id, outputs } of cases) {
-		const problem = sideProblem({
-			side: "output",
-			where: `case ${quoteName(id)}`,
-			files: outputs,
-			values: model.graph.outputs,
-		});
-		if (problem !== null) return problem;
-	}
-	return null;
+	const problems = cases.map(({ id, outputs }) =>
+		sideProblem("output", `case ${quoteName(id)}`, outputs, model.graph.outputs),
+	);
+	return problems.find((problem) => problem !== null) ?? null;
 }
 
-interface SideOfCase {
-	side: Side;
-	where: string;
-	files: Readonly<Record<string, TensorFile>>;
-	values: readonly OnnxValue[];
-}
-
-function sideProblem({ side, where, files, values }: SideOfCase): string | null {
+function sideProblem(
+	side: Side,
+	where: string,
+	files: Readonly<Record<string, TensorFile>>,
+	values: readonly OnnxValue[],
+): string | null {
 	for (const [name, file] of Object.entries(files)) {
 		const value = values.find((candidate) => candidate.name === name);
 		if (value === undefined) {
