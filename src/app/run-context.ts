@@ -19,6 +19,7 @@ import type {
 import type { Config } from "../core/config/config.ts";
 import type { Counterparts } from "../core/config/rules.ts";
 import { type ConfigError, ToolError } from "../core/errors.ts";
+import type { RecordedFacts } from "../core/history/from-result.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
@@ -44,7 +45,8 @@ export interface Prepared {
 export interface RunContext {
 	prepared: Prepared;
 	input: GateInput;
-	facts: Facts;
+	/** What was found so far. */
+	seen(): Facts;
 	ports: Ports;
 }
 
@@ -86,7 +88,7 @@ export interface GateInput {
 	/** Engines are kept under load for `measure.soak`. */
 	isSoakDue?: boolean;
 	/** Ids of the workloads that stand out in the history, which need fresh pairs. */
-	suspects?(result: Result): Promise<readonly string[]>;
+	suspects?(recorded: RecordedFacts): Promise<readonly string[]>;
 	/** Decides the order of the timed runs. */
 	seed: string;
 	version: string;
@@ -108,7 +110,6 @@ export function unchangedMode({
 /** What the stages have found so far. */
 export interface Facts {
 	startedAt: string;
-	startedMs: number;
 	/** The current stage; null after the last. */
 	stage: string | null;
 	/** The head's recipes under the rules that hold. */
@@ -118,53 +119,60 @@ export interface Facts {
 	/** Where the base runs on another TensorRT. */
 	baseBackend?: BackendFacts;
 	environment: Readonly<Record<string, string>>;
-	findings: Finding[];
+	findings: readonly Finding[];
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	builds: BuildRecord[];
-	golden: GoldenVerdict[];
+	builds: readonly BuildRecord[];
+	golden: readonly GoldenVerdict[];
 	interfaceChanges: readonly InterfaceChange[];
 	recipeChanges: readonly RecipeChange[];
 	/** Cases that the head's goldens lack, by the base's id of the engine. */
 	droppedCases: ReadonlyMap<string, readonly string[]>;
 	graphCosts: readonly GraphCost[];
-	goldenChanges: GoldenChange[];
+	goldenChanges: readonly GoldenChange[];
 	/** Goldens whose sensitivity was not tested to the end. */
-	untested: { model: string; message: string }[];
-	probes: ProbeResult[];
-	bisections: Bisection[];
-	rows: WorkloadResult[];
-	errors: ErrorRecord[];
+	untested: readonly { model: string; message: string }[];
+	probes: readonly ProbeResult[];
+	bisections: readonly Bisection[];
+	rows: readonly WorkloadResult[];
+	errors: readonly ErrorRecord[];
 	/** Sentences about what is degraded or unknown. */
-	notes: string[];
+	notes: readonly string[];
 	/** Written by profilers. */
 	files: Result["files"];
 }
 
-export function emptyFacts(
-	start: Pick<Facts, "startedAt" | "startedMs" | "config" | "backend" | "baseBackend">,
-): Facts {
-	return {
-		...start,
-		stage: "start",
-		counterparts: new Map(),
-		environment: {},
-		findings: [],
-		shapes: new Map(),
-		builds: [],
-		golden: [],
-		interfaceChanges: [],
-		recipeChanges: [],
-		droppedCases: new Map(),
-		graphCosts: [],
-		goldenChanges: [],
-		untested: [],
-		probes: [],
-		bisections: [],
-		rows: [],
-		errors: [],
-		notes: [],
-		files: [],
-	};
+export const noFacts = {
+	stage: "start",
+	counterparts: new Map(),
+	environment: {},
+	findings: [],
+	shapes: new Map(),
+	builds: [],
+	golden: [],
+	interfaceChanges: [],
+	recipeChanges: [],
+	droppedCases: new Map(),
+	graphCosts: [],
+	goldenChanges: [],
+	untested: [],
+	probes: [],
+	bisections: [],
+	rows: [],
+	errors: [],
+	notes: [],
+	files: [],
+};
+
+/** What a stage adds. Lists are appended; a row that is known already takes the place of its former self. */
+export type Found = Partial<Facts>;
+
+export function withFound(facts: Facts, { rows = [], ...found }: Found): Facts {
+	const added = Object.entries(found).map(([key, value]) => {
+		const known = facts[key as keyof Facts];
+		return [key, Array.isArray(known) ? [...known, ...((value as unknown[] | undefined) ?? [])] : value];
+	});
+	const all = new Map([...facts.rows, ...rows].map((row) => [row.id, row]));
+	return { ...facts, ...Object.fromEntries(added), rows: [...all.values()] };
 }
 
 /** @throws ToolError interrupted. */

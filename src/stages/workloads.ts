@@ -3,7 +3,7 @@
 import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
-import { ConfigError, faultOf } from "../core/errors.ts";
+import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
 import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
@@ -218,4 +218,9 @@ export function isIdentical(
 /** An engine file only names its plugins; their code is in their libraries. */
 function pluginsOf(engine: BuiltEngine | undefined): string {
 	return (engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();
+}
+
+export function subjectOf({ head, workload }: TimedWorkload): ErrorSubject {
+	const { model, engine } = head.spec;
+	return { model: model.name, engine: engine.name, workload: workload.config.name };
 }

@@ -18,13 +18,28 @@ export interface RunIdentity {
 	machine?: Readonly<Record<string, string>>;
 }
 
+/** What a record is made from; known before a run is concluded. */
+export type RecordedFacts = Pick<
+	Result,
+	| "tool"
+	| "startedAt"
+	| "durationMs"
+	| "childMs"
+	| "arms"
+	| "environment"
+	| "builds"
+	| "golden"
+	| "workloads"
+	| "parts"
+>;
+
 export type HashText = (text: string) => string;
 
 const wordChars = 300;
 const hashDigits = 12;
 
 /** Only what was measured gets a record: a run that ended before its first build has none. */
-export function recordsOf(result: Result, identity: RunIdentity, hash: HashText): HistoryRecord[] {
+export function recordsOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord[] {
 	const parts = result.parts?.filter(({ state }) => state === "merged") ?? [];
 	if (parts.length === 0) return [recordOf(result, { identity, hash })].filter(({ rows }) => rows.length > 0);
 	return parts
@@ -50,7 +65,7 @@ interface Context {
 	hash: HashText;
 }
 
-function recordOf(result: Result, { identity, hash }: Context): HistoryRecord {
+function recordOf(result: RecordedFacts, { identity, hash }: Context): HistoryRecord {
 	const { arms, environment, workloads, tool } = result;
 	const { timing, ...fingerprint } = environment;
 	const { commit } = arms.head;
@@ -89,7 +104,7 @@ function words(of: Readonly<Record<string, string>>): Record<string, string> {
 	return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, value.slice(0, wordChars)]));
 }
 
-function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashText): HistoryRow {
+function rowOf(workload: WorkloadResult, { builds, golden }: RecordedFacts, hash: HashText): HistoryRow {
 	const own = <Item extends { model: string; engine: string }>(items: readonly Item[]) =>
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
 	const ratio = ratioOf(workload);
