@@ -27,19 +27,15 @@ export const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
 	config: Pick<Config, "backend" | "device" | "measure" | "cache" | "base">;
-	/** trtexec as the user wrote it. */
-	trtexec?: string | undefined;
+	trtexec?: string;
 	cwd: string;
 	environment: Environment;
 	processes: Processes;
-	/** Absolute folder of what later runs may use again. */
 	cacheFolder: string;
-	/** The bundle's own worker/tensorrt.py. */
 	workerPath: string;
 	onnxRuntime(): Backend;
 }
 
-/** What runs the engines, and on which GPU. */
 export interface Machine {
 	backends: ArmBackends;
 	/** none: engines run on the CPU. unknown: on a GPU that nvidia-smi does not describe. */
@@ -147,7 +143,6 @@ export function findOptions({
 	return { wanted, cwd, home, libraryPath, processes };
 }
 
-/** The TensorRT that a config names for the base. */
 export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile }): Promise<Found> {
 	return findTrtexec({ ...findOptions({ ...choice, trtexec: base.trtexec }), libraries: base.libraries });
 }

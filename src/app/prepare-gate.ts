@@ -191,7 +191,6 @@ export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaul
 	if (interfaces.changes.length === 0 && !models.some(isUsable)) throwFaults(known);
 }
 
-/** Each error once, however many engines a model has. */
 export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
 	const errors = models.flatMap((model) =>
 		model.state === "broken" && model.arm === "base"

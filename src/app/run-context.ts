@@ -26,7 +26,6 @@ import type { GoldenSet } from "../stages/load-goldens.ts";
 import type { ArmFolder, Interfaces, PreparedModel } from "../stages/prepared.ts";
 import type { WorkloadShapes } from "../stages/workloads.ts";
 
-/** What is known before any engine is built. */
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
@@ -41,7 +40,6 @@ export interface Prepared {
 	plan: Plan;
 }
 
-/** What all stages of a run share. */
 export interface RunContext {
 	prepared: Prepared;
 	input: GateInput;
@@ -50,15 +48,12 @@ export interface RunContext {
 	ports: Ports;
 }
 
-/** A run whose models are ready, before the first engine is built. */
 export interface PreparedRun {
 	config: Config;
 	fingerprint: Readonly<Record<string, string>>;
-	/** Of both sides. */
 	models: readonly PreparedModel[];
 }
 
-/** What one run is given. */
 export interface GateInput {
 	config: Config;
 	/** Of the config file's bytes. */
@@ -66,36 +61,29 @@ export interface GateInput {
 	/** Base first where there is one; head always. */
 	arms: readonly ArmFolder[];
 	/** Why there is no base, where there is none. */
-	noBase?: string | undefined;
-	/** Sentences about how the sides were opened. */
+	noBase?: string;
 	notes?: readonly string[];
 	/** The head's own config, as written; `config` is the same under the base's rules. */
 	headConfig: Config;
 	/** Ids of all engines in the head's config, those that this run does not check too. */
 	headIds: ReadonlySet<string>;
 	/** The base's own config: what its engines are built from and how. Absent where it has none, or none that can be read. */
-	baseConfig?: Config | undefined;
+	baseConfig?: Config;
 	/** The config whose rules hold: the base's, or of another base than the target branch's newest commit that branch's. Absent: the head's own. */
-	rules?: Config | undefined;
+	rules?: Config;
 	/** Patterns of the engines that this run checks; empty: all. */
 	only: readonly string[];
-	/** Why the base's config cannot be read, where it has one. */
-	baseConfigFault?: string | undefined;
-	/** Absolute. */
+	baseConfigFault?: string;
 	outFolder: string;
-	/** A schedule started the run, so nightly work is due. */
 	isScheduled?: boolean;
-	/** Engines are kept under load for `measure.soak`. */
 	isSoakDue?: boolean;
 	/** Ids of the workloads that stand out in the history, which need fresh pairs. */
 	suspects?(recorded: RecordedFacts): Promise<readonly string[]>;
-	/** Decides the order of the timed runs. */
 	seed: string;
 	version: string;
-	/** The job of a workflow that runs the gate. */
-	job?: WorkflowJob | undefined;
+	job?: WorkflowJob;
 	/** Awaited before the machine is taken for this run alone. */
-	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
+	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
 /** Two TensorRTs make two engines of one model. A nightly run builds each side for itself, which shows how much one build differs from the next. */
@@ -137,7 +125,6 @@ export interface Facts {
 	errors: readonly ErrorRecord[];
 	/** Sentences about what is degraded or unknown. */
 	notes: readonly string[];
-	/** Written by profilers. */
 	files: Result["files"];
 }
 

@@ -32,14 +32,14 @@ import {
 export interface ConfigOptions {
 	cwd: string;
 	/** Of an action: no config outside is read. */
-	workspace?: string | undefined;
+	workspace?: string;
 	/** As the user wrote them. */
-	config?: string | undefined;
-	head?: string | undefined;
+	config?: string;
+	head?: string;
 	/** What the workflow runs for: names the base where the user names none. */
-	event?: RunEvent | undefined;
+	event?: RunEvent;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
-	only?: string | undefined;
+	only?: string;
 	/** Whole shapes by input, instead of the sizes in the config of the one model that is checked. */
 	shapes?: PinnedShapes;
 	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */

@@ -21,7 +21,6 @@ interface BuildInput {
 	sharesUnchanged: boolean;
 	/** How often each side is built; above 1, on no shared kernel timings. */
 	rebuilds: number;
-	/** Absolute folder of the output. */
 	outFolder: string;
 	timeoutMs: number;
 }

@@ -37,7 +37,6 @@ type CommandFailure = Omit<Fault, "code">;
 interface Wanted {
 	spec: EngineSpec;
 	folder: ArmFolder;
-	/** Of the prepare command. */
 	commandFailure: CommandFailure | null;
 }
 
@@ -65,7 +64,6 @@ export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncG
 	ports.progress.done(counted(engines, "engine"));
 }
 
-/** @returns null where the command succeeded. */
 async function runPrepare(
 	{ spec, index }: { spec: EngineSpec; index: number },
 	folder: ArmFolder,
@@ -215,9 +213,7 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 
 interface MissingAsset {
 	state: "missing" | "empty";
-	/** As the config has it. */
 	path: string;
-	/** What the file should be, for messages. */
 	what: string;
 }
 

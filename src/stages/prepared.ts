@@ -11,7 +11,6 @@ import type { ModelOnDisk } from "../ports/world.ts";
 /** Where a side's files lie. */
 export interface ArmFolder {
 	arm: Arm;
-	/** Absolute. */
 	path: string;
 	source: ArmSource;
 	/** Why files of Git LFS stay pointers: a sentence, and what to do. */
@@ -37,9 +36,7 @@ export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "mo
 // Compares the inputs and outputs of every model between base and head, and the sizes that its engines hold.
 
 export interface Interfaces {
-	/** One for each file that differs. */
 	changes: readonly InterfaceChange[];
-	/** Ids of the engines whose files differ. */
 	engines: ReadonlySet<string>;
 }
 

@@ -24,10 +24,10 @@ export interface PairJob {
 export interface TimedRun {
 	run: PerfRun;
 	/** Of a run that counts. */
-	samples?: Float64Array | undefined;
+	samples?: Float64Array;
 	fromMs: number;
 	toMs: number;
-	timedMs?: number | undefined;
+	timedMs?: number;
 }
 
 /** Ends at the first run that is unusable. */

@@ -27,7 +27,6 @@ export interface WorkloadShapes {
 }
 
 export interface ShapedWorkloads {
-	/** By workload. */
 	shapes: ReadonlyMap<string, WorkloadShapes>;
 	/** Workloads of the base that the head's engines no longer run. */
 	lost: readonly InterfaceChange[];
@@ -106,7 +105,6 @@ function withFault(prepared: PreparedModel, fault: ConfigError | undefined): Pre
 	return { state: "broken", spec: prepared.spec, arm: "head", fault };
 }
 
-/** What is known of a model whatever its sizes. */
 interface Known {
 	check: ShapeCheck;
 	inputsAt: ShapesToInputs;

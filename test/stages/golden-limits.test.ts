@@ -1,7 +1,7 @@
 // The head's golden under the base's limits, and which cases both sides have.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
@@ -23,150 +23,144 @@ const limit = (tolerance: number) => ({
 const strict = manifestOf({ y }, limit(0.001));
 const loose = manifestOf({ y }, limit(0.5));
 
-describe("underLimitsOf", () => {
-	it("underLimitsOf judges the head's cases by the base's comparators", () => {
-		const cases: GoldenManifest["cases"] = [{ ...loose.cases[0], id: "new" }];
-		const ruled = underLimitsOf(strict, { ...loose, goldenId: "net@2", cases });
-		expect(ruled).toEqual({ ...strict, goldenId: "net@2", cases });
-	});
-
-	it("underLimitsOf lets no head drop the limits of an output, nor give limits to one that has the config's", () => {
-		expect(underLimitsOf(strict, manifestOf({ y }, {})).outputs).toEqual(strict.outputs);
-		expect(underLimitsOf(manifestOf({ y }, {}), loose).outputs).toEqual({});
-	});
-
-	it("underLimitsOf leaves an output its own limits where the base's golden lacks it", () => {
-		const both = manifestOf(
-			{ y, z: y },
-			{ ...limit(0.5), z: { comparators: [{ kind: "max-abs", tolerance: 1 }] } },
-		);
-		expect(underLimitsOf(strict, both).outputs).toEqual({ ...strict.outputs, z: both.outputs["z"] });
-		expect(underLimitsOf(both, strict).outputs).toEqual(limit(0.5));
-		const named = Object.fromEntries([["__proto__", {}]]);
-		expect(Object.keys(underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs: named }).outputs)).toEqual(
-			["__proto__"],
-		);
-	});
-
-	it("underLimitsOf takes the policy of the base, so that a head that adds or drops one changes nothing", () => {
-		const policy = { onModelChange: "fail" as const };
-		expect(underLimitsOf({ ...strict, policy }, loose).policy).toEqual(policy);
-		expect(
-			underLimitsOf({ ...strict, policy }, { ...loose, policy: { onModelChange: "compare" } }).policy,
-		).toEqual(policy);
-		expect(underLimitsOf(strict, { ...loose, policy })).not.toHaveProperty("policy");
-	});
-
-	it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
-		const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({
-			...manifest,
-			noiseFloor: { y: noise } as never,
-		});
-		expect(underLimitsOf(withNoise(strict, 1e-6), withNoise(loose, 1)).noiseFloor).toEqual({ y: 1e-6 });
-		expect(underLimitsOf(strict, withNoise(loose, 1))).not.toHaveProperty("noiseFloor");
-		const other = { ...withNoise(loose, 1e-3), model: { path: "net.onnx", sha256: "c".repeat(64) } };
-		expect(underLimitsOf(withNoise(strict, 1e-6), other).noiseFloor).toEqual({ y: 1e-3 });
-	});
-
-	it("underLimitsOf takes the base's detections, and the head's only of outputs that the base lacks", () => {
-		const groups = (boxes: string, iou: number): NonNullable<GoldenManifest["detections"]> => [
-			{ name: boxes, boxes, format: "xyxy", iou },
-		];
-		const of = (base: Partial<GoldenManifest>, head: Partial<GoldenManifest>) =>
-			underLimitsOf({ ...strict, ...base }, { ...loose, ...head }).detections;
-		expect(of({ detections: groups("y", 0.5) }, { detections: groups("y", 0.1) })).toEqual(groups("y", 0.5));
-		expect(of({ detections: groups("y", 0.5) }, {})).toEqual(groups("y", 0.5));
-		expect(of({}, { detections: groups("new", 0.1) })).toEqual(groups("new", 0.1));
-		// Grouped outputs are compared box by box only, so a new group would lift the limits of an output.
-		expect(of({}, { detections: groups("y", 0.1) })).toBeUndefined();
-		expect(of({}, {})).toBeUndefined();
-	});
+it("underLimitsOf judges the head's cases by the base's comparators", () => {
+	const cases: GoldenManifest["cases"] = [{ ...loose.cases[0], id: "new" }];
+	const ruled = underLimitsOf(strict, { ...loose, goldenId: "net@2", cases });
+	expect(ruled).toEqual({ ...strict, goldenId: "net@2", cases });
 });
 
-describe("isSameCase", () => {
-	const [only] = strict.cases;
-	const file = (sha256: string) => ({ path: "y.raw", sha256, dtype: "float32" as const, shape: [1, 4] });
-	const golden: GoldenCase = { ...only, inputs: { a: file("1".repeat(64)), b: file("2".repeat(64)) } };
-	const base: GoldenManifest = { ...strict, cases: [golden] };
-
-	it("isSameCase holds for the same bytes, whatever the files are called and in whichever order they stand", () => {
-		const { a, b } = golden.inputs as Record<string, ReturnType<typeof file>>;
-		if (a === undefined || b === undefined) throw new Error("no inputs");
-		expect(isSameCase({ ...golden, inputs: { b, a: { ...a, path: "moved.raw" } } }, base)).toBe(true);
-	});
-
-	it.each<[string, GoldenCase]>([
-		["another name", { ...golden, id: "other" }],
-		["another input", { ...golden, inputs: { ...golden.inputs, a: file("3".repeat(64)) } }],
-		["inputs that are swapped", { ...golden, inputs: { a: file("2".repeat(64)), b: file("1".repeat(64)) } }],
-		["an input more", { ...golden, inputs: { ...golden.inputs, c: file("3".repeat(64)) } }],
-		["another output", { ...golden, outputs: { y: file("4".repeat(64)) } }],
-		[
-			"another tensor of the same file",
-			{ ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } },
-		],
-		["other labels", { ...golden, labels: { y: [1] } }],
-	])("isSameCase does not hold for %s", (_, own) => {
-		expect(isSameCase(own, base)).toBe(false);
-	});
-
-	it("isSameCase does not hold where the base has no golden", () => {
-		expect(isSameCase(golden, undefined)).toBe(false);
-	});
+it("underLimitsOf lets no head drop the limits of an output, nor give limits to one that has the config's", () => {
+	expect(underLimitsOf(strict, manifestOf({ y }, {})).outputs).toEqual(strict.outputs);
+	expect(underLimitsOf(manifestOf({ y }, {}), loose).outputs).toEqual({});
 });
 
-describe("loadGoldens", () => {
-	const onnx = readOnnx(memorySource(model()), "net.onnx");
-	const ports = { files: fileStore(), tensors: fileTensorReader() };
+it("underLimitsOf leaves an output its own limits where the base's golden lacks it", () => {
+	const both = manifestOf(
+		{ y, z: y },
+		{ ...limit(0.5), z: { comparators: [{ kind: "max-abs", tolerance: 1 }] } },
+	);
+	expect(underLimitsOf(strict, both).outputs).toEqual({ ...strict.outputs, z: both.outputs["z"] });
+	expect(underLimitsOf(both, strict).outputs).toEqual(limit(0.5));
+	const named = Object.fromEntries([["__proto__", {}]]);
+	expect(Object.keys(underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs: named }).outputs)).toEqual([
+		"__proto__",
+	]);
+});
 
-	function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
-		const [spec] = engineSpecs(loaded(withModel(golden === null ? "workloads: []" : `golden: ${golden}`)));
-		if (spec === undefined) throw new Error("no engine");
-		return {
-			state: "ready",
-			arm,
-			spec,
-			model: { path: "net.onnx", sha256: "a".repeat(64), external: [], onnx },
-		};
-	}
+it("underLimitsOf takes the policy of the base, so that a head that adds or drops one changes nothing", () => {
+	const policy = { onModelChange: "fail" as const };
+	expect(underLimitsOf({ ...strict, policy }, loose).policy).toEqual(policy);
+	expect(
+		underLimitsOf({ ...strict, policy }, { ...loose, policy: { onModelChange: "compare" } }).policy,
+	).toEqual(policy);
+	expect(underLimitsOf(strict, { ...loose, policy })).not.toHaveProperty("policy");
+});
 
-	async function load(goldens: { base: string | null; head: string }, files: Record<string, string>) {
-		const root = writeProject(temporaryFolder(), { ...files, "head/x.raw": y.data, "head/y.raw": y.data });
-		const models = [sideOf("base", goldens.base), sideOf("head", goldens.head)];
-		const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
-		const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
-		expect([...faults]).toEqual([]);
-		return sets.get("net/fp32");
-	}
+it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
+	const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({
+		...manifest,
+		noiseFloor: { y: noise } as never,
+	});
+	expect(underLimitsOf(withNoise(strict, 1e-6), withNoise(loose, 1)).noiseFloor).toEqual({ y: 1e-6 });
+	expect(underLimitsOf(strict, withNoise(loose, 1))).not.toHaveProperty("noiseFloor");
+	const other = { ...withNoise(loose, 1e-3), model: { path: "net.onnx", sha256: "c".repeat(64) } };
+	expect(underLimitsOf(withNoise(strict, 1e-6), other).noiseFloor).toEqual({ y: 1e-3 });
+});
 
-	const sha256 = createHash("sha256").update(y.data).digest("hex");
-	const fed = (manifest: GoldenManifest): string => {
-		const tensor = (path: string) => ({ path, sha256, dtype: "float32", shape: [1, 4] });
-		const io = { inputs: { x: tensor("x.raw") }, outputs: { y: tensor("y.raw") } };
-		return JSON.stringify({ ...manifest, cases: manifest.cases.map((golden) => ({ ...golden, ...io })) });
+it("underLimitsOf takes the base's detections, and the head's only of outputs that the base lacks", () => {
+	const groups = (boxes: string, iou: number): NonNullable<GoldenManifest["detections"]> => [
+		{ name: boxes, boxes, format: "xyxy", iou },
+	];
+	const of = (base: Partial<GoldenManifest>, head: Partial<GoldenManifest>) =>
+		underLimitsOf({ ...strict, ...base }, { ...loose, ...head }).detections;
+	expect(of({ detections: groups("y", 0.5) }, { detections: groups("y", 0.1) })).toEqual(groups("y", 0.5));
+	expect(of({ detections: groups("y", 0.5) }, {})).toEqual(groups("y", 0.5));
+	expect(of({}, { detections: groups("new", 0.1) })).toEqual(groups("new", 0.1));
+	// Grouped outputs are compared box by box only, so a new group would lift the limits of an output.
+	expect(of({}, { detections: groups("y", 0.1) })).toBeUndefined();
+	expect(of({}, {})).toBeUndefined();
+});
+
+const [only] = strict.cases;
+const file = (sha256: string) => ({ path: "y.raw", sha256, dtype: "float32" as const, shape: [1, 4] });
+const golden: GoldenCase = { ...only, inputs: { a: file("1".repeat(64)), b: file("2".repeat(64)) } };
+const base: GoldenManifest = { ...strict, cases: [golden] };
+
+it("isSameCase holds for the same bytes, whatever the files are called and in whichever order they stand", () => {
+	const { a, b } = golden.inputs as Record<string, ReturnType<typeof file>>;
+	if (a === undefined || b === undefined) throw new Error("no inputs");
+	expect(isSameCase({ ...golden, inputs: { b, a: { ...a, path: "moved.raw" } } }, base)).toBe(true);
+});
+
+it.each<[string, GoldenCase]>([
+	["another name", { ...golden, id: "other" }],
+	["another input", { ...golden, inputs: { ...golden.inputs, a: file("3".repeat(64)) } }],
+	["inputs that are swapped", { ...golden, inputs: { a: file("2".repeat(64)), b: file("1".repeat(64)) } }],
+	["an input more", { ...golden, inputs: { ...golden.inputs, c: file("3".repeat(64)) } }],
+	["another output", { ...golden, outputs: { y: file("4".repeat(64)) } }],
+	[
+		"another tensor of the same file",
+		{ ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } },
+	],
+	["other labels", { ...golden, labels: { y: [1] } }],
+])("isSameCase does not hold for %s", (_, own) => {
+	expect(isSameCase(own, base)).toBe(false);
+});
+
+it("isSameCase does not hold where the base has no golden", () => {
+	expect(isSameCase(golden, undefined)).toBe(false);
+});
+
+const onnx = readOnnx(memorySource(model()), "net.onnx");
+const ports = { files: fileStore(), tensors: fileTensorReader() };
+
+function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
+	const [spec] = engineSpecs(loaded(withModel(golden === null ? "workloads: []" : `golden: ${golden}`)));
+	if (spec === undefined) throw new Error("no engine");
+	return {
+		state: "ready",
+		arm,
+		spec,
+		model: { path: "net.onnx", sha256: "a".repeat(64), external: [], onnx },
 	};
+}
 
-	it("loadGoldens reads the head's cases with the limits of the base's own golden, wherever each side keeps it", async () => {
-		const set = await load(
-			{ base: "old/g.json", head: "g.json" },
-			{ "base/old/g.json": fed(strict), "head/g.json": fed(loose) },
-		);
-		expect(set?.manifest.outputs).toEqual(strict.outputs);
-		expect(set?.asWritten?.outputs).toEqual(loose.outputs);
-		expect(set?.ofBase?.outputs).toEqual(strict.outputs);
-	});
+async function load(goldens: { base: string | null; head: string }, files: Record<string, string>) {
+	const root = writeProject(temporaryFolder(), { ...files, "head/x.raw": y.data, "head/y.raw": y.data });
+	const models = [sideOf("base", goldens.base), sideOf("head", goldens.head)];
+	const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
+	const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
+	expect([...faults]).toEqual([]);
+	return sets.get("net/fp32");
+}
 
-	it.each<[string, string | null, Record<string, string>]>([
-		["has none", null, {}],
-		["lacks the file", "g.json", {}],
-		["has one that cannot be read", "g.json", { "base/g.json": "{" }],
-	])("loadGoldens keeps the head's own limits where the base %s", async (_, base, files) => {
-		const set = await load(
-			{ base, head: "g.json" },
-			{ ...files, "base/net.onnx": "", "head/g.json": fed(loose) },
-		);
-		expect(set?.manifest.outputs).toEqual(loose.outputs);
-		expect(set).not.toHaveProperty("asWritten");
-		expect(set).not.toHaveProperty("ofBase");
-	});
+const sha256 = createHash("sha256").update(y.data).digest("hex");
+const fed = (manifest: GoldenManifest): string => {
+	const tensor = (path: string) => ({ path, sha256, dtype: "float32", shape: [1, 4] });
+	const io = { inputs: { x: tensor("x.raw") }, outputs: { y: tensor("y.raw") } };
+	return JSON.stringify({ ...manifest, cases: manifest.cases.map((golden) => ({ ...golden, ...io })) });
+};
+
+it("loadGoldens reads the head's cases with the limits of the base's own golden, wherever each side keeps it", async () => {
+	const set = await load(
+		{ base: "old/g.json", head: "g.json" },
+		{ "base/old/g.json": fed(strict), "head/g.json": fed(loose) },
+	);
+	expect(set?.manifest.outputs).toEqual(strict.outputs);
+	expect(set?.asWritten?.outputs).toEqual(loose.outputs);
+	expect(set?.ofBase?.outputs).toEqual(strict.outputs);
+});
+
+it.each<[string, string | null, Record<string, string>]>([
+	["has none", null, {}],
+	["lacks the file", "g.json", {}],
+	["has one that cannot be read", "g.json", { "base/g.json": "{" }],
+])("loadGoldens keeps the head's own limits where the base %s", async (_, base, files) => {
+	const set = await load(
+		{ base, head: "g.json" },
+		{ ...files, "base/net.onnx": "", "head/g.json": fed(loose) },
+	);
+	expect(set?.manifest.outputs).toEqual(loose.outputs);
+	expect(set).not.toHaveProperty("asWritten");
+	expect(set).not.toHaveProperty("ofBase");
 });

@@ -1,5 +1,5 @@
 // Proposing to a repository in memory: what is committed, and what others do meanwhile.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Repository } from "../../src/ports/code-host.ts";
 import { propose } from "../../src/stages/propose.ts";
 import {
@@ -99,70 +99,68 @@ it("a second proposal of something else goes on top of the first, and rewrites i
 	expect(repository.pulls).toHaveLength(1);
 });
 
-describe("another run at the same time", () => {
-	const rival =
-		({ repository, main }: ProposalPlace, says: string) =>
-		() =>
-			proposed(proposalOn(main[2], { says }), repository);
-	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
-	const beneath = ({ repository }: ProposalPlace, commit: string) =>
-		repository.files(repository.parents(commit)[0] ?? "");
+const rival =
+	({ repository, main }: ProposalPlace, says: string) =>
+	() =>
+		proposed(proposalOn(main[2], { says }), repository);
+const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
+const beneath = ({ repository }: ProposalPlace, commit: string) =>
+	repository.files(repository.parents(commit)[0] ?? "");
 
-	it("another run at the same time that made the branch first is built on, and shares its pull request", async () => {
-		const place = openPlace();
-		const repository = interrupted(place.repository, "createBranch", [rival(place, "rival")]);
-		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), repository);
-		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
-		expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
-	});
+it("another run at the same time that made the branch first is built on, and shares its pull request", async () => {
+	const place = openPlace();
+	const repository = interrupted(place.repository, "createBranch", [rival(place, "rival")]);
+	const { commit, pullIs } = await proposed(proposalOn(place.main[2]), repository);
+	expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
+	expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
+});
 
-	it("another run at the same time that moved the branch first loses nothing", async () => {
-		const place = openPlace();
-		await rival(place, "first")();
-		const repository = interrupted(place.repository, "advanceBranch", [
-			rival(place, "second"),
-			rival(place, "third"),
-		]);
-		const { commit } = await proposed(proposalOn(place.main[2]), repository);
-		expect(beneath(place, commit)).toEqual(goldenFiles("third", "main-2"));
-		expect(headOf(place)).toBe(commit);
-	});
+it("another run at the same time that moved the branch first loses nothing", async () => {
+	const place = openPlace();
+	await rival(place, "first")();
+	const repository = interrupted(place.repository, "advanceBranch", [
+		rival(place, "second"),
+		rival(place, "third"),
+	]);
+	const { commit } = await proposed(proposalOn(place.main[2]), repository);
+	expect(beneath(place, commit)).toEqual(goldenFiles("third", "main-2"));
+	expect(headOf(place)).toBe(commit);
+});
 
-	it("another run at the same time that never stops ends the attempt, with GitHub's message", async () => {
-		const place = openPlace();
-		await rival(place, "0")();
-		const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
-		expect(
-			await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", rivals)),
-		).toMatchObject({
-			state: "failed",
-			fault: { code: "github-rejected", message: expect.stringContaining("not a fast forward") },
-		});
-		expect(rivals).toHaveLength(5);
+it("another run at the same time that never stops ends the attempt, with GitHub's message", async () => {
+	const place = openPlace();
+	await rival(place, "0")();
+	const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
+	expect(
+		await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", rivals)),
+	).toMatchObject({
+		state: "failed",
+		fault: { code: "github-rejected", message: expect.stringContaining("not a fast forward") },
 	});
+	expect(rivals).toHaveLength(5);
+});
 
-	it("another run at the same time is a person's: what they committed meanwhile stays", async () => {
-		const place = openPlace();
-		await rival(place, "first")();
-		const person = () =>
-			place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
-		const end = await propose(
-			proposalOn(place.main[2]),
-			interrupted(place.repository, "advanceBranch", [person]),
-		);
-		expect(end).toMatchObject({
-			state: "refused",
-			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
-		});
-		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
+it("another run at the same time is a person's: what they committed meanwhile stays", async () => {
+	const place = openPlace();
+	await rival(place, "first")();
+	const person = () =>
+		place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
+	const end = await propose(
+		proposalOn(place.main[2]),
+		interrupted(place.repository, "advanceBranch", [person]),
+	);
+	expect(end).toMatchObject({
+		state: "refused",
+		why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
 	});
+	expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
+});
 
-	it("another run at the same time that opened the pull request first leaves one", async () => {
-		const place = openPlace();
-		const repository = interrupted(place.repository, "createPull", [rival(place, "rival")]);
-		expect((await proposed(proposalOn(place.main[2]), repository)).pullIs).toBe("updated");
-		expect(place.repository.pulls).toHaveLength(1);
-	});
+it("another run at the same time that opened the pull request first leaves one", async () => {
+	const place = openPlace();
+	const repository = interrupted(place.repository, "createPull", [rival(place, "rival")]);
+	expect((await proposed(proposalOn(place.main[2]), repository)).pullIs).toBe("updated");
+	expect(place.repository.pulls).toHaveLength(1);
 });
 
 it.each(["createBranch", "createPull"] as const)(

@@ -30,27 +30,22 @@ export interface ArmsRequest {
 	/** Folder of the config, absolute: the head where none is named, and the repository of refs. */
 	home: string;
 	outFolder: string;
-	/** Of the head. */
 	config: Config;
-	/** Reads the base's own config. */
 	configs: ConfigReader;
-	/** Folders or git refs, as the user wrote them. */
-	base?: string | undefined;
-	head?: string | undefined;
+	base?: string;
+	head?: string;
 	/** What triggered the workflow: determines the base, and allows fetching it. */
-	event?: RunEvent | undefined;
+	event?: RunEvent;
 	/** For fetching from the workflow's server. */
-	access?: GitAccess | undefined;
+	access?: GitAccess;
 }
 
-/** A side's own config. `why` is a sentence. */
 export type SideConfig =
 	| { state: "read"; config: Config }
 	| { state: "absent" }
 	| { state: "broken"; why: string };
 
 export interface ConfigReader {
-	/** Of a folder that is checked out. */
 	inFolder(folder: string): Promise<SideConfig>;
 	/** Of a commit that this clone has. @param git runs in the folder of the config. */
 	atCommit(commit: string, git: Git): Promise<SideConfig>;
@@ -59,13 +54,11 @@ export interface ConfigReader {
 export interface OpenedArms {
 	/** Base first where there is one. */
 	folders: ArmFolder[];
-	/** The base's own config. */
 	baseConfig: SideConfig;
 	/** The config whose rules hold: the target branch's where a change is under review, else the base's. */
 	rules: SideConfig;
 	/** Why there is no base, a clause. */
 	noBase?: string;
-	/** Notes on how they were opened. */
 	notes: string[];
 	/** Removes the checkouts again, where there are any. */
 	close(): Promise<void>;
@@ -255,7 +248,6 @@ interface Checkout {
 	arm: Arm;
 	ref: string;
 	source: ArmSource;
-	/** The config's where it is left out. */
 	repository?: string;
 }
 

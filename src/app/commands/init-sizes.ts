@@ -21,7 +21,6 @@ import { generateCases, inputPorts } from "../golden/inputs.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 
 interface InitSizes extends KnownSizes {
-	/** How they came about, a comment line each. */
 	comments: readonly string[];
 }
 
@@ -135,5 +134,3 @@ function endsText(ends: RangeEnds): string {
 	const [ran, failed, untried] = [named(true), named(false), named(undefined)];
 	return `${ran === "" ? "" : `, and ${ran}`}${failed === "" ? "" : `; not ${failed}`}${untried === "" ? "" : `; not tried: ${untried}`}`;
 }
-
-// Reads sizes from options: `--dims batch=4,height=224` and `--shape x=1,3,48,192`.
