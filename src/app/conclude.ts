@@ -13,7 +13,7 @@ import { judgeWorkload } from "../core/gates/speed.ts";
 import type { RecordedFacts } from "../core/history/from-result.ts";
 import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
 import { outcomeOf } from "../core/outcome.ts";
-import { engineSpecs } from "../core/plan/plan.ts";
+import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
@@ -108,62 +108,44 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const { config } = input;
 	const engines = engineSpecs(config);
+	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }): boolean =>
+		spec.model.name === fact.model && spec.engine.name === (fact.engine ?? spec.engine.name);
+	/** The gates of each fact whose engine the config has. */
+	const judgeEach = <Fact extends { model: string; engine?: string }>(
+		found: readonly Fact[],
+		judge: (fact: Fact, engine: EngineConfig) => readonly GateResult[],
+	): GateResult[] =>
+		found.flatMap((fact) => {
+			const spec = engines.find((one) => isOf(one, fact));
+			return spec === undefined ? [] : judge(fact, spec.engine);
+		});
 	const builds = engines.flatMap((spec) => {
-		const of = (arm: string) =>
-			facts.builds.find(
-				(build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name,
-			);
-		const [head, base] = [of("head"), of("base")];
-		const findings = facts.findings.filter(
-			(finding) => finding.model === spec.model.name && finding.engine === spec.engine.name,
+		const [head, base] = (["head", "base"] as const).map((arm) =>
+			facts.builds.find((build) => build.arm === arm && isOf(spec, build)),
 		);
 		if (head === undefined) return [];
-		const both = { head, ...(base ? { base } : {}) };
+		const findings = facts.findings.filter(({ model = "", engine = "" }) => isOf(spec, { model, engine }));
 		return [
-			...judgeBuild({ spec, ...both, findings }, config),
-			...judgeVanishedBuild(both, config, spec.engine),
+			...judgeBuild({ spec, head, base, findings }, config),
+			...judgeVanishedBuild({ head, base }, config, spec.engine),
 		];
-	});
-	const engineOf = (model: string, engine: string): EngineConfig | undefined =>
-		engines.find((spec) => spec.model.name === model && spec.engine.name === engine)?.engine;
-	const goldens = facts.golden.flatMap((verdict) => {
-		const engine = engineOf(verdict.model, verdict.engine);
-		return engine ? [judgeGolden(verdict, config, engine)] : [];
-	});
-	const interfaces = facts.interfaceChanges.flatMap((change) => {
-		const spec = engines.find(
-			({ model, engine }) => model.name === change.model && engine.name === (change.engine ?? engine.name),
-		);
-		return spec ? judgeInterface(change, config, spec.engine) : [];
-	});
-	const probes = facts.probes.flatMap((result) => {
-		const engine = engineOf(result.model, result.engine);
-		return engine ? judgeProbe(result, config, engine) : [];
-	});
-	const speeds = facts.rows.flatMap((row) => {
-		const workload = engineOf(row.model, row.engine)?.workloads.find(
-			(candidate) => candidate.name === row.workload,
-		);
-		if (workload === undefined) return [];
-		return [
-			...judgeWorkload(row, workload, { config, errors: facts.errors, builds: facts.builds }),
-			...judgeVanishedFigures(row, config, workload),
-		];
-	});
-	const changes = facts.goldenChanges.flatMap((change) => {
-		const spec = engines.find(({ model }) => model.name === change.model);
-		return spec ? judgeGoldenChange(change, config, spec.engine.gates) : [];
 	});
 	return [
 		...builds,
-		...interfaces,
-		...goldens,
-		...facts.untested.map(
-			({ model, message }): GateResult => ({ gate: "golden", model, status: "warn", message }),
-		),
-		...changes,
-		...probes,
-		...speeds,
+		...judgeEach(facts.interfaceChanges, (change, engine) => judgeInterface(change, config, engine)),
+		...judgeEach(facts.golden, (verdict, engine) => [judgeGolden(verdict, config, engine)]),
+		...facts.untested.map((one): GateResult => ({ gate: "golden", status: "warn", ...one })),
+		...judgeEach(facts.goldenChanges, (change, { gates }) => judgeGoldenChange(change, config, gates)),
+		...judgeEach(facts.probes, (result, engine) => judgeProbe(result, config, engine)),
+		...judgeEach(facts.rows, (row, { workloads }) => {
+			const workload = workloads.find(({ name }) => name === row.workload);
+			if (workload === undefined) return [];
+			const { errors, builds } = facts;
+			return [
+				...judgeWorkload(row, workload, { config, errors, builds }),
+				...judgeVanishedFigures(row, config, workload),
+			];
+		}),
 		...judgeChange(facts, input),
 	];
 }

@@ -48,12 +48,12 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 		const base = ready.find((prepared) => prepared.arm === "base" && prepared.spec.id === spec.id);
 		if (base === undefined) continue;
 		const [first, ...others] = interfaceRows(base.model.onnx, model.onnx);
-		const own = spec.engine.onnx === spec.model.onnx ? {} : { engine: spec.engine.name };
+		const { name: engine, onnx } = spec.engine;
 		if (first !== undefined) {
 			engines.add(spec.id);
-			changes.set(JSON.stringify([spec.model.name, spec.engine.onnx]), {
+			changes.set(JSON.stringify([spec.model.name, onnx]), {
 				model: spec.model.name,
-				...own,
+				engine: onnx === spec.model.onnx ? undefined : engine,
 				rows: [first, ...others],
 			});
 		}
@@ -61,7 +61,7 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 		if (narrower !== undefined)
 			changes.set(JSON.stringify([spec.id]), {
 				model: spec.model.name,
-				engine: spec.engine.name,
+				engine,
 				rows: [narrower, ...more],
 			});
 	}

@@ -141,11 +141,10 @@ function enter(
 	{ soakMs, durationMs, slices }: { soakMs: number; durationMs: number; slices: readonly SoakSlice[] },
 ): void {
 	const everyS = Math.max(1, Math.ceil(soakMs / 1000 / maxPoints));
-	const degrees = slices.at(-1)?.temperatureC;
+	const temperatureC = slices.at(-1)?.temperatureC;
 	const tail = harrellDavis(samplesMs.slice().sort(), 0.99);
-	const warmth = degrees === undefined ? {} : { temperatureC: degrees };
 	ledger.points.push(...soakPoints(samplesMs, { fromS: ledger.elapsedS, timedMs, everyS }));
-	ledger.processes.push({ atS: ledger.elapsedS, ms: middleMean([...samplesMs]), p99Ms: tail, ...warmth });
+	ledger.processes.push({ atS: ledger.elapsedS, ms: middleMean([...samplesMs]), p99Ms: tail, temperatureC });
 	ledger.slices.push(...slices);
 	ledger.elapsedS += Math.max(timedMs, durationMs) / 1000;
 }

@@ -42,9 +42,9 @@ it("underLimitsOf leaves an output its own limits where the base's golden lacks 
 	expect(underLimitsOf(strict, both).outputs).toEqual({ ...strict.outputs, z: both.outputs["z"] });
 	expect(underLimitsOf(both, strict).outputs).toEqual(limit(0.5));
 	const named = Object.fromEntries([["__proto__", {}]]);
-	expect(Object.keys(underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs: named }).outputs)).toEqual([
-		"__proto__",
-	]);
+	expect(Object.keys(underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs: named }).outputs)).toEqual(
+		["__proto__"],
+	);
 });
 
 it("underLimitsOf takes the policy of the base, so that a head that adds or drops one changes nothing", () => {
