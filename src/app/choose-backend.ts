@@ -78,23 +78,16 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 		return onCpu();
 	if (read.state === "none") throw withoutGpu(choice);
 	const gpu = read.state === "found" ? read.device : null;
-	const head = tensorRt(found, { gpu, choice });
+	const head = tensorRt(found, gpu, choice);
 	const base =
 		ofBase === null
 			? head
-			: tensorRt(ofBase, {
-					python: config.base?.python,
-					gpu,
-					choice: withoutSharedCaches(choice, [ofBase, found]),
-				});
+			: tensorRt(ofBase, gpu, withoutSharedCaches(choice, ofBase, found), config.base?.python);
 	return { backends: { base, head }, gpu: gpu ?? "unknown" };
 }
 
 /** Cached engines and kernel timings are found by version: those of two installations of one version would be mixed up. */
-function withoutSharedCaches(
-	choice: BackendChoice,
-	[base, head]: readonly [Installation, Installation],
-): BackendChoice {
+function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation): BackendChoice {
 	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
 	const { config } = choice;
 	return { ...choice, config: { ...config, cache: { ...config.cache, engines: false, timing: false } } };
@@ -106,14 +99,13 @@ type Installation = Extract<Found, { state: "found" }>;
 
 function tensorRt(
 	{ trtexec, processes }: Installation,
-	{
-		python = "python3",
-		gpu,
-		choice,
-	}: { python?: string | undefined; gpu: Device | null; choice: BackendChoice },
+	gpu: Device | null,
+	choice: BackendChoice,
+	python = "python3",
 ): Backend {
 	const { config, cacheFolder, workerPath } = choice;
 	const { cudaGraph, spinWait, transfers } = config.measure;
+	const store = (name: string, maxBytes: number) => entryStore({ folder: join(cacheFolder, name), maxBytes });
 	return trtexecBackend({
 		trtexec,
 		gpu,
@@ -121,12 +113,8 @@ function tensorRt(
 		timing: { cudaGraph, spinWait, transfers },
 		worker: tensorRtWorker({ python, workerPath, processes }),
 		caches: {
-			engines: config.cache.engines
-				? entryStore({ folder: join(cacheFolder, "engines"), maxBytes: maxEngineBytes })
-				: null,
-			timing: config.cache.timing
-				? entryStore({ folder: join(cacheFolder, "timing-caches"), maxBytes: maxTimingBytes })
-				: null,
+			engines: config.cache.engines ? store("engines", maxEngineBytes) : null,
+			timing: config.cache.timing ? store("timing-caches", maxTimingBytes) : null,
 		},
 		tracer: nsightTracer({ processes }),
 	});

@@ -128,10 +128,7 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		}
 		const watched = { ...opening, config: sides.config, composition };
 		const watching = await watchHistory(watched);
-		const ran = await runGate(
-			{ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) },
-			composition.ports,
-		);
+		const ran = await runGate({ ...input, suspects: watching?.suspects }, composition.ports);
 		const result = watching === null ? ran : await concludeNight(ran, nightOf(watched, watching));
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
@@ -163,7 +160,8 @@ async function watchHistory({
 	const { processes, ports, gpuUuid } = composition;
 	return historyWatch({
 		store: await openRunStore(config.history, { cwd: own.home, processes, access: options.access }),
-		...{ outFolder, branch: config.history.branch },
+		outFolder,
+		branch: config.history.branch,
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
 	});

@@ -175,14 +175,10 @@ function runPreflight(
 	ports: Ports,
 ): Finding[] {
 	const { kind, version, memoryBytes: gpuMemoryBytes, computeCapability } = backend;
-	const machine = {
-		backend: kind,
-		tensorrt: kind === "tensorrt" ? version : undefined,
-		gpuMemoryBytes,
-		computeCapability,
-		baseTensorrt: baseBackend?.version,
-	};
-	return preflight({ models, ...machine, ...config.preflight }, ports);
+	const tensorrt = kind === "tensorrt" ? version : undefined;
+	const machine = { backend: kind, tensorrt, gpuMemoryBytes, computeCapability };
+	const checked = { models, ...machine, baseTensorrt: baseBackend?.version, ...config.preflight };
+	return preflight(checked, ports);
 }
 
 async function* buildEngines({
