@@ -27,19 +27,15 @@ export const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
 	config: Pick<Config, "backend" | "device" | "measure" | "cache" | "base">;
-	/** trtexec as the user wrote it. */
-	trtexec?: string | undefined;
+	trtexec?: string;
 	cwd: string;
 	environment: Environment;
 	processes: Processes;
-	/** Absolute folder of what later runs may use again. */
 	cacheFolder: string;
-	/** The bundle's own worker/tensorrt.py. */
 	workerPath: string;
 	onnxRuntime(): Backend;
 }
 
-/** What runs the engines, and on which GPU. */
 export interface Machine {
 	backends: ArmBackends;
 	/** none: engines run on the CPU. unknown: on a GPU that nvidia-smi does not describe. */
@@ -82,23 +78,16 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 		return onCpu();
 	if (read.state === "none") throw withoutGpu(choice);
 	const gpu = read.state === "found" ? read.device : null;
-	const head = tensorRt(found, { gpu, choice });
+	const head = tensorRt(found, gpu, choice);
 	const base =
 		ofBase === null
 			? head
-			: tensorRt(ofBase, {
-					python: config.base?.python,
-					gpu,
-					choice: withoutSharedCaches(choice, [ofBase, found]),
-				});
+			: tensorRt(ofBase, gpu, withoutSharedCaches(choice, ofBase, found), config.base?.python);
 	return { backends: { base, head }, gpu: gpu ?? "unknown" };
 }
 
 /** Cached engines and kernel timings are found by version: those of two installations of one version would be mixed up. */
-function withoutSharedCaches(
-	choice: BackendChoice,
-	[base, head]: readonly [Installation, Installation],
-): BackendChoice {
+function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation): BackendChoice {
 	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
 	const { config } = choice;
 	return { ...choice, config: { ...config, cache: { ...config.cache, engines: false, timing: false } } };
@@ -110,14 +99,13 @@ type Installation = Extract<Found, { state: "found" }>;
 
 function tensorRt(
 	{ trtexec, processes }: Installation,
-	{
-		python = "python3",
-		gpu,
-		choice,
-	}: { python?: string | undefined; gpu: Device | null; choice: BackendChoice },
+	gpu: Device | null,
+	choice: BackendChoice,
+	python = "python3",
 ): Backend {
 	const { config, cacheFolder, workerPath } = choice;
 	const { cudaGraph, spinWait, transfers } = config.measure;
+	const store = (name: string, maxBytes: number) => entryStore({ folder: join(cacheFolder, name), maxBytes });
 	return trtexecBackend({
 		trtexec,
 		gpu,
@@ -125,12 +113,8 @@ function tensorRt(
 		timing: { cudaGraph, spinWait, transfers },
 		worker: tensorRtWorker({ python, workerPath, processes }),
 		caches: {
-			engines: config.cache.engines
-				? entryStore({ folder: join(cacheFolder, "engines"), maxBytes: maxEngineBytes })
-				: null,
-			timing: config.cache.timing
-				? entryStore({ folder: join(cacheFolder, "timing-caches"), maxBytes: maxTimingBytes })
-				: null,
+			engines: config.cache.engines ? store("engines", maxEngineBytes) : null,
+			timing: config.cache.timing ? store("timing-caches", maxTimingBytes) : null,
 		},
 		tracer: nsightTracer({ processes }),
 	});
@@ -147,7 +131,6 @@ export function findOptions({
 	return { wanted, cwd, home, libraryPath, processes };
 }
 
-/** The TensorRT that a config names for the base. */
 export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile }): Promise<Found> {
 	return findTrtexec({ ...findOptions({ ...choice, trtexec: base.trtexec }), libraries: base.libraries });
 }

@@ -40,8 +40,8 @@ interface World {
 	environment: Environment;
 	progress: Progress;
 	cwd: string;
-	trtexec?: string | undefined;
-	onnxruntimeFolder?: string | undefined;
+	trtexec?: string;
+	onnxruntimeFolder?: string;
 }
 
 export function compose(
@@ -124,7 +124,6 @@ function onnxRuntimeOptions(
 	};
 }
 
-/** Of commands that a config names: they are found on the whole PATH. */
 export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }

@@ -10,62 +10,75 @@ import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
+import type { RecordedFacts } from "../core/history/from-result.ts";
 import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
 import { outcomeOf } from "../core/outcome.ts";
-import { engineSpecs } from "../core/plan/plan.ts";
+import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { Facts, GateInput } from "./run-context.ts";
+
+/** What a history records of a run: known as soon as everything is measured. */
+export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
+	const sourceOf = (arm: Arm): ArmSource | null =>
+		input.arms.find((folder) => folder.arm === arm)?.source ?? null;
+	return {
+		tool: { name: "trtgate", version: input.version },
+		startedAt: facts.startedAt,
+		durationMs: 0,
+		childMs: 0,
+		environment: { ...facts.environment },
+		arms: { base: sourceOf("base"), head: sourceOf("head") ?? { label: "head" }, noBase: input.noBase },
+		builds: settleBuilds(facts.builds),
+		golden: [...facts.golden],
+		workloads: [...facts.rows],
+	};
+}
 
 export function concludeResult(
 	facts: Facts,
 	input: GateInput,
-	end: { nowMs: number; childMs: number },
+	took: { durationMs: number; childMs: number },
 ): Result {
-	const builds = settleBuilds(facts.builds);
+	const recorded = recordedFacts(facts, input);
+	const { builds, arms } = recorded;
 	const errors = [...buildFaults(builds), ...facts.errors];
 	const judged = judgeFacts({ ...facts, builds, errors }, { ...input, config: facts.config });
 	const gates = applyAccepted(judged, {
 		config: input.headConfig,
 		builds,
-		rows: facts.rows,
+		rows: recorded.workloads,
 		known: input.headIds,
 	});
 	const { backend, baseBackend } = facts;
-	const sourceOf = (arm: Arm): ArmSource | null =>
-		input.arms.find((folder) => folder.arm === arm)?.source ?? null;
-	const noBase = input.noBase === undefined ? {} : { noBase: input.noBase };
-	const arms = { base: sourceOf("base"), head: sourceOf("head") ?? { label: "head" }, ...noBase };
-	const onTwo = baseBackend === undefined ? {} : { baseBackend };
-	const last = facts.errors.at(-1);
 	return {
 		schemaVersion: 1,
-		tool: { name: "trtgate", version: input.version },
+		...recorded,
+		...took,
 		...outcomeOf({ gates, errors }),
-		...(facts.stage === null ? {} : { partial: { stage: facts.stage, reason: last?.message ?? "unknown" } }),
+		partial:
+			facts.stage === null
+				? undefined
+				: { stage: facts.stage, reason: facts.errors.at(-1)?.message ?? "unknown" },
 		run: input.job,
-		startedAt: facts.startedAt,
-		durationMs: end.nowMs - facts.startedMs,
-		childMs: end.childMs,
 		backend,
-		...onTwo,
-		environment: { ...facts.environment },
-		arms,
+		baseBackend,
 		config: { path: input.config.path, sha256: input.configSha256 },
-		findings: facts.findings,
-		builds,
-		golden: facts.golden,
-		...(facts.interfaceChanges.length === 0 ? {} : { interfaceChanges: [...facts.interfaceChanges] }),
-		...(facts.recipeChanges.length === 0 ? {} : { recipeChanges: [...facts.recipeChanges] }),
-		...(facts.graphCosts.length === 0 ? {} : { graphCosts: [...facts.graphCosts] }),
-		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
-		...(facts.probes.length === 0 ? {} : { probes: facts.probes }),
-		...(facts.bisections.length === 0 ? {} : { bisections: facts.bisections }),
-		workloads: facts.rows,
+		findings: [...facts.findings],
+		interfaceChanges: someOf(facts.interfaceChanges),
+		recipeChanges: someOf(facts.recipeChanges),
+		graphCosts: someOf(facts.graphCosts),
+		goldenChanges: someOf(facts.goldenChanges),
+		probes: someOf(facts.probes),
+		bisections: someOf(facts.bisections),
 		gates,
 		errors,
-		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, ...onTwo })],
+		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, baseBackend })],
 		files: facts.files,
 	};
+}
+
+function someOf<Item>(items: readonly Item[]): Item[] | undefined {
+	return items.length === 0 ? undefined : [...items];
 }
 
 function* notesOf(facts: Facts, input: GateInput): Generator<string> {
@@ -95,62 +108,44 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const { config } = input;
 	const engines = engineSpecs(config);
+	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }): boolean =>
+		spec.model.name === fact.model && spec.engine.name === (fact.engine ?? spec.engine.name);
+	/** The gates of each fact whose engine the config has. */
+	const judgeEach = <Fact extends { model: string; engine?: string }>(
+		found: readonly Fact[],
+		judge: (fact: Fact, engine: EngineConfig) => readonly GateResult[],
+	): GateResult[] =>
+		found.flatMap((fact) => {
+			const spec = engines.find((one) => isOf(one, fact));
+			return spec === undefined ? [] : judge(fact, spec.engine);
+		});
 	const builds = engines.flatMap((spec) => {
-		const of = (arm: string) =>
-			facts.builds.find(
-				(build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name,
-			);
-		const [head, base] = [of("head"), of("base")];
-		const findings = facts.findings.filter(
-			(finding) => finding.model === spec.model.name && finding.engine === spec.engine.name,
+		const [head, base] = (["head", "base"] as const).map((arm) =>
+			facts.builds.find((build) => build.arm === arm && isOf(spec, build)),
 		);
 		if (head === undefined) return [];
-		const both = { head, ...(base ? { base } : {}) };
+		const findings = facts.findings.filter(({ model = "", engine = "" }) => isOf(spec, { model, engine }));
 		return [
-			...judgeBuild({ spec, ...both, findings }, config),
-			...judgeVanishedBuild(both, config, spec.engine),
+			...judgeBuild({ spec, head, base, findings }, config),
+			...judgeVanishedBuild({ head, base }, config, spec.engine),
 		];
-	});
-	const engineOf = (model: string, engine: string): EngineConfig | undefined =>
-		engines.find((spec) => spec.model.name === model && spec.engine.name === engine)?.engine;
-	const goldens = facts.golden.flatMap((verdict) => {
-		const engine = engineOf(verdict.model, verdict.engine);
-		return engine ? [judgeGolden(verdict, config, engine)] : [];
-	});
-	const interfaces = facts.interfaceChanges.flatMap((change) => {
-		const spec = engines.find(
-			({ model, engine }) => model.name === change.model && engine.name === (change.engine ?? engine.name),
-		);
-		return spec ? judgeInterface(change, config, spec.engine) : [];
-	});
-	const probes = facts.probes.flatMap((result) => {
-		const engine = engineOf(result.model, result.engine);
-		return engine ? judgeProbe(result, config, engine) : [];
-	});
-	const speeds = facts.rows.flatMap((row) => {
-		const workload = engineOf(row.model, row.engine)?.workloads.find(
-			(candidate) => candidate.name === row.workload,
-		);
-		if (workload === undefined) return [];
-		return [
-			...judgeWorkload(row, workload, { config, errors: facts.errors, builds: facts.builds }),
-			...judgeVanishedFigures(row, config, workload),
-		];
-	});
-	const changes = facts.goldenChanges.flatMap((change) => {
-		const spec = engines.find(({ model }) => model.name === change.model);
-		return spec ? judgeGoldenChange(change, config, spec.engine.gates) : [];
 	});
 	return [
 		...builds,
-		...interfaces,
-		...goldens,
-		...facts.untested.map(
-			({ model, message }): GateResult => ({ gate: "golden", model, status: "warn", message }),
-		),
-		...changes,
-		...probes,
-		...speeds,
+		...judgeEach(facts.interfaceChanges, (change, engine) => judgeInterface(change, config, engine)),
+		...judgeEach(facts.golden, (verdict, engine) => [judgeGolden(verdict, config, engine)]),
+		...facts.untested.map((one): GateResult => ({ gate: "golden", status: "warn", ...one })),
+		...judgeEach(facts.goldenChanges, (change, { gates }) => judgeGoldenChange(change, config, gates)),
+		...judgeEach(facts.probes, (result, engine) => judgeProbe(result, config, engine)),
+		...judgeEach(facts.rows, (row, { workloads }) => {
+			const workload = workloads.find(({ name }) => name === row.workload);
+			if (workload === undefined) return [];
+			const { errors, builds } = facts;
+			return [
+				...judgeWorkload(row, workload, { config, errors, builds }),
+				...judgeVanishedFigures(row, config, workload),
+			];
+		}),
 		...judgeChange(facts, input),
 	];
 }

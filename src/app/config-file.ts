@@ -10,16 +10,14 @@ import { confine } from "../stages/resolve-in-workspace.ts";
 
 export interface ConfigRequest extends Omit<LoadOptions, "path"> {
 	cwd: string;
-	/** As the user wrote it. */
 	path: string;
 	/** Of an action: nothing outside is read. Absent: a person names the file, and only links may not lead out of its repository. */
-	workspace?: string | undefined;
+	workspace?: string;
 }
 
 export interface ReadConfig {
 	config: Config;
 	text: string;
-	/** Absolute folder of the config. */
 	home: string;
 }
 
@@ -66,15 +64,14 @@ export function baseBeside(config: Config, home: string): Config {
 	return { ...config, base: { trtexec: place("trtexec", trtexec), ...besides } };
 }
 
-/** The config that is read, relative to the current folder. */
 export function chooseConfig({
 	cwd,
 	config,
 	head = ".",
 }: {
 	cwd: string;
-	config?: string | undefined;
-	head?: string | undefined;
+	config?: string;
+	head?: string;
 }): string {
 	const named = config ?? join(head, "trtgate.yml");
 	const isChosen = config !== undefined || existsSync(resolve(cwd, named));

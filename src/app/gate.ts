@@ -34,23 +34,19 @@ import {
 import { version } from "./version.ts";
 
 export interface GateOptions extends ConfigOptions {
-	/** As the user wrote it. */
-	base?: string | undefined;
-	/** The job that runs the gate. */
-	job?: WorkflowJob | undefined;
+	base?: string;
+	job?: WorkflowJob;
 	/** For fetching the base from the workflow's server. */
-	access?: GitAccess | undefined;
+	access?: GitAccess;
 	out: string;
-	seed?: string | undefined;
-	/** Path of trtexec, where it is not to be looked for. */
-	trtexec?: string | undefined;
+	seed?: string;
+	trtexec?: string;
 	/** Folder with a native ONNX Runtime; none is looked for elsewhere. */
-	onnxruntimeFolder?: string | undefined;
+	onnxruntimeFolder?: string;
 	environment: Environment;
 	progress: Progress;
 	/** Called when the machine and the models are known, before anything is built. */
-	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
-	/** Replace the ports of this machine, for a replay. */
+	beforeBuild?(known: PreparedRun): Promise<void>;
 	ports?: Partial<Ports>;
 	/** Receives a function that stops the run. */
 	onStart?(stop: (reason: string) => void): void;
@@ -96,7 +92,6 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	}
 }
 
-/** What a signal has to stop. */
 interface Running {
 	composition: Composition | null;
 	stopped: string | null;
@@ -104,10 +99,8 @@ interface Running {
 
 interface Opening {
 	options: GateOptions;
-	/** The head's own config. */
 	own: HeadConfig;
 	outFolder: string;
-	/** Runs git. */
 	git: Processes;
 	running: Running;
 }
@@ -135,10 +128,7 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		}
 		const watched = { ...opening, config: sides.config, composition };
 		const watching = await watchHistory(watched);
-		const ran = await runGate(
-			{ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) },
-			composition.ports,
-		);
+		const ran = await runGate({ ...input, suspects: watching?.suspects }, composition.ports);
 		const result = watching === null ? ran : await concludeNight(ran, nightOf(watched, watching));
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
@@ -170,7 +160,8 @@ async function watchHistory({
 	const { processes, ports, gpuUuid } = composition;
 	return historyWatch({
 		store: await openRunStore(config.history, { cwd: own.home, processes, access: options.access }),
-		...{ outFolder, branch: config.history.branch },
+		outFolder,
+		branch: config.history.branch,
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
 	});

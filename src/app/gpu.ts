@@ -12,7 +12,6 @@ import type { Machine } from "./choose-backend.ts";
 
 export interface GpuLeaseOptions {
 	gpu(): Promise<Machine["gpu"]>;
-	/** Absolute folder that all jobs of the machine share. */
 	folder: string;
 	progress: Progress;
 	signal: AbortSignal;
@@ -62,7 +61,6 @@ export interface GpuWatchOptions {
 	gpu(): Promise<Machine["gpu"]>;
 	processes: Processes;
 	clock: Clock;
-	/** As in CUDA_VISIBLE_DEVICES. */
 	device: string | undefined;
 }
 

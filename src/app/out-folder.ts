@@ -34,16 +34,14 @@ export const outNames: readonly string[] = [
 /** A hundred thousand files. */
 const listBytes = 16 * 1024 * 1024;
 
-/** Where an output folder may lie. */
 export interface OutPlace {
 	cwd: string;
 	/** Of an action: the folder lies below one of them, and git tracks nothing in it. Absent: a person names the folder. */
-	roots?: OutRoots | undefined;
+	roots?: OutRoots;
 }
 
 export interface OutRoots {
 	workspace: string;
-	/** The runner's. */
 	temp: string;
 }
 
@@ -70,7 +68,6 @@ export async function checkOutFolder(path: string, place: OutPlace, processes: P
 		throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
 }
 
-/** @throws ConfigError output-refused. */
 export async function refuseLinks(path: string, place: OutPlace): Promise<void> {
 	const root = rootOf(path, place);
 	const steps = root === null ? [] : relative(root, path).split(sep);

@@ -19,13 +19,13 @@ import type {
 import type { Config } from "../core/config/config.ts";
 import type { Counterparts } from "../core/config/rules.ts";
 import { type ConfigError, ToolError } from "../core/errors.ts";
+import type { RecordedFacts } from "../core/history/from-result.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
 import type { ArmFolder, Interfaces, PreparedModel } from "../stages/prepared.ts";
 import type { WorkloadShapes } from "../stages/workloads.ts";
 
-/** What is known before any engine is built. */
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
@@ -40,23 +40,20 @@ export interface Prepared {
 	plan: Plan;
 }
 
-/** What all stages of a run share. */
 export interface RunContext {
 	prepared: Prepared;
 	input: GateInput;
-	facts: Facts;
+	/** What was found so far. */
+	seen(): Facts;
 	ports: Ports;
 }
 
-/** A run whose models are ready, before the first engine is built. */
 export interface PreparedRun {
 	config: Config;
 	fingerprint: Readonly<Record<string, string>>;
-	/** Of both sides. */
 	models: readonly PreparedModel[];
 }
 
-/** What one run is given. */
 export interface GateInput {
 	config: Config;
 	/** Of the config file's bytes. */
@@ -64,36 +61,29 @@ export interface GateInput {
 	/** Base first where there is one; head always. */
 	arms: readonly ArmFolder[];
 	/** Why there is no base, where there is none. */
-	noBase?: string | undefined;
-	/** Sentences about how the sides were opened. */
+	noBase?: string;
 	notes?: readonly string[];
 	/** The head's own config, as written; `config` is the same under the base's rules. */
 	headConfig: Config;
 	/** Ids of all engines in the head's config, those that this run does not check too. */
 	headIds: ReadonlySet<string>;
 	/** The base's own config: what its engines are built from and how. Absent where it has none, or none that can be read. */
-	baseConfig?: Config | undefined;
+	baseConfig?: Config;
 	/** The config whose rules hold: the base's, or of another base than the target branch's newest commit that branch's. Absent: the head's own. */
-	rules?: Config | undefined;
+	rules?: Config;
 	/** Patterns of the engines that this run checks; empty: all. */
 	only: readonly string[];
-	/** Why the base's config cannot be read, where it has one. */
-	baseConfigFault?: string | undefined;
-	/** Absolute. */
+	baseConfigFault?: string;
 	outFolder: string;
-	/** A schedule started the run, so nightly work is due. */
 	isScheduled?: boolean;
-	/** Engines are kept under load for `measure.soak`. */
 	isSoakDue?: boolean;
 	/** Ids of the workloads that stand out in the history, which need fresh pairs. */
-	suspects?(result: Result): Promise<readonly string[]>;
-	/** Decides the order of the timed runs. */
+	suspects?(recorded: RecordedFacts): Promise<readonly string[]>;
 	seed: string;
 	version: string;
-	/** The job of a workflow that runs the gate. */
-	job?: WorkflowJob | undefined;
+	job?: WorkflowJob;
 	/** Awaited before the machine is taken for this run alone. */
-	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
+	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
 /** Two TensorRTs make two engines of one model. A nightly run builds each side for itself, which shows how much one build differs from the next. */
@@ -108,7 +98,6 @@ export function unchangedMode({
 /** What the stages have found so far. */
 export interface Facts {
 	startedAt: string;
-	startedMs: number;
 	/** The current stage; null after the last. */
 	stage: string | null;
 	/** The head's recipes under the rules that hold. */
@@ -118,53 +107,59 @@ export interface Facts {
 	/** Where the base runs on another TensorRT. */
 	baseBackend?: BackendFacts;
 	environment: Readonly<Record<string, string>>;
-	findings: Finding[];
+	findings: readonly Finding[];
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	builds: BuildRecord[];
-	golden: GoldenVerdict[];
+	builds: readonly BuildRecord[];
+	golden: readonly GoldenVerdict[];
 	interfaceChanges: readonly InterfaceChange[];
 	recipeChanges: readonly RecipeChange[];
 	/** Cases that the head's goldens lack, by the base's id of the engine. */
 	droppedCases: ReadonlyMap<string, readonly string[]>;
 	graphCosts: readonly GraphCost[];
-	goldenChanges: GoldenChange[];
+	goldenChanges: readonly GoldenChange[];
 	/** Goldens whose sensitivity was not tested to the end. */
-	untested: { model: string; message: string }[];
-	probes: ProbeResult[];
-	bisections: Bisection[];
-	rows: WorkloadResult[];
-	errors: ErrorRecord[];
+	untested: readonly { model: string; message: string }[];
+	probes: readonly ProbeResult[];
+	bisections: readonly Bisection[];
+	rows: readonly WorkloadResult[];
+	errors: readonly ErrorRecord[];
 	/** Sentences about what is degraded or unknown. */
-	notes: string[];
-	/** Written by profilers. */
+	notes: readonly string[];
 	files: Result["files"];
 }
 
-export function emptyFacts(
-	start: Pick<Facts, "startedAt" | "startedMs" | "config" | "backend" | "baseBackend">,
-): Facts {
-	return {
-		...start,
-		stage: "start",
-		counterparts: new Map(),
-		environment: {},
-		findings: [],
-		shapes: new Map(),
-		builds: [],
-		golden: [],
-		interfaceChanges: [],
-		recipeChanges: [],
-		droppedCases: new Map(),
-		graphCosts: [],
-		goldenChanges: [],
-		untested: [],
-		probes: [],
-		bisections: [],
-		rows: [],
-		errors: [],
-		notes: [],
-		files: [],
-	};
+export const noFacts = {
+	stage: "start",
+	counterparts: new Map(),
+	environment: {},
+	findings: [],
+	shapes: new Map(),
+	builds: [],
+	golden: [],
+	interfaceChanges: [],
+	recipeChanges: [],
+	droppedCases: new Map(),
+	graphCosts: [],
+	goldenChanges: [],
+	untested: [],
+	probes: [],
+	bisections: [],
+	rows: [],
+	errors: [],
+	notes: [],
+	files: [],
+};
+
+/** What a stage adds. Lists are appended; a row that is known already takes the place of its former self. */
+export type Found = Partial<Facts>;
+
+export function withFound(facts: Facts, { rows = [], ...found }: Found): Facts {
+	const added = Object.entries(found).map(([key, value]) => {
+		const known = facts[key as keyof Facts];
+		return [key, Array.isArray(known) ? [...known, ...((value as unknown[] | undefined) ?? [])] : value];
+	});
+	const all = new Map([...facts.rows, ...rows].map((row) => [row.id, row]));
+	return { ...facts, ...Object.fromEntries(added), rows: [...all.values()] };
 }
 
 /** @throws ToolError interrupted. */

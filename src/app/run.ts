@@ -1,8 +1,8 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
 import { createHash } from "node:crypto";
-import type { BuildRecord, Finding, Result } from "../../generated/result.ts";
+import type { Finding, GoldenChange, Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
-import { attachProfile } from "../core/explain/layers.ts";
+import { withProfile } from "../core/explain/layers.ts";
 import { underNameOf } from "../core/plan/counterparts.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
@@ -22,80 +22,81 @@ import { countWorkloads, measureAgain, measureWorkloads, soakEngines, timingOf }
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import {
-	emptyFacts,
 	type Facts,
+	type Found,
 	type GateInput,
+	noFacts,
 	type Prepared,
 	type RunContext,
 	stopIfInterrupted,
 	unchangedMode,
+	withFound,
 } from "./run-context.ts";
 import { followSteps, keepTimes, knownSteps, recallTimes } from "./step-times.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
-	const start = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
-	const baseBackend =
-		input.config.base === undefined ? {} : { baseBackend: await ports.backend.facts("base") };
-	const facts = emptyFacts({
-		...start,
+	const startedMs = ports.clock.now();
+	let facts: Facts = {
+		...noFacts,
+		startedAt: ports.clock.timestamp(),
 		config: input.config,
 		backend: await ports.backend.facts(),
-		...baseBackend,
-	});
+		baseBackend: input.config.base && (await ports.backend.facts("base")),
+	};
 	try {
-		await runStages(input, ports, facts);
-		facts.stage = null;
+		for await (const found of runStages(input, ports, () => facts)) facts = withFound(facts, found);
+		facts = { ...facts, stage: null };
 	} catch (error) {
 		const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-		facts.errors.push(...all.map(recordError));
+		facts = withFound(facts, { errors: all.map(recordError) });
 	}
-	facts.notes.push(...(ports.backend.notes?.() ?? []));
-	facts.files = await filesOfRun(input.outFolder, facts.files, ports.files);
-	return concludeResult(facts, input, { nowMs: ports.clock.now(), childMs: ports.childMs() });
+	facts = withFound(facts, { notes: ports.backend.notes?.() });
+	const files = await filesOfRun(input.outFolder, facts.files, ports.files);
+	const took = { durationMs: ports.clock.now() - startedMs, childMs: ports.childMs() };
+	return concludeResult({ ...facts, files }, input, took);
 }
 
-/** Each stage adds what it finds to the facts, so that a run that ends early still has a result. */
-async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<void> {
-	enterStage("prepare", facts, ports);
-	facts.environment = await ports.backend.fingerprint();
+/** Yields what each stage finds as it finds it, so that a run that ends early still has a result. */
+async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): AsyncGenerator<Found> {
+	yield enterStage("prepare", ports);
+	yield { environment: await ports.backend.fingerprint() };
 	const found = await prepareGate(asked, ports);
 	const input = { ...asked, config: found.config };
-	facts.config = found.config;
-	facts.counterparts = found.counterparts;
-	facts.errors.push(...errorsOfBase(found.models));
-	facts.recipeChanges = found.recipes;
-	facts.droppedCases = droppedCases(found);
-	facts.untested = untestedGoldens(input, found);
-	await reviewChanges({ prepared: found, input, facts, ports });
-	enterStage("preflight", facts, ports);
-	facts.findings = runPreflight({ prepared: found, input, facts, ports });
+	yield {
+		config: found.config,
+		counterparts: found.counterparts,
+		errors: errorsOfBase(found.models),
+		recipeChanges: found.recipes,
+		droppedCases: droppedCases(found),
+		untested: untestedGoldens(input, found),
+	};
+	yield { goldenChanges: await reviewChanges(found, input, ports) };
+	yield enterStage("preflight", ports);
+	yield { findings: runPreflight(found, input, seen(), ports) };
 	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models, found.config);
-	facts.shapes = shapes;
-	facts.interfaceChanges = [...found.interfaces.changes, ...lost];
-	facts.graphCosts = graphCosts(found.plan, models, shapes);
+	yield {
+		shapes,
+		interfaceChanges: [...found.interfaces.changes, ...lost],
+		graphCosts: graphCosts(found.plan, models, shapes),
+	};
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
-	await input.beforeBuild?.({
-		config: input.config,
-		fingerprint: facts.environment,
-		models: prepared.models,
-	});
+	await input.beforeBuild?.({ config: input.config, fingerprint: seen().environment, models });
 	const recalled = await recallTimes(prepared, input, ports);
 	const later = [
 		...(input.isSoakDue === true ? ["soak"] : []),
-		...(facts.backend.kind === "tensorrt" ? ["explain"] : []),
+		...(seen().backend.kind === "tensorrt" ? ["explain"] : []),
 	];
 	const { progress, took } = followSteps(knownSteps(recalled, later), ports.progress, ports.clock);
-	const run: RunContext = {
-		prepared: { ...prepared, plan: recalled.plan },
-		input,
-		facts,
-		ports: { ...ports, progress },
-	};
 	const gpuLease = await ports.gpuLease.take();
-	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);
+	if (gpuLease.note !== undefined) yield { notes: [gpuLease.note] };
 	try {
-		await runOnMachine(run);
+		yield* runOnMachine({
+			prepared: { ...prepared, plan: recalled.plan },
+			input,
+			seen,
+			ports: { ...ports, progress },
+		});
 		await keepTimes(took, input, ports);
 	} finally {
 		await gpuLease.release();
@@ -104,30 +105,34 @@ async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<
 }
 
 /** The stages that need the machine for themselves. */
-async function runOnMachine(run: RunContext): Promise<void> {
-	const { facts, ports } = run;
-	enterStage("build", facts, ports);
-	const engines = await buildEngines(run);
-	enterStage("verify", facts, ports);
-	await verifyEngines(engines, run);
-	enterStage("bisect", facts, ports);
-	await bisectGoldens(engines, run);
-	enterStage("probe", facts, ports);
-	await probeEngines(engines, run);
-	enterStage("measure", facts, ports);
+async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
+	const { input, ports, seen } = run;
+	yield enterStage("build", ports);
+	const engines: BuiltEngine[] = [];
+	for await (const { engine, ...found } of buildEngines(run)) {
+		if (engine) engines.push(engine);
+		yield found;
+	}
+	yield enterStage("verify", ports);
+	yield* verifyEngines(engines, run);
+	yield enterStage("bisect", ports);
+	yield* bisectGoldens(engines, run);
+	yield enterStage("probe", ports);
+	yield* probeEngines(engines, run);
+	yield enterStage("measure", ports);
 	const timing = timingOf(engines, run);
-	if (facts.backend.kind === "onnxruntime") await countWorkloads(timing, run);
+	if (seen().backend.kind === "onnxruntime") yield* countWorkloads(timing, run);
 	else {
-		await measureWorkloads(timing, run);
-		await measureAgain(timing, run);
-		if (run.input.isSoakDue === true) {
-			enterStage("soak", facts, ports);
-			await soakEngines(timing, run);
+		yield* measureWorkloads(timing, run);
+		yield* measureAgain(timing, run);
+		if (input.isSoakDue === true) {
+			yield enterStage("soak", ports);
+			yield* soakEngines(timing, run);
 		}
 	}
-	facts.notes.push(...ports.telemetry.degradations());
-	enterStage("explain", facts, ports);
-	await explainWorkloads(timing.workloads, run);
+	yield { notes: ports.telemetry.degradations() };
+	yield enterStage("explain", ports);
+	yield* explainWorkloads(timing.workloads, run);
 }
 
 function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly string[]> {
@@ -140,66 +145,80 @@ function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly
 	);
 }
 
-/** Marks where the run is. @throws ToolError interrupted. */
-function enterStage(stage: string, facts: Facts, ports: Ports): void {
+/** @throws ToolError interrupted. */
+function enterStage(stage: string, ports: Ports): Found {
 	stopIfInterrupted(ports);
-	facts.stage = stage;
+	return { stage };
 }
 
 /** A golden that changed needs a review: otherwise a change could redefine what is correct unnoticed. */
-async function reviewChanges({ prepared, input, facts, ports }: RunContext): Promise<void> {
-	const base = input.arms.find((folder) => folder.arm === "base");
-	if (base === undefined) return;
-	const heads = engineSpecs(input.config);
-	const bases = new Map(engineSpecs(input.baseConfig ?? { models: [] }).map((spec) => [spec.id, spec]));
-	const baseEngines = heads.flatMap((head) => {
-		const own = bases.get(prepared.counterparts.get(head.id) ?? "");
+async function reviewChanges(
+	{ goldens, counterparts }: Prepared,
+	{ arms, config, baseConfig }: GateInput,
+	ports: Ports,
+): Promise<GoldenChange[]> {
+	const base = arms.find((folder) => folder.arm === "base");
+	if (base === undefined) return [];
+	const headEngines = engineSpecs(config);
+	const bases = new Map(engineSpecs(baseConfig ?? { models: [] }).map((spec) => [spec.id, spec]));
+	const baseEngines = headEngines.flatMap((head) => {
+		const own = bases.get(counterparts.get(head.id) ?? "");
 		return own === undefined ? [] : [underNameOf(head, own)];
 	});
-	const engines = { baseEngines, headEngines: heads };
-	facts.goldenChanges = await reviewGoldens(
-		{ ...engines, goldens: prepared.goldens, baseFolder: base.path },
-		ports,
-	);
+	return reviewGoldens({ baseEngines, headEngines, goldens, baseFolder: base.path }, ports);
 }
 
-function runPreflight({ prepared, input, facts, ports }: RunContext): Finding[] {
-	const { kind: backend, version, memoryBytes: gpuMemoryBytes, computeCapability } = facts.backend;
-	const machine = {
-		backend,
-		tensorrt: backend === "tensorrt" ? version : undefined,
-		gpuMemoryBytes,
-		computeCapability,
-		baseTensorrt: facts.baseBackend?.version,
-	};
-	return preflight({ models: prepared.models, ...machine, ...input.config.preflight }, ports);
+function runPreflight(
+	{ models }: Prepared,
+	{ config }: GateInput,
+	{ backend, baseBackend }: Facts,
+	ports: Ports,
+): Finding[] {
+	const { kind, version, memoryBytes: gpuMemoryBytes, computeCapability } = backend;
+	const tensorrt = kind === "tensorrt" ? version : undefined;
+	const machine = { backend: kind, tensorrt, gpuMemoryBytes, computeCapability };
+	const checked = { models, ...machine, baseTensorrt: baseBackend?.version, ...config.preflight };
+	return preflight(checked, ports);
 }
 
-async function buildEngines({ prepared, input, facts, ports }: RunContext): Promise<BuiltEngine[]> {
-	const engines: BuiltEngine[] = [];
-	const buildsVary = facts.backend.kind === "tensorrt";
-	if (!buildsVary && input.config.measure.rebuilds > 1) facts.notes.push(rebuildsUseless);
+async function* buildEngines({
+	prepared,
+	input,
+	seen,
+	ports,
+}: RunContext): AsyncGenerator<Found & { engine?: BuiltEngine }> {
+	const { measure, preflight } = input.config;
+	const buildsVary = seen().backend.kind === "tensorrt";
+	if (!buildsVary && measure.rebuilds > 1)
+		yield {
+			notes: [
+				"measure.rebuilds has no effect: ONNX Runtime makes the same engine of a model every time, so base and head were each built once.",
+			],
+		};
 	const building = {
 		models: prepared.models,
-		findings: facts.findings,
-		strict: input.config.preflight.strict,
+		findings: seen().findings,
+		strict: preflight.strict,
 		sharesUnchanged: unchangedMode(input) !== "rebuild",
-		rebuilds: buildsVary ? input.config.measure.rebuilds : 1,
+		rebuilds: buildsVary ? measure.rebuilds : 1,
 		outFolder: input.outFolder,
-		timeoutMs: input.config.measure.buildTimeoutMs,
+		timeoutMs: measure.buildTimeoutMs,
 	};
 	const hashes = recipeHashes(prepared.models);
-	for await (const built of build(building, ports)) {
-		const recipeHash = hashes.get(`${built.record.arm} ${built.record.model}/${built.record.engine}`);
-		if (recipeHash !== undefined) built.record.recipeHash = recipeHash;
-		facts.builds.push(built.record);
-		if (built.engine) engines.push(built.engine);
+	for await (const { record, engine } of build(building, ports)) {
+		const recipeHash = hashes.get(`${record.arm} ${record.model}/${record.engine}`);
+		yield { builds: [{ ...record, recipeHash }], engine };
 		stopIfInterrupted(ports);
 	}
-	const shared = facts.builds.filter(({ sharedWithBase }) => sharedWithBase === true);
-	if (shared.length > 0)
-		facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
-	return engines;
+	const heads = seen().builds.filter(({ arm }) => arm === "head");
+	const shared = heads.filter(({ sharedWithBase }) => sharedWithBase === true);
+	if (shared.length === 0) return;
+	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));
+	yield {
+		notes: [
+			`Unchanged: ${shared.length} of ${counted(heads.length, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not measured.`,
+		],
+	};
 }
 
 /** What `accept` in trtgate.yml names an engine by. */
@@ -209,32 +228,26 @@ function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
 	return new Map(ready.map((model) => [`${model.arm} ${model.spec.id}`, hash(recipeText(recipeOf(model)))]));
 }
 
-const rebuildsUseless =
-	"measure.rebuilds has no effect: ONNX Runtime makes the same engine of a model every time, so base and head were each built once.";
-
-function sharedNote(shared: readonly BuildRecord[], total: number): string {
-	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));
-	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not measured.`;
-}
-
-async function explainWorkloads(
+async function* explainWorkloads(
 	workloads: readonly TimedWorkload[],
-	{ input, facts, ports }: RunContext,
-): Promise<void> {
+	{ input, seen, ports }: RunContext,
+): AsyncGenerator<Found> {
 	const { outFolder, config } = input;
+	const { rows, backend } = seen();
 	const explaining = {
 		workloads,
-		rows: facts.rows,
-		gpu: facts.backend.device,
-		memoryBytes: facts.backend.memoryBytes,
+		rows,
+		gpu: backend.device,
+		memoryBytes: backend.memoryBytes,
 		cudaGraph: config.measure.cudaGraph,
 		profile: config.profile,
 		outFolder,
 		timeoutMs: config.measure.timeoutMs,
 	};
-	for await (const { files, note, seen } of explain(explaining, ports)) {
-		facts.files.push(...files);
-		if (seen !== undefined) attachProfile(facts.rows, seen);
-		if (note !== undefined && !facts.notes.includes(note)) facts.notes.push(note);
-	}
+	for await (const { files, note, seen: profile } of explain(explaining, ports))
+		yield {
+			files,
+			rows: profile && seen().rows.map((row) => withProfile(row, profile)),
+			notes: note === undefined || seen().notes.includes(note) ? [] : [note],
+		};
 }

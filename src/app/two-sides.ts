@@ -32,14 +32,14 @@ import {
 export interface ConfigOptions {
 	cwd: string;
 	/** Of an action: no config outside is read. */
-	workspace?: string | undefined;
+	workspace?: string;
 	/** As the user wrote them. */
-	config?: string | undefined;
-	head?: string | undefined;
+	config?: string;
+	head?: string;
 	/** What the workflow runs for: names the base where the user names none. */
-	event?: RunEvent | undefined;
+	event?: RunEvent;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
-	only?: string | undefined;
+	only?: string;
 	/** Whole shapes by input, instead of the sizes in the config of the one model that is checked. */
 	shapes?: PinnedShapes;
 	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */
@@ -50,15 +50,15 @@ export interface ConfigOptions {
 	adapt?(config: Config): Config;
 }
 
-interface Opened {
-	options: ConfigOptions;
-	/** The head's own config. */
-	own: HeadConfig;
+export interface HeadConfig extends ReadConfig {
+	/** All engines, those that this run does not check too. */
+	ids: ReadonlySet<string>;
 }
 
-export interface HeadConfig extends ReadConfig {
-	/** Of all engines, those that this run does not check too. */
-	ids: ReadonlySet<string>;
+/** The run's options, and the head's own config. */
+interface Opened {
+	options: ConfigOptions;
+	own: HeadConfig;
 }
 
 /** The head's config; of a head that is a git ref, the one at that ref. */
@@ -92,17 +92,23 @@ export function configReader({ own, options }: Opened): ConfigReader {
 	const settings = { path: name, inputs: options.inputs, occasion: occasionOf(options) };
 	const sideOf = (loaded: LoadResult): SideConfig => {
 		if (loaded.state !== "ok") return { state: "broken", why: loaded.errors[0]?.message ?? "It is invalid." };
-		return { state: "read", config: ofBase(baseBeside(loaded.config, own.home), options) };
+		const config = baseBeside(loaded.config, own.home);
+		// What another job measures is not missing here; engines that the head renamed are found by their content.
+		const models = pinShapes(config.models, options.shapes ?? {});
+		return { state: "read", config: finished({ ...config, models }, options) };
 	};
 	return {
 		async inFolder(folder) {
 			if (isShared) return { state: "read", config: own.config };
-			const read = await loadConfigAt(join(folder, name), {
-				...settings,
-				workspace: repositoryOf(folder),
-			}).catch(refusalOf);
-			if (!(read instanceof ConfigError)) return sideOf(read.loaded);
-			return read.code === "config-missing" ? { state: "absent" } : { state: "broken", why: read.message };
+			try {
+				const workspace = repositoryOf(folder);
+				return sideOf((await loadConfigAt(join(folder, name), { ...settings, workspace })).loaded);
+			} catch (error) {
+				if (!(error instanceof ConfigError)) throw error;
+				return error.code === "config-missing"
+					? { state: "absent" }
+					: { state: "broken", why: error.message };
+			}
 		},
 		async atCommit(commit, git) {
 			if (isShared) return { state: "read", config: own.config };
@@ -110,11 +116,6 @@ export function configReader({ own, options }: Opened): ConfigReader {
 			return text === null ? { state: "absent" } : sideOf(loadConfig(text, settings));
 		},
 	};
-}
-
-/** What another job measures is not missing here; engines that the head renamed are found by their content. */
-function ofBase(config: Config, options: ConfigOptions): Config {
-	return finished({ ...config, models: pinShapes(config.models, options.shapes ?? {}) }, options);
 }
 
 /** null where the commit has no such file. @throws ToolError where git knows the file and cannot get it: it must not pass for absent. */
@@ -163,14 +164,11 @@ export function twoSides({ own, options }: Opened, { baseConfig, rules, folders 
 	const broken = [rules, baseConfig].find((side) => side.state === "broken");
 	const held = decides && broken === undefined && rules.state === "read" ? rules.config : undefined;
 	const name = basename(own.config.path);
-	const notes = [
-		...(hasBase && baseConfig.state === "absent"
-			? [`The base has no ${name}: the head's recipes and rules were used for both sides.`]
-			: []),
-		...(hasBase && options.config !== undefined && options.workspace === undefined
-			? [`${own.config.path} was used for both sides.`]
-			: []),
-	];
+	const notes: string[] = [];
+	if (hasBase && baseConfig.state === "absent")
+		notes.push(`The base has no ${name}: the head's recipes and rules were used for both sides.`);
+	if (hasBase && options.config !== undefined && options.workspace === undefined)
+		notes.push(`${own.config.path} was used for both sides.`);
 	const namesakes = new Map(engineSpecs(own.config).map(({ id }) => [id, id]));
 	return {
 		config: held === undefined ? own.config : underRulesOf(held, own.config, namesakes),
@@ -179,9 +177,4 @@ export function twoSides({ own, options }: Opened, { baseConfig, rules, folders 
 		baseConfigFault: broken?.state === "broken" ? broken.why : undefined,
 		notes,
 	};
-}
-
-function refusalOf(error: unknown): ConfigError {
-	if (error instanceof ConfigError) return error;
-	throw error;
 }

@@ -21,12 +21,10 @@ interface BuildInput {
 	sharesUnchanged: boolean;
 	/** How often each side is built; above 1, on no shared kernel timings. */
 	rebuilds: number;
-	/** Absolute folder of the output. */
 	outFolder: string;
 	timeoutMs: number;
 }
 
-/** The record of one build; with the engine where there is one. */
 interface Built {
 	record: BuildRecord;
 	engine?: BuiltEngine;
@@ -44,8 +42,9 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
 		const base = prepared.arm === "head" ? ofBase.get(prepared.spec.id) : undefined;
 		const isShared = base !== undefined && input.sharesUnchanged && isUnchanged(base.prepared, prepared);
-		const result = isShared ? shareWithHead(base.result) : await buildAll(prepared, input, ports);
-		if (!isShared) await addLayerWarnings(result, base?.result, ports);
+		const result = isShared
+			? shareWithHead(base.result)
+			: await withLayerWarnings(await buildAll(prepared, input, ports), base?.result, ports);
 		if (prepared.arm === "base") ofBase.set(prepared.spec.id, { prepared, result });
 		if (result.engine) built += 1;
 		yield result;
@@ -60,24 +59,23 @@ export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
 	return base.state === "ready" && head.state === "ready" && isSameRecipe(recipeOf(base), recipeOf(head));
 }
 
-async function addLayerWarnings(
-	{ record, engine }: Built,
+async function withLayerWarnings(
+	built: Built,
 	base: Built | undefined,
 	{ backend }: BuildPorts,
-): Promise<void> {
-	if (engine === undefined || engine.arm === "base") return;
+): Promise<Built> {
+	const { engine } = built;
+	if (engine === undefined || engine.arm === "base") return built;
 	// Layers of another precision are all new: compared with the base's they would say nothing.
 	const isComparable = base?.engine?.spec.engine.precision === engine.spec.engine.precision;
-	record.warnings.push(
-		...(await warnOfLayers({ base: isComparable ? base.engine : undefined, head: engine }, backend)),
-	);
+	const found = await warnOfLayers({ base: isComparable ? base.engine : undefined, head: engine }, backend);
+	const record = { ...built.record, warnings: [...built.record.warnings, ...found] };
+	return { record, engine: { ...engine, record } };
 }
 
 function shareWithHead({ record, engine }: Built): Built {
 	const shared: BuildRecord = { ...record, arm: "head", sharedWithBase: true };
-	return engine === undefined
-		? { record: shared }
-		: { record: shared, engine: { ...engine, arm: "head", record: shared } };
+	return { record: shared, engine: engine && { ...engine, arm: "head", record: shared } };
 }
 
 /** Whether this base is likely to serve the head too: then nothing is timed, and more builds would show nothing. */
@@ -102,8 +100,11 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 	}
 	if (times > 1)
 		notes.push(`Built ${rebuilds.length + 1} times, without shared kernel timings (measure.rebuilds).`);
-	const record = { ...first.record, ...(notes.length > 0 ? { notes } : {}) };
-	return { record, engine: { ...first.engine, record, ...(rebuilds.length > 0 ? { rebuilds } : {}) } };
+	const record = { ...first.record, notes: notes.length > 0 ? notes : undefined };
+	return {
+		record,
+		engine: { ...first.engine, record, rebuilds: rebuilds.length > 0 ? rebuilds : undefined },
+	};
 }
 
 async function buildOne(
@@ -142,13 +143,8 @@ async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Pro
 	}
 }
 
-function describeFault({
-	code,
-	message,
-	fix = "",
-	excerpt = [],
-	log,
-}: ConfigError): Pick<BuildRecord, "failure" | "log"> {
+function describeFault(fault: ConfigError): Pick<BuildRecord, "failure" | "log"> {
+	const { code, message, fix = "", excerpt = [], log } = fault;
 	return { failure: { code, title: message, fix, excerpt: [...excerpt] }, log };
 }
 
@@ -183,13 +179,7 @@ export async function warnOfLayers(
 	if (engines.head === null) return [];
 	const both = engines.base === null ? null : { base: engines.base, head: engines.head };
 	const rows = both === null ? [] : diffEngines(both, { gpu: null, enginesMs: null }).rows;
-	const isNew = both === null ? {} : { isNew: true };
 	return criticalWarnings({ base: engines.base, head: engines.head }, rows).map(
-		({ class: kind, count, text }) => ({
-			class: kind,
-			count,
-			example: text,
-			...isNew,
-		}),
+		({ class: kind, count, text }) => ({ class: kind, count, example: text, ...(both && { isNew: true }) }),
 	);
 }

@@ -1,47 +1,40 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
-
-import type { Arm, ErrorRecord, PerfRun } from "../../generated/result.ts";
-import { compareRuns } from "../core/compare/compare.ts";
+import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
+import { compareRuns, type RunsCompared } from "../core/compare/compare.ts";
 import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
-import { type ErrorSubject, recordFault } from "../core/errors.ts";
+import { recordFault } from "../core/errors.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
-import type { Workload } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Backend, TimedInput } from "../ports/backend.ts";
+import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";
+import { rowOfIdentical, rowOfRuns } from "./compare.ts";
 import {
-	discard,
+	discarded,
 	discardInvalid,
 	engineOf,
-	type PairJob,
 	replacementCap,
-	type TakenRun,
+	type TimedRun,
 	timePair,
 	unstable,
 } from "./time-pair.ts";
-import { isIdentical, type TimedWorkload } from "./workloads.ts";
+import { isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
 
 export interface MeasureInput {
 	workloads: readonly TimedWorkload[];
 	measure: Config["measure"];
 	/** Number of workloads compared, over which the error is spread. */
 	family: number;
+	/** Why a workload has no base to compare with. */
+	noBase(timed: TimedWorkload): Pick<Comparison, "verdict" | "reason">;
 	outFolder: string;
 }
 
-/** All runs of one workload, replaced ones included, with the samples of those that count. */
 export interface Measured {
-	workload: Workload;
-	/** How the timing ended. identical: both engines have the same bytes, nothing was timed. */
-	state: "measured" | "identical" | "failed" | "interrupted";
-	inputs: readonly TimedInput[];
-	runs: readonly PerfRun[];
-	samples: Readonly<Record<Arm, readonly Float64Array[]>>;
-	replaced: number;
+	row: WorkloadResult;
 	error?: ErrorRecord;
 }
 
@@ -49,6 +42,7 @@ type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"
 	backend: Pick<Backend, "measure">;
 };
 
+/** Yields the row of each workload as soon as it is judged, so that the samples of only one are in memory. */
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
 	if (input.workloads.length > 0) await ports.telemetry.start();
@@ -64,11 +58,13 @@ export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncG
 	}
 }
 
-/** What accumulates while a workload is timed. */
-interface Ledger {
-	runs: PerfRun[];
-	/** The usable ones, in the order in which their pairs completed; some may be discarded later. */
-	taken: TakenRun[];
+/** A workload while it is timed. */
+interface Timing {
+	timed: TimedWorkload;
+	input: MeasureInput;
+	length: RunLength;
+	/** All, replaced ones included, in the order in which they ran. */
+	runs: TimedRun[];
 	replaced: number;
 }
 
@@ -77,54 +73,51 @@ async function measureWorkload(
 	input: MeasureInput,
 	ports: MeasurePorts,
 ): Promise<Measured> {
-	const ledger: Ledger = { runs: [], taken: [], replaced: 0 };
-	const samplesOf = (arm: Arm): Float64Array[] =>
-		ledger.taken.filter(({ run }) => run.arm === arm && run.state === "ok").map(({ samples }) => samples);
-	const finish = (state: Measured["state"], error?: ErrorRecord): Measured => ({
-		workload: timed.workload,
-		state,
-		inputs: timed.inputs,
-		runs: ledger.runs,
-		samples: { base: samplesOf("base"), head: samplesOf("head") },
-		replaced: ledger.replaced,
-		...(error ? { error } : {}),
-	});
-	if (isIdentical(timed, input.measure)) return finish("identical");
+	const options = comparisonOptions(timed, input);
+	const judge = (runs: readonly TimedRun[]): RunsCompared =>
+		compareRuns(
+			runs.map(({ run }) => run),
+			options,
+		);
+	if (isIdentical(timed, input.measure)) return { row: rowOfIdentical(timed, judge([])) };
 	const looks = timed.base ? input.measure.looks : [runsWithoutBase];
 	const budget = looks.at(-1) ?? 0;
-	const length = await pilot(timed, input, ports);
+	const timing: Timing = { timed, input, length: await pilot(timed, input, ports), runs: [], replaced: 0 };
+	let compared: RunsCompared | undefined;
+	let ended: ReturnType<typeof endOf> = null;
 	for (let pair = 0; pair < budget; pair += 1) {
-		const goal = looks.find((look) => look > pair) ?? budget;
-		ports.progress.detail(`pair ${pair + 1} of ${goal}`);
-		const failure = await measureUntilValid(pair, { timed, input, length, ledger }, ports);
-		if (ports.interrupt.reason() !== null) return finish("interrupted");
-		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));
-		if (timed.base && looks.includes(pair + 1) && isDecided(timed, input, ledger.runs)) break;
+		compared = undefined;
+		ports.progress.detail(`pair ${pair + 1} of ${looks.find((look) => look > pair) ?? budget}`);
+		const failure = await measureUntilValid(pair, timing, ports);
+		ended = endOf(failure, timed, ports);
+		if (ended) break;
+		if (!timed.base || !looks.includes(pair + 1)) continue;
+		compared = judge(timing.runs);
+		if (shouldStop(compared.latency)) break;
 	}
-	return finish("measured");
+	const said = ended?.said ?? (timed.base ? {} : input.noBase(timed));
+	const row = rowOfRuns(timed, compared ?? judge(timing.runs), {
+		...timing,
+		said,
+		cudaGraph: input.measure.cudaGraph,
+	});
+	return { row, error: ended?.error };
 }
 
-function subjectOf(timed: TimedWorkload): ErrorSubject {
-	const { model, engine } = timed.head.spec;
-	return { model: model.name, engine: engine.name, workload: timed.workload.config.name };
+/** Why the timing ends before anything is decided; null: it goes on. */
+function endOf(
+	failure: ToolFailure | null,
+	timed: TimedWorkload,
+	{ interrupt }: MeasurePorts,
+): { said: Partial<Comparison>; error?: ErrorRecord } | null {
+	if (interrupt.reason() !== null)
+		return { said: { verdict: "inconclusive", reason: "The timing was interrupted." } };
+	if (failure === null) return null;
+	const error = recordFault(failure, subjectOf(timed));
+	return { said: { verdict: "not-comparable", reason: error.message }, error };
 }
 
-function armsOf(timed: TimedWorkload, first: Arm | undefined): readonly Arm[] {
-	if (!timed.base) return ["head"];
-	return first === "head" ? ["head", "base"] : ["base", "head"];
-}
-
-function isDecided(timed: TimedWorkload, input: MeasureInput, runs: readonly PerfRun[]): boolean {
-	const compared = compareRuns(
-		runs,
-		comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }),
-	);
-	return shouldStop(compared.latency);
-}
-
-/** How a workload's runs are compared: the same while measuring and at the end. */
-export function comparisonOptions(workload: Workload, job: { looks: readonly number[]; family: number }) {
-	const { looks, family } = job;
+function comparisonOptions({ workload }: TimedWorkload, { measure: { looks }, family }: MeasureInput) {
 	const { latency, p99 } = workload.config.gates;
 	return {
 		minimalEffect: latency.warn ?? latency.fail ?? 0.02,
@@ -134,73 +127,50 @@ export function comparisonOptions(workload: Workload, job: { looks: readonly num
 	};
 }
 
-interface Measuring {
-	timed: TimedWorkload;
-	input: MeasureInput;
-	length: RunLength;
-	ledger: Ledger;
-}
-
 /** Measures a pair, then repeats every pair that the runs so far show to be invalid. */
 async function measureUntilValid(
 	pair: number,
-	measuring: Measuring,
+	timing: Timing,
 	ports: MeasurePorts,
 ): Promise<ToolFailure | null> {
-	const { timed, ledger } = measuring;
-	const failure = await measurePair({ pair, arms: armsOf(timed, timed.firstArms[pair]) }, measuring, ports);
+	const failure = await measurePair(pair, timing, ports);
 	if (failure || ports.interrupt.reason() !== null) return failure;
-	for (const invalid of discardInvalid(ledger.taken, ports.telemetry)) {
-		ledger.replaced += 1;
-		if (ledger.replaced > replacementCap) return unstable(invalid.reason);
-		ports.progress.detail(`pair ${invalid.pair + 1} again: ${invalid.reason}`);
+	const { runs, invalid } = discardInvalid(timing.runs, ports.telemetry);
+	timing.runs = runs;
+	for (const [again, reason] of invalid) {
+		timing.replaced += 1;
+		if (timing.replaced > replacementCap) return unstable(reason);
+		ports.progress.detail(`pair ${again + 1} again: ${reason}`);
 		// Each repetition uses up one replacement, so this ends.
-		const again = await measureUntilValid(invalid.pair, measuring, ports);
-		if (again || ports.interrupt.reason() !== null) return again;
+		const failed = await measureUntilValid(again, timing, ports);
+		if (failed || ports.interrupt.reason() !== null) return failed;
 	}
 	return null;
 }
 
 /** Repeats the whole pair when one of its runs is unusable, on either side. */
-async function measurePair(
-	at: Pick<PairJob, "pair" | "arms">,
-	measuring: Measuring,
-	ports: MeasurePorts,
-): Promise<ToolFailure | null> {
-	const { ledger } = measuring;
+async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): Promise<ToolFailure | null> {
+	const { timed, input, length } = timing;
+	const both: readonly Arm[] = timed.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];
+	const arms = timed.base ? both : (["head"] as const);
+	const common = { ...commonOf(timed, input), ...length };
 	for (;;) {
-		const { runs, taken, failure } = await timePair(pairJob(at, measuring), ports);
-		ledger.runs.push(...runs);
-		if (!failure) {
-			ledger.taken.push(...taken);
-			return null;
-		}
-		for (const { run } of taken) discard(run, "the other run of its pair was unusable");
+		const order = timing.runs.length;
+		const job = { pair, arms, order, timed, outFolder: input.outFolder, common };
+		const { runs, failure } = await timePair(job, ports);
+		const kept = (one: TimedRun): TimedRun =>
+			failure && one.run.state === "ok" ? discarded(one, "the other run of its pair was unusable") : one;
+		timing.runs.push(...runs.map(kept));
+		if (!failure) return null;
 		if (ports.interrupt.reason() !== null || failure.refusal !== undefined) return failure;
-		ledger.replaced += 1;
-		if (ledger.replaced > replacementCap) return failure;
+		timing.replaced += 1;
+		if (timing.replaced > replacementCap) return failure;
 	}
 }
 
-function pairJob(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring): PairJob {
-	const { timed, input, length, ledger } = measuring;
-	const { outFolder } = input;
-	return {
-		...at,
-		order: ledger.runs.length,
-		timed,
-		outFolder,
-		common: { ...commonOf(timed, input), ...length },
-	};
-}
-
-function minimalEffectOf(timed: TimedWorkload, input: MeasureInput): number {
-	return comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }).minimalEffect;
-}
-
-function commonOf(timed: TimedWorkload, { measure }: MeasureInput) {
+function commonOf({ inputs, workload }: TimedWorkload, { measure }: MeasureInput) {
 	const { threads, timeoutMs } = measure;
-	return { inputs: timed.inputs, streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
+	return { inputs, streams: workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
 /** One short discarded process per side, so that no pair pays for cold caches; it also shows how long the runs have to be. */
@@ -221,12 +191,8 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 		});
 		if (result.state === "ok") pilots.push(result.samplesMs);
 	}
-	return adaptsLength && pilots.length === arms.length
-		? chooseRunLength(pilots, {
-				warmUpMs,
-				durationMs,
-				minimalEffect: minimalEffectOf(timed, input),
-				streams: timed.workload.config.streams,
-			})
-		: { warmUpMs, durationMs };
+	if (!adaptsLength || pilots.length < arms.length) return { warmUpMs, durationMs };
+	const { minimalEffect } = comparisonOptions(timed, input);
+	const { streams } = timed.workload.config;
+	return chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect, streams });
 }

@@ -37,7 +37,6 @@ type CommandFailure = Omit<Fault, "code">;
 interface Wanted {
 	spec: EngineSpec;
 	folder: ArmFolder;
-	/** Of the prepare command. */
 	commandFailure: CommandFailure | null;
 }
 
@@ -65,7 +64,6 @@ export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncG
 	ports.progress.done(counted(engines, "engine"));
 }
 
-/** @returns null where the command succeeded. */
 async function runPrepare(
 	{ spec, index }: { spec: EngineSpec; index: number },
 	folder: ArmFolder,
@@ -128,8 +126,12 @@ const fixOfCommand =
 const otherBase =
 	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
 
-/** Preflight reports other problems of external data. */
-const notWhole: ReadonlySet<string | null> = new Set(["lfs-pointer", "missing", "short"]);
+/** Problems of external data that leave a model incomplete; preflight reports the others. */
+const notWhole: Readonly<Record<string, string>> = {
+	"lfs-pointer": "a Git LFS pointer",
+	missing: "missing",
+	short: "too short",
+};
 
 /** @param path of the model; null where nothing is there. */
 async function readBase(
@@ -147,9 +149,9 @@ async function readBase(
 		return commandFailure === null ? notWritten(wanted, input) : absentFromBase(onnx, wanted, input);
 	try {
 		const model = await ports.models.read(path);
-		const external = model.external.find(({ problem }) => notWhole.has(problem));
+		const external = model.external.find(({ problem }) => Object.hasOwn(notWhole, problem ?? ""));
 		if (external === undefined) return model;
-		const message = `The base's ${onnx} cannot be used: its external data ${external.location} is ${problemLabels[external.problem ?? ""]}.`;
+		const message = `The base's ${onnx} cannot be used: its external data ${external.location} is ${notWhole[external.problem ?? ""]}.`;
 		return brokenBase(wanted, { code: "model-unreadable", message, fix: otherBase });
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
@@ -158,12 +160,6 @@ async function readBase(
 		return brokenBase(wanted, { code, message, excerpt, fix: `${fix} ${otherBase}`.trim() });
 	}
 }
-
-const problemLabels: Readonly<Record<string, string>> = {
-	"lfs-pointer": "a Git LFS pointer",
-	missing: "missing",
-	short: "too short",
-};
 
 /** A command that succeeds should write the file that the base's config names. */
 async function notWritten(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
@@ -177,14 +173,10 @@ async function notWritten(wanted: Wanted, input: PrepareInput): Promise<Prepared
 async function absentFromBase(path: string, wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
 	const why = (await folder.whyAbsent?.(path)) ?? null;
-	if (why === null)
-		return {
-			state: "missing",
-			spec,
-			arm: folder.arm,
-			isNew: !input.hasBaseConfig,
-			reason: `the base has no ${path}`,
-		};
+	if (why === null) {
+		const reason = `the base has no ${path}`;
+		return { state: "missing", spec, arm: folder.arm, isNew: !input.hasBaseConfig, reason };
+	}
 	const fix = `Put the file itself into the repository, or let the model's \`prepare\` fetch it. ${otherBase}`;
 	return brokenBase(wanted, {
 		code: "model-missing",
@@ -197,17 +189,17 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 	const place = { model: spec.model.name, arm: folder.arm };
 	const { lfsProblem } = folder;
 	const isOfLfs = lfsProblem !== undefined && fault.code === "model-unreadable";
-	if (!isOfLfs)
-		return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
-	const error = recordFault(
-		{
-			...fault,
-			code: "lfs-unavailable",
-			message: `${fault.message} ${lfsProblem.reason}`,
-			fix: `${lfsProblem.fix} ${otherBase}`,
-		},
-		place,
-	);
+	const error = isOfLfs
+		? recordFault(
+				{
+					...fault,
+					code: "lfs-unavailable",
+					message: `${fault.message} ${lfsProblem.reason}`,
+					fix: `${lfsProblem.fix} ${otherBase}`,
+				},
+				place,
+			)
+		: recordFault(fault, place, "configuration");
 	return { state: "broken", spec, arm: "base", error };
 }
 
@@ -215,15 +207,11 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 
 interface MissingAsset {
 	state: "missing" | "empty";
-	/** As the config has it. */
 	path: string;
-	/** What the file should be, for messages. */
 	what: string;
 }
 
 type AssetFiles = Pick<Files, "realPath" | "size" | "sha256">;
-
-type AssetsRead = { state: "ready"; assets: EngineAssets } | MissingAsset;
 
 /**
  * trtexec does not report a missing or empty calibration cache: it invents the ranges.
@@ -233,7 +221,7 @@ export async function readAssets(
 	{ engine }: EngineSpec,
 	folder: string,
 	files: AssetFiles,
-): Promise<AssetsRead> {
+): Promise<{ state: "ready"; assets: EngineAssets } | MissingAsset> {
 	const { plugins, calibration } = engine.tensorrt;
 	const read: (Asset & { dynamic: boolean })[] = [];
 	for (const { path, dynamic } of plugins) {

@@ -11,7 +11,6 @@ import type { ModelOnDisk } from "../ports/world.ts";
 /** Where a side's files lie. */
 export interface ArmFolder {
 	arm: Arm;
-	/** Absolute. */
 	path: string;
 	source: ArmSource;
 	/** Why files of Git LFS stay pointers: a sentence, and what to do. */
@@ -37,9 +36,7 @@ export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "mo
 // Compares the inputs and outputs of every model between base and head, and the sizes that its engines hold.
 
 export interface Interfaces {
-	/** One for each file that differs. */
 	changes: readonly InterfaceChange[];
-	/** Ids of the engines whose files differ. */
 	engines: ReadonlySet<string>;
 }
 
@@ -51,12 +48,12 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 		const base = ready.find((prepared) => prepared.arm === "base" && prepared.spec.id === spec.id);
 		if (base === undefined) continue;
 		const [first, ...others] = interfaceRows(base.model.onnx, model.onnx);
-		const own = spec.engine.onnx === spec.model.onnx ? {} : { engine: spec.engine.name };
+		const { name: engine, onnx } = spec.engine;
 		if (first !== undefined) {
 			engines.add(spec.id);
-			changes.set(JSON.stringify([spec.model.name, spec.engine.onnx]), {
+			changes.set(JSON.stringify([spec.model.name, onnx]), {
 				model: spec.model.name,
-				...own,
+				engine: onnx === spec.model.onnx ? undefined : engine,
 				rows: [first, ...others],
 			});
 		}
@@ -64,7 +61,7 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 		if (narrower !== undefined)
 			changes.set(JSON.stringify([spec.id]), {
 				model: spec.model.name,
-				engine: spec.engine.name,
+				engine,
 				rows: [narrower, ...more],
 			});
 	}

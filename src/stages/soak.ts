@@ -17,7 +17,7 @@ import { counted } from "../core/text/labels.ts";
 import { formatDuration } from "../core/text/units.ts";
 import type { Backend, MeasureResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
-import type { TimedWorkload } from "./workloads.ts";
+import { subjectOf, type TimedWorkload } from "./workloads.ts";
 
 export interface SoakInput {
 	workloads: readonly TimedWorkload[];
@@ -97,10 +97,6 @@ async function soakOne(timed: TimedWorkload, input: SoakInput, ports: SoakPorts)
 		: [{ id, soak: { state, ...figures, limits: { ...timed.workload.config.gates.soakDrift } } }];
 }
 
-function subjectOf({ head, workload }: TimedWorkload) {
-	return { model: head.spec.model.name, engine: head.spec.engine.name, workload: workload.config.name };
-}
-
 /** As long as the list of its iterations stays readable. */
 function lengthOf({ workload }: TimedWorkload, leftMs: number, { rows }: SoakInput): number {
 	const medianMs = rows.find(({ id }) => id === workload.id)?.head?.medianMs ?? 1;
@@ -115,23 +111,17 @@ function loadFor(
 	const { threads, timeoutMs } = input.measure;
 	const { workload, inputs, head: engine } = timed;
 	const name = `${folderName(workload.id)}-${number}`;
-	const paths = {
+	return ports.backend.measure({
+		engine,
+		inputs,
+		streams: workload.config.streams,
+		seed: 1,
+		threads,
+		warmUpMs: 0,
+		durationMs,
+		timeoutMs: timeoutMs + durationMs,
 		samplesPath: `${input.outFolder}/scratch/soak-${name}.f64`,
 		logPath: `${input.outFolder}/logs/soak-${name}.log`,
-	};
-	const { streams } = workload.config;
-	return ports.backend.measure({
-		...{
-			engine,
-			inputs,
-			streams,
-			seed: 1,
-			threads,
-			warmUpMs: 0,
-			durationMs,
-			timeoutMs: timeoutMs + durationMs,
-		},
-		...paths,
 	});
 }
 
@@ -151,11 +141,10 @@ function enter(
 	{ soakMs, durationMs, slices }: { soakMs: number; durationMs: number; slices: readonly SoakSlice[] },
 ): void {
 	const everyS = Math.max(1, Math.ceil(soakMs / 1000 / maxPoints));
-	const degrees = slices.at(-1)?.temperatureC;
+	const temperatureC = slices.at(-1)?.temperatureC;
 	const tail = harrellDavis(samplesMs.slice().sort(), 0.99);
-	const warmth = degrees === undefined ? {} : { temperatureC: degrees };
 	ledger.points.push(...soakPoints(samplesMs, { fromS: ledger.elapsedS, timedMs, everyS }));
-	ledger.processes.push({ atS: ledger.elapsedS, ms: middleMean([...samplesMs]), p99Ms: tail, ...warmth });
+	ledger.processes.push({ atS: ledger.elapsedS, ms: middleMean([...samplesMs]), p99Ms: tail, temperatureC });
 	ledger.slices.push(...slices);
 	ledger.elapsedS += Math.max(timedMs, durationMs) / 1000;
 }

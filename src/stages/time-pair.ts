@@ -1,5 +1,4 @@
-// Times one pair: its runs one after the other.
-
+// Times one pair, its runs one after the other, and discards the pairs that do not count.
 import type { Arm, PerfRun } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { launchLimit } from "../core/explain/machine.ts";
@@ -14,106 +13,82 @@ export interface PairJob {
 	pair: number;
 	/** In the order of their runs. */
 	arms: readonly Arm[];
-	/** Of its first run, among all runs of the workload. */
+	/** Place of its first run among all runs of the workload. */
 	order: number;
 	timed: TimedWorkload;
 	outFolder: string;
-	/** What both sides' runs have in common. */
-	common: Pick<
-		MeasureJob,
-		"inputs" | "streams" | "seed" | "warmUpMs" | "durationMs" | "threads" | "timeoutMs"
-	>;
+	common: Omit<MeasureJob, "engine" | "samplesPath" | "logPath">;
 }
 
-export type TakenRun = WatchedRun & { samples: Float64Array };
-
-interface TakenPair {
-	/** All, those of no use included. */
-	runs: readonly PerfRun[];
-	taken: readonly TakenRun[];
-	failure?: ToolFailure;
+/** One run, and when its process ran, in the time of the Clock port. */
+export interface TimedRun {
+	run: PerfRun;
+	/** Of a run that counts. */
+	samples?: Float64Array;
+	fromMs: number;
+	toMs: number;
+	timedMs?: number;
 }
 
-type TimingPorts = Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> };
-
-/** One run after the other ends at the first that is unusable. */
-export async function timePair(job: PairJob, ports: TimingPorts): Promise<TakenPair> {
-	const runs: PerfRun[] = [];
-	const taken: TakenRun[] = [];
-	let failure: ToolFailure | undefined;
-	for (const index of job.arms.keys()) {
-		if (failure) break;
+/** Ends at the first run that is unusable. */
+export async function timePair(
+	job: PairJob,
+	ports: Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> },
+): Promise<{ runs: readonly TimedRun[]; failure?: ToolFailure }> {
+	const { timed, common, outFolder, pair } = job;
+	const name = folderName(timed.workload.id);
+	const runs: TimedRun[] = [];
+	for (const [index, arm] of job.arms.entries()) {
+		const order = job.order + index;
+		const engine = engineOf(timed, arm);
+		// A side's builds take turns, pair by pair.
+		const build = engine.rebuilds && pair % (engine.rebuilds.length + 1);
+		const samples = `raw/${name}/${String(order).padStart(3, "0")}-pair${pair}-${arm}.f64`;
 		const fromMs = ports.clock.now();
-		const result = await ports.backend.measure(runJob(job, index));
-		const run = toRun(job, index, result);
-		runs.push(run);
-		const watched = {
-			run,
-			fromMs,
-			toMs: ports.clock.now(),
-			timedMs: "timedMs" in result ? result.timedMs : undefined,
-		};
-		observe(watched, ports.telemetry);
-		if (result.state === "unusable") failure ??= result.failure;
-		else if (run.state === "unusable") failure ??= noSamples;
-		else taken.push({ ...watched, samples: result.samplesMs });
+		const result = await ports.backend.measure({
+			...common,
+			engine: engine.rebuilds?.[(build ?? 0) - 1] ?? engine,
+			samplesPath: `${outFolder}/${samples}`,
+			logPath: `${outFolder}/logs/measure-${name}-${order}.log`,
+		});
+		const facts = { arm, pair, build, order, wallMs: result.wallMs };
+		const ran = { ...toRun(facts, samples, result), fromMs, toMs: ports.clock.now() };
+		runs.push(observed(ran, ports.telemetry));
+		if (result.state === "unusable") return { runs, failure: result.failure };
+		if (ran.run.state === "unusable") return { runs, failure: noSamples };
 	}
-	return { runs, taken, ...(failure ? { failure } : {}) };
-}
-
-function armAt({ arms }: PairJob, index: number): Arm {
-	return arms[index] ?? "head";
+	return { runs };
 }
 
 export function engineOf(timed: TimedWorkload, arm: Arm): MeasureJob["engine"] {
 	return arm === "base" && timed.base ? timed.base : timed.head;
 }
 
-/** A side's builds take turns, pair by pair. Undefined where it has but one. */
-function buildAt({ timed, pair }: PairJob, arm: Arm): number | undefined {
-	const { rebuilds } = engineOf(timed, arm);
-	return rebuilds === undefined ? undefined : pair % (rebuilds.length + 1);
-}
-
-function samplesOf(job: PairJob, index: number): string {
-	const order = String(job.order + index).padStart(3, "0");
-	return `raw/${folderName(job.timed.workload.id)}/${order}-pair${job.pair}-${armAt(job, index)}.f64`;
-}
-
-function runJob(job: PairJob, index: number): MeasureJob {
-	const { timed, outFolder, common } = job;
-	const arm = armAt(job, index);
-	const engine = engineOf(timed, arm);
-	return {
-		...common,
-		engine: engine.rebuilds?.[(buildAt(job, arm) ?? 0) - 1] ?? engine,
-		samplesPath: `${outFolder}/${samplesOf(job, index)}`,
-		logPath: `${outFolder}/logs/measure-${folderName(timed.workload.id)}-${job.order + index}.log`,
-	};
-}
-
-function toRun(job: PairJob, index: number, result: MeasureResult): PerfRun {
-	const arm = armAt(job, index);
-	const build = buildAt(job, arm);
-	const common = { arm, pair: job.pair, build, order: job.order + index, wallMs: result.wallMs };
-	if (result.state === "unusable") return { ...common, state: "unusable", reason: result.reason };
-	const summary = summarize(result.samplesMs);
+function toRun(
+	facts: Pick<PerfRun, "arm" | "pair" | "build" | "order" | "wallMs">,
+	samples: string,
+	result: MeasureResult,
+): Pick<TimedRun, "run" | "samples" | "timedMs"> {
+	if (result.state === "unusable") return { run: { ...facts, state: "unusable", reason: result.reason } };
+	const { samplesMs, peakMemoryBytes, enqueueShare, timedMs, reportedThroughputPerSecond } = result;
+	const summary = summarize(samplesMs);
 	if (summary === null)
-		return { ...common, state: "unusable", reason: "its samples are empty or not finite" };
-	const { peakMemoryBytes, enqueueShare, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
+		return { run: { ...facts, state: "unusable", reason: "its samples are empty or not finite" }, timedMs };
 	const { iterations } = summary;
-	const throughputPerSecond = throughputOf({ iterations, timedMs, reportedPerSecond });
-	const measured = throughputPerSecond === undefined ? {} : { throughputPerSecond };
-	const bound = enqueueShare === undefined ? {} : { enqueueShare, enqueueBound: enqueueShare > launchLimit };
-	return {
-		...common,
+	const run: PerfRun = {
+		...facts,
 		state: "ok",
-		samples: samplesOf(job, index),
+		samples,
 		...summary,
-		...measured,
+		throughputPerSecond: throughputOf({
+			iterations,
+			timedMs,
+			reportedPerSecond: reportedThroughputPerSecond,
+		}),
 		peakMemoryBytes,
-		...bound,
+		...(enqueueShare !== undefined && { enqueueShare, enqueueBound: enqueueShare > launchLimit }),
 	};
+	return { run, samples: samplesMs, timedMs };
 }
 
 const noSamples: ToolFailure = {
@@ -124,55 +99,50 @@ const noSamples: ToolFailure = {
 /** Number of replaced runs after which a workload is abandoned, since the environment is unstable (reference: paired designs, replacement cap). */
 export const replacementCap = 3;
 
-interface WatchedRun {
-	run: PerfRun;
-	/** When its process ran, in the time of the Clock port. */
-	fromMs: number;
-	toMs: number;
-	timedMs: number | undefined;
+/** Adds GPU telemetry to the run. Readings arrive up to a second late, so runs that count are observed again. */
+function observed(timed: TimedRun, telemetry: Telemetry): TimedRun {
+	const gpu = telemetry.window(timed.fromMs, timed.toMs);
+	if (gpu === null) return timed;
+	const { iterations, medianMs } = timed.run;
+	const spanMs = timed.timedMs ?? timed.run.wallMs;
+	const computeShare =
+		iterations !== undefined && medianMs !== undefined && spanMs > 0
+			? (iterations * medianMs) / spanMs
+			: timed.run.computeShare;
+	return { ...timed, run: { ...timed.run, gpu, computeShare } };
 }
 
-/** Records GPU telemetry on the run. Readings arrive up to a second late, so observe again later. */
-function observe({ run, fromMs, toMs, timedMs }: WatchedRun, telemetry: Telemetry): RunConditions {
-	const window = telemetry.window(fromMs, toMs);
-	if (window !== null) {
-		run.gpu = window;
-		const { iterations, medianMs } = run;
-		const wallMs = timedMs ?? run.wallMs;
-		if (iterations !== undefined && medianMs !== undefined && wallMs > 0)
-			run.computeShare = (iterations * medianMs) / wallMs;
+/** Judges every run that counts, and discards both runs of each pair with an invalid one. `invalid`: the reason by pair. */
+export function discardInvalid(
+	runs: readonly TimedRun[],
+	telemetry: Telemetry,
+): { runs: TimedRun[]; invalid: ReadonlyMap<number, string> } {
+	const seen = runs.map((timed) => (timed.run.state === "ok" ? observed(timed, telemetry) : timed));
+	const conditions = new Map<TimedRun, RunConditions>();
+	for (const timed of seen.filter(({ run }) => run.state === "ok"))
+		conditions.set(timed, {
+			window: timed.run.gpu ?? null,
+			computeShare: timed.run.computeShare ?? null,
+			foreignProcesses: telemetry.foreignProcesses(timed.fromMs, timed.toMs),
+		});
+	const reasons = new Map<TimedRun, string>();
+	for (const [timed, own] of conditions) {
+		const validity = judgeValidity(own, [...conditions.values()]);
+		if (validity.state === "invalid") reasons.set(timed, validity.reason);
 	}
+	const invalid = new Map([...reasons].map(([{ run }, reason]) => [run.pair, reason]));
 	return {
-		window: run.gpu ?? null,
-		computeShare: run.computeShare ?? null,
-		foreignProcesses: telemetry.foreignProcesses(fromMs, toMs),
+		invalid,
+		runs: seen.map((timed) =>
+			conditions.has(timed) && invalid.has(timed.run.pair)
+				? discarded(timed, reasons.get(timed) ?? "the other run of its pair did not count")
+				: timed,
+		),
 	};
 }
 
-/** Judges every usable run, discards both runs of each pair with an invalid one, and returns those pairs. */
-export function discardInvalid(
-	taken: readonly WatchedRun[],
-	telemetry: Telemetry,
-): { pair: number; reason: string }[] {
-	const counting = taken.filter(({ run }) => run.state === "ok");
-	const conditions = counting.map((watched) => observe(watched, telemetry));
-	const reasons = new Map<PerfRun, string>();
-	counting.forEach(({ run }, index) => {
-		const own = conditions[index];
-		const validity = own === undefined ? null : judgeValidity(own, conditions);
-		if (validity?.state === "invalid") reasons.set(run, validity.reason);
-	});
-	const invalid = new Map([...reasons].map(([run, reason]) => [run.pair, reason]));
-	for (const { run } of counting) {
-		if (!invalid.has(run.pair)) continue;
-		discard(run, reasons.get(run) ?? "the other run of its pair did not count");
-	}
-	return [...invalid].map(([pair, reason]) => ({ pair, reason }));
-}
-
-export function discard(run: PerfRun, reason: string): void {
-	run.state = "unusable";
-	run.reason = reason;
+export function discarded(timed: TimedRun, reason: string): TimedRun {
+	return { ...timed, samples: undefined, run: { ...timed.run, state: "unusable", reason } };
 }
 
 /** The fault of a workload whose replacements are used up. */

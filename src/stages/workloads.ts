@@ -3,7 +3,7 @@
 import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
-import { ConfigError, faultOf } from "../core/errors.ts";
+import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
 import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
@@ -26,21 +26,18 @@ export interface WorkloadShapes {
 	headDiffers?: string;
 }
 
-export interface ShapedWorkloads {
-	/** By workload. */
-	shapes: ReadonlyMap<string, WorkloadShapes>;
-	/** Workloads of the base that the head's engines no longer run. */
-	lost: readonly InterfaceChange[];
-	/** The models as they were, those of the head `broken` whose dimensions the config does not give. */
-	models: readonly PreparedModel[];
-}
-
 /** The sizes of a workload are those of the side whose config lists it; the other side's engine may not take them. */
 export function shapeWorkloads(
 	plan: Plan,
 	models: readonly PreparedModel[],
 	config: Pick<Config, "sources">,
-): ShapedWorkloads {
+): {
+	shapes: ReadonlyMap<string, WorkloadShapes>;
+	/** Workloads of the base that the head's engines no longer run. */
+	lost: readonly InterfaceChange[];
+	/** The models as they were, those of the head `broken` whose dimensions the config does not give. */
+	models: readonly PreparedModel[];
+} {
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const shapes = new Map<string, WorkloadShapes>();
 	const faults = new Map<string, ConfigError>();
@@ -54,17 +51,22 @@ export function shapeWorkloads(
 		try {
 			const shaped = shapeWorkload(workload, { head, base }, known);
 			shapes.set(workload.id, shaped);
-			if (shaped.headDiffers !== undefined) lost.push(lostWorkload(workload, head, shaped.headDiffers));
+			if (shaped.headDiffers === undefined) continue;
+			const { model, engine } = head.spec;
+			const was = { name: workload.config.name, dtype: "workload", shape: shaped.headDiffers };
+			const row = { side: "workload", base: was, head: null } as const;
+			lost.push({ model: model.name, engine: engine.name, rows: [row] });
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
-			faults.set(workload.engineId, located(error, { workload, spec: head?.spec }, config));
+			faults.set(workload.engineId, located(error, workload, head.spec, config));
 		}
 	}
-	return {
-		shapes,
-		lost,
-		models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))),
+	const withFault = (prepared: PreparedModel): PreparedModel => {
+		const fault = faults.get(prepared.spec.id);
+		if (fault === undefined || prepared.arm === "base") return prepared;
+		return { state: "broken", spec: prepared.spec, arm: "head", fault };
 	};
+	return { shapes, lost, models: models.map(withFault) };
 }
 
 /** @throws ConfigError config-dims where the side that lists the workload gives no sizes that its model takes. */
@@ -85,28 +87,17 @@ function shapeWorkload(
 	return outside === null ? { inputs } : { inputs, baseDiffers: outside, baseHoldsOtherSizes: true };
 }
 
-function lostWorkload({ config }: Workload, { spec }: ReadyModel, why: string): InterfaceChange {
-	const base = { name: config.name, dtype: "workload", shape: why };
-	return { model: spec.model.name, engine: spec.engine.name, rows: [{ side: "workload", base, head: null }] };
-}
-
 function located(
 	fault: ConfigError,
-	at: { workload: Workload; spec: EngineSpec | undefined },
+	{ config: { pointer } }: Workload,
+	{ engine, model }: EngineSpec,
 	config: Pick<Config, "sources">,
 ): ConfigError {
-	const { pointer } = at.workload.config;
-	const holders = [at.spec?.engine.pointer ?? pointer, at.spec?.model.pointer ?? pointer, pointer];
+	const holders = [engine.pointer, model.pointer, pointer];
 	const place = placeOfInherited(config, { holders, key: (fault.pointer ?? pointer).slice(pointer.length) });
 	return new ConfigError({ ...faultOf(fault), ...place });
 }
 
-function withFault(prepared: PreparedModel, fault: ConfigError | undefined): PreparedModel {
-	if (fault === undefined || prepared.arm === "base") return prepared;
-	return { state: "broken", spec: prepared.spec, arm: "head", fault };
-}
-
-/** What is known of a model whatever its sizes. */
 interface Known {
 	check: ShapeCheck;
 	inputsAt: ShapesToInputs;
@@ -200,8 +191,9 @@ export function timedWorkloads(
 			(candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id,
 		);
 		if (step?.kind !== "measure") return [];
-		const comparable = base && shaped.baseDiffers === undefined ? { base } : {};
-		return [{ workload, head, ...comparable, inputs: shaped.inputs, firstArms: step.firstArms }];
+		const { inputs, baseDiffers } = shaped;
+		const comparable = baseDiffers === undefined ? base : undefined;
+		return [{ workload, head, base: comparable, inputs, firstArms: step.firstArms }];
 	});
 }
 
@@ -212,10 +204,13 @@ export function isIdentical(
 ): boolean {
 	const hash = head.record.engineSha256;
 	const isSamePlan = hash !== undefined && hash === base?.record.engineSha256;
+	// An engine file only names its plugins; their code is in their libraries.
+	const pluginsOf = (engine: BuiltEngine | undefined): string =>
+		(engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();
 	return settings.identicalEngines === "skip" && isSamePlan && pluginsOf(head) === pluginsOf(base);
 }
 
-/** An engine file only names its plugins; their code is in their libraries. */
-function pluginsOf(engine: BuiltEngine | undefined): string {
-	return (engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();
+export function subjectOf({ head, workload }: TimedWorkload): ErrorSubject {
+	const { model, engine } = head.spec;
+	return { model: model.name, engine: engine.name, workload: workload.config.name };
 }

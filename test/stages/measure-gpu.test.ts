@@ -97,17 +97,16 @@ function job(): MeasureInput {
 		workloads: [timed],
 		measure: settings as unknown as MeasureInput["measure"],
 		family: 1,
+		noBase: () => ({ verdict: "missing" }),
 		outFolder: "/out",
 	};
 }
 
-async function run(
-	moment: (order: number) => Moment | null,
-): Promise<{ measured: Measured; calls: string[] }> {
+async function run(moment: (order: number) => Moment | null): Promise<Measured & { calls: string[] }> {
 	const { ports, calls } = world(moment);
 	const all: Measured[] = [];
 	for await (const measured of measure(job(), ports)) all.push(measured);
-	return { measured: all[0]!, calls };
+	return { ...all[0]!, calls };
 }
 
 const counted = (runs: readonly PerfRun[], arm: string): number[] =>
@@ -118,10 +117,10 @@ const counted = (runs: readonly PerfRun[], arm: string): number[] =>
 const allPairs = [0, 1, 2, 3, 4];
 
 it("measure beside a GPU records window and compute share on every run, and watches for the time of the measurements alone", async () => {
-	const { measured, calls } = await run(() => ({}));
-	expect(measured).toMatchObject({ state: "measured", replaced: 0 });
-	expect(measured.runs).toHaveLength(10);
-	for (const one of measured.runs)
+	const { row, calls } = await run(() => ({}));
+	expect(row.replaced).toBe(0);
+	expect(row.runs).toHaveLength(10);
+	for (const one of row.runs)
 		expect(one).toMatchObject({
 			state: "ok",
 			computeShare: 0.5,
@@ -131,57 +130,53 @@ it("measure beside a GPU records window and compute share on every run, and watc
 });
 
 it("measure beside a GPU measures a pair again, both runs of it, when one was throttled", async () => {
-	const { measured, calls } = await run((order) => (order === 3 ? { reasons: ["hw-thermal"] } : {}));
-	expect(measured).toMatchObject({ state: "measured", replaced: 1 });
-	expect(measured.runs).toHaveLength(12);
+	const { row, calls } = await run((order) => (order === 3 ? { reasons: ["hw-thermal"] } : {}));
+	expect(row.replaced).toBe(1);
+	expect(row.runs).toHaveLength(12);
 	expect(
-		measured.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason]),
+		row.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason]),
 	).toEqual([
 		[2, "the other run of its pair did not count"],
 		[3, "the GPU's clocks were limited by a thermal slowdown by the hardware"],
 	]);
-	expect(counted(measured.runs, "base")).toEqual(allPairs);
-	expect(counted(measured.runs, "head")).toEqual(allPairs);
-	expect(measured.samples.base).toHaveLength(5);
-	expect(measured.samples.head).toHaveLength(5);
+	expect(counted(row.runs, "base")).toEqual(allPairs);
+	expect(counted(row.runs, "head")).toEqual(allPairs);
+	expect(row.latency.pairs).toBe(5);
 	expect(calls).toContain(
 		"pair 2 again: the GPU's clocks were limited by a thermal slowdown by the hardware",
 	);
 });
 
 it("measure beside a GPU finds out later that the first run's clock was off", async () => {
-	const { measured } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
-	expect(measured.replaced).toBe(1);
-	expect(measured.runs[0]).toMatchObject({
+	const { row } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
+	expect(row.replaced).toBe(1);
+	expect(row.runs[0]).toMatchObject({
 		state: "unusable",
 		reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz",
 	});
-	expect(counted(measured.runs, "base")).toEqual(allPairs);
+	expect(counted(row.runs, "base")).toEqual(allPairs);
 });
 
 it("measure beside a GPU replaces a run whose GPU was shared: half the compute in the same time", async () => {
-	const { measured } = await run((order) => (order === 6 ? { medianMs: 0.5 } : {}));
-	expect(measured.replaced).toBe(1);
-	expect(measured.runs[6]?.reason).toBe("the GPU computed for 25.0 % of the time, in other runs for 50.0 %");
+	const { row } = await run((order) => (order === 6 ? { medianMs: 0.5 } : {}));
+	expect(row.replaced).toBe(1);
+	expect(row.runs[6]?.reason).toBe("the GPU computed for 25.0 % of the time, in other runs for 50.0 %");
 });
 
 it("measure beside a GPU gives up when more than three pairs do not count, and explains why", async () => {
-	const { measured } = await run(() => ({
+	const { error } = await run(() => ({
 		foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }],
 	}));
-	expect(measured).toMatchObject({
-		state: "failed",
-		error: {
-			code: "runs-unstable",
-			message:
-				"More than 3 pairs of runs were invalid, the last because another process used the GPU: miner (process 7).",
-		},
+	expect(error).toMatchObject({
+		code: "runs-unstable",
+		message:
+			"More than 3 pairs of runs were invalid, the last because another process used the GPU: miner (process 7).",
 	});
 });
 
 it("measure beside a GPU records nothing where no GPU is watched", async () => {
-	const { measured } = await run(() => null);
-	expect(measured.replaced).toBe(0);
-	expect(measured.runs).not.toEqual([]);
-	for (const one of measured.runs) expect(Object.keys(one)).not.toContain("computeShare");
+	const { row } = await run(() => null);
+	expect(row.replaced).toBe(0);
+	expect(row.runs).not.toEqual([]);
+	for (const one of row.runs) expect(Object.keys(one)).not.toContain("computeShare");
 });

@@ -4,8 +4,7 @@ import type { Arm } from "../../generated/result.ts";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { BuiltEngine, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
-import { compare } from "../../src/stages/compare.ts";
-import { type Measured, measure } from "../../src/stages/measure.ts";
+import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { brokenRun, fakeBackend, fakePorts, steadyRun } from "../support/fakes.ts";
@@ -63,26 +62,16 @@ async function measureOne(
 	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean } = {},
 ) {
 	const backend = fakeBackend(answer);
-	const input = {
+	const input: MeasureInput = {
 		workloads: [options.timed ?? timed()],
-		measure: config.measure,
+		measure: { ...config.measure, cudaGraph: options.cudaGraph ?? true },
 		family: 1,
+		noBase: () => ({ verdict: "missing", reason: "new" }),
 		outFolder: "/out",
 	};
 	const all: Measured[] = [];
 	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
-	const [measured] = all;
-	return {
-		backend,
-		measured: measured!,
-		row: compare(measured!, {
-			spec: spec!,
-			looks: config.measure.looks,
-			family: 1,
-			isShared: false,
-			cudaGraph: options.cudaGraph ?? true,
-		}),
-	};
+	return { backend, ...all[0]! };
 }
 
 const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
@@ -172,51 +161,45 @@ it.each(["base", "head"] as const)(
 	"measure replaces a pair whole when its %s run breaks, whichever side it was",
 	async (broken) => {
 		let seen = 0;
-		const { measured, row } = await measureOne((arm, nth) => {
+		const { row } = await measureOne((arm, nth) => {
 			if (arm === broken) seen += 1;
 			return arm === broken && seen === 1 ? brokenRun("it crashed") : steadyRun(wobble(nth));
 		});
-		expect(measured.replaced).toBe(1);
+		expect(row.replaced).toBe(1);
 		expect(row.latency.pairs).toBe(5);
-		const counted = measured.runs.filter((run) => run.state === "ok");
+		const counted = row.runs.filter((run) => run.state === "ok");
 		expect(counted.filter((run) => run.arm === "base")).toHaveLength(5);
 		expect(counted.filter((run) => run.arm === "head")).toHaveLength(5);
-		expect(
-			measured.runs.filter((run) => run.state === "unusable").every((run) => run.reason !== undefined),
-		).toBe(true);
+		expect(row.runs.filter((run) => run.state === "unusable").every((run) => run.reason !== undefined)).toBe(
+			true,
+		);
 	},
 );
 
 it("measure gives a workload up after three replacements, keeping every run and the last reason", async () => {
-	const { measured, row } = await measureOne((arm, nth) =>
+	const { row, error } = await measureOne((arm, nth) =>
 		arm === "head" ? brokenRun(`crash ${nth}`) : steadyRun(1),
 	);
-	expect(measured).toMatchObject({
-		state: "failed",
-		replaced: 4,
-		error: { kind: "runner", code: "tool-crashed" },
-	});
-	expect(row.verdict).toBe("not-comparable");
-	expect(measured.samples).toEqual({ base: [], head: [] });
+	expect(error).toMatchObject({ kind: "runner", code: "tool-crashed" });
+	expect(row).toMatchObject({ verdict: "not-comparable", replaced: 4, distribution: null });
 });
 
 it.each([
 	["empty", []],
 	["not finite", [1, Number.NaN]],
 ])("measure rejects a run whose samples are %s", async (_, values) => {
-	const { measured } = await measureOne(() => ({
+	const { row } = await measureOne(() => ({
 		state: "ok",
 		samplesMs: Float64Array.from(values),
 		peakMemoryBytes: null,
 		wallMs: 1,
 		timedMs: 1,
 	}));
-	expect(measured.state).toBe("failed");
+	expect(row.verdict).toBe("not-comparable");
 });
 
 it("measure keeps the pairs so far when it is interrupted, and calls them inconclusive", async () => {
-	const { measured, row } = await measureOne((_, nth) => steadyRun(wobble(nth)), { stopAfter: 5 });
-	expect(measured.state).toBe("interrupted");
+	const { row } = await measureOne((_, nth) => steadyRun(wobble(nth)), { stopAfter: 5 });
 	expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
-	expect(measured.runs.length).toBeGreaterThanOrEqual(5);
+	expect(row.runs.length).toBeGreaterThanOrEqual(5);
 });

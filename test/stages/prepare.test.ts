@@ -1,7 +1,7 @@
 // Files that an engine needs beside its model: found inside the workspace, or complained of by name.
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { ConfigError } from "../../src/core/errors.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
@@ -62,25 +62,23 @@ it("readAssets follows no link out of the workspace", async () => {
 	).rejects.toThrow(ConfigError);
 });
 
-describe("isIdentical", () => {
-	const engine = (engineSha256: string, plugin?: string) =>
-		({
-			record: { engineSha256 },
-			...(plugin === undefined
-				? {}
-				: { assets: { plugins: [{ path: "a.so", sha256: plugin, dynamic: false }] } }),
-		}) as unknown as BuiltEngine;
+const engine = (engineSha256: string, plugin?: string) =>
+	({
+		record: { engineSha256 },
+		...(plugin === undefined
+			? {}
+			: { assets: { plugins: [{ path: "a.so", sha256: plugin, dynamic: false }] } }),
+	}) as unknown as BuiltEngine;
 
-	it.each([
-		["the same plan", engine("p"), engine("p"), true],
-		["other plans", engine("p"), engine("q"), false],
-		["the same plan with the same plugin", engine("p", "x"), engine("p", "x"), true],
-		["the same plan with another plugin", engine("p", "x"), engine("p", "y"), false],
-		["the same plan with a plugin of one side", engine("p"), engine("p", "y"), false],
-	])("isIdentical of %s", (_what, base, head, same) => {
-		const { measure } = loaded(withModel("golden: g.json"));
-		expect(isIdentical({ base, head }, measure)).toBe(same);
-		expect(isIdentical({ base, head }, { ...measure, identicalEngines: "measure" })).toBe(false);
-		expect(isIdentical({ head }, measure)).toBe(false);
-	});
+it.each([
+	["the same plan", engine("p"), engine("p"), true],
+	["other plans", engine("p"), engine("q"), false],
+	["the same plan with the same plugin", engine("p", "x"), engine("p", "x"), true],
+	["the same plan with another plugin", engine("p", "x"), engine("p", "y"), false],
+	["the same plan with a plugin of one side", engine("p"), engine("p", "y"), false],
+])("isIdentical of %s", (_what, base, head, same) => {
+	const { measure } = loaded(withModel("golden: g.json"));
+	expect(isIdentical({ base, head }, measure)).toBe(same);
+	expect(isIdentical({ base, head }, { ...measure, identicalEngines: "measure" })).toBe(false);
+	expect(isIdentical({ head }, measure)).toBe(false);
 });

@@ -1,5 +1,5 @@
 // Probes as a stage: who is asked, in what order, and what becomes of a machine that breaks down.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
@@ -76,46 +76,44 @@ function leaking(job: InferJob): InferResult {
 const found = (probed: readonly Probed[], name: string) =>
 	probed.flatMap((one) => (one.state === "judged" ? one.results : [])).find(({ probe: of }) => of === name);
 
-describe("probe", () => {
-	it("probes only the head if it agrees with itself", async () => {
-		const { probed, asked, jobs } = await probeAll({ answer: echo });
-		expect(asked).toEqual(["head"]);
-		expect(jobs[0]?.ids[0]).toBe("probe anchor");
-		expect(jobs[0]?.logPath).toMatch(/^\/out\/logs\/probe-.*-head\.log$/);
-		expect(found(probed, "neighbours")).toMatchObject({ state: "agrees", got: 0, model: "net" });
-	});
+it("probes only the head if it agrees with itself", async () => {
+	const { probed, asked, jobs } = await probeAll({ answer: echo });
+	expect(asked).toEqual(["head"]);
+	expect(jobs[0]?.ids[0]).toBe("probe anchor");
+	expect(jobs[0]?.logPath).toMatch(/^\/out\/logs\/probe-.*-head\.log$/);
+	expect(found(probed, "neighbours")).toMatchObject({ state: "agrees", got: 0, model: "net" });
+});
 
-	it("probes the base if the head does not agree with itself, and reports what is new", async () => {
-		const fresh = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : echo(job)) });
-		expect(fresh.asked).toEqual(["head", "base"]);
-		expect(found(fresh.probed, "neighbours")).toMatchObject({ state: "differs", base: 0 });
-		const old = await probeAll({ answer: leaking });
-		expect(found(old.probed, "neighbours")).toMatchObject({ state: "known" });
-	});
+it("probes the base if the head does not agree with itself, and reports what is new", async () => {
+	const fresh = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : echo(job)) });
+	expect(fresh.asked).toEqual(["head", "base"]);
+	expect(found(fresh.probed, "neighbours")).toMatchObject({ state: "differs", base: 0 });
+	const old = await probeAll({ answer: leaking });
+	expect(found(old.probed, "neighbours")).toMatchObject({ state: "known" });
+});
 
-	const crash: InferResult = {
-		state: "failed",
-		failure: { code: "tool-crashed", message: "it died" },
-		wallMs: 1,
-	};
-	it("probe reports a machine that failed, and goes on without a base that did", async () => {
-		const { probed } = await probeAll({ answer: () => crash });
-		expect(probed).toMatchObject([
-			{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } },
-		]);
-		const alone = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : crash) });
-		expect(found(alone.probed, "neighbours")).toMatchObject({ state: "differs" });
-		expect(found(alone.probed, "neighbours")).not.toHaveProperty("base");
-	});
+const crash: InferResult = {
+	state: "failed",
+	failure: { code: "tool-crashed", message: "it died" },
+	wallMs: 1,
+};
+it("probe reports a machine that failed, and goes on without a base that did", async () => {
+	const { probed } = await probeAll({ answer: () => crash });
+	expect(probed).toMatchObject([
+		{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } },
+	]);
+	const alone = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : crash) });
+	expect(found(alone.probed, "neighbours")).toMatchObject({ state: "differs" });
+	expect(found(alone.probed, "neighbours")).not.toHaveProperty("base");
+});
 
-	it.each([
-		["nightly", false, 0],
-		["nightly", true, 1],
-		["off", true, 0],
-		["on", false, 1],
-		["[neighbours]", false, 1],
-	])("probe is asked by %s, scheduled %s: %i times", async (probes, isScheduled, times) => {
-		const { asked } = await probeAll({ answer: echo, probes, isScheduled });
-		expect(asked.length).toBe(times);
-	});
+it.each([
+	["nightly", false, 0],
+	["nightly", true, 1],
+	["off", true, 0],
+	["on", false, 1],
+	["[neighbours]", false, 1],
+])("probe is asked by %s, scheduled %s: %i times", async (probes, isScheduled, times) => {
+	const { asked } = await probeAll({ answer: echo, probes, isScheduled });
+	expect(asked.length).toBe(times);
 });

@@ -1,5 +1,5 @@
 // What the engines of both sides are timed with: the base's sizes on the head, and what the head cannot run any more.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { underRulesOf } from "../../src/core/config/rules.ts";
 import { underNameOf } from "../../src/core/plan/counterparts.ts";
 import { makePlan } from "../../src/core/plan/make-plan.ts";
@@ -56,104 +56,100 @@ function shape(base: Side, head: Side) {
 	return { shown, lost };
 }
 
-describe("shapeWorkloads", () => {
-	it("shapeWorkloads times the base's workloads at the base's sizes on both sides", () => {
-		const workloads = (size: number) => `${wide}, workloads: [{ name: big, batch: ${size} }]`;
-		expect(shape({ config: workloads(32) }, { config: workloads(1) })).toEqual({
-			shown: [{ id: "big", shapes: { x: [32, 4] } }],
-			lost: [],
-		});
-	});
-
-	it("shapeWorkloads keeps the base's optimum where a workload leaves a size out and the head has another", () => {
-		const { shown } = shape({ config: batch(1, 16, 32) }, { config: batch(1, 2, 32) });
-		expect(shown.map(({ shapes }) => shapes)).toContainEqual({ x: [16, 4] });
-	});
-
-	it("shapeWorkloads reports a workload of the base that the head's engine does not hold, and times it nowhere", () => {
-		const base = { config: `${wide}, workloads: [{ name: one, batch: 1 }, { name: big, batch: 32 }]` };
-		const head = { config: `${batch(1, 4, 16)}, workloads: [{ name: one, batch: 1 }]` };
-		const { shown, lost } = shape(base, head);
-		const why = "input x [32, 4] is outside what the head's engine holds, [1, 4] to [16, 4]";
-		expect(shown).toEqual([
-			{ id: "one", shapes: { x: [1, 4] } },
-			{ id: "big", shapes: { x: [32, 4] }, headDiffers: why },
-		]);
-		expect(lost).toEqual([
-			{
-				model: "net",
-				engine: "fp32",
-				rows: [{ side: "workload", base: { name: "big", dtype: "workload", shape: why }, head: null }],
-			},
-		]);
-		const { plan, models } = prepared(base, head);
-		const engines = models.flatMap(({ arm, spec }) => ({ arm, spec }) as BuiltEngine);
-		const timed = timedWorkloads(plan, engines, shapeWorkloads(plan, models, { sources: {} }).shapes);
-		expect(timed.map(({ workload }) => workload.config.name)).toEqual(["one"]);
-	});
-
-	it("shapeWorkloads takes a size that any of several profiles holds", () => {
-		const profiles = (list: string) => `${wide}, profiles: [${list}], workloads: [{ name: big, batch: 32 }]`;
-		const two = profiles("{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }");
-		expect(
-			shape({ config: profiles("{ batch: { min: 1, opt: 8, max: 32 } }") }, { config: two }).lost,
-		).toEqual([]);
-	});
-
-	it.each<[why: string, head: Side]>([
-		["the head has no input x", { inputs: { z: ["batch", 4] } }],
-		["input x is double in the head", { dtype: 11 }],
-		["input x has another shape in the head", { inputs: { x: ["batch", 5] } }],
-		["input x has another shape in the head", { inputs: { x: ["batch", 4, 1] } }],
-		["the head has one more input, z", { inputs: { x: ["batch", 4], z: [1] } }],
-	])("shapeWorkloads reports each workload of the base as lost where %s", (why, head) => {
-		const { shown, lost } = shape({}, head);
-		expect(shown.map(({ headDiffers }) => headDiffers)).toEqual([why]);
-		expect(lost.flatMap(({ rows }) => rows.map(({ base }) => base?.shape))).toEqual([why]);
-	});
-
-	it("shapeWorkloads compares nothing at a size that only the head's engine holds", () => {
-		const base = { config: `${batch(1, 4, 8)}, workloads: [{ name: one, batch: 1 }]` };
-		const head = { config: `${wide}, workloads: [{ name: one, batch: 1 }, { name: big, batch: 32 }]` };
-		const { shown, lost } = shape(base, head);
-		expect(lost).toEqual([]);
-		expect(shown).toEqual([
-			{ id: "one", shapes: { x: [1, 4] } },
-			{
-				...{ id: "big", shapes: { x: [32, 4] }, baseHoldsOtherSizes: true },
-				baseDiffers: "input x [32, 4] is outside what the base's engine holds, [1, 4] to [8, 4]",
-			},
-		]);
+it("shapeWorkloads times the base's workloads at the base's sizes on both sides", () => {
+	const workloads = (size: number) => `${wide}, workloads: [{ name: big, batch: ${size} }]`;
+	expect(shape({ config: workloads(32) }, { config: workloads(1) })).toEqual({
+		shown: [{ id: "big", shapes: { x: [32, 4] } }],
+		lost: [],
 	});
 });
 
-describe("compareInterfaces", () => {
-	const rows = (base: Side, head: Side) => {
-		const { changes, engines } = compareInterfaces(prepared(base, head).models);
-		return { rows: changes.flatMap((change) => change.rows), engines: [...engines] };
-	};
+it("shapeWorkloads keeps the base's optimum where a workload leaves a size out and the head has another", () => {
+	const { shown } = shape({ config: batch(1, 16, 32) }, { config: batch(1, 2, 32) });
+	expect(shown.map(({ shapes }) => shapes)).toContainEqual({ x: [16, 4] });
+});
 
-	it.each<[string, string, string]>([
-		[batch(1, 8, 32), batch(1, 8, 16), "1 to 16, optimum 8"],
-		[batch(1, 8, 32), batch(2, 8, 32), "2 to 32, optimum 8"],
-		[batch(1, 8, 32), "dims: { batch: 8 }", "8"],
-	])("compareInterfaces reports a profile that holds less: %s, then %s", (base, head, shown) => {
-		const size = (text: string) => ({ name: "batch", dtype: "sizes", shape: text });
-		// Both sides have the same inputs and outputs, so that goldens are compared as usual.
-		expect(rows({ config: base }, { config: head })).toEqual({
-			rows: [{ side: "size", base: size("1 to 32, optimum 8"), head: size(shown) }],
-			engines: [],
-		});
-	});
+it("shapeWorkloads reports a workload of the base that the head's engine does not hold, and times it nowhere", () => {
+	const base = { config: `${wide}, workloads: [{ name: one, batch: 1 }, { name: big, batch: 32 }]` };
+	const head = { config: `${batch(1, 4, 16)}, workloads: [{ name: one, batch: 1 }]` };
+	const { shown, lost } = shape(base, head);
+	const why = "input x [32, 4] is outside what the head's engine holds, [1, 4] to [16, 4]";
+	expect(shown).toEqual([
+		{ id: "one", shapes: { x: [1, 4] } },
+		{ id: "big", shapes: { x: [32, 4] }, headDiffers: why },
+	]);
+	expect(lost).toEqual([
+		{
+			model: "net",
+			engine: "fp32",
+			rows: [{ side: "workload", base: { name: "big", dtype: "workload", shape: why }, head: null }],
+		},
+	]);
+	const { plan, models } = prepared(base, head);
+	const engines = models.flatMap(({ arm, spec }) => ({ arm, spec }) as BuiltEngine);
+	const timed = timedWorkloads(plan, engines, shapeWorkloads(plan, models, { sources: {} }).shapes);
+	expect(timed.map(({ workload }) => workload.config.name)).toEqual(["one"]);
+});
 
-	it("compareInterfaces is silent on a profile that holds more, or is tuned for another size", () => {
-		expect(rows({ config: batch(2, 8, 16) }, { config: batch(1, 4, 32) }).rows).toEqual([]);
-		expect(rows({}, {}).rows).toEqual([]);
-	});
+it("shapeWorkloads takes a size that any of several profiles holds", () => {
+	const profiles = (list: string) => `${wide}, profiles: [${list}], workloads: [{ name: big, batch: 32 }]`;
+	const two = profiles("{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }");
+	expect(shape({ config: profiles("{ batch: { min: 1, opt: 8, max: 32 } }") }, { config: two }).lost).toEqual(
+		[],
+	);
+});
 
-	it("compareInterfaces reports inputs and sizes of one engine both", () => {
-		const found = rows({ config: batch(1, 8, 32) }, { config: batch(1, 8, 16), inputs: { x: ["batch", 5] } });
-		expect(found.rows.map(({ side }) => side)).toEqual(["input", "size"]);
-		expect(found.engines).toEqual(["net/fp32"]);
+it.each<[why: string, head: Side]>([
+	["the head has no input x", { inputs: { z: ["batch", 4] } }],
+	["input x is double in the head", { dtype: 11 }],
+	["input x has another shape in the head", { inputs: { x: ["batch", 5] } }],
+	["input x has another shape in the head", { inputs: { x: ["batch", 4, 1] } }],
+	["the head has one more input, z", { inputs: { x: ["batch", 4], z: [1] } }],
+])("shapeWorkloads reports each workload of the base as lost where %s", (why, head) => {
+	const { shown, lost } = shape({}, head);
+	expect(shown.map(({ headDiffers }) => headDiffers)).toEqual([why]);
+	expect(lost.flatMap(({ rows }) => rows.map(({ base }) => base?.shape))).toEqual([why]);
+});
+
+it("shapeWorkloads compares nothing at a size that only the head's engine holds", () => {
+	const base = { config: `${batch(1, 4, 8)}, workloads: [{ name: one, batch: 1 }]` };
+	const head = { config: `${wide}, workloads: [{ name: one, batch: 1 }, { name: big, batch: 32 }]` };
+	const { shown, lost } = shape(base, head);
+	expect(lost).toEqual([]);
+	expect(shown).toEqual([
+		{ id: "one", shapes: { x: [1, 4] } },
+		{
+			...{ id: "big", shapes: { x: [32, 4] }, baseHoldsOtherSizes: true },
+			baseDiffers: "input x [32, 4] is outside what the base's engine holds, [1, 4] to [8, 4]",
+		},
+	]);
+});
+
+const rows = (base: Side, head: Side) => {
+	const { changes, engines } = compareInterfaces(prepared(base, head).models);
+	return { rows: changes.flatMap((change) => change.rows), engines: [...engines] };
+};
+
+it.each<[string, string, string]>([
+	[batch(1, 8, 32), batch(1, 8, 16), "1 to 16, optimum 8"],
+	[batch(1, 8, 32), batch(2, 8, 32), "2 to 32, optimum 8"],
+	[batch(1, 8, 32), "dims: { batch: 8 }", "8"],
+])("compareInterfaces reports a profile that holds less: %s, then %s", (base, head, shown) => {
+	const size = (text: string) => ({ name: "batch", dtype: "sizes", shape: text });
+	// Both sides have the same inputs and outputs, so that goldens are compared as usual.
+	expect(rows({ config: base }, { config: head })).toEqual({
+		rows: [{ side: "size", base: size("1 to 32, optimum 8"), head: size(shown) }],
+		engines: [],
 	});
+});
+
+it("compareInterfaces is silent on a profile that holds more, or is tuned for another size", () => {
+	expect(rows({ config: batch(2, 8, 16) }, { config: batch(1, 4, 32) }).rows).toEqual([]);
+	expect(rows({}, {}).rows).toEqual([]);
+});
+
+it("compareInterfaces reports inputs and sizes of one engine both", () => {
+	const found = rows({ config: batch(1, 8, 32) }, { config: batch(1, 8, 16), inputs: { x: ["batch", 5] } });
+	expect(found.rows.map(({ side }) => side)).toEqual(["input", "size"]);
+	expect(found.engines).toEqual(["net/fp32"]);
 });

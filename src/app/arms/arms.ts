@@ -30,27 +30,22 @@ export interface ArmsRequest {
 	/** Folder of the config, absolute: the head where none is named, and the repository of refs. */
 	home: string;
 	outFolder: string;
-	/** Of the head. */
 	config: Config;
-	/** Reads the base's own config. */
 	configs: ConfigReader;
-	/** Folders or git refs, as the user wrote them. */
-	base?: string | undefined;
-	head?: string | undefined;
+	base?: string;
+	head?: string;
 	/** What triggered the workflow: determines the base, and allows fetching it. */
-	event?: RunEvent | undefined;
+	event?: RunEvent;
 	/** For fetching from the workflow's server. */
-	access?: GitAccess | undefined;
+	access?: GitAccess;
 }
 
-/** A side's own config. `why` is a sentence. */
 export type SideConfig =
 	| { state: "read"; config: Config }
 	| { state: "absent" }
 	| { state: "broken"; why: string };
 
 export interface ConfigReader {
-	/** Of a folder that is checked out. */
 	inFolder(folder: string): Promise<SideConfig>;
 	/** Of a commit that this clone has. @param git runs in the folder of the config. */
 	atCommit(commit: string, git: Git): Promise<SideConfig>;
@@ -59,13 +54,11 @@ export interface ConfigReader {
 export interface OpenedArms {
 	/** Base first where there is one. */
 	folders: ArmFolder[];
-	/** The base's own config. */
 	baseConfig: SideConfig;
 	/** The config whose rules hold: the target branch's where a change is under review, else the base's. */
 	rules: SideConfig;
 	/** Why there is no base, a clause. */
 	noBase?: string;
-	/** Notes on how they were opened. */
 	notes: string[];
 	/** Removes the checkouts again, where there are any. */
 	close(): Promise<void>;
@@ -125,50 +118,37 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 	// Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it.
 	const known =
 		event !== undefined || existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
-	const label = relative(request.cwd, path) || basename(path);
-	const source = {
-		label,
-		...(event && known ? nameHead(event, known.commit) : {}),
-		...stateOf(known, event),
+	const source: ArmSource = {
+		label: relative(request.cwd, path) || basename(path),
+		...(event && known && nameHead(event, known.commit)),
 	};
-	const absent = arm === "head" ? {} : { whyAbsent: (file: string) => whyAbsent(file, path, null) };
-	return { folder: { arm, path, source, ...absent }, commit: known?.commit ?? null, repository: path };
-}
-
-function stateOf(
-	known: { commit: string; dirty: boolean } | null,
-	event: RunEvent | undefined,
-): Pick<ArmSource, "commit" | "found"> {
-	if (known === null) return {};
-	if (!known.dirty) return { commit: known.commit };
-	return event === undefined
-		? {}
-		: { found: `The workspace as it is: ${known.commit.slice(0, 7)} with changes by earlier steps.` };
+	if (known?.dirty === false) source.commit = known.commit;
+	else if (known && event)
+		source.found = `The workspace as it is: ${known.commit.slice(0, 7)} with changes by earlier steps.`;
+	const folder: ArmFolder = { arm, path, source };
+	if (arm === "base") folder.whyAbsent = (file) => whyAbsent(file, path, null);
+	return { folder, commit: known?.commit ?? null, repository: path };
 }
 
 /** @returns the folder, or why there is none. */
 async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
 	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
-	if (usesHeadsFiles(event, config))
-		return {
-			...head.folder,
-			arm: "base",
-			source: { ...head.folder.source, found: "The same files as the head's." },
-		};
+	if (usesHeadsFiles(event, config)) {
+		const source = { ...head.folder.source, found: "The same files as the head's." };
+		return { ...head.folder, arm: "base", source };
+	}
 	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
 	// On a developer's machine, uncommitted changes may be compared with their own commit.
 	if (recipe.how === "ref" && event === undefined) {
 		const { ref } = recipe;
-		return checkOut(
-			{ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } },
-			opening,
-		);
+		const source = { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` };
+		return checkOut({ arm: "base", ref, source }, opening);
 	}
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
 	if (commit === null) return whyNoCommit(head.repository, opening);
-	return openFoundBase({ head, commit, recipe }, opening);
+	return openFoundBase(head, commit, recipe, opening);
 }
 
 /** @returns that a repository without any commit has no earlier one; a workspace that git cannot read may have one. */
@@ -192,10 +172,11 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 }
 
 async function openFoundBase(
-	of: { head: Side; commit: string; recipe: BaseRecipe },
+	head: Side,
+	commit: string,
+	recipe: BaseRecipe,
 	opening: Opening,
 ): Promise<ArmFolder | string> {
-	const { head, commit, recipe } = of;
 	const { event, access, config, configs } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
 	const history = await openHistory(git, { mayFetch: event !== undefined });
@@ -213,12 +194,9 @@ async function openFoundBase(
 	if (isReview(event)) {
 		// The change must not choose what it is compared with: the target branch's config does.
 		opening.rules = await configs.atCommit(base.commit, git);
-		const { baseline } =
-			opening.rules.state === "read"
-				? opening.rules.config
-				: opening.rules.state === "absent"
-					? config
-					: defaultSettings;
+		const { rules } = opening;
+		const own = rules.state === "absent" ? config : defaultSettings;
+		const { baseline } = rules.state === "read" ? rules.config : own;
 		base = await otherBase(base, { baseline, event, head: commit, history }, opening.notes);
 	}
 	const { state: _, commit: ref, ...source } = base;
@@ -251,23 +229,17 @@ async function otherBase(
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
-interface Checkout {
-	arm: Arm;
-	ref: string;
-	source: ArmSource;
-	/** The config's where it is left out. */
-	repository?: string;
-}
-
-async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder> {
+async function checkOut(
+	{ arm, ref, source, repository }: { arm: Arm; ref: string; source: ArmSource; repository?: string },
+	opening: Opening,
+): Promise<ArmFolder> {
 	const { request, processes } = opening;
-	const { arm, ref, source, repository = request.home } = checkout;
-	const { access, event, outFolder } = request;
-	const git = gitIn(repository, processes, access);
+	const { access, event, outFolder, home } = request;
+	const git = gitIn(repository ?? home, processes, access);
 	// Only a workflow's clone may be fetched into.
 	const fetched = event === undefined ? null : await (await openHistory(git)).find(ref);
 	const tree = await openRef({
-		repository,
+		repository: repository ?? home,
 		ref: fetched ?? ref,
 		folder: join(outFolder, "worktrees", arm),
 		processes,
@@ -279,22 +251,15 @@ async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder
 	const config = own?.state === "read" ? own.config : request.config;
 	// The head may be the work of anyone.
 	const isForeign = event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
-	const lfs = {
-		arm,
-		root,
-		path,
-		config,
-		isUntrusted: arm === "head" && isForeign,
-		remote: await remoteName(git),
-	};
-	const lfsProblem = await fetchLfsFiles(lfs, gitIn(root, processes, access));
-	if (lfsProblem !== null) opening.notes.push(lfsProblem.reason);
-	const absent = (file: string): Promise<string | null> => whyAbsent(file, path, gitIn(path, processes));
+	const isUntrusted = arm === "head" && isForeign;
+	const lfs = { arm, root, path, config, isUntrusted, remote: await remoteName(git) };
+	const lfsProblem = (await fetchLfsFiles(lfs, gitIn(root, processes, access))) ?? undefined;
+	if (lfsProblem !== undefined) opening.notes.push(lfsProblem.reason);
 	return {
 		arm,
 		path,
 		source: { ...source, commit },
-		whyAbsent: absent,
-		...(lfsProblem === null ? {} : { lfsProblem }),
+		whyAbsent: (file) => whyAbsent(file, path, gitIn(path, processes)),
+		lfsProblem,
 	};
 }

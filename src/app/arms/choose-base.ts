@@ -13,7 +13,6 @@ export type BaseRecipe =
 	| { how: "previous-tag"; tag: string }
 	| { how: "last-release" }
 	| { how: "ref"; ref: string }
-	/** `why` is a clause. */
 	| { how: "none"; why: string }
 	/** There is a base, but it is unknown. `why` is a clause. */
 	| { how: "unknown"; why: string };
@@ -22,7 +21,7 @@ export type BaseRecipe =
 export interface BranchPoint {
 	how: "branch-point";
 	branch: string;
-	defaultBranch?: string | undefined;
+	defaultBranch?: string;
 	/** Why it is not the commit before the push, a clause. */
 	because: string;
 }
@@ -59,7 +58,6 @@ export function chooseBase(event: RunEvent | undefined, baseline: Config["baseli
 	}
 }
 
-/** What the event itself names. */
 export function chooseByEvent(event: RunEvent): BaseRecipe {
 	switch (event.kind) {
 		case "pull-request":

@@ -25,7 +25,6 @@ export async function findBase(recipe: BaseRecipe, head: string, history: Histor
 }
 
 interface Search {
-	/** Commit of the head. */
 	head: string;
 	history: History;
 }

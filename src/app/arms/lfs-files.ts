@@ -13,7 +13,6 @@ import { engineSpecs } from "../../core/plan/plan.ts";
 
 export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;
-	/** Folder of the side, in the worktree. */
 	path: string;
 	config: Config;
 }

@@ -32,7 +32,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	const path = resolve(terminal.cwd, args.text("config"));
 	const { text } = await readArgument(path, terminal.cwd, inputKinds.config);
 	const by = args.text("by") ?? (await gitName(terminal.cwd));
-	const added = prunes ? [] : acceptedBy(result, { reason, ...(by === null ? {} : { by }) });
+	const added = prunes ? [] : acceptedBy(result, { reason, by: by ?? undefined });
 	if (!prunes && added.length === 0) {
 		const fix = `Give the folder of a run that failed; only ${acceptableNames.join(", ")} can be accepted.`;
 		throw usageError(`${file} has no failed figure that can be accepted.`, fix);

@@ -119,10 +119,8 @@ export async function withFactsBeside(evidence: Known, folders: readonly string[
 	return {
 		...evidence,
 		inputs,
-		...(wrote.length > 0 || evidence.wrote !== undefined
-			? { wrote: [...(evidence.wrote ?? []), ...wrote] }
-			: {}),
-		...(model === null ? {} : await modelOf(model.path, evidence)),
+		wrote: wrote.length > 0 || evidence.wrote ? [...(evidence.wrote ?? []), ...wrote] : undefined,
+		...(model && (await modelOf(model.path, evidence))),
 	};
 }
 
@@ -149,7 +147,7 @@ async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "m
 
 /** Flags that allow smaller elements than floats. */
 function minBitsOf(flags: ReadonlyMap<string, string>): number {
-	if (["--int4"].some((flag) => flags.has(flag))) return 4;
+	if (flags.has("--int4")) return 4;
 	if (["--best", "--int8", "--fp8"].some((flag) => flags.has(flag))) return 8;
 	return ["--fp16", "--bf16"].some((flag) => flags.has(flag)) ? 16 : 32;
 }

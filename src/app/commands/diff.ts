@@ -61,23 +61,15 @@ export function renderAs(format: "text" | "markdown" | "json" | "html", next: st
 	return renderings[format];
 }
 
-interface EnginePair {
-	base: FoundEngine;
-	head: FoundEngine;
-}
-
 function pairEngines(
 	bases: readonly FoundEngine[],
 	heads: readonly FoundEngine[],
 	paths: readonly string[],
-): EnginePair[] {
-	const [base, head] = [bases[0], heads[0]];
-	if (bases.length === 1 && heads.length === 1 && base !== undefined && head !== undefined)
-		return [{ base, head }];
-	const byName = new Map(bases.map((one) => [one.name, one]));
-	const pairs = heads.flatMap((one) => {
-		const own = byName.get(one.name);
-		return own === undefined ? [] : [{ base: own, head: one }];
+): Record<"base" | "head", FoundEngine>[] {
+	const isOnly = bases.length === 1 && heads.length === 1;
+	const pairs = heads.flatMap((head) => {
+		const base = isOnly ? bases[0] : bases.find(({ name }) => name === head.name);
+		return base === undefined ? [] : [{ base, head }];
 	});
 	if (pairs.length > 0) return pairs;
 	const names = [bases, heads].map((some) =>

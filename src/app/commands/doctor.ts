@@ -77,18 +77,15 @@ function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
 			weight: "want",
 			look: program("git", ["--version"], "Without git, base and head must be folders."),
 		},
-		...checksOfTensorRt(findTrtexec(findOptions(finding)), {
-			whose: "",
-			python: "python3",
-			option: "--trtexec",
-		}),
+		...checksOfTensorRt(findTrtexec(findOptions(finding)), "", "--trtexec"),
 		...(base === undefined
 			? []
-			: checksOfTensorRt(findBaseTrtexec({ ...finding, base }), {
-					whose: " of the base",
-					option: "`base.trtexec`",
-					...base,
-				})),
+			: checksOfTensorRt(
+					findBaseTrtexec({ ...finding, base }),
+					" of the base",
+					"`base.trtexec`",
+					base.python,
+				)),
 		{ name: "GPU", weight: "want", look: () => lookForGpu(processes, nvidiaSmi) },
 	];
 }
@@ -113,7 +110,9 @@ async function lookForGpu(processes: Processes, nvidiaSmi: Check["look"]): Retur
 
 function checksOfTensorRt(
 	finding: Promise<Found>,
-	{ whose, python = "python3", option }: { whose: string; python?: string; option: string },
+	whose: "" | " of the base",
+	option: string,
+	python = "python3",
 ): Check[] {
 	return [
 		{
@@ -160,26 +159,18 @@ async function lookForWorker(python: string, { processes }: Found) {
 }
 
 async function readable(path: string) {
-	const ok = await can(access(path, constants.R_OK));
-	return {
-		ok,
-		status: ok ? "ships with trtgate" : `missing at ${path}`,
-		fix: "Use a complete clone or release of trtgate.",
-	};
+	const fix = "Use a complete clone or release of trtgate.";
+	return access(path, constants.R_OK).then(
+		() => ({ ok: true, status: "ships with trtgate", fix }),
+		() => ({ ok: false, status: `missing at ${path}`, fix }),
+	);
 }
 
 async function writable(path: string) {
-	const ok = await can(makeFolders(path).then(() => access(path, constants.W_OK)));
-	return {
-		ok,
-		status: ok ? path : `${path} cannot be written`,
-		fix: "Unpacked files then go to the temporary folder, at every start.",
-	};
-}
-
-function can(work: Promise<void>): Promise<boolean> {
-	return work.then(
-		() => true,
-		() => false,
+	const fix = "Unpacked files then go to the temporary folder, at every start.";
+	const tried = makeFolders(path).then(() => access(path, constants.W_OK));
+	return tried.then(
+		() => ({ ok: true, status: path, fix }),
+		() => ({ ok: false, status: `${path} cannot be written`, fix }),
 	);
 }

@@ -21,7 +21,6 @@ import { generateCases, inputPorts } from "../golden/inputs.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 
 interface InitSizes extends KnownSizes {
-	/** How they came about, a comment line each. */
 	comments: readonly string[];
 }
 
@@ -107,10 +106,9 @@ async function tryEnds(
 	const ends = endsOf(findDims(model.onnx, chosen), sizes);
 	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
 	// The largest may take long: it must not keep the others from an answer.
-	const isLargest = ([end]: (typeof possible)[number]): boolean => end === "largest";
-	const ordered = [possible.filter((each) => !isLargest(each)), possible.filter(isLargest)].filter(
-		(group) => group.length > 0,
-	);
+	const ordered = [false, true]
+		.map((isLast) => possible.filter(([end]) => (end === "largest") === isLast))
+		.filter((group) => group.length > 0);
 	const ran = await checkSizes(
 		ordered.map((group) => group.map(([, candidate]) => candidate)),
 		input,
@@ -121,19 +119,14 @@ async function tryEnds(
 }
 
 function endsText(ends: RangeEnds): string {
-	const labels = {
-		batch: "more rows",
-		smallest: "the smallest sizes",
-		largest: "the largest sizes",
-	} as const;
-	const named = (state: boolean | undefined): string =>
-		Object.entries(labels)
-			.flatMap(([end, label]) =>
-				Object.hasOwn(ends, end) && ends[end as keyof RangeEnds] === state ? [label] : [],
-			)
-			.join(", ");
-	const [ran, failed, untried] = [named(true), named(false), named(undefined)];
-	return `${ran === "" ? "" : `, and ${ran}`}${failed === "" ? "" : `; not ${failed}`}${untried === "" ? "" : `; not tried: ${untried}`}`;
+	const labels = [
+		["batch", "more rows"],
+		["smallest", "the smallest sizes"],
+		["largest", "the largest sizes"],
+	] as const;
+	const list = (before: string, state: boolean | undefined): string => {
+		const named = labels.filter(([end]) => Object.hasOwn(ends, end) && ends[end] === state);
+		return named.length === 0 ? "" : `${before}${named.map(([, label]) => label).join(", ")}`;
+	};
+	return list(", and ", true) + list("; not ", false) + list("; not tried: ", undefined);
 }
-
-// Reads sizes from options: `--dims batch=4,height=224` and `--shape x=1,3,48,192`.

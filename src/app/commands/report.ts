@@ -22,6 +22,7 @@ import { showResult } from "./run.ts";
 import { reportTable } from "./tables.ts";
 
 type ReportArguments = ArgumentsOf<typeof reportTable>;
+type Rendered = Promise<{ result: Result; outFolder: string }>;
 
 export async function report(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, reportTable, { more: argv.includes("--merge") });
@@ -32,10 +33,7 @@ export async function report(argv: readonly string[], terminal: Terminal): Promi
 	return exitOfResult(result);
 }
 
-async function again(
-	args: ReportArguments,
-	terminal: Terminal,
-): Promise<{ result: Result; outFolder: string }> {
+async function again(args: ReportArguments, terminal: Terminal): Rendered {
 	for (const option of ["plan", "out"] as const) {
 		if (!args.isGiven(option)) continue;
 		throw usageError(`--${option} goes with --merge only.`, "Add --merge, or leave it out.");
@@ -53,26 +51,21 @@ async function again(
 	return { result, outFolder };
 }
 
-async function merged(
-	args: ReportArguments,
-	terminal: Terminal,
-): Promise<{ result: Result; outFolder: string }> {
+async function merged(args: ReportArguments, terminal: Terminal): Rendered {
 	const plan = args.text("plan");
 	const expected =
 		plan === undefined
-			? {}
-			: { expected: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text) };
+			? undefined
+			: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text);
 	const parts = await readParts(args.positionals, terminal.cwd);
-	const named = parts.map((part) => ({ ...part, name: nameOf(part.name, expected.expected) }));
-	const result = mergeResults(named, { ...expected, version, files: [...reportList] });
+	// Downloaded artifacts lie in folders of their own names.
+	const nameOf = (folder: string): string =>
+		expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
+	const named = parts.map((part) => ({ ...part, name: nameOf(part.name) }));
+	const result = mergeResults(named, { expected, version, files: [...reportList] });
 	const outFolder = resolve(terminal.cwd, args.text("out"));
 	await checkOutFolder(outFolder, terminal, createProcesses({ env: childEnvironment() }));
 	await makeFolders(outFolder);
 	await writeReport(result, outFolder, fileStore());
 	return { result, outFolder };
-}
-
-/** Downloaded artifacts lie in folders of their own names. */
-function nameOf(folder: string, expected: readonly { name: string; artifact: string }[] | undefined): string {
-	return expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
 }

@@ -9,7 +9,7 @@ import { recordError } from "../../core/errors.ts";
 import { type Alarm, dueForFreshPairs, type Findings, findAlarms } from "../../core/history/alarms.ts";
 import { type Doubt, doubtOf } from "../../core/history/bisect.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
-import { type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
+import { type RecordedFacts, type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
 import { kindOf } from "../../core/history/points.ts";
 import { pinToLink, readSeries, type Series } from "../../core/history/series.ts";
@@ -40,7 +40,7 @@ export function isKept({ history }: Pick<Config, "history">, event: RunEvent | u
 
 export interface HistoryWatch {
 	/** Ids of the workloads that stand out, which need fresh pairs. */
-	suspects(result: Result): Promise<readonly string[]>;
+	suspects(recorded: RecordedFacts): Promise<readonly string[]>;
 	/** Commit of the pin before this run's on such a machine, where they are not linked yet, or too uncertainly. */
 	oldPin(result: Result): Promise<string | null>;
 	/** Adds the record with these rows beside its own, and the gates of what the history shows with it. */
@@ -63,7 +63,7 @@ export function historyWatch({ store, branch, outFolder, files, gpuUuid }: Keepi
 		const { records, skipped } = readHistory([...(await known()), ...added]);
 		return { series: readSeries(records.map(({ record }) => record)), skipped };
 	};
-	const filesOf = (result: Result, rows: readonly HistoryRow[]): HistoryFile[] =>
+	const filesOf = (result: RecordedFacts, rows: readonly HistoryRow[]): HistoryFile[] =>
 		recordsOf(result, identity, sha256).map((record) =>
 			fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256),
 		);

@@ -91,13 +91,17 @@ export interface ProfiledArm {
 	explanation?: EngineDiff;
 }
 
-export function attachProfile(
-	rows: readonly WorkloadResult[],
+/** The row with what one profile of it found. */
+export function withProfile(
+	row: WorkloadResult,
 	{ id, arm, layers, kernels, explanation }: ProfiledArm,
-): void {
-	const row = rows.find((candidate) => candidate.id === id);
-	if (row === undefined) return;
-	if (layers !== undefined) row.layers = { ...(row.layers ?? { base: null, head: null }), [arm]: layers };
-	if (explanation !== undefined) row.explanation = explanation;
-	if (kernels !== undefined) row.kernels = { ...(row.kernels ?? { base: null, head: null }), [arm]: kernels };
+): WorkloadResult {
+	if (row.id !== id) return row;
+	const none = { base: null, head: null };
+	return {
+		...row,
+		...(layers && { layers: { ...(row.layers ?? none), [arm]: layers } }),
+		...(explanation && { explanation }),
+		...(kernels && { kernels: { ...(row.kernels ?? none), [arm]: kernels } }),
+	};
 }

@@ -18,13 +18,28 @@ export interface RunIdentity {
 	machine?: Readonly<Record<string, string>>;
 }
 
+/** What a record is made from; known before a run is concluded. */
+export type RecordedFacts = Pick<
+	Result,
+	| "tool"
+	| "startedAt"
+	| "durationMs"
+	| "childMs"
+	| "arms"
+	| "environment"
+	| "builds"
+	| "golden"
+	| "workloads"
+	| "parts"
+>;
+
 export type HashText = (text: string) => string;
 
 const wordChars = 300;
 const hashDigits = 12;
 
 /** Only what was measured gets a record: a run that ended before its first build has none. */
-export function recordsOf(result: Result, identity: RunIdentity, hash: HashText): HistoryRecord[] {
+export function recordsOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord[] {
 	const parts = result.parts?.filter(({ state }) => state === "merged") ?? [];
 	const { startedAt, environment, workloads, builds, golden } = result;
 	const records = parts.map(({ name, ...part }) => {
@@ -44,7 +59,7 @@ export function recordsOf(result: Result, identity: RunIdentity, hash: HashText)
 	return records.filter(({ rows }) => rows.length > 0);
 }
 
-function recordOf(result: Result, identity: RunIdentity, hash: HashText): HistoryRecord {
+function recordOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord {
 	const { arms, environment, workloads, tool, startedAt, durationMs, childMs } = result;
 	const { timing, ...fingerprint } = environment;
 	const [first] = workloads;
@@ -73,7 +88,7 @@ function words(of: Readonly<Record<string, string | undefined>>): Record<string,
 	);
 }
 
-function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashText): HistoryRow {
+function rowOf(workload: WorkloadResult, { builds, golden }: RecordedFacts, hash: HashText): HistoryRow {
 	const own = <Item extends { model: string; engine: string }>(items: readonly Item[]) =>
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
 	const ratio = ratioOf(workload) ?? undefined;

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseReply, type Reply } from "../../../src/adapters/onnxruntime/protocol.ts";
 

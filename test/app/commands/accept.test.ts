@@ -1,7 +1,7 @@
 // `trtgate accept`: from a failed result to entries of trtgate.yml, and what is stale out of it again.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { acceptChange } from "../../../src/app/commands/accept.ts";
 import { applyAccepted } from "../../../src/core/gates/accepted.ts";
@@ -57,88 +57,86 @@ async function run(result: Result, argv: readonly string[], text = config) {
 
 const because = ["--reason", "twice the accuracy", "--by", "Ada"];
 
-describe("accept", () => {
-	it("accept writes one entry for each engine and figure that failed, as large as the worst workload's interval", async () => {
-		const { code, said, text } = await run(failed, because);
-		expect(code).toBe(0);
-		expect(text.startsWith(config)).toBe(true);
-		const common = { engine: "encoder/fp16", recipe: slower, reason: "twice the accuracy", by: "Ada" };
-		expect(loaded(text).accept).toMatchObject([
-			{ ...common, figure: "latency", atMost: 0.212 },
-			{ ...common, figure: "engine-size", atMost: 0.234 },
-		]);
-		expect(said).toContain(`encoder/fp16: latency may grow by at most 21.2%, for the engine ${slower} only`);
-	});
+it("accept writes one entry for each engine and figure that failed, as large as the worst workload's interval", async () => {
+	const { code, said, text } = await run(failed, because);
+	expect(code).toBe(0);
+	expect(text.startsWith(config)).toBe(true);
+	const common = { engine: "encoder/fp16", recipe: slower, reason: "twice the accuracy", by: "Ada" };
+	expect(loaded(text).accept).toMatchObject([
+		{ ...common, figure: "latency", atMost: 0.212 },
+		{ ...common, figure: "engine-size", atMost: 0.234 },
+	]);
+	expect(said).toContain(`encoder/fp16: latency may grow by at most 21.2%, for the engine ${slower} only`);
+});
 
-	it("accept makes the same run pass with a warning, and no other engine", async () => {
-		const accepted = loaded((await run(failed, because)).text);
-		const facts = { config: accepted, rows: failed.workloads, known: new Set(["encoder/fp16"]) };
-		const statuses = applyAccepted(failed.gates, { ...facts, builds }).map(
-			({ gate, status }) => `${gate} ${status}`,
-		);
-		expect(statuses).toEqual([
-			"latency warn",
-			"latency warn",
-			"engine-size warn",
-			"golden fail",
-			"memory pass",
-		]);
-		const other = builds.map((build) =>
-			build.arm === "head" ? { ...build, recipeHash: "1".repeat(16) } : build,
-		);
-		expect(
-			applyAccepted(failed.gates, { ...facts, builds: other }).filter(({ status }) => status === "warn"),
-		).toEqual([]);
-	});
+it("accept makes the same run pass with a warning, and no other engine", async () => {
+	const accepted = loaded((await run(failed, because)).text);
+	const facts = { config: accepted, rows: failed.workloads, known: new Set(["encoder/fp16"]) };
+	const statuses = applyAccepted(failed.gates, { ...facts, builds }).map(
+		({ gate, status }) => `${gate} ${status}`,
+	);
+	expect(statuses).toEqual([
+		"latency warn",
+		"latency warn",
+		"engine-size warn",
+		"golden fail",
+		"memory pass",
+	]);
+	const other = builds.map((build) =>
+		build.arm === "head" ? { ...build, recipeHash: "1".repeat(16) } : build,
+	);
+	expect(
+		applyAccepted(failed.gates, { ...facts, builds: other }).filter(({ status }) => status === "warn"),
+	).toEqual([]);
+});
 
-	it("accept renews an entry of the same figure, drops what is stale, and leaves those of other jobs' engines", async () => {
-		const entry = (engine: string, recipe: string) =>
-			`  - { engine: ${engine}, figure: latency, at-most: 5%, recipe: "${recipe}", reason: before } # note\n`;
-		const before = `${config}accept:\n${entry("encoder/fp16", slower)}${entry("encoder/fp16", old)}${entry("decoder/fp16", "2".repeat(16))}`;
-		const { text } = await run(failed, because, before);
-		expect(loaded(text).accept?.map(({ engine, figure, recipe }) => [engine, figure, recipe])).toEqual([
-			["decoder/fp16", "latency", "2".repeat(16)],
-			["encoder/fp16", "latency", slower],
-			["encoder/fp16", "engine-size", slower],
-		]);
-		const { text: pruned, said } = await run(failed, ["--prune"], before);
-		expect(loaded(pruned).accept?.map(({ engine, recipe }) => [engine, recipe])).toEqual([
-			["encoder/fp16", slower],
-			["decoder/fp16", "2".repeat(16)],
-		]);
-		expect(said).toBe("wrote trtgate.yml\n");
-	});
+it("accept renews an entry of the same figure, drops what is stale, and leaves those of other jobs' engines", async () => {
+	const entry = (engine: string, recipe: string) =>
+		`  - { engine: ${engine}, figure: latency, at-most: 5%, recipe: "${recipe}", reason: before } # note\n`;
+	const before = `${config}accept:\n${entry("encoder/fp16", slower)}${entry("encoder/fp16", old)}${entry("decoder/fp16", "2".repeat(16))}`;
+	const { text } = await run(failed, because, before);
+	expect(loaded(text).accept?.map(({ engine, figure, recipe }) => [engine, figure, recipe])).toEqual([
+		["decoder/fp16", "latency", "2".repeat(16)],
+		["encoder/fp16", "latency", slower],
+		["encoder/fp16", "engine-size", slower],
+	]);
+	const { text: pruned, said } = await run(failed, ["--prune"], before);
+	expect(loaded(pruned).accept?.map(({ engine, recipe }) => [engine, recipe])).toEqual([
+		["encoder/fp16", slower],
+		["decoder/fp16", "2".repeat(16)],
+	]);
+	expect(said).toBe("wrote trtgate.yml\n");
+});
 
-	it("accept prunes what has been merged, and writes nothing where nothing is stale", async () => {
-		const merged = { ...failed, builds: builds.map((build) => ({ ...build, recipeHash: slower })) };
-		const { text: accepted } = await run(failed, because);
-		expect((await run(merged, ["--prune"], accepted)).text).toBe(config);
-		expect(await run(failed, ["--prune"], accepted)).toEqual({
-			code: 0,
-			said: "trtgate.yml has no stale entries.\n",
-			text: accepted,
-		});
+it("accept prunes what has been merged, and writes nothing where nothing is stale", async () => {
+	const merged = { ...failed, builds: builds.map((build) => ({ ...build, recipeHash: slower })) };
+	const { text: accepted } = await run(failed, because);
+	expect((await run(merged, ["--prune"], accepted)).text).toBe(config);
+	expect(await run(failed, ["--prune"], accepted)).toEqual({
+		code: 0,
+		said: "trtgate.yml has no stale entries.\n",
+		text: accepted,
 	});
+});
 
-	it.each<[string, Result, readonly string[], RegExp]>([
-		["no reason", failed, [], /needs a reason/],
-		["a blank reason", failed, ["--reason", " "], /needs a reason/],
-		["a green result", buildResult(), because, /has no failed figure that can be accepted/],
-		["a result whose engine is unknown", { ...failed, builds: [] }, because, /has no failed figure/],
-		[
-			"a golden that failed",
-			{ ...failed, gates: [buildGate({ gate: "golden", status: "fail" })] },
-			because,
-			/has no failed figure/,
-		],
-	])("accept refuses %s", async (_, result, argv, says) => {
-		await expect(run(result, argv)).rejects.toMatchObject({
-			code: "usage",
-			message: expect.stringMatching(says),
-		});
+it.each<[string, Result, readonly string[], RegExp]>([
+	["no reason", failed, [], /needs a reason/],
+	["a blank reason", failed, ["--reason", " "], /needs a reason/],
+	["a green result", buildResult(), because, /has no failed figure that can be accepted/],
+	["a result whose engine is unknown", { ...failed, builds: [] }, because, /has no failed figure/],
+	[
+		"a golden that failed",
+		{ ...failed, gates: [buildGate({ gate: "golden", status: "fail" })] },
+		because,
+		/has no failed figure/,
+	],
+])("accept refuses %s", async (_, result, argv, says) => {
+	await expect(run(result, argv)).rejects.toMatchObject({
+		code: "usage",
+		message: expect.stringMatching(says),
 	});
+});
 
-	it("accept leaves a config that it would make invalid as it is", async () => {
-		await expect(run(failed, because, "version: 1\nmodels: none\n")).rejects.toThrow(/has errors/);
-	});
+it("accept leaves a config that it would make invalid as it is", async () => {
+	await expect(run(failed, because, "version: 1\nmodels: none\n")).rejects.toThrow(/has errors/);
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { kernelOfInterest } from "../../../src/core/explain/kernels.ts";
-import { attachProfile, diffOfLayers, joinLayers } from "../../../src/core/explain/layers.ts";
+import { diffOfLayers, joinLayers, withProfile } from "../../../src/core/explain/layers.ts";
 import { parseTimedLayers } from "../../../src/formats/trtexec/layer-profile.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildWorkload } from "../../support/build-result.ts";
@@ -83,11 +83,14 @@ it("what is kept of layers and kernels is bounded: the slowest layers, in their 
 });
 
 it("what is kept of layers and kernels lies beside its workload, and nothing else is touched", () => {
-	const rows = [buildWorkload({ id: "a" }), buildWorkload({ id: "b" })];
+	const known = [buildWorkload({ id: "a" }), buildWorkload({ id: "b" })];
 	const layers = buildLayers({ stem: 1 });
-	attachProfile(rows, { id: "b", arm: "head", layers });
-	attachProfile(rows, { id: "b", arm: "base", kernels: buildKernels({ k: 1 }) });
-	attachProfile(rows, { id: "c", arm: "base", layers });
+	const profiled = [
+		{ id: "b", arm: "head", layers },
+		{ id: "b", arm: "base", kernels: buildKernels({ k: 1 }) },
+		{ id: "c", arm: "base", layers },
+	] as const;
+	const rows = known.map((row) => profiled.reduce(withProfile, row));
 	expect(rows[0]?.layers).toBeUndefined();
 	expect(rows[1]?.layers).toEqual({ base: null, head: layers });
 	expect(rows[1]?.kernels?.head).toBeNull();

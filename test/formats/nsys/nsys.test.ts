@@ -1,4 +1,5 @@
 // Nsight Systems' table of kernels, as recorded and as other versions write it.
+import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import {

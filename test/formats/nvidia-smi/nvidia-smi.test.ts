@@ -1,5 +1,6 @@
 // nvidia-smi's output: as recorded on an H200, as other drivers print it, and as it looks when things go wrong.
 
+import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,5 @@
 // What the golden worker's frames say; the fixtures are what it said with TensorRT 10.6 on an NVIDIA H200.
+import fc from "fast-check";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
