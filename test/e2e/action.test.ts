@@ -1,7 +1,9 @@
 // The action's entries as a runner starts them: inputs from the environment, outputs and summary into files.
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type ActionOptions, type ActionRun, runActionFolder } from "../support/action-runner.ts";
+import { git } from "../support/git-history.ts";
+import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 
 /** The action of this repository on a workspace. */
@@ -67,4 +69,26 @@ it("the action its post step cleans up, and warns where there is no result", asy
 		level: "warning",
 		message: expect.stringMatching(/before it could write a result/),
 	});
+});
+
+it("the action sends GitHub only valid requests, main and post", async () => {
+	const github = await startLocalGitHub();
+	onTestFinished(github.close);
+	const workspace = quickProject(temporaryFolder(), { "trtgate.yml": untimed() });
+	git(workspace, "init", "--quiet");
+	git(workspace, "add", "--all");
+	git(workspace, "commit", "--quiet", "--message", "First");
+	const sha = git(workspace, "rev-parse", "HEAD");
+	const env = await github.environment({
+		...{
+			event: "push",
+			payload: { ref: "refs/heads/main", before: "0".repeat(40), after: sha },
+			ref: "refs/heads/main",
+		},
+		...{ sha, workspace, temp: temporaryFolder() },
+	});
+	const run = await runAction(workspace, {}, { env, post: true });
+	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expect(run.post?.exitCode, run.post?.stdout).toBe(0);
+	expect(github.state.violations).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
 	fixtures,
 	quickConfig,
@@ -307,71 +307,75 @@ const hostile = [
 	"$" + "{{ secrets.X }}",
 ];
 
-it("hostile names pass through every stage and end up inert", async () => {
-	const folder = temporaryFolder();
-	// Each model costs processes: those with markup of Markdown, HTML or GitHub also have a golden.
-	const goldenOf = (name: string): string => (/[|<@-]/.test(name) ? "golden: golden/golden.json, " : "");
-	const models = hostile.map(
-		(name) =>
-			`  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, ${goldenOf(name)}workloads: [{ name: ${JSON.stringify(name)} }] }`,
-	);
-	const config = quickConfig.replace(/models:[\s\S]*?(?=measure:)/, `models:\n${models.join("\n")}\n`);
-	quickProject(join(folder, "base"), { "trtgate.yml": config });
-	quickProject(join(folder, "head"), { "trtgate.yml": config });
-	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
-	expect(run.exit, run.stderr).toBe(0);
-	const [html, markdown] = ["report.html", "report.md"].map((name) =>
-		readFileSync(join(folder, "out", name), "utf8"),
-	);
-	expect(html).not.toContain("<script>alert(1)");
-	expect(markdown).not.toMatch(/<script>alert/);
-	expect(markdown).not.toMatch(/(^|[^\w&;`])@everyone/);
-	expect(html).toContain("&lt;script&gt;");
-});
-
-it("hostile names with a newline are refused with their place", async () => {
-	const folder = quickProject(temporaryFolder(), {
-		"trtgate.yml": quickConfig.replace("  net:", '  "two\\nlines":'),
+describe("hostile names", () => {
+	it("hostile names pass through every stage and end up inert", async () => {
+		const folder = temporaryFolder();
+		// Each model costs processes: those with markup of Markdown, HTML or GitHub also have a golden.
+		const goldenOf = (name: string): string => (/[|<@-]/.test(name) ? "golden: golden/golden.json, " : "");
+		const models = hostile.map(
+			(name) =>
+				`  ${JSON.stringify(name)}: { onnx: model.onnx, dims: { batch: 2 }, ${goldenOf(name)}workloads: [{ name: ${JSON.stringify(name)} }] }`,
+		);
+		const config = quickConfig.replace(/models:[\s\S]*?(?=measure:)/, `models:\n${models.join("\n")}\n`);
+		quickProject(join(folder, "base"), { "trtgate.yml": config });
+		quickProject(join(folder, "head"), { "trtgate.yml": config });
+		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
+		expect(run.exit, run.stderr).toBe(0);
+		const [html, markdown] = ["report.html", "report.md"].map((name) =>
+			readFileSync(join(folder, "out", name), "utf8"),
+		);
+		expect(html).not.toContain("<script>alert(1)");
+		expect(markdown).not.toMatch(/<script>alert/);
+		expect(markdown).not.toMatch(/(^|[^\w&;`])@everyone/);
+		expect(html).toContain("&lt;script&gt;");
 	});
-	const run = await runCli(["run"], { cwd: folder });
-	expect(run.exit).toBe(2);
-	expect(run.stderr).toMatch(/trtgate\.yml:5:\d+/);
+
+	it("hostile names with a newline are refused with their place", async () => {
+		const folder = quickProject(temporaryFolder(), {
+			"trtgate.yml": quickConfig.replace("  net:", '  "two\\nlines":'),
+		});
+		const run = await runCli(["run"], { cwd: folder });
+		expect(run.exit).toBe(2);
+		expect(run.stderr).toMatch(/trtgate\.yml:5:\d+/);
+	});
 });
 
-const canMount = (() => {
-	try {
-		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
-			stdio: "ignore",
-		});
-		return true;
-	} catch {
-		return false;
-	}
-})();
-
-it.skipIf(!canMount)(
-	"a disk that fills up is named, with exit code 3, and what was written before is whole (needs user namespaces)",
-	async () => {
-		const folder = quickProject(temporaryFolder());
-		mkdirSync(join(folder, "small"));
-		const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
-		let exit = 0;
-		let said = "";
+describe("a disk that fills up", () => {
+	const canMount = (() => {
 		try {
-			said = execFileSync("unshare", ["-rm", "sh", "-c", script], {
-				cwd: folder,
-				encoding: "utf8",
-				stdio: ["ignore", "pipe", "pipe"],
+			execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
+				stdio: "ignore",
 			});
-		} catch (error) {
-			const failed = error as { status: number; stderr: string; stdout: string };
-			exit = failed.status;
-			said = failed.stdout + failed.stderr;
+			return true;
+		} catch {
+			return false;
 		}
-		expect(said).toContain("[disk-full]");
-		expect(exit).toBe(3);
-	},
-);
+	})();
+
+	it.skipIf(!canMount)(
+		"a disk that fills up is named, with exit code 3, and what was written before is whole (needs user namespaces)",
+		async () => {
+			const folder = quickProject(temporaryFolder());
+			mkdirSync(join(folder, "small"));
+			const script = `mount -t tmpfs -o size=24k tmpfs small && "${process.execPath}" "${join(process.cwd(), "dist/cli.js")}" run --out small; code=$?; ls small >ls.txt; exit $code`;
+			let exit = 0;
+			let said = "";
+			try {
+				said = execFileSync("unshare", ["-rm", "sh", "-c", script], {
+					cwd: folder,
+					encoding: "utf8",
+					stdio: ["ignore", "pipe", "pipe"],
+				});
+			} catch (error) {
+				const failed = error as { status: number; stderr: string; stdout: string };
+				exit = failed.status;
+				said = failed.stdout + failed.stderr;
+			}
+			expect(said).toContain("[disk-full]");
+			expect(exit).toBe(3);
+		},
+	);
+});
 
 it("a second run in an output folder that is in use is refused, and names the owner", async () => {
 	const waits = untimed().replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: read _ < gate");

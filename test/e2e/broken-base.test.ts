@@ -1,7 +1,7 @@
 // A base that has the model and cannot give it: an error of the run in every report, never new and never green.
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
 import { pullRequest, schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
@@ -213,114 +213,118 @@ it("a base that does not build is compared with nothing, and never green", async
 	expect(run.stdout).not.toMatch(/PASSED/);
 });
 
-const manifest = String(project["golden/golden.json"]);
+describe("a base's golden", () => {
+	const manifest = String(project["golden/golden.json"]);
 
-it.each<[string, string, RegExp]>([
-	["that cannot be read", "{", /golden\/golden\.json cannot be read, so changes to it are unknown/],
-	[
-		"whose tensors stayed pointers of Git LFS, and that is another now",
-		manifest.replace("bc667c05d1d632a43bf23e796e7704268ec43df11ce493f7a918e186e9c57a89", "0".repeat(64)),
-		/Golden encoder@1 became another of the same id.*1 output moved/,
-	],
-])("a base's golden %s asks for a review: never green without one", async (_, golden, says) => {
-	const cwd = repositoryOf((folder) => {
-		files({})(folder);
-		writeProject(folder, { "golden/golden.json": golden, "golden/hidden-0.bin": pointer });
+	it.each<[string, string, RegExp]>([
+		["that cannot be read", "{", /golden\/golden\.json cannot be read, so changes to it are unknown/],
+		[
+			"whose tensors stayed pointers of Git LFS, and that is another now",
+			manifest.replace("bc667c05d1d632a43bf23e796e7704268ec43df11ce493f7a918e186e9c57a89", "0".repeat(64)),
+			/Golden encoder@1 became another of the same id.*1 output moved/,
+		],
+	])("a base's golden %s asks for a review: never green without one", async (_, golden, says) => {
+		const cwd = repositoryOf((folder) => {
+			files({})(folder);
+			writeProject(folder, { "golden/golden.json": golden, "golden/hidden-0.bin": pointer });
+		});
+		const run = await gate(cwd);
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		const result = readResult(join(cwd, "out"));
+		expect(result.outcome).toBe("warn");
+		expect(result.gates).toContainEqual(
+			expect.objectContaining({
+				gate: "golden-change",
+				status: "warn",
+				message: expect.stringMatching(says),
+			}),
+		);
 	});
-	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
-	const result = readResult(join(cwd, "out"));
-	expect(result.outcome).toBe("warn");
-	expect(result.gates).toContainEqual(
-		expect.objectContaining({
-			gate: "golden-change",
-			status: "warn",
-			message: expect.stringMatching(says),
-		}),
+});
+
+describe("a workflow's base", () => {
+	const quick = { "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
+
+	async function openPlace(config = quickConfig) {
+		const repo = makeRepository({
+			base: { ...quick, "trtgate.yml": config },
+			head: { ...quick, "trtgate.yml": config, exporter: "here" },
+		});
+		const workspace = workspaceOf(repo);
+		const github = await startLocalGitHub({ gitDir: repo.origin });
+		onTestFinished(() => github.close());
+		const temp = join(repo.root, "temp");
+		mkdirSync(join(temp, "empty"), { recursive: true });
+		return { repo, workspace, github, temp };
+	}
+
+	type Place = Awaited<ReturnType<typeof openPlace>>;
+	const pulled = ({ repo }: Place) => ({
+		...{ event: "pull_request", payload: pullRequest({ head: repo.head, base: repo.base }) },
+		...{ sha: repo.merge, ref: "refs/pull/7/merge" },
+	});
+	const nightly = ({ repo }: Place) => ({
+		event: "schedule",
+		payload: schedule(),
+		sha: repo.merge,
+		ref: "refs/heads/main",
+	});
+
+	async function play(
+		place: Place,
+		job: ReturnType<typeof pulled | typeof nightly>,
+		env: Readonly<Record<string, string>> = {},
+	) {
+		const { workspace, temp, github } = place;
+		const given = await github.environment({ ...job, workspace, temp } as Parameters<
+			typeof github.environment
+		>[0]);
+		const run = await runActionFolder(".", {
+			env: { ...given, TRTGATE_LOCKS: temp, ...env },
+			cwd: workspace,
+		});
+		return { run, result: readResult(join(workspace, "trtgate-out")) };
+	}
+
+	it.each([
+		["pull request", pulled],
+		["night", nightly],
+	] as const)(
+		"a workflow's base cannot be found without git: a %s ends with an error, and reports what to install",
+		async (_, job) => {
+			const place = await openPlace();
+			const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
+			expect(run.exitCode, run.stdout + run.stderr).toBe(3);
+			expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
+			expect(result.errors).toMatchObject([
+				{ code: "tool-missing", fix: expect.stringContaining("Install git") },
+			]);
+			expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+			expect(run.summary).toContain("git is not installed");
+		},
 	);
-});
 
-const quick = { "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-
-async function openPlace(config = quickConfig) {
-	const repo = makeRepository({
-		base: { ...quick, "trtgate.yml": config },
-		head: { ...quick, "trtgate.yml": config, exporter: "here" },
-	});
-	const workspace = workspaceOf(repo);
-	const github = await startLocalGitHub({ gitDir: repo.origin });
-	onTestFinished(() => github.close());
-	const temp = join(repo.root, "temp");
-	mkdirSync(join(temp, "empty"), { recursive: true });
-	return { repo, workspace, github, temp };
-}
-
-type Place = Awaited<ReturnType<typeof openPlace>>;
-const pulled = ({ repo }: Place) => ({
-	...{ event: "pull_request", payload: pullRequest({ head: repo.head, base: repo.base }) },
-	...{ sha: repo.merge, ref: "refs/pull/7/merge" },
-});
-const nightly = ({ repo }: Place) => ({
-	event: "schedule",
-	payload: schedule(),
-	sha: repo.merge,
-	ref: "refs/heads/main",
-});
-
-async function play(
-	place: Place,
-	job: ReturnType<typeof pulled | typeof nightly>,
-	env: Readonly<Record<string, string>> = {},
-) {
-	const { workspace, temp, github } = place;
-	const given = await github.environment({ ...job, workspace, temp } as Parameters<
-		typeof github.environment
-	>[0]);
-	const run = await runActionFolder(".", {
-		env: { ...given, TRTGATE_LOCKS: temp, ...env },
-		cwd: workspace,
-	});
-	return { run, result: readResult(join(workspace, "trtgate-out")) };
-}
-
-it.each([
-	["pull request", pulled],
-	["night", nightly],
-] as const)(
-	"a workflow's base cannot be found without git: a %s ends with an error, and reports what to install",
-	async (_, job) => {
+	it("a workflow's base cannot be found in files without a history: exit 2", async () => {
 		const place = await openPlace();
-		const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
-		expect(run.exitCode, run.stdout + run.stderr).toBe(3);
-		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
+		rmSync(join(place.workspace, ".git"), { recursive: true });
+		const { run, result } = await play(place, pulled(place));
+		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
 		expect(result.errors).toMatchObject([
-			{ code: "tool-missing", fix: expect.stringContaining("Install git") },
+			{ code: "git-ref", message: expect.stringContaining("not a git repository") },
 		]);
-		expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
-		expect(run.summary).toContain("git is not installed");
-	},
-);
+	});
 
-it("a workflow's base cannot be found in files without a history: exit 2", async () => {
-	const place = await openPlace();
-	rmSync(join(place.workspace, ".git"), { recursive: true });
-	const { run, result } = await play(place, pulled(place));
-	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-	expect(result.errors).toMatchObject([
-		{ code: "git-ref", message: expect.stringContaining("not a git repository") },
-	]);
-});
-
-it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
-	const place = await openPlace(
-		untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)),
-	);
-	const { run, result } = await play(place, pulled(place));
-	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
-	expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base" }]);
-	const { comments, checkRuns } = place.github.state;
-	expect(comments[0]?.body).toMatch(/## 🛑 .*[\s\S]*failed in the base[\s\S]*compare with another commit/);
-	expect(checkRuns).toMatchObject([{ conclusion: "failure" }]);
-	expect(run.summary).toContain("failed in the base");
+	it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
+		const place = await openPlace(
+			untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)),
+		);
+		const { run, result } = await play(place, pulled(place));
+		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
+		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
+		expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base" }]);
+		const { comments, checkRuns } = place.github.state;
+		expect(comments[0]?.body).toMatch(/## 🛑 .*[\s\S]*failed in the base[\s\S]*compare with another commit/);
+		expect(checkRuns).toMatchObject([{ conclusion: "failure" }]);
+		expect(run.summary).toContain("failed in the base");
+	});
 });

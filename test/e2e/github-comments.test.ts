@@ -1,5 +1,5 @@
 // What a pull request's page holds when several configs, jobs and tries speak on it, through the bundle of the report action.
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { GateResult, Result } from "../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
 import { openReportPlay, type ReportPlay, reportedBase, reportedHead } from "../support/report-play.ts";
@@ -73,32 +73,34 @@ it("comments of one pull request are new ones where that is requested, and the o
 	expect(play.github.state.violations).toEqual([]);
 });
 
-const models = Array.from({ length: 500 }, (_, index) => `detector-with-a-long-name-${index}`);
-const gates: GateResult[] = models.map((model) =>
-	buildGate({ model, workload: "batch 8", status: "fail", location: { path: "trtgate.yml", line: 4 } }),
-);
-const large = buildResult({
-	...{ outcome: "fail", gates, arms },
-	workloads: models.map((model) => ({ ...buildSlowWorkload(), model })),
-});
-
-it("a report of 500 workloads fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
-	const play = await open(large);
-	const { run, published } = await play.report();
-	expect(run.exitCode, run.stdout + run.stderr).toBe(1);
-	expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
-	const [body = ""] = shownComments(play);
-	const [{ summary } = { summary: "" }] = play.github.state.checkRuns;
-	for (const text of [body, summary ?? ""]) {
-		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
-		expect(text).toMatch(/Shortened to fit a comment; left out: .*all but 60 rows/);
-		expect(text).toContain("… and 440 more rows.");
-		expect(text).toContain("500 slowdowns · 0 of 500 checks pass");
-	}
-	expect(run.summary).toContain("detector-with-a-long-name-399");
-	expect(run.outputs).toMatchObject({
-		failed: "500",
-		"report-url": expect.stringContaining("/artifacts/"),
+describe("a report of 500 workloads", () => {
+	const models = Array.from({ length: 500 }, (_, index) => `detector-with-a-long-name-${index}`);
+	const gates: GateResult[] = models.map((model) =>
+		buildGate({ model, workload: "batch 8", status: "fail", location: { path: "trtgate.yml", line: 4 } }),
+	);
+	const large = buildResult({
+		...{ outcome: "fail", gates, arms },
+		workloads: models.map((model) => ({ ...buildSlowWorkload(), model })),
 	});
-	expect(play.github.state.violations).toEqual([]);
+
+	it("a report of 500 workloads fits into the comment and the check run, which report what they leave out; the job summary and report.html hold all rows", async () => {
+		const play = await open(large);
+		const { run, published } = await play.report();
+		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
+		expect(published().map(({ state }) => state)).toEqual(["done", "done", "done", "done"]);
+		const [body = ""] = shownComments(play);
+		const [{ summary } = { summary: "" }] = play.github.state.checkRuns;
+		for (const text of [body, summary ?? ""]) {
+			expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+			expect(text).toMatch(/Shortened to fit a comment; left out: .*all but 60 rows/);
+			expect(text).toContain("… and 440 more rows.");
+			expect(text).toContain("500 slowdowns · 0 of 500 checks pass");
+		}
+		expect(run.summary).toContain("detector-with-a-long-name-399");
+		expect(run.outputs).toMatchObject({
+			failed: "500",
+			"report-url": expect.stringContaining("/artifacts/"),
+		});
+		expect(play.github.state.violations).toEqual([]);
+	});
 });

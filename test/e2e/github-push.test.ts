@@ -1,5 +1,5 @@
 // Pushes to main, tags, the merge queue and runs by hand, played end to end with recorded GPU comparisons.
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { mergeGroup, push, release, workflowDispatch } from "../support/event-payloads.ts";
 import {
 	armFiles,
@@ -108,50 +108,52 @@ it("a push to main that makes the repository has nothing to compare with, report
 	expect(play.github.state.checkRuns[0]?.summary).toContain("Nothing to compare with");
 });
 
-/** Half a thousandth cannot be told from noise in five pairs. */
-const fine: Changes = [
-	["pairs: [5, 8]", "pairs: [5]"],
-	[/$/, "gates: { latency: { warn: 0.05%, fail: 5% } }\n"],
-];
-it.each([
-	[
-		"pushed: passes what did not change since the release before it; a second try is a run of its own",
-		"push",
-		[] as Changes,
-		"pass",
-	],
-	["published as a release: fails what could not be decided", "release", fine, "fail"],
-] as const)("a tag %s", async (_, event, changes, outcome) => {
-	const play = await openPlay();
-	const old = play.commit(armFiles("same-model", "base", changes), { ref: main });
-	play.tag("v1.1.0", old);
-	play.tag("v1.2.0-rc.1", play.commit({ "notes.md": "Candidate.\n" }, { onto: old }));
-	const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
-	play.tag("v1.2.0", released);
-	const job: PlayedJob = {
-		...{ event, sha: released, ref: "refs/tags/v1.2.0", runId: 500, replay: { comparison: "same-model" } },
-		payload: event === "push" ? push("refs/tags/v1.2.0", nothing, released) : release("v1.2.0"),
-	};
-	const played = await play.run(job);
-	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(outcome === "pass" ? 0 : 1);
-	expect(played.run.outputs["outcome"]).toBe(outcome);
-	expect(played.result().arms).toMatchObject({
-		base: { label: "v1.1.0", commit: old },
-		head: { label: "v1.2.0", ref: "v1.2.0", commit: released },
-	});
-	const { checkRuns, comments, issues } = play.github.state;
-	expect(checkRuns).toMatchObject([
-		{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" },
-	]);
-	expect([comments, issues]).toEqual([[], []]);
-	expectTidy(play, played);
+describe("a tag", () => {
+	/** Half a thousandth cannot be told from noise in five pairs. */
+	const fine: Changes = [
+		["pairs: [5, 8]", "pairs: [5]"],
+		[/$/, "gates: { latency: { warn: 0.05%, fail: 5% } }\n"],
+	];
+	it.each([
+		[
+			"pushed: passes what did not change since the release before it; a second try is a run of its own",
+			"push",
+			[] as Changes,
+			"pass",
+		],
+		["published as a release: fails what could not be decided", "release", fine, "fail"],
+	] as const)("a tag %s", async (_, event, changes, outcome) => {
+		const play = await openPlay();
+		const old = play.commit(armFiles("same-model", "base", changes), { ref: main });
+		play.tag("v1.1.0", old);
+		play.tag("v1.2.0-rc.1", play.commit({ "notes.md": "Candidate.\n" }, { onto: old }));
+		const released = play.commit(armFiles("same-model", "head", changes), { onto: old, ref: main });
+		play.tag("v1.2.0", released);
+		const job: PlayedJob = {
+			...{ event, sha: released, ref: "refs/tags/v1.2.0", runId: 500, replay: { comparison: "same-model" } },
+			payload: event === "push" ? push("refs/tags/v1.2.0", nothing, released) : release("v1.2.0"),
+		};
+		const played = await play.run(job);
+		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(outcome === "pass" ? 0 : 1);
+		expect(played.run.outputs["outcome"]).toBe(outcome);
+		expect(played.result().arms).toMatchObject({
+			base: { label: "v1.1.0", commit: old },
+			head: { label: "v1.2.0", ref: "v1.2.0", commit: released },
+		});
+		const { checkRuns, comments, issues } = play.github.state;
+		expect(checkRuns).toMatchObject([
+			{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" },
+		]);
+		expect([comments, issues]).toEqual([[], []]);
+		expectTidy(play, played);
 
-	const again = await play.run({ ...job, runAttempt: 2 });
-	expect(again.run.outputs["outcome"]).toBe(outcome);
-	// GitHub shows the newest of a name.
-	expect(checkRuns.map(({ externalId }) => externalId)).toEqual(["trtgate.yml/500/1", "trtgate.yml/500/2"]);
-	expect([comments, issues]).toEqual([[], []]);
-	expectTidy(play, again);
+		const again = await play.run({ ...job, runAttempt: 2 });
+		expect(again.run.outputs["outcome"]).toBe(outcome);
+		// GitHub shows the newest of a name.
+		expect(checkRuns.map(({ externalId }) => externalId)).toEqual(["trtgate.yml/500/1", "trtgate.yml/500/2"]);
+		expect([comments, issues]).toEqual([[], []]);
+		expectTidy(play, again);
+	});
 });
 
 it("the merge queue: compared with what the change is added to, checked, not commented", async () => {

@@ -163,13 +163,6 @@ async function merged({ workspace }: Place): Promise<Result> {
 	return parseResult(await readFile(join(workspace, "trtgate-merged", "result.json"), "utf8"), "result.json");
 }
 
-async function openForkRun(): Promise<Place> {
-	const place = await openPlace();
-	forkPull(place);
-	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-	return place;
-}
-
 function forkPull(place: Place, sha = head): void {
 	place.github.addPull({
 		number: 7,
@@ -316,7 +309,7 @@ it("plan/ annotates the line of a fault in the config", async () => {
 	});
 });
 
-it("report/ in the same run merges what came, names what is missing, comments, checks, keeps the report, and fails the job", async () => {
+it("report/ in the run that measured merges what came, names what is missing, comments, checks, keeps the report, and fails the job", async () => {
 	const place = await openPlace();
 	addArtifact(place, 500, {
 		name: "trtgate-l4",
@@ -349,7 +342,7 @@ it("report/ in the same run merges what came, names what is missing, comments, c
 	expect(violations).toEqual([]);
 });
 
-it("report/ in the same run updates its comment in the next run, and finds the parts again beside its own report", async () => {
+it("report/ in the run that measured updates its comment in the next run, and finds the parts again beside its own report", async () => {
 	const place = await openPlace();
 	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
 	expect((await reportSameRun(place, {})).exitCode).toBe(0);
@@ -358,7 +351,7 @@ it("report/ in the same run updates its comment in the next run, and finds the p
 	expect(place.github.state.comments).toHaveLength(1);
 });
 
-it("report/ in the same run reports that no part arrived", async () => {
+it("report/ in the run that measured reports that no part arrived", async () => {
 	const place = await openPlace();
 	const run = await reportSameRun(place, {});
 	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
@@ -392,267 +385,288 @@ function addJob({ github }: Place, gpu: string, { attempt, from }: { attempt: nu
 	});
 }
 
-it("report/ in a second attempt shows no result of the first for jobs that were run again and lost", async () => {
-	const place = await openPlace();
-	for (const gpu of ["l4", "h200"]) addPart(place, gpu);
-	const expected = jobs(["l4", "h200"]);
-	expect(await reportSameRun(place, { expected })).toMatchObject({
-		exitCode: 0,
-		outputs: { outcome: "pass" },
+describe("report/ in a second attempt", () => {
+	it("report/ in a second attempt shows no result of the first for jobs that were run again and lost", async () => {
+		const place = await openPlace();
+		for (const gpu of ["l4", "h200"]) addPart(place, gpu);
+		const expected = jobs(["l4", "h200"]);
+		expect(await reportSameRun(place, { expected })).toMatchObject({
+			exitCode: 0,
+			outputs: { outcome: "pass" },
+		});
+		for (const gpu of ["l4", "h200"]) addJob(place, gpu, { attempt: 2, from: 10 });
+		const run = await reportSameRun(place, { expected }, { runAttempt: 2 });
+		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+		const result = await merged(place);
+		expect(result.run).toMatchObject({ id: 500, attempt: 2 });
+		expect(result.parts).toMatchObject([
+			{ state: "missing", reason: expect.stringContaining("run again in attempt 2") },
+			{ state: "missing" },
+		]);
+		const { comments, checkRuns, violations } = place.github.state;
+		expect(comments.map(({ body }) => body)).toEqual([
+			expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/),
+		]);
+		expect(checkRuns.at(-1)).toMatchObject({
+			externalId: expect.stringMatching(/\/500\/2$/),
+			conclusion: "failure",
+		});
+		expect(violations).toEqual([]);
 	});
-	for (const gpu of ["l4", "h200"]) addJob(place, gpu, { attempt: 2, from: 10 });
-	const run = await reportSameRun(place, { expected }, { runAttempt: 2 });
-	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-	const result = await merged(place);
-	expect(result.run).toMatchObject({ id: 500, attempt: 2 });
-	expect(result.parts).toMatchObject([
-		{ state: "missing", reason: expect.stringContaining("run again in attempt 2") },
-		{ state: "missing" },
-	]);
-	const { comments, checkRuns, violations } = place.github.state;
-	expect(comments.map(({ body }) => body)).toEqual([
-		expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/),
-	]);
-	expect(checkRuns.at(-1)).toMatchObject({
-		externalId: expect.stringMatching(/\/500\/2$/),
-		conclusion: "failure",
+
+	it("report/ in a second attempt takes the result of a job that was not run again, and names its attempt", async () => {
+		const place = await openPlace();
+		addPart(place, "h200");
+		addJob(place, "l4", { attempt: 1, from: -60 });
+		addPart(place, "l4", { attempt: 2 });
+		const run = await reportSameRun(place, { expected: jobs(["l4", "h200"]) }, { runAttempt: 2 });
+		expect(run, run.stdout).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+		expect((await merged(place)).parts).toMatchObject([
+			{ name: "h200", state: "merged", attempt: 1 },
+			{ name: "l4", state: "merged", artifact: "trtgate-l4-attempt2" },
+		]);
+		for (const text of [place.github.state.comments[0]?.body, run.summary])
+			expect(text).toContain("from attempt 1");
+		expect(place.github.state.violations).toEqual([]);
 	});
-	expect(violations).toEqual([]);
-});
 
-it("report/ in a second attempt takes the result of a job that was not run again, and names its attempt", async () => {
-	const place = await openPlace();
-	addPart(place, "h200");
-	addJob(place, "l4", { attempt: 1, from: -60 });
-	addPart(place, "l4", { attempt: 2 });
-	const run = await reportSameRun(place, { expected: jobs(["l4", "h200"]) }, { runAttempt: 2 });
-	expect(run, run.stdout).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
-	expect((await merged(place)).parts).toMatchObject([
-		{ name: "h200", state: "merged", attempt: 1 },
-		{ name: "l4", state: "merged", artifact: "trtgate-l4-attempt2" },
-	]);
-	for (const text of [place.github.state.comments[0]?.body, run.summary])
-		expect(text).toContain("from attempt 1");
-	expect(place.github.state.violations).toEqual([]);
-});
-
-it("report/ in a second attempt takes no result of the first without the right to read the list of jobs, and names that right", async () => {
-	const place = await openPlace();
-	addPart(place, "l4");
-	const job = { runAttempt: 2, permissions: { "pull-requests": "write", checks: "write" } };
-	const run = await reportSameRun(place, { expected: jobs(["l4"]) }, job);
-	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
-	expect((await merged(place)).parts).toMatchObject([
-		{
-			state: "missing",
-			reason: expect.stringMatching(/from attempt 1, and it is unknown .*actions: read/),
-		},
-	]);
-});
-
-const rights = { permissions: { "pull-requests": "write", checks: "write" } };
-
-it("report/ without a plan takes no result of an earlier attempt for one that was lost", async () => {
-	const place = await openPlace();
-	const run = { id: 500, attempt: 1, job: "gate", runner: "gpu-1" };
-	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4", { run })) });
-	const lost = await reportSameRun(place, {}, { ...rights, runAttempt: 2, job: "lost" });
-	expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-	expect(place.github.state.comments.map(({ body }) => body)).toEqual([
-		expect.stringMatching(
-			/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result: its last result is from attempt 1/,
-		),
-	]);
-	expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
-});
-
-it("report/ without a plan takes only the artifact of its own config, name and job", async () => {
-	const place = await openPlace();
-	const other = resultOf("l4", { config: { path: "b/trtgate.yml" } });
-	addArtifact(place, 500, { name: "trtgate-b-trtgate-gate-b", archive: archiveOf(other) });
-	const lost = await reportSameRun(
-		place,
-		{ config: "a/trtgate.yml", job: "gate-a" },
-		{ ...rights, job: "lost" },
-	);
-	expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
-	expect(lost.annotations[0]?.message).toContain("no artifact trtgate-a-trtgate-gate-a with");
-	expect(place.github.state.comments.map(({ body }) => body)).toEqual([
-		expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/),
-	]);
-	const found = await reportSameRun(place, { config: "./b/trtgate.yml", job: "gate-b", name: "" }, rights);
-	expect(found).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
-});
-
-it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
-	const place = await openPlace();
-	addArtifact(place, 500, {
-		name: "trtgate-gate",
-		archive: archiveOf(resultOf("l4", { config: { path: "b/trtgate.yml" } })),
+	it("report/ in a second attempt takes no result of the first without the right to read the list of jobs, and names that right", async () => {
+		const place = await openPlace();
+		addPart(place, "l4");
+		const job = { runAttempt: 2, permissions: { "pull-requests": "write", checks: "write" } };
+		const run = await reportSameRun(place, { expected: jobs(["l4"]) }, job);
+		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
+		expect((await merged(place)).parts).toMatchObject([
+			{
+				state: "missing",
+				reason: expect.stringMatching(/from attempt 1, and it is unknown .*actions: read/),
+			},
+		]);
 	});
-	const run = await reportSameRun(place, {}, rights);
-	expect(run).toMatchObject({
-		exitCode: 2,
-		outputs: { outcome: "error", "failure-kind": "configuration" },
+});
+
+describe("report/ without a plan", () => {
+	const rights = { permissions: { "pull-requests": "write", checks: "write" } };
+
+	it("report/ without a plan takes no result of an earlier attempt for one that was lost", async () => {
+		const place = await openPlace();
+		const run = { id: 500, attempt: 1, job: "gate", runner: "gpu-1" };
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4", { run })) });
+		const lost = await reportSameRun(place, {}, { ...rights, runAttempt: 2, job: "lost" });
+		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
+			expect.stringMatching(
+				/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result: its last result is from attempt 1/,
+			),
+		]);
+		expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
 	});
-	expect((await merged(place)).parts).toMatchObject([
-		{ state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml") },
-	]);
-});
 
-const night = { event: "schedule", ref: "refs/heads/main", sha: head, payload: { schedule: "17 2 * * *" } };
-
-it("report/ at night opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
-	const place = await openPlace();
-	const { state } = place.github;
-	const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
-	for (const [runId, result] of [
-		[500, failing],
-		[501, failing],
-		[502, resultOf("L4")],
-	] as const) {
-		addArtifact(place, runId, { name: "trtgate-l4", archive: archiveOf(result) });
-		const run = await reportSameRun(place, { expected: jobs(["l4"]) }, { ...night, runId });
-		expect(run.exitCode, run.stdout + run.stderr).toBe(result === failing ? 1 : 0);
-		expect(state.issues.map(({ state: is }) => is)).toEqual([result === failing ? "open" : "closed"]);
-		expect(state.issues[0]?.body).toContain(`run:${Math.min(runId, 501)} `);
-	}
-	expect(state.comments).toMatchObject([{ body: expect.stringContaining("Recovered: ") }]);
-});
-
-it("report/ at night opens none if the input disables it", async () => {
-	const place = await openPlace();
-	const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
-	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(failing) });
-	expect((await reportSameRun(place, { issue: "false" }, night)).exitCode).toBe(1);
-	expect(place.github.state.issues).toEqual([]);
-});
-
-it("report/ after a fork's run finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
-	const place = await openPlace();
-	forkPull(place);
-	addArtifact(place, 500, {
-		name: "trtgate-l4",
-		archive: archiveOf(resultOf("l4", { outcome: "fail", gates: [buildGate({ status: "fail" })] })),
+	it("report/ without a plan takes only the artifact of its own config, name and job", async () => {
+		const place = await openPlace();
+		const other = resultOf("l4", { config: { path: "b/trtgate.yml" } });
+		addArtifact(place, 500, { name: "trtgate-b-trtgate-gate-b", archive: archiveOf(other) });
+		const lost = await reportSameRun(
+			place,
+			{ config: "a/trtgate.yml", job: "gate-a" },
+			{ ...rights, job: "lost" },
+		);
+		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
+		expect(lost.annotations[0]?.message).toContain("no artifact trtgate-a-trtgate-gate-a with");
+		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
+			expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/),
+		]);
+		const found = await reportSameRun(place, { config: "./b/trtgate.yml", job: "gate-b", name: "" }, rights);
+		expect(found).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
 	});
-	const run = await reportAfter(place, { expected: jobs(["l4"]) });
-	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "fail" } });
-	expect(place.github.state.comments).toMatchObject([{ issue: 7 }]);
-	expect(place.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
-	expect(place.github.state.violations).toEqual([]);
-	expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
-});
 
-it("report/ after a fork's run says first that nobody verified its figures, and is nowhere green", async () => {
-	const place = await openForkRun();
-	const run = await reportAfter(place, {});
-	expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
-	const [comment] = place.github.state.comments;
-	expect(comment?.body).toMatch(/^<!-- [^\n]* -->\n\*\*Reported by the fork's own job; not verified\*\*\n/);
-	expect(run.summary).toMatch(/^\*\*Reported by the fork's own job; not verified\*\*\n/);
-	const [checkRun] = place.github.state.checkRuns;
-	expect(checkRun).toMatchObject({
-		conclusion: "neutral",
-		title: expect.stringMatching(/^Reported by the fork's own job; not verified: passed/),
+	it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
+		const place = await openPlace();
+		addArtifact(place, 500, {
+			name: "trtgate-gate",
+			archive: archiveOf(resultOf("l4", { config: { path: "b/trtgate.yml" } })),
+		});
+		const run = await reportSameRun(place, {}, rights);
+		expect(run).toMatchObject({
+			exitCode: 2,
+			outputs: { outcome: "error", "failure-kind": "configuration" },
+		});
+		expect((await merged(place)).parts).toMatchObject([
+			{ state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml") },
+		]);
 	});
-	expect(checkRun?.summary).toMatch(/^\*\*Reported by the fork's own job/);
-	for (const text of [comment?.body, checkRun?.summary, run.summary]) expect(text).not.toContain("✅");
-	expect(await readFile(join(place.workspace, "trtgate-merged", "report.html"), "utf8")).toContain(
-		"Reported by the fork&#39;s own job",
-	);
 });
 
-it("report/ after a fork's run sets no green status where it may not create a check run", async () => {
-	const place = await openForkRun();
-	place.github.inject({
-		method: "POST",
-		path: /check-runs$/,
-		status: 403,
-		body: { message: "Resource not accessible by integration" },
+describe("report/ at night", () => {
+	const night = { event: "schedule", ref: "refs/heads/main", sha: head, payload: { schedule: "17 2 * * *" } };
+
+	it("report/ at night opens one issue for the whole matrix, keeps it up to date, and closes it when all is well", async () => {
+		const place = await openPlace();
+		const { state } = place.github;
+		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
+		for (const [runId, result] of [
+			[500, failing],
+			[501, failing],
+			[502, resultOf("L4")],
+		] as const) {
+			addArtifact(place, runId, { name: "trtgate-l4", archive: archiveOf(result) });
+			const run = await reportSameRun(place, { expected: jobs(["l4"]) }, { ...night, runId });
+			expect(run.exitCode, run.stdout + run.stderr).toBe(result === failing ? 1 : 0);
+			expect(state.issues.map(({ state: is }) => is)).toEqual([result === failing ? "open" : "closed"]);
+			expect(state.issues[0]?.body).toContain(`run:${Math.min(runId, 501)} `);
+		}
+		expect(state.comments).toMatchObject([{ body: expect.stringContaining("Recovered: ") }]);
 	});
-	expect((await reportAfter(place, {})).exitCode).toBe(0);
-	expect(place.github.state.statuses).toEqual([]);
+
+	it("report/ at night opens none if the input disables it", async () => {
+		const place = await openPlace();
+		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(failing) });
+		expect((await reportSameRun(place, { issue: "false" }, night)).exitCode).toBe(1);
+		expect(place.github.state.issues).toEqual([]);
+	});
 });
 
-it("report/ after a fork's run does not label the run of a branch of the own repository", async () => {
-	const place = await openPlace();
-	place.github.addPull({ number: 7, headSha: head, headRef: "change", baseRef: "main", baseSha: base });
-	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-	await reportAfter(place, {}, { headRepository: "acme/engines" });
-	expect(place.github.state.comments[0]?.body).toMatch(/-->\n## ✅/);
-	expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
-});
-
-it("report/ after a fork's run does not comment on a pull request that has moved on", async () => {
-	const place = await openPlace();
-	forkPull(place, "e".repeat(40));
-	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-	const run = await reportAfter(place, {});
-	expect(place.github.state.comments).toEqual([]);
-	expect(run.annotations.map(({ message }) => message).join()).toContain(
-		"pull request 7 has moved on to eeeeeee; this run measured d4e5f6a",
-	);
-});
-
-it.each([
-	["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
-	["another event", { event: "push" }, "the run was for push"],
-] as const)("report/ after a fork's run does not comment for %s", async (_, cause, why) => {
-	const place = await openForkRun();
-	const run = await reportAfter(place, {}, cause);
-	expect(place.github.state.comments).toEqual([]);
-	expect(run.annotations.map(({ message }) => message).join()).toContain(why);
-});
-
-const other = { arms: { base: null, head: { label: "head", commit: "f".repeat(40) } } };
-const bomb = Buffer.alloc(70 * 1024 * 1024, 0x20);
-it.each([
-	[
-		"another commit",
-		() => archiveOf(resultOf("l4", other)),
-		/says that it measured commit fffffff; expected d4e5f6a/,
-	],
-	[
-		"no commit",
-		() => archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head" } } })),
-		/names no commit that it measured/,
-	],
-	["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /contains no result\.json/],
-	["a link", () => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]), /symbolic link/],
-	["a bomb", () => zipOf([{ name: "result.json", content: bomb }]), /at most 67108864 are read/],
-	[
-		"a wrong schema",
-		() => zipOf([{ name: "result.json", content: '{"schemaVersion":1,"__proto__":{"outcome":"pass"}}' }]),
-		/not a result/,
-	],
-	["no JSON", () => zipOf([{ name: "result.json", content: "<script>alert(1)</script>" }]), /not JSON/],
-	["no archive", () => Buffer.from("nonsense"), /not a ZIP archive/],
-] as [string, () => Buffer, RegExp][])(
-	"report/ after a fork's run shows a part that holds %s as refused",
-	async (_, archive, reason) => {
+describe("report/ after the run of a fork's pull request", () => {
+	it("report/ after the run of a fork's pull request finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
 		const place = await openPlace();
 		forkPull(place);
-		addArtifact(place, 500, { name: "trtgate-l4", archive: archive() });
-		addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
-		const run = await reportAfter(place, { expected: jobs(["l4", "h200"]) });
-		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
-		expect((await merged(place)).parts).toMatchObject([
-			{ name: "h200", state: "merged" },
-			{ name: "l4", state: "refused", reason: expect.stringMatching(reason) },
-		]);
-		expect(place.github.state.comments[0]?.body).not.toContain("<script");
-	},
-);
-
-it("report/ after a fork's run reports what permission it lacks to find out about the run", async () => {
-	const place = await openPlace();
-	place.github.inject({
-		method: "GET",
-		path: /actions\/runs\/500$/,
-		status: 403,
-		body: { message: "Resource not accessible by integration" },
+		addArtifact(place, 500, {
+			name: "trtgate-l4",
+			archive: archiveOf(resultOf("l4", { outcome: "fail", gates: [buildGate({ status: "fail" })] })),
+		});
+		const run = await reportAfter(place, { expected: jobs(["l4"]) });
+		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "fail" } });
+		expect(place.github.state.comments).toMatchObject([{ issue: 7 }]);
+		expect(place.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
+		expect(place.github.state.violations).toEqual([]);
+		expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
 	});
-	const run = await reportAfter(place, {});
-	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-	expect(run.annotations[0]?.message).toContain("actions: read");
+
+	it("report/ after the run of a fork's pull request says first that nobody verified its figures, and is nowhere green", async () => {
+		const place = await openPlace();
+		forkPull(place);
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+		const run = await reportAfter(place, {});
+		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+		const [comment] = place.github.state.comments;
+		expect(comment?.body).toMatch(/^<!-- [^\n]* -->\n\*\*Reported by the fork's own job; not verified\*\*\n/);
+		expect(run.summary).toMatch(/^\*\*Reported by the fork's own job; not verified\*\*\n/);
+		const [checkRun] = place.github.state.checkRuns;
+		expect(checkRun).toMatchObject({
+			conclusion: "neutral",
+			title: expect.stringMatching(/^Reported by the fork's own job; not verified: passed/),
+		});
+		expect(checkRun?.summary).toMatch(/^\*\*Reported by the fork's own job/);
+		for (const text of [comment?.body, checkRun?.summary, run.summary]) expect(text).not.toContain("✅");
+		expect(await readFile(join(place.workspace, "trtgate-merged", "report.html"), "utf8")).toContain(
+			"Reported by the fork&#39;s own job",
+		);
+	});
+
+	it("report/ after the run of a fork's pull request sets no green status where it may not create a check run", async () => {
+		const place = await openPlace();
+		forkPull(place);
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+		place.github.inject({
+			method: "POST",
+			path: /check-runs$/,
+			status: 403,
+			body: { message: "Resource not accessible by integration" },
+		});
+		expect((await reportAfter(place, {})).exitCode).toBe(0);
+		expect(place.github.state.statuses).toEqual([]);
+	});
+
+	it("report/ after the run of a fork's pull request does not label the run of a branch of the own repository", async () => {
+		const place = await openPlace();
+		place.github.addPull({ number: 7, headSha: head, headRef: "change", baseRef: "main", baseSha: base });
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+		await reportAfter(place, {}, { headRepository: "acme/engines" });
+		expect(place.github.state.comments[0]?.body).toMatch(/-->\n## ✅/);
+		expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
+	});
+
+	it("report/ after the run of a fork's pull request does not comment on a pull request that has moved on", async () => {
+		const place = await openPlace();
+		forkPull(place, "e".repeat(40));
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+		const run = await reportAfter(place, {});
+		expect(place.github.state.comments).toEqual([]);
+		expect(run.annotations.map(({ message }) => message).join()).toContain(
+			"pull request 7 has moved on to eeeeeee; this run measured d4e5f6a",
+		);
+	});
+
+	it.each([
+		["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
+		["another event", { event: "push" }, "the run was for push"],
+	] as const)(
+		"report/ after the run of a fork's pull request does not comment for %s",
+		async (_, cause, why) => {
+			const place = await openPlace();
+			forkPull(place);
+			addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+			const run = await reportAfter(place, {}, cause);
+			expect(place.github.state.comments).toEqual([]);
+			expect(run.annotations.map(({ message }) => message).join()).toContain(why);
+		},
+	);
+
+	const other = { arms: { base: null, head: { label: "head", commit: "f".repeat(40) } } };
+	const bomb = Buffer.alloc(70 * 1024 * 1024, 0x20);
+	it.each([
+		[
+			"another commit",
+			() => archiveOf(resultOf("l4", other)),
+			/says that it measured commit fffffff; expected d4e5f6a/,
+		],
+		[
+			"no commit",
+			() => archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head" } } })),
+			/names no commit that it measured/,
+		],
+		["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /contains no result\.json/],
+		[
+			"a link",
+			() => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]),
+			/symbolic link/,
+		],
+		["a bomb", () => zipOf([{ name: "result.json", content: bomb }]), /at most 67108864 are read/],
+		[
+			"a wrong schema",
+			() => zipOf([{ name: "result.json", content: '{"schemaVersion":1,"__proto__":{"outcome":"pass"}}' }]),
+			/not a result/,
+		],
+		["no JSON", () => zipOf([{ name: "result.json", content: "<script>alert(1)</script>" }]), /not JSON/],
+		["no archive", () => Buffer.from("nonsense"), /not a ZIP archive/],
+	] as [string, () => Buffer, RegExp][])(
+		"report/ after the run of a fork's pull request shows a part that holds %s as refused",
+		async (_, archive, reason) => {
+			const place = await openPlace();
+			forkPull(place);
+			addArtifact(place, 500, { name: "trtgate-l4", archive: archive() });
+			addArtifact(place, 500, { name: "trtgate-h200", archive: archiveOf(resultOf("h200")) });
+			const run = await reportAfter(place, { expected: jobs(["l4", "h200"]) });
+			expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "error" } });
+			expect((await merged(place)).parts).toMatchObject([
+				{ name: "h200", state: "merged" },
+				{ name: "l4", state: "refused", reason: expect.stringMatching(reason) },
+			]);
+			expect(place.github.state.comments[0]?.body).not.toContain("<script");
+		},
+	);
+
+	it("report/ after the run of a fork's pull request reports what permission it lacks to find out about the run", async () => {
+		const place = await openPlace();
+		place.github.inject({
+			method: "GET",
+			path: /actions\/runs\/500$/,
+			status: 403,
+			body: { message: "Resource not accessible by integration" },
+		});
+		const run = await reportAfter(place, {});
+		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+		expect(run.annotations[0]?.message).toContain("actions: read");
+	});
 });

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
@@ -180,62 +180,64 @@ it("profiles report once that there is no nsys and why ncu saw nothing, and that
 	).toHaveLength(2);
 });
 
-const cached = (folder: string, cache: string): void => {
-	for (const arm of ["base", "head"]) {
-		const path = join(folder, arm, "trtgate.yml");
-		writeFileSync(
-			path,
-			readFileSync(path, "utf8").replace(
-				"cache: { engines: false, timing: false, verdicts: false }",
-				`cache: ${cache}`,
-			),
+describe("what earlier runs left", () => {
+	const cached = (folder: string, cache: string): void => {
+		for (const arm of ["base", "head"]) {
+			const path = join(folder, arm, "trtgate.yml");
+			writeFileSync(
+				path,
+				readFileSync(path, "utf8").replace(
+					"cache: { engines: false, timing: false, verdicts: false }",
+					`cache: ${cache}`,
+				),
+			);
+		}
+	};
+	const builds = (folder: string): number =>
+		Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
+	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
+
+	it("what earlier runs left spares the builds of both sides, is rebuilt where it is damaged, and never makes a build that fails look built", async () => {
+		const replay: Replay = { comparison: "slower-head" };
+		const folder = projectOf(replay);
+		cached(folder, "{ engines: true, timing: true }");
+		const first = await gateIn(folder, replay);
+		const second = await gateIn(folder, replay);
+		expect(builds(folder)).toBe(2);
+		expect(notesOf(second)).toHaveLength(2);
+		for (const note of notesOf(second)) expect(note).toContain("From the engine cache: built in");
+		const plain = ({ result }: Gated) => result.builds.map(({ notes, fromCache, ...record }) => record);
+		expect(plain(second)).toEqual(plain(first));
+		expect(second.result.gates.filter(({ gate }) => gate === "build-time")).toEqual([]);
+		expect(second.result.workloads[0]?.verdict).toBe("regressed");
+		expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(
+			first.result.workloads[0]?.head?.peakMemoryBytes,
 		);
-	}
-};
-const builds = (folder: string): number =>
-	Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
-const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
+		expect(readFileSync(second.result.builds[0]?.log ?? "", "utf8")).toContain("engine cache");
 
-it("what earlier runs left spares the builds of both sides, is rebuilt where it is damaged, and never makes a build that fails look built", async () => {
-	const replay: Replay = { comparison: "slower-head" };
-	const folder = projectOf(replay);
-	cached(folder, "{ engines: true, timing: true }");
-	const first = await gateIn(folder, replay);
-	const second = await gateIn(folder, replay);
-	expect(builds(folder)).toBe(2);
-	expect(notesOf(second)).toHaveLength(2);
-	for (const note of notesOf(second)) expect(note).toContain("From the engine cache: built in");
-	const plain = ({ result }: Gated) => result.builds.map(({ notes, fromCache, ...record }) => record);
-	expect(plain(second)).toEqual(plain(first));
-	expect(second.result.gates.filter(({ gate }) => gate === "build-time")).toEqual([]);
-	expect(second.result.workloads[0]?.verdict).toBe("regressed");
-	expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(
-		first.result.workloads[0]?.head?.peakMemoryBytes,
-	);
-	expect(readFileSync(second.result.builds[0]?.log ?? "", "utf8")).toContain("engine cache");
+		const engines = join(folder, "caches/trtgate/engines");
+		for (const name of readdirSync(engines)) writeFileSync(join(engines, name, "engine.plan"), "damaged");
+		const third = await gateIn(folder, replay);
+		expect(builds(folder)).toBe(4);
+		expect(third.result.builds.map(({ state }) => state)).toEqual(["built", "built"]);
 
-	const engines = join(folder, "caches/trtgate/engines");
-	for (const name of readdirSync(engines)) writeFileSync(join(engines, name, "engine.plan"), "damaged");
-	const third = await gateIn(folder, replay);
-	expect(builds(folder)).toBe(4);
-	expect(third.result.builds.map(({ state }) => state)).toEqual(["built", "built"]);
+		// The base's own model, of which an engine is kept, but none that was built after the base's.
+		writeFileSync(join(folder, "head/model.onnx"), readFileSync(join(folder, "base/model.onnx")));
+		const faults = [{ step: "build", do: "recording", recording: "10.6/fail-bad-truncated" }] as const;
+		const { result } = await gateIn(folder, { ...replay, faults });
+		expect(result.builds.map(({ state }) => state)).toEqual(["built", "refused"]);
+		expect(result.outcome).toBe("fail");
+	});
 
-	// The base's own model, of which an engine is kept, but none that was built after the base's.
-	writeFileSync(join(folder, "head/model.onnx"), readFileSync(join(folder, "base/model.onnx")));
-	const faults = [{ step: "build", do: "recording", recording: "10.6/fail-bad-truncated" }] as const;
-	const { result } = await gateIn(folder, { ...replay, faults });
-	expect(result.builds.map(({ state }) => state)).toEqual(["built", "refused"]);
-	expect(result.outcome).toBe("fail");
-});
-
-it("what earlier runs left is the kernel timings alone where engines are not taken over", async () => {
-	const replay = { comparison: "same-model" } as const;
-	const folder = projectOf(replay);
-	cached(folder, "{ engines: false, timing: true }");
-	await gateIn(folder, replay);
-	const second = await gateIn(folder, replay);
-	expect(builds(folder)).toBe(4);
-	expect(notesOf(second)[0]).toContain("22 kernel timings were there");
+	it("what earlier runs left is the kernel timings alone where engines are not taken over", async () => {
+		const replay = { comparison: "same-model" } as const;
+		const folder = projectOf(replay);
+		cached(folder, "{ engines: false, timing: true }");
+		await gateIn(folder, replay);
+		const second = await gateIn(folder, replay);
+		expect(builds(folder)).toBe(4);
+		expect(notesOf(second)[0]).toContain("22 kernel timings were there");
+	});
 });
 
 it("the lease of a GPU is waited for while another job holds it, is released at the end, and both are reported", async () => {

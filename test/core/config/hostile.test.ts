@@ -1,8 +1,9 @@
-// Configs that nobody writes by accident: each ends in an error, and nothing crashes.
+// Configs that nobody writes by accident: each ends in an error, soon, and nothing crashes.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 const megabyte = 1_000_000;
 
@@ -19,14 +20,21 @@ const hostile: Record<string, string> = {
 	"closed brackets": fill("[").slice(megabyte / 2) + fill("]").slice(megabyte / 2),
 	"open mappings": fill("{a: "),
 	"nested lists": fill("- "),
+	"nested keys": fill("? "),
 	"many keys": many(100_000, (index) => `k${index}: 1\n`),
 	"many models": start + many(15_000, (index) => `  m${index}: { onnx: x }\n`),
 	"many mistakes": start + many(2500, (index) => `  m${index}: { onnxx: x, b: [1] }\n`),
 	"one long line": fill("a"),
+	"one long text": `"${fill("\\n").slice(2)}"`,
 	"line breaks": fill("\n"),
+	comments: fill("#\n"),
 	anchors: fill("&a "),
+	tags: fill("!a "),
 	documents: fill("---\n"),
+	"stray brackets": fill("]"),
+	"stray pairs": fill("a: }\n"),
 	"too long": fill("a") + fill("b"),
+	"a long number": `a: ${fill("1").slice(10)}e`,
 	"a long share": `${start}  a: { onnx: x }\ngates: { latency: { warn: "${fill("1").slice(200)}%" } }`,
 	"an alias bomb": many(
 		12,
@@ -51,8 +59,11 @@ const hostile: Record<string, string> = {
 	"an old YAML": "%YAML 1.1\n---\na: yes\n",
 };
 
-it.each(Object.entries(hostile))("a hostile config is refused: %s", (_, text) => {
+it.each(Object.entries(hostile))("a hostile config is refused in less than a second: %s", (_, text) => {
+	const startMs = cpuMs();
 	const result = loadConfig(text, { path: "trtgate.yml" });
+	// Twice what is asked for, for machines that others share.
+	expect(cpuMs() - startMs).toBeLessThan(2000);
 	expect(result.state).toBe("invalid");
 	if (result.state === "ok") return;
 	expect(result.errors.length).toBeLessThanOrEqual(51);
@@ -61,6 +72,14 @@ it.each(Object.entries(hostile))("a hostile config is refused: %s", (_, text) =>
 		expect(error.message.length).toBeLessThan(4000);
 		expect(error.fix).toBeTruthy();
 	}
+});
+
+it("a hostile config of any JSON gives errors and never a crash", () => {
+	fc.assert(
+		fc.property(fc.json({ maxDepth: 5 }), (text) => {
+			expect(loadConfig(text, { path: "f" }).state).toBe("invalid");
+		}),
+	);
 });
 
 it("a hostile config of any text gives errors and never a crash", () => {
@@ -76,14 +95,56 @@ it("a hostile config of any text gives errors and never a crash", () => {
 	);
 });
 
-function _withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
+it("a hostile config with garbage in the place of any value gives errors at places inside the file", () => {
+	const base = {
+		version: 1,
+		models: {
+			m: {
+				onnx: "a",
+				dims: { b: { min: 1, opt: 2, max: 3 } },
+				engines: { e: { precision: "fp16" } },
+				workloads: [{ b: 2 }],
+			},
+		},
+		gates: { latency: { warn: "2%" } },
+		measure: { pairs: [5] },
+	};
+	const paths = [
+		["version"],
+		["models"],
+		["models", "m"],
+		["models", "m", "onnx"],
+		["models", "m", "dims", "b"],
+		["models", "m", "dims", "b", "opt"],
+		["models", "m", "engines", "e"],
+		["models", "m", "workloads", "0"],
+		["models", "m", "workloads", "0", "b"],
+		["gates", "latency"],
+		["gates", "latency", "warn"],
+		["measure", "pairs"],
+	];
+	fc.assert(
+		fc.property(fc.constantFrom(...paths), fc.jsonValue({ maxDepth: 3 }), (path, garbage) => {
+			const text = JSON.stringify(withValue(base, path, garbage), null, 1);
+			const result = loadConfig(text, { path: "f" });
+			if (result.state === "ok") return;
+			for (const error of result.errors) {
+				expect(error.location?.line ?? 1).toBeLessThanOrEqual(text.split("\n").length);
+				expect(error.message).not.toMatch(/something else|undefined|\[object/);
+			}
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+function withValue(holder: unknown, [key, ...rest]: string[], value: unknown): unknown {
 	if (key === undefined) return value;
 	const copy = (Array.isArray(holder) ? [...holder] : { ...(holder as object) }) as Record<string, unknown>;
-	copy[key] = _withValue(copy[key], rest, value);
+	copy[key] = withValue(copy[key], rest, value);
 	return copy;
 }
 
-it.each(["__proto__", "constructor"])(
+it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "valueOf"])(
 	"names that are JavaScript's own %s is a name like any other",
 	(name) => {
 		const text = `version: 1\nmodels: { ${name}: { onnx: a, dims: { ${name}: 4 }, inputs: { ${name}: { shape: [${name}] } }, engines: { ${name}: { precision: fp16 } }, workloads: [{ ${name}: 4 }] } }`;
@@ -96,5 +157,19 @@ it.each(["__proto__", "constructor"])(
 		expect(Object.entries(model?.engines[0]?.workloads[0]?.dims ?? {})).toEqual([[name, 4]]);
 		expect(Object.keys(model?.inputs ?? {})).toEqual([name]);
 		expect(({} as Record<string, unknown>)["min"]).toBeUndefined();
+	},
+);
+
+it.each(["__proto__", "constructor", "toString"])(
+	"names that are JavaScript's own %s in the place of a key is an unknown key",
+	(name) => {
+		const result = loadConfig(
+			`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`,
+			{ path: "f" },
+		);
+		expect(result.state === "invalid" ? result.errors.map((error) => error.pointer) : []).toEqual([
+			`/${name}`,
+			`/gates/${name}`,
+		]);
 	},
 );

@@ -46,3 +46,24 @@ it("folderName keeps any two ids apart, also where case is ignored", () => {
 		{ numRuns: 400 },
 	);
 });
+
+it("folderName gives the same name in every run and on every machine", () => {
+	expect(folderName("resnet50/fp16")).toBe("resnet50-fp16-2x8bav1o4jo31");
+	expect(folderName("")).toBe("x-33niihzj4ux45");
+});
+
+it("folderName never makes a plain name that is another id's altered one", () => {
+	fc.assert(
+		fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), (id) => {
+			const once = folderName(id);
+			expect(folderName(once) === once).toBe(once === id);
+		}),
+	);
+});
+
+it("folderName keeps 20,000 workloads apart", () => {
+	const names = new Set(
+		Array.from({ length: 20_000 }, (_, index) => folderName(`model/fp16/batch ${index}`)),
+	);
+	expect(names.size).toBe(20_000);
+});

@@ -185,3 +185,36 @@ it.each([
 		expect(error?.location).toEqual({ path: "trtgate.yml", line, column });
 	},
 );
+
+it("units lets the warm-up be nothing", () => {
+	expect(loaded(withModel("", "measure: { warm-up: 0s }")).measure.warmUpMs).toBe(0);
+});
+
+it("the config parser points into what an alias repeats", () => {
+	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
+	expect(error?.location?.line).toBe(3);
+});
+
+it("the config parser gives errors in the order of the file", () => {
+	const lines = refused("version: 1\nfoo: 1\nmodels: { a: { onx: 1, onnx: b } }\nbar: 2\n").map(
+		(error) => error.location?.line,
+	);
+	expect(lines).toEqual([2, 3, 4]);
+});
+
+it("a config error calls a misspelt key that is missing in its right form one mistake", () => {
+	expect(refused("version: 1\nmodels: { net: { oonx: a } }").map((error) => error.pointer)).toEqual([
+		"/models/net/oonx",
+	]);
+});
+
+it("a config error shows no control or reordering character of a name", () => {
+	const [error] = refused('version: 1\nmodels: { "a\\e[31m\\u202eb": { onnx: a } }');
+	expect(error?.message).not.toMatch(/[\u0000-\u001f\u202e]/);
+});
+
+it("a name of a comparator with a character that nobody sees is refused", () => {
+	expect(refused(withModel("", 'comparators: { "lp\\u200bips": { command: [a] } }'))[0]?.pointer).toBe(
+		"/comparators/lp\u200bips",
+	);
+});

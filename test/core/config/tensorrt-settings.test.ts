@@ -10,6 +10,10 @@ const engineOf = (model: string) => {
 	return engine;
 };
 
+it("settings of TensorRT are empty if the file sets none", () => {
+	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
+});
+
 it("settings of TensorRT come from the model, each key as a whole under the engine's own", () => {
 	const shared = "workspace: 2GiB, optimization-level: 2, plugins: [a.so], flags: [--best1]";
 	expect(engineOf(shared).tensorrt).toMatchObject({
@@ -28,6 +32,11 @@ it("settings of TensorRT come from the model, each key as a whole under the engi
 	});
 });
 
+it("settings of TensorRT let no layer fall back to the GPU where dla does not say so", () => {
+	const config = loaded(withModel("engines: { e: { precision: int8, dla: { core: 1 } } }"));
+	expect(config.models[0]?.engines[0]?.tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
+});
+
 it.each([
 	["device: 1\n", {}, "1"],
 	["device: MIG-41-a\n", {}, "MIG-41-a"],
@@ -41,6 +50,20 @@ it.each([
 describe("optimization profiles", () => {
 	const profiles =
 		"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
+
+	it("optimization profiles are one, of dims, where the file names none", () => {
+		const engine = engineOf("dims: { batch: { min: 1, opt: 2, max: 3 } }");
+		expect(engine.profiles).toEqual([engine.dims]);
+	});
+
+	it("optimization profiles stand over dims, which is then what some profile holds", () => {
+		const engine = engineOf(profiles);
+		expect(engine.profiles).toEqual([
+			{ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 1 } },
+			{ seq: { min: 16, opt: 16, max: 16 }, batch: { min: 2, opt: 8, max: 32 } },
+		]);
+		expect(engine.dims).toEqual({ seq: { min: 1, opt: 64, max: 128 }, batch: { min: 1, opt: 1, max: 32 } });
+	});
 
 	it.each([
 		["{ batch: 1 }", { seq: 64, batch: 1 }],
@@ -63,4 +86,9 @@ it("flags of the user's never pass where trtgate gives the flag itself, whatever
 			expect(flagFault([`${flag}=${value}`], 0)).not.toBeNull();
 		}),
 	);
+});
+
+it("flags of the user's may name __proto__ without harm", () => {
+	expect(flagFault(["--__proto__=1"], 0)).not.toBeNull();
+	expect(engineOf("plugins: [__proto__]").tensorrt.plugins).toHaveLength(1);
 });

@@ -1,3 +1,5 @@
+// What a change accepts once: for one engine, up to a limit, and never for the next change.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { AcceptedChange } from "../../../src/core/config/config.ts";
@@ -82,6 +84,11 @@ it.each([
 	if (status === "fail") expect(gate?.message).toBe("20 % slower. At most +25.0 % was accepted.");
 });
 
+it("nothing is accepted where the change is unknown", () => {
+	expect(applyAccepted([failed], facts({ rows: [] }))[0]?.status).toBe("fail");
+	expect(applyAccepted([{ ...failed, workload: "another" }], facts())[0]?.status).toBe("fail");
+});
+
 it.each<[string, Partial<GateResult>]>([
 	["another figure", { gate: "p99" }],
 	["a golden", { gate: "golden" }],
@@ -91,6 +98,19 @@ it.each<[string, Partial<GateResult>]>([
 ])("an accepted latency covers no failure of %s", (_, changes) => {
 	const gate = { ...failed, ...changes };
 	expect(applyAccepted([gate], facts())).toEqual([gate]);
+});
+
+it.each(["pass", "warn", "inconclusive", "error"] as const)(
+	"a gate that does not fail stays as it is: %s",
+	(status) => {
+		expect(applyAccepted([{ ...failed, status }], facts())).toEqual([{ ...failed, status }]);
+	},
+);
+
+it("gates without an entry stay as they are", () => {
+	const { config: _, ...rest } = facts();
+	for (const config of [{ sources: {} }, { accept: [], sources: {} }])
+		expect(applyAccepted([failed], { ...rest, config })).toEqual([failed]);
 });
 
 describe("an entry is stale, fails and covers nothing", () => {
@@ -162,5 +182,113 @@ describe("changeOf", () => {
 			expect(changeOf({ ...failed, gate: "engine-size" }, { builds: list, rows: [] })).toBeNull();
 		expect(of("golden")).toBeNull();
 		expect(of("max-latency")).toBeNull();
+	});
+});
+
+describe("in any order of merges", () => {
+	const ids = ["net/a", "net/b", "net/c"] as const;
+	const limit = 0.1;
+
+	interface Branch {
+		/** By engine, the recipe that the branch gives it. */
+		recipes: ReadonlyMap<string, string>;
+		/** What the branch accepts, as its author believes it needs, or hopes to slip in. */
+		accept: readonly AcceptedChange[];
+		/** Removes entries that are stale. */
+		prunes: boolean;
+	}
+
+	interface Main {
+		recipes: ReadonlyMap<string, string>;
+		accept: readonly AcceptedChange[];
+	}
+
+	const recipe = fc.constantFrom(..."0123").map((digit) => digit.repeat(16));
+	const engine = fc.constantFrom(...ids);
+	const branch: fc.Arbitrary<Branch> = fc
+		.record({
+			recipes: fc.uniqueArray(fc.tuple(engine, recipe), {
+				minLength: 1,
+				maxLength: 2,
+				selector: ([id]) => id,
+			}),
+			honest: fc.boolean(),
+			atMost: fc.constantFrom(0.15, 0.4, 1),
+			planted: fc.array(fc.tuple(engine, recipe), { maxLength: 1 }),
+			prunes: fc.boolean(),
+		})
+		.map(({ recipes, honest, atMost, planted, prunes }) => {
+			const wanted = [...(honest ? recipes : []), ...planted];
+			const accept = new Map(wanted.map(([id, hash]) => [id, entry({ engine: id, recipe: hash, atMost })]));
+			return { recipes: new Map(recipes), accept: [...accept.values()], prunes };
+		});
+	/** What an engine of each recipe takes. */
+	const latencies = fc.array(fc.constantFrom(1, 1.12, 1.3, 2), { minLength: 4, maxLength: 4 });
+
+	/** @returns what the change would make of main, and its gates, as a merge queue finds them. */
+	function tryMerge(main: Main, { recipes, accept, prunes }: Branch, msOf: (recipe: string) => number) {
+		const next = new Map([...main.recipes, ...recipes]);
+		const hashes = ids.map((id) => ({ id, base: main.recipes.get(id) ?? "", head: next.get(id) ?? "" }));
+		const changes = hashes.map(({ id, base, head }) => ({ id, head, change: msOf(head) / msOf(base) - 1 }));
+		const place = (id: string) => ({ model: "net", engine: id.slice("net/".length) });
+		const gates = changes
+			.filter(({ change }) => change >= limit)
+			.map(({ id, change }) =>
+				buildGate({ ...place(id), workload: "one", status: "fail", message: String(change) }),
+			);
+		const input = (entries: readonly AcceptedChange[]): AcceptFacts => ({
+			config: { accept: entries, sources: {} },
+			builds: hashes.flatMap(({ id, base, head }) => [
+				buildBuild({ ...place(id), arm: "base", recipeHash: base }),
+				buildBuild({ ...place(id), recipeHash: head }),
+			]),
+			rows: changes.map(({ id, change }) =>
+				buildWorkload({
+					...place(id),
+					workload: "one",
+					latency: buildComparison({ verdict: "regressed", estimate: change }),
+				}),
+			),
+			known: new Set(ids),
+		});
+		const isStale = (one: AcceptedChange) => applyAccepted([], input([one])).length > 0;
+		const entries = [...main.accept, ...accept].filter((one) => !prunes || !isStale(one));
+		return { next: { recipes: next, accept: entries }, gates: applyAccepted(gates, input(entries)), changes };
+	}
+
+	it("no allowance survives its merge: what is slower brought its own entry, for this engine and this much", () => {
+		const seen = { merges: 0, accepted: 0, refused: 0, leftover: 0 };
+		fc.assert(
+			fc.property(fc.array(branch, { minLength: 2, maxLength: 12 }), latencies, (branches, ms) => {
+				const msOf = (hash: string): number => ms[Number(hash[0])] ?? 1;
+				let main: Main = { recipes: new Map(ids.map((id) => [id, old])), accept: [] };
+				for (const one of branches) {
+					const { next, gates, changes } = tryMerge(main, one, msOf);
+					const tooSlow = changes.filter(({ change }) => change >= limit);
+					const covers = ({ id, head, change }: (typeof changes)[number]) =>
+						one.accept.some((own) => own.engine === id && own.recipe === head && change <= own.atMost);
+					const isGreen = gates.every(({ status }) => status !== "fail");
+					// An entry of an earlier change never helps, nor does one that was planted for a later change.
+					if (isGreen) expect(tooSlow.filter((change) => !covers(change))).toEqual([]);
+					const isNeeded = ({ engine: id, recipe: hash }: AcceptedChange) =>
+						changes.some(({ id: own, head }) => own === id && head === hash) && main.recipes.get(id) !== hash;
+					const isClean = one.prunes || (main.accept.length === 0 && one.accept.every(isNeeded));
+					expect(isGreen).toBe(isClean && tooSlow.every(covers));
+					seen.refused += isGreen ? 0 : 1;
+					if (!isGreen) continue;
+					// What is left in the file holds for exactly the engines that were merged.
+					for (const left of next.accept) expect(next.recipes.get(left.engine)).toBe(left.recipe);
+					seen.merges += 1;
+					seen.accepted += tooSlow.length;
+					seen.leftover += main.accept.length;
+					main = next;
+				}
+			}),
+			{ numRuns: 1000 },
+		);
+		expect(seen.merges).toBeGreaterThan(1000);
+		expect(seen.accepted).toBeGreaterThan(100);
+		expect(seen.refused).toBeGreaterThan(1000);
+		expect(seen.leftover).toBeGreaterThan(100);
 	});
 });

@@ -97,3 +97,43 @@ it.each(["warn", "fail", "off"])(
 		}
 	},
 );
+
+it("a figure that vanishes is no other one, and none that the base lacks too", () => {
+	expect(judge(buildStats(1), buildStats(9))).toEqual([]);
+	expect(judge(buildStats(1, { peakMemoryBytes: null }), buildStats(1))).toEqual([]);
+	expect(judge(null, buildStats(1))).toEqual([]);
+	expect(judge(buildStats(1, { peakMemoryBytes: 0 }), buildStats(1, { peakMemoryBytes: 0 }))).toEqual([]);
+});
+
+it("a figure that vanishes is each of them where the head was not measured at all", () => {
+	const [gate] = judge(buildStats(1), null);
+	for (const name of ["median latency", "P99 latency", "throughput", "peak memory"])
+		expect(gate?.message).toContain(name);
+});
+
+it.each(["warn", "fail", "off"])("a figure that vanishes does what the rules say: %s", (setting) => {
+	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
+	const [of] = strict.models[0]!.engines;
+	const row = buildWorkload({ base: buildStats(1), head: null });
+	const gates = judgeVanishedFigures(row, strict, of!.workloads[0]!);
+	expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
+	if (setting !== "off") expect(gates[0]?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
+});
+
+it("the coverage gate names an engine that is gone, also one that times nothing", () => {
+	const before = engines("{ precision: fp32, workloads: [] }");
+	expect(judgeCoverage({ base: before, head: [], counterparts: same })).toMatchObject([
+		{ gate: "coverage", status: "warn", model: "net", engine: "plain" },
+	]);
+	expect(judgeCoverage({ base: before, head: engines(), counterparts: same })).toEqual([]);
+	expect(judgeCoverage({ base: before, head: engines(), counterparts: new Map() })).toHaveLength(1);
+});
+
+it.each(["warn", "fail", "off"])("a figure that vanishes does what the rules say: %s", (setting) => {
+	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
+	const [of] = strict.models[0]!.engines;
+	const row = buildWorkload({ base: buildStats(1), head: null });
+	const gates = judgeVanishedFigures(row, strict, of!.workloads[0]!);
+	expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
+	if (setting !== "off") expect(gates[0]?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
+});

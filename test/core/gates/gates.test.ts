@@ -344,3 +344,36 @@ describe("the golden gate", () => {
 		);
 	});
 });
+
+it("judgeChange of what is not a number fails even where there is no limit", () => {
+	expect(judgeChange(Number.NaN, {})).toBe("fail");
+});
+
+it("the latency gate fails on doubt if the config requires it", () => {
+	expect(
+		statusOf(
+			"latency",
+			{ latency: comparison("inconclusive", 0.05) },
+			{ yaml: "gates: { inconclusive: fail }" },
+		),
+	).toBe("fail");
+});
+
+it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
+	const gates = { yaml: "gates: { not-comparable: neutral }" };
+	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
+});
+
+it.each([
+	["1ms", "fail"],
+	["2ms", "pass"],
+])("the absolute limit of %s on a median of 2 ms: %s", (limit, status) => {
+	expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
+});
+
+it.each([
+	["1ms", "fail"],
+	["2ms", "pass"],
+])("the absolute limit of %s on a median of 2 ms: %s", (limit, status) => {
+	expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
+});

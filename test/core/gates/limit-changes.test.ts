@@ -192,3 +192,48 @@ it("rules are unknown if the base's config cannot be read, which is reported", (
 		message: expect.stringContaining("models is missing"),
 	});
 });
+
+it("rules that hold already are listed without a word on the merge, where nothing is under review", () => {
+	const [gate] = judge(file({}), file({ rest: "gates: { memory: { fail: off } }" }), "head");
+	expect(gate).toMatchObject({ status: "warn", message: "gates.memory.fail: 5 % → off. It needs a review." });
+});
+
+it("a new runner or comparator is listed, and one that is removed warns", () => {
+	const more = file({
+		rest: "runners: [{ name: l4, labels: gpu }]\ncomparators: { lpips: { command: [python3, lpips.py] } }\n",
+	});
+	const shown = (gates: readonly GateResult[]) =>
+		gates.map(({ status, message }) => `${status}: ${message.split(". ")[0]}`);
+	expect(shown(judge(file({}), more))).toEqual([
+		"pass: runners.l4.labels: not set → gpu",
+		"pass: runners.l4.engines: not set → all",
+		"pass: runners.l4.split: not set → none",
+		"pass: comparators.lpips.command: not set → python3, lpips.py",
+		"pass: comparators.lpips.timeout: not set → 1 min 00 s",
+	]);
+	expect(new Set(judge(more, file({})).map(({ status }) => status))).toEqual(new Set(["warn"]));
+});
+
+it("the rules of what only one side has are no change: the head's engine keeps its own, and coverage reports the base's", () => {
+	const loose = "gates: { latency: { fail: 900% } }";
+	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
+	expect(judge(file({}), more)).toEqual([]);
+	expect(judge(more, file({}))).toEqual([]);
+	expect(judge(file({}), `${file({})}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
+});
+
+it("the rules of a renamed engine are compared with those of its counterpart", () => {
+	const [base, head] = ["old", "new: { precision: fp32, gates: { latency: { fail: 400% } } }, x"].map(
+		(name) => loaded(file({ model: `engines: { ${name}: { precision: fp32 } }` })),
+	);
+	if (base === undefined || head === undefined) throw new Error("no config");
+	const gates = judgeLimitChanges({
+		base,
+		head,
+		counterparts: new Map([["net/new", "net/old"]]),
+		holds: "base",
+	});
+	expect(gates).toMatchObject([
+		{ engine: "new", status: "warn", message: expect.stringContaining("10 % → 400 %") },
+	]);
+});

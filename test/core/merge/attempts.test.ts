@@ -86,3 +86,9 @@ it("dropSuperseded leaves results of this attempt alone, and drops those that na
 		hasEarlier([part({ attempt: 2 }), refused], 2),
 	]).toEqual([false, true, false]);
 });
+
+it("dropSuperseded takes an execution to last until the end of the second in which it completed", () => {
+	const own = { ...part(), uploadedMs: 110_900 };
+	expect(reasonIn(2, listed(made), own)).toBeNull();
+	expect(reasonIn(2, listed(made), { ...own, uploadedMs: 112_000 })).toMatch(/GitHub lists no job/);
+});

@@ -61,3 +61,8 @@ it.each([
 	expect(bytes).toBeLessThanOrEqual(maxBytes);
 	expect(result.outcome).toBe("error");
 });
+
+it("a merged result of the largest part that is read stays whole", () => {
+	const { result } = merged([part("a", { notes: ["x".repeat(maxBytes - 100_000)] })]);
+	expect(result.parts).toMatchObject([{ state: "merged" }]);
+});

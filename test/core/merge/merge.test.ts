@@ -1,3 +1,5 @@
+// Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
@@ -8,7 +10,8 @@ import { renderJunit } from "../../../src/core/report/junit.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { parseResult } from "../../../src/core/report/parse-result.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
 const how = { version: "0.1.0", files: [] };
 
@@ -98,6 +101,25 @@ it("mergeResults is a result that can be written, read and rendered by every rep
 	expect(renderMarkdown(again)).toContain("No gate compares numbers of different parts");
 });
 
+it("mergeResults distinguishes the same workload of two parts in every verdict", () => {
+	const slow = buildSlowWorkload();
+	const regressed = part("l4", {
+		workloads: [slow],
+		builds: [],
+		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
+	});
+	const fine = part("h200", {
+		workloads: [
+			{ ...slow, verdict: "unchanged", latency: { ...slow.latency, verdict: "unchanged", estimate: 0 } },
+		],
+		builds: [],
+		gates: [buildGate({ model: "classifier", workload: "batch 8" })],
+	});
+	const text = renderMarkdown(mergeResults([regressed, fine], how));
+	expect(text).toContain("classifier · fp16 · batch 8 (l4) is slower");
+	expect(text).not.toContain("(h200) is slower");
+});
+
 const job = { id: 500, attempt: 2, job: "measure" };
 
 it("mergeResults refuses a part of another config, and one of another workflow run", () => {
@@ -140,6 +162,23 @@ it("mergeResults names the attempt of a part that is from an earlier one, in eve
 	expect(ofTwoRuns.parts?.map(({ attempt }) => attempt)).toEqual([undefined, undefined]);
 	const alone = mergeResults([earlier], { ...how, run: job });
 	expect(renderMarkdown(alone)).toContain("from attempt 1");
+});
+
+it.each([
+	["pass", "warn", "warn"],
+	["pass", "fail", "fail"],
+	["inconclusive", "warn", "inconclusive"],
+	["error", "fail", "fail"],
+	["error", "inconclusive", "error"],
+] as const)("mergeResults folds %s and %s to %s", (one, two, wanted) => {
+	expect(mergeResults([part("a", { outcome: one }), part("b", { outcome: two })], how).outcome).toBe(wanted);
+});
+
+it("mergeResults overrides a part that declares itself green and is not", () => {
+	const failing = part("a", { outcome: "pass", gates: [buildGate({ status: "fail" })] });
+	const empty = part("b", { outcome: "pass", gates: [] });
+	expect(mergeResults([failing], how).outcome).toBe("fail");
+	expect(mergeResults([empty, part("c")], how).outcome).toBe("error");
 });
 
 it("mergeResults keeps what a partial part has, reports where it ended, and is no pass", () => {
@@ -221,6 +260,94 @@ describe("refuses", () => {
 	});
 });
 
+it("mergeResults lets two configs measure engines of the same names", () => {
+	const same = { environment: { gpu: "x" }, backend: buildResult().backend };
+	const merged = mergeResults([part("a", same), part("b", { ...same, config: { path: "other.yml" } })], how);
+	expect(states(merged)).toEqual(["a merged", "b merged"]);
+});
+
+it("mergeResults says of each row what ran it: CPU words stay with the CPU's rows", () => {
+	const cpu = {
+		kind: "onnxruntime",
+		name: "ONNX Runtime",
+		version: "1.30",
+		device: "CPU",
+		caveat: "CPU, not TensorRT",
+	} as const;
+	const slow = buildSlowWorkload();
+	const text = renderMarkdown(
+		mergeResults(
+			[
+				part("l4", { workloads: [slow], gates: [] }),
+				part("cpu", { backend: cpu, workloads: [slow], gates: [] }),
+			],
+			how,
+		),
+	);
+	expect(text).toContain("batch 8 (cpu) is slower (CPU, not TensorRT)");
+	expect(text).toMatch(/batch 8 \(l4\) is slower: /);
+});
+
+it("mergeResults does not matter in which order the parts come, and every missing part is named", () => {
+	const names = ["a", "b", "c", "d", "__proto__", "constructor"];
+	const outcome = fc.constantFrom("pass", "warn", "fail", "inconclusive", "error" as const);
+	const came = fc.array(
+		fc.tuple(
+			fc.constantFrom(...names),
+			outcome as fc.Arbitrary<Result["outcome"]>,
+			fc.constantFrom("1", "1", "1", "2"),
+		),
+		{ maxLength: 8 },
+	);
+	fc.assert(
+		fc.property(came, fc.subarray(names), fc.infiniteStream(fc.nat()), (list, planned, random) => {
+			const parts = list.map(([name, result, commit]) =>
+				part(name, { outcome: result, ...onCommit(commit) }),
+			);
+			const expected = planned.map((name) => ({ name }));
+			const shuffled = [...parts]
+				.map((one) => ({ one, at: random.next().value ?? 0 }))
+				.sort((x, y) => x.at - y.at)
+				.map(({ one }) => one);
+			const options = planned.length === 0 ? how : { ...how, expected };
+			// Of two parts with one name both are refused, so which of them is told of does not matter.
+			const merged = mergeResults(parts, options);
+			expect(mergeResults(shuffled, options)).toEqual(merged);
+			const absent = planned.filter((name) => !list.some(([other]) => other === name));
+			expect(merged.parts?.filter(({ state }) => state === "missing").map(({ name }) => name)).toEqual(
+				[...absent].sort(),
+			);
+			for (const name of absent)
+				expect(merged.errors.some((error) => error.part === name && error.code === "part-missing")).toBe(
+					true,
+				);
+			if (absent.length > 0) expect(["error", "fail"]).toContain(merged.outcome);
+			expect(merged.parts?.length).toBe(new Set([...planned, ...list.map(([name]) => name)]).size);
+		}),
+		{ numRuns: 60 },
+	);
+});
+
+it("mergeResults draws no markup from a part's own words", () => {
+	for (const name of hostileNames) {
+		const evil = part("evil", {
+			partial: { stage: name, reason: name },
+			notes: [name],
+			workloads: [buildSlowWorkload({ model: name })],
+			builds: [buildBuild({ model: name })],
+		});
+		const merged = mergeResults(
+			[
+				{ ...evil, name },
+				{ name: `${name}2`, content: { state: "refused", reason: name, kind: "runner" } },
+			],
+			how,
+		);
+		expect(renderHtml(merged)).not.toMatch(/<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
+		expect(renderMarkdown(merged)).not.toMatch(/<(script|img|iframe|!--)/i);
+	}
+});
+
 describe("with the review of a plan", () => {
 	const lost = buildGate({
 		gate: "coverage",
@@ -244,9 +371,42 @@ describe("with the review of a plan", () => {
 		]);
 	});
 
+	it("mergeResults keeps what only one of them finds", () => {
+		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], {
+			...how,
+			review: [looser],
+		});
+		expect(about(merged)).toEqual([lost, looser]);
+		const other = { ...lost, engine: "fp8" };
+		expect(about(mergeResults([part("l4", { gates: [lost] })], { ...how, review: [other] }))).toEqual([
+			lost,
+			other,
+		]);
+	});
+
 	it.each(["warn", "fail"] as const)("mergeResults is no better than what the plan found: %s", (status) => {
 		const parts = [part("l4"), part("h200")];
 		expect(mergeResults(parts, how).outcome).toBe("pass");
 		expect(mergeResults(parts, { ...how, review: [{ ...lost, status }] }).outcome).toBe(status);
 	});
+
+	it("mergeResults is no pass where the plan found nothing wrong and a part is missing", () => {
+		const listed = { ...looser, status: "pass" as const };
+		const expected = [
+			{ name: "l4", artifact: "a" },
+			{ name: "h200", artifact: "b" },
+		];
+		expect(mergeResults([part("l4")], { ...how, expected, review: [listed] }).outcome).toBe("error");
+		expect(mergeResults([part("l4")], { ...how, review: [listed] }).outcome).toBe("pass");
+	});
+});
+
+it.each(Object.entries(resultCases))("mergeResults merges the case %s with another", (_, result) => {
+	const merged = mergeResults(
+		[{ name: "case", content: { state: "read", result } }, part("l4", { arms: result.arms })],
+		how,
+	);
+	expect(() => parseResult(JSON.stringify(merged), "result.json")).not.toThrow();
+	for (const render of [renderMarkdown, renderHtml, renderJunit])
+		expect(render(merged).length).toBeGreaterThan(100);
 });

@@ -292,3 +292,13 @@ it.each<[string, Partial<Result["arms"]>, readonly [string, string], RegExp | nu
 	const notes = upgradeNotes(ran);
 	expect(notes).toEqual(note === null ? [] : [expect.stringMatching(note)]);
 });
+
+it("a part that was cut short leaves the upgrade undecided", () => {
+	const result = merged(["10.6.0", {}], ["11.2.1", {}]);
+	const parts = result.parts?.map((part) =>
+		part.name === "11.2.1" ? { ...part, partial: { stage: "build", reason: "x" } } : part,
+	);
+	expect(upgradesOf({ ...result, parts: parts ?? [] })[0]?.decision).toBe(
+		"Not decided: 1 run that was cut short.",
+	);
+});

@@ -87,3 +87,17 @@ it("describeModel gives codes with a heading in the documentation for every code
 	].map((match) => match[1]);
 	expect(headings.sort()).toEqual(Object.keys(findingKinds).sort());
 });
+
+it("the JSON of preflight matches its schema: and the schema refuses what is not in it", () => {
+	expect(validate({ model: {}, findings: [] })).toBe(false);
+});
+
+it("the terminal text is coloured only on request, and its names carry no control characters", async () => {
+	const model = await fileModelReader().read("test/fixtures/models/bad-missing-tensor.onnx");
+	const hostile = { ...model, onnx: { ...model.onnx, producer: "\u001b]0;title\u0007" } };
+	const findings = preflight(hostile, { backend: "tensorrt" });
+	expect(renderPreflight(describeModel(hostile), findings)).not.toContain("\u001b");
+	const coloured = renderPreflight(describeModel(hostile), findings, { color: true });
+	expect(coloured).toContain("\u001b[31m✗ error\u001b[0m");
+	expect(coloured).not.toContain("\u001b]0;");
+});

@@ -27,8 +27,29 @@ function spec({ model, engine, precision = "fp32", onnx = "net.onnx" }: Named): 
 }
 
 const always = () => true;
-const _never = () => false;
+const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
+
+it("findCounterparts takes the engine of the same name, whatever it is built from", () => {
+	const base = [
+		spec({ model: "a", engine: "x", onnx: "a.onnx" }),
+		spec({ model: "b", engine: "x", onnx: "b.onnx" }),
+	];
+	const swapped = [
+		spec({ model: "a", engine: "x", onnx: "b.onnx" }),
+		spec({ model: "b", engine: "x", onnx: "a.onnx" }),
+	];
+	expect([...findCounterparts(base, swapped, sameFile)]).toEqual([
+		["a/x", "a/x"],
+		["b/x", "b/x"],
+	]);
+});
+
+it("findCounterparts finds a renamed engine by its content, and nothing where the content is another", () => {
+	const [base, head] = [[spec({ model: "net", engine: "old" })], [spec({ model: "net", engine: "new" })]];
+	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
+	expect(findCounterparts(base, head, never).size).toBe(0);
+});
 
 it("findCounterparts gives a renamed engine the likest of several engines of one file", () => {
 	const base = [
@@ -48,6 +69,15 @@ it("findCounterparts gives a renamed engine the likest of several engines of one
 	]);
 	expect(findCounterparts(base, head, always)).toEqual(expected);
 	expect(findCounterparts([...base].reverse(), [...head].reverse(), always)).toEqual(expected);
+});
+
+it("findCounterparts leaves the base's engine to its namesake, even where another one has its content", () => {
+	const base = [spec({ model: "net", engine: "a", onnx: "1.onnx" })];
+	const head = [
+		spec({ model: "net", engine: "b", onnx: "1.onnx" }),
+		spec({ model: "net", engine: "a", onnx: "2.onnx" }),
+	];
+	expect([...findCounterparts(base, head, sameFile)]).toEqual([["net/a", "net/a"]]);
 });
 
 describe("findCounterparts of any two sides", () => {
@@ -80,6 +110,18 @@ describe("findCounterparts of any two sides", () => {
 						expect(sameFile(other, one)).toBe(false);
 			}),
 			{ numRuns: 500 },
+		);
+	});
+
+	it("findCounterparts asks for the content of nothing that has a namesake", () => {
+		fc.assert(
+			fc.property(side, side, (base, head) => {
+				const shared = new Set(base.map(({ id }) => id).filter((id) => head.some((one) => one.id === id)));
+				findCounterparts(base, head, (one, other) => {
+					expect([shared.has(one.id), shared.has(other.id)]).toEqual([false, false]);
+					return true;
+				});
+			}),
 		);
 	});
 });

@@ -48,3 +48,13 @@ it("an engine that serves both sides is built once and not timed", () => {
 	expect(times["build net/fp32 (head) head"]).toEqual([0, true]);
 	expect(times["measure net/fp32/default "]).toEqual([0, true]);
 });
+
+it("the name of a step is no key of an object's prototype", () => {
+	const config = loaded("version: 1\nmodels: { net: { onnx: a.onnx } }");
+	const known = {
+		times: Object.create({ "build net/fp32 (head)": 1 }) as Record<string, number>,
+		unchanged: new Set<string>(),
+	};
+	const { steps } = makePlan({ config, arms: ["head"], cases: new Map(), seed: "", known });
+	expect(steps.find(({ kind }) => kind === "build")?.isKnown).toBe(false);
+});

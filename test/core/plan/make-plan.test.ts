@@ -1,5 +1,6 @@
 // The plan: order, first sides, estimates, and its text.
 import { expect, it } from "vitest";
+import { firstArms } from "../../../src/core/compare/schedule.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { makePlan, type PlanInput, runsWithoutBase } from "../../../src/core/plan/make-plan.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
@@ -50,6 +51,21 @@ it("makePlan goes stage by stage, base before head", () => {
 	]);
 });
 
+it("makePlan gives each workload an order of its own that the seed decides", () => {
+	const measured = makePlan(input).steps.filter((step) => step.kind === "measure");
+	expect(measured).not.toEqual([]);
+	for (const step of measured) expect(step.firstArms).toEqual(firstArms(`seed:${step.workloadId}`, 16));
+	expect(makePlan(input)).toEqual(makePlan(input));
+	expect(makePlan({ ...input, seed: "other" }).steps).not.toEqual(makePlan(input).steps);
+});
+
+it("makePlan lists cases with their engines", () => {
+	expect(makePlan(input).cases).toEqual([
+		{ engineId: "one/fp16", caseId: "a" },
+		{ engineId: "one/fp16", caseId: "b" },
+	]);
+});
+
 it("makePlan estimates runs by warm-up, duration and overhead, from the first look to the last", () => {
 	const plan = makePlan({
 		...input,
@@ -61,6 +77,14 @@ it("makePlan estimates runs by warm-up, duration and overhead, from the first lo
 	expect(measure?.estimateMs).toBe(16 * 2 * runMs);
 	expect(plan.estimateMs.most).toBe(plan.steps.reduce((sum, step) => sum + step.estimateMs, 0));
 	expect(plan.estimateMs.most - plan.estimateMs.least).toBe(5 * (16 - 5) * 2 * runMs);
+});
+
+it.each([
+	["onnxruntime", 2000],
+	["tensorrt", 30_000],
+] as const)("makePlan expects an fp16 build on %s to take %i ms", (backend, buildMs) => {
+	const build = makePlan({ ...input, backend }).steps.find((step) => step.kind === "build");
+	expect(build?.estimateMs).toBe(buildMs);
 });
 
 it("makePlan runs the head alone where there is no base", () => {

@@ -100,3 +100,8 @@ it.each([
 ])("parseMatrix refuses %s in one sentence", (text) => {
 	expect(() => parseMatrix(text)).toThrow(/not a plan's matrix/);
 });
+
+it("planMatrix distinguishes several plans of one workflow by their name", () => {
+	const [one, two] = [plan("", { name: "one" }), plan("", { name: "two" })];
+	expect(one[0]?.artifact).not.toBe(two[0]?.artifact);
+});

@@ -139,3 +139,13 @@ it("the recipe stays the same where lines, limits and workloads move, and flags 
 	const [one, other] = [recipeOf(`${int8}, dims: { a: 1, b: 2 }`), recipeOf(`${int8}, dims: { b: 2, a: 1 }`)];
 	expect([isSameRecipe(one, other), recipeText(one)]).toEqual([true, recipeText(other)]);
 });
+
+it("the recipe differs by the shape of an input, which the builder is given", () => {
+	const [one, other] = ["[1, 3]", "[8, 3]"].map((shape) =>
+		recipeOf(int8, { model: `inputs: { x: { shape: ${shape} } }` }),
+	);
+	if (one === undefined || other === undefined) throw new Error("no recipe");
+	expect(recipeRows(one, other)).toEqual([{ what: "inputs.x.shape", base: "1×3", head: "8×3" }]);
+	expect(isSameRecipe(one, other)).toBe(false);
+	expect(isSameRecipe(recipeOf(int8), recipeOf(int8, { model: "inputs: { x: { shape: [] } }" }))).toBe(false);
+});

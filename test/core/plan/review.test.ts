@@ -1,3 +1,5 @@
+// What a plan finds about the whole change, as text and back.
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GateResult } from "../../../generated/result.ts";
 import { formatReview, parseReview } from "../../../src/core/plan/review.ts";
@@ -32,6 +34,21 @@ it.each(["", " \n"])("a review that no plan made is none: %j", (text) => {
 	expect(parseReview(text)).toEqual([]);
 });
 
+it("a review of any names and messages comes through", () => {
+	const text = fc.string({ unit: "binary", maxLength: 300 });
+	const gate = fc.record({
+		gate: fc.constantFrom("coverage", "limit-change"),
+		model: text,
+		status: fc.constant("warn"),
+		message: text,
+	});
+	fc.assert(
+		fc.property(fc.array(gate, { maxLength: 20 }), (review) => {
+			expect(parseReview(formatReview(review as GateResult[]))).toEqual(review);
+		}),
+	);
+});
+
 it("a review that is too long for an output keeps what fails, and cuts long messages", () => {
 	const many = Array.from(
 		{ length: 2000 },
@@ -62,4 +79,9 @@ it.each<[what: string, text: string]>([
 	expect(() => parseReview(text)).toThrow(
 		expect.objectContaining({ code: "usage", fix: expect.stringContaining("`review`") }),
 	);
+});
+
+it("a review takes over nothing but its own fields", () => {
+	const text = `[${JSON.stringify({ ...lost, part: "l4", location: { path: "/etc/passwd" } }).slice(0, -1)},"__proto__":{"status":"pass"}}]`;
+	expect(parseReview(text)).toEqual([lost]);
 });

@@ -1,6 +1,7 @@
 // What graphs cost in every report: one line in a comment where multiply-adds changed, nothing where they did not.
 import { describe, expect, it } from "vitest";
 import type { GraphCost, GraphFigures, NodeCostChange } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { nodeChangeText } from "../../../src/core/report/graph-cost-format.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
@@ -49,7 +50,14 @@ const reports = (graphCosts: GraphCost[]) => {
 };
 
 describe("a graph that does more work", () => {
-	const { markdown, html, terminal } = reports([cost(), cost({ shapes: { images: [8, 3, 640, 640] } })]);
+	const { result, markdown, html, terminal } = reports([
+		cost(),
+		cost({ shapes: { images: [8, 3, 640, 640] } }),
+	]);
+
+	it("the schema takes its facts", () => {
+		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	});
 
 	it("a comment folds it under one line, and names the node inside", () => {
 		const title = "Graph work: 3.20 G → ≥ 4.10 G multiply-adds (+28.1 %)";
@@ -80,6 +88,19 @@ it("a graph that did not change is in the page alone, folded", () => {
 	expect(markdown).not.toContain("multiply-adds");
 	expect(terminal).not.toContain("multiply-adds");
 	expect(html).toContain("<summary>Work by the graph</summary>");
+});
+
+it("without a base the page shows the head's figures", () => {
+	const { markdown, html } = reports([cost({ base: null, changes: [], changed: 0 })]);
+	expect(markdown).not.toContain("multiply-adds");
+	expect(html).toContain("≥ 4.10 G");
+});
+
+it("names from a model file cannot become markup", () => {
+	const hostile = "<img src=x>|`@everyone`";
+	const { markdown, html } = reports([cost({ model: hostile, changes: [{ ...change, node: hostile }] })]);
+	expect(html).not.toContain("<img src=x>");
+	expect(markdown).not.toMatch(/(?<!\\)<img/);
 });
 
 it.each<[NodeCostChange, string]>([

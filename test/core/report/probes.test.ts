@@ -1,6 +1,7 @@
 // Probes in every report: called what they are, told by their gate, and harmless whatever the model is called.
 import { describe, expect, it } from "vitest";
 import type { ProbeResult } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { judgeProbe } from "../../../src/core/gates/goldens.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
@@ -66,6 +67,10 @@ describe("the reports", () => {
 	const markdown = renderMarkdown(result);
 	const terminal = renderTerminal(result, { color: false, columns: 140 });
 
+	it("the reports are of a result that the schema takes", () => {
+		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
+	});
+
 	it("the reports call them probes without a reference, everywhere", () => {
 		for (const text of [markdown, terminal, renderHtml(result)]) {
 			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 does not apply");
@@ -88,11 +93,30 @@ describe("the reports", () => {
 		expect(headline(result)).toContain("1 probe difference");
 	});
 
+	it("the reports say no more of a probe whose gate is off than the table does", () => {
+		const quiet = judged("gates: { probes: off }");
+		expect(highlights(quiet).filter(({ severity }) => severity === "warn")).toEqual([]);
+		expect(renderHtml(quiet)).toContain("a row does not depend on its neighbours");
+	});
+
 	it("the reports show answers that are missing or not a number", () => {
 		const titles = highlights(
 			judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })]),
 		).map(({ title }) => title);
 		expect(titles).toContain("net · fp16 gives no finite output (probe, no reference)");
 		expect(titles).toContain("net · fp16 gives no output at a size within its profile (probe, no reference)");
+	});
+
+	it("the reports report nothing if no probe ran", () => {
+		expect(renderHtml(buildResult())).not.toContain("Probes");
+		expect(renderMarkdown(buildResult())).not.toContain("Probes");
+	});
+
+	it("the reports escape what a model says", () => {
+		const hostile = judged("", [
+			probe({ model: "net", message: "<script>x</script> ::error::`|", output: "<b>|`" }),
+		]);
+		expect(renderHtml(hostile)).not.toContain("<script>x");
+		expect(renderMarkdown(hostile)).not.toContain("<script>x");
 	});
 });

@@ -7,6 +7,7 @@ import { recipeSentence } from "../../../src/core/report/sections/recipes.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
+import { hostileNames } from "../../support/result-cases.ts";
 
 const change: RecipeChange = {
 	model: "encoder",
@@ -43,6 +44,19 @@ describe.each(Object.entries(formats))("the report as %s", (_, render) => {
 		expect(render(result([{ ...change, was: "encoder/old" }]))).toContain(
 			"1 engine built differently, 1 renamed, base → head",
 		);
+	});
+
+	it("the report has no such section where both sides have one recipe", () => {
+		expect(render(buildResult())).not.toContain("built differently");
+	});
+
+	it("the report draws no markup from a setting", () => {
+		for (const name of hostileNames) {
+			const text = render(
+				result([{ model: name, engine: name, was: name, rows: [{ what: name, base: name, head: name }] }]),
+			);
+			expect(text).not.toMatch(/<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
+		}
 	});
 });
 

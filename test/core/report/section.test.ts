@@ -63,3 +63,8 @@ it.each(["markdown", "html", "terminal"] as const)(
 		expect(bare[format]).toBe(1);
 	},
 );
+
+it("the list of sections names each section once", () => {
+	const ids = reportSections.map(({ id }) => id);
+	expect(new Set(ids).size).toBe(ids.length);
+});

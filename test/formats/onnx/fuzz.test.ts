@@ -77,3 +77,12 @@ it("the ONNX reader refuses every truncation of a model that is cut inside its g
 	for (let length = 0; length < 900; length += 7)
 		expect(readOrNull(whole.subarray(0, length)), `cut at ${length}`).toBeNull();
 });
+
+it("the ONNX reader never fails otherwise than by refusing random bytes behind a plausible start", () => {
+	fc.assert(
+		fc.property(fc.uint8Array({ maxLength: 400 }), (noise) =>
+			exercise(Buffer.concat([Uint8Array.of(8, 8, 0x3a), noise])),
+		),
+		{ numRuns: runs },
+	);
+});

@@ -258,3 +258,9 @@ describe("reads little", () => {
 		expect(source.bytesRead).toBeLessThan(64 * 1024);
 	});
 });
+
+it("the ONNX reader refuses types nested without end", () => {
+	let type = bytes(1, integer(1, 1));
+	for (let depth = 0; depth < 200; depth++) type = bytes(4, bytes(1, type));
+	expect(refusal(model({ inputs: [join(text(1, "x"), bytes(2, type))] })).message).toMatch(/nested too deep/);
+});

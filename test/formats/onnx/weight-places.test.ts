@@ -2,7 +2,11 @@
 import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { findWeights } from "../../../src/formats/onnx/weight-places.ts";
-import { bytesField as bytes } from "../../../src/formats/onnx/write.ts";
+import {
+	bytesField as bytes,
+	joinBytes as join,
+	textField as text,
+} from "../../../src/formats/onnx/write.ts";
 import {
 	attribute,
 	externalTensor,
@@ -78,4 +82,10 @@ it.each([
 	["external data that is too short", externalTensor("w", [4], { location: "w.bin", length: "4" })],
 ])("findWeights places nothing for %s", (_, initializer) => {
 	expect(find(model({ initializers: [initializer] })).places).toEqual([]);
+});
+
+it("findWeights refuses what is cut short", () => {
+	const file = model({ initializers: [tensor({ name: "w", dims: [2], raw: floats(1, 2) })] });
+	expect(() => find(file.subarray(0, 30))).toThrow(/truncated|damaged/);
+	expect(join(text(1, "x")).length).toBe(3);
 });

@@ -1,7 +1,10 @@
+// Real messages of ONNX Runtime 1.30, native and WebAssembly, and what they mean.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createWarningCounter, diagnoseOrt, explainRun } from "../../../src/formats/onnxruntime/failures.ts";
 import { ortFailureCodes } from "../../../src/formats/onnxruntime/rules.ts";
 import messages from "../../fixtures/onnxruntime/messages.json" with { type: "json" };
+import { cpuMs } from "../../support/cpu-time.ts";
 
 describe("diagnoseOrt", () => {
 	it.each(
@@ -82,6 +85,21 @@ describe("diagnoseOrt", () => {
 		expect(failure.excerpt).not.toEqual([]);
 		for (const line of failure.excerpt) expect(line.length).toBeLessThanOrEqual(500);
 	});
+
+	it("diagnoseOrt has an answer for any text, at once", () => {
+		fc.assert(
+			fc.property(fc.string({ maxLength: 500 }), (text) => ortFailureCodes.includes(diagnoseOrt(text).code)),
+		);
+		const started = cpuMs();
+		for (const text of [
+			"Node (".repeat(3_000),
+			"Opset 99 is under development".repeat(400),
+			'"'.repeat(9_000),
+			"Error: ".repeat(1_500),
+		])
+			diagnoseOrt(text);
+		expect(cpuMs() - started).toBeLessThan(500);
+	});
 });
 
 describe("explainRun", () => {
@@ -130,4 +148,13 @@ it("createWarningCounter counts warnings by the function that raised them, the m
 		},
 		{ class: "ApplyImpl", count: 1, example: "Could not find a CPU kernel" },
 	]);
+});
+
+it("createWarningCounter bounds the classes and their words", () => {
+	const counter = createWarningCounter();
+	for (let i = 0; i < 200; i++)
+		counter.add(`[W:onnxruntime:, x.cc:${i} F${i}${"x".repeat(500)}] ${"y".repeat(5_000)}`);
+	expect(counter.classes()).toHaveLength(50);
+	for (const found of counter.classes())
+		expect(found.class.length + found.example.length).toBeLessThanOrEqual(400);
 });

@@ -99,3 +99,23 @@ it("countedLayers gives each node's share and weights, and names tensors by the 
 	expect(info.layers[0]?.outputs).toEqual([{ name: "y", dims: [1, 4], dtype: "fp32", format: "" }]);
 	expect(info.layers.map(({ kind }) => kind)).toEqual(["compute", "shape"]);
 });
+
+it.each([
+	"",
+	"{}",
+	ended,
+	`{"cat" : "Node", "name": 7},\n${ended}`,
+	`${node("x", [0, 1]).slice(0, 40)}\n${ended}`,
+])("parseProfile finds no node in %j", (text) => {
+	expect(parseProfile(text)).toEqual([]);
+});
+
+it.each([
+	"",
+	"{}",
+	ended,
+	`{"cat" : "Node", "name": 7},\n${ended}`,
+	`${node("x", [0, 1]).slice(0, 40)}\n${ended}`,
+])("parseProfile finds no node in %j", (text) => {
+	expect(parseProfile(text)).toEqual([]);
+});

@@ -1,6 +1,7 @@
 // The diagnosis of every recorded run, of the lies that need a fact from outside, and of logs made for one rule each.
 import { describe, expect, it } from "vitest";
 import { diagnose, type Evidence } from "../../../src/formats/trtexec/diagnose.ts";
+import { diagnosisCodes } from "../../../src/formats/trtexec/failures/catalogue.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
 import { diagnoseHonestly } from "../../../src/formats/trtexec/unverified.ts";
 import { parseLog, recordedCases, recordedEvidence, recordedVersions } from "./recorded.ts";
@@ -64,6 +65,11 @@ it("diagnose, with a fact from outside the log, finds an input file that is too 
 	expect(diagnosis.code).toBe("input-file-longer");
 	expect(diagnosis.title).toContain("49152");
 	expect(diagnosis.title).toContain("24576");
+});
+
+it("diagnose, with a fact from outside the log, leaves an input file of the right size alone", () => {
+	const inputs = [{ path: "inputs/classifier-0-images.bin", bytes: 49_152 }];
+	expect(diagnose({ ...recordedEvidence("10.6/golden-classifier-fp32-0"), inputs }).code).toBe("ok");
 });
 
 it("diagnose, with a fact from outside the log, finds a damaged plan by its digest", () => {
@@ -357,6 +363,11 @@ describe("one line of a failed run", () => {
 	}
 });
 
+it("diagnose has at least forty-five codes, each in lower case with hyphens", () => {
+	expect(diagnosisCodes.length).toBeGreaterThanOrEqual(45);
+	for (const code of diagnosisCodes) expect(code).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
+});
+
 it("diagnose gives an unknown failure its last error lines and no cause", () => {
 	const text = Array.from({ length: 40 }, (_, n) => `${at}[E] Odd thing number ${n}`).join("\n");
 	const diagnosis = diagnose({ lines: parseLog(text), exitCode: 1, signal: null });
@@ -394,4 +405,14 @@ it("diagnose shows how far a run came that was ended from outside", () => {
 it("diagnose reads a plain log without exit code by its last line", () => {
 	expect(judged(passed("trtexec --onnx=m.onnx"))).toBe("ok");
 	expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"))).toBe("unknown");
+});
+
+it("diagnose takes names that would poison an object as plain text", () => {
+	const text = `${at}[E] Cannot find input tensor with name "__proto__" in the network inputs! Please`;
+	expect(diagnose({ lines: parseLog(text), exitCode: 1, signal: null }).title).toContain('"__proto__"');
+});
+
+it("diagnose judges an empty log by its end alone", () => {
+	expect(judged("", { exitCode: 1 })).toBe("unknown");
+	expect(judged("", { exitCode: null, signal: "SIGINT" })).toBe("interrupted");
 });

@@ -1,9 +1,10 @@
 // Changed goldens: what is weaker is loud, what moved is measured, what is unchanged is silent.
 import { describe, expect, it } from "vitest";
 import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../../src/core/config/config.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import { reviewGolden } from "../../../../src/core/golden/manifest/review.ts";
+import { reviewGolden, reviewGone } from "../../../../src/core/golden/manifest/review.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const y = float32([1, 2]);
@@ -123,6 +124,29 @@ it("reviewGolden calls out dropped cases and a softer policy, and notes new ones
 	expect(change?.notes).toContain('1 case added: "other".');
 });
 
+it("reviewGolden reports the reason only if it belongs to this change, and its absence", () => {
+	const base = golden({}, { reason: "First recording." });
+	const otherModel = { model: { path: "net.onnx", sha256: "c".repeat(64) } };
+	expect(review(base, golden({}, { ...otherModel, reason: "First recording." }))).toMatchObject({
+		notes: [
+			"It was recorded from another model.",
+			"Its id is still net@1: it was changed by hand.",
+			"No reason is given.",
+			"No author is named.",
+		],
+	});
+	const said = review(
+		base,
+		golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained again.", author: "Ann" }),
+	);
+	expect(said).toMatchObject({
+		reason: "Trained again.",
+		author: "Ann",
+		weakened: [],
+		notes: ["It was recorded from another model."],
+	});
+});
+
 it("reviewGolden puts what moved furthest first and keeps the list short", () => {
 	const [only] = golden().cases;
 	const head = golden(
@@ -145,6 +169,13 @@ it("reviewGolden puts what moved furthest first and keeps the list short", () =>
 		relativeL2: {},
 	});
 	expect(change).toMatchObject({ movedTotal: 150, moved: { length: 100, 0: { relativeL2: 149 } } });
+});
+
+it("reviewGolden is loud of a golden that is gone", () => {
+	expect(reviewGone("m", "golden.json", golden())).toMatchObject({
+		head: null,
+		weakened: [expect.stringMatching(/net@1 with its 1 case was removed/)],
+	});
 });
 
 describe("an error that grew", () => {
@@ -179,5 +210,34 @@ describe("an error that grew", () => {
 		const verdict = judge(head, base);
 		expect(verdict.state).toBe("match");
 		expect(growth(head, base)?.severity).toBe(warns ? "warn" : undefined);
+	});
+
+	it("an error that grew is reported by how much, and still within the limits", () => {
+		expect(growth(3e-3, 1e-3)?.detail).toMatch(
+			/the fp16 error grew 3×: its relative L2 went from 0\.001 in the base to 0\.003, still within the limits.*above 2× warns, above 10× fails/,
+		);
+	});
+
+	it.each<[number, number, Threshold | undefined, GoldenCheck["severity"] | undefined]>([
+		[9.9e-3, 1e-3, undefined, "warn"],
+		[1.1e-2, 1e-3, undefined, "fail"],
+		// The base may have computed in fp32: up to the rounding of fp16 that is another choice of kernels.
+		[2.9e-3, 1e-6, undefined, "warn"],
+		[3.1e-3, 1e-6, undefined, "fail"],
+		[1.1e-2, 1e-3, { warn: 20, fail: 30 }, undefined],
+		[1.1e-2, 1e-3, { warn: 2 }, "warn"],
+		[2.5e-3, 1e-3, { fail: 2 }, "fail"],
+		[0.5, 1e-3, {}, undefined],
+	])("an error that grew to %f from %f in the base, with limits %j: %s", (head, base, limits, severity) => {
+		const verdict = judge(head, base, {}, limits);
+		expect(verdict.checks.find(({ metric }) => metric === "error-growth")?.severity).toBe(severity);
+		expect(verdict.state).toBe(severity === "fail" ? "mismatch" : "match");
+	});
+
+	it("an error that grew is not reported where the case fails anyway, and obeys the golden's own factor and noise floor", () => {
+		expect(judge(2, 1e-3)).toMatchObject({ state: "mismatch", checks: { length: 1 } });
+		expect(growth(3e-3, 1e-3, { policy: { mostErrorGrowth: 4 } })).toBeUndefined();
+		const noiseFloor = { runs: ["again"] as [string], outputs: { y: { relativeL2: 4e-3, maxAbs: 0 } } };
+		expect(growth(3e-3, 1e-3, { noiseFloor })).toBeUndefined();
 	});
 });

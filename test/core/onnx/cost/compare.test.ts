@@ -49,3 +49,15 @@ it("the wider classifier of the fixtures differs in two layers", () => {
 		["stem", 3_538_944, 14_155_776],
 	]);
 });
+
+it("an added and a removed layer are named as such", () => {
+	const [short, long] = [chain(["a", 4], ["b", 4]), chain(["a", 4], ["new", 4], ["b", 4])];
+	expect(named(changedNodes(short, long))).toEqual([["new", undefined, 16]]);
+	expect(named(changedNodes(long, short))).toEqual([["new", 16, undefined]]);
+});
+
+it("nodes that share one name are told apart by their order", () => {
+	expect(
+		named(changedNodes(chain(["n", 4], ["n", 4], ["n", 4]), chain(["n", 4], ["n", 4], ["n", 8]))),
+	).toEqual([["n", 16, 32]]);
+});

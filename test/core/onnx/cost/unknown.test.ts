@@ -9,6 +9,7 @@ import {
 	attribute,
 	floats,
 	graph,
+	int64s,
 	type ModelInit,
 	model,
 	node,
@@ -74,6 +75,14 @@ it("an operator that nothing here knows counts as unknown, not as free", () => {
 	expect(cost.nodes[0]?.why).toBe("is an operator whose multiply-adds are not known");
 });
 
+it("an operator named like a property of every object is unknown", () => {
+	const cost = count({
+		inputs: [value("x", [2, 4])],
+		nodes: [node({ op: "constructor", domain: "com.microsoft" })],
+	});
+	expect(cost.unknownNodes).toBe(1);
+});
+
 const branch = (nodes: readonly Uint8Array[], output: string) =>
 	graph({ nodes, inputs: [], outputs: [value(output, null)], name: output });
 const choice = node({
@@ -122,6 +131,34 @@ it("a Loop whose count depends on data counts as none, and says what one pass co
 	expect(count(init, { shapes: {}, values: { m: 5 } })).toMatchObject({ multiplyAdds: 160, unknownNodes: 0 });
 });
 
+it("Loops within Loops beyond any sensible depth end, and are unknown", () => {
+	const nest = (depth: number): Uint8Array =>
+		depth === 0
+			? product("x", "y")
+			: node({
+					op: "Loop",
+					inputs: ["m", "", "x"],
+					outputs: ["y"],
+					attributes: [
+						attribute.graph(
+							"body",
+							graph({
+								name: "b",
+								inputs: [value("i", [], 7), value("ci", [], 9), value("x", [2, null])],
+								nodes: [node({ op: "Identity", inputs: ["ci"], outputs: ["co"] }), nest(depth - 1)],
+								outputs: [value("co", [], 9), value("y", null)],
+							}),
+						),
+					],
+				});
+	const init = {
+		inputs: [value("x", [2, 4])],
+		initializers: [weights, tensor({ name: "m", dtype: 7, raw: int64s(2) })],
+		nodes: [nest(20)],
+	};
+	expect(count(init).unknownNodes).toBeGreaterThan(0);
+});
+
 it("a function that calls itself is left as an unknown call", () => {
 	const cost = count({
 		inputs: [value("x", [2, 4])],
@@ -145,4 +182,13 @@ it("weights reach the node that multiplies by them through the nodes that conver
 		["MatMul", 16],
 	]);
 	expect(cost).toMatchObject({ parameters: 17, weightBytes: 20 });
+});
+
+it("a product beyond exact whole numbers is unknown", () => {
+	const big = 2 ** 31 - 1;
+	const cost = count({
+		inputs: [value("x", [big, big]), value("z", [big, big])],
+		nodes: [node({ op: "MatMul", inputs: ["x", "z"] })],
+	});
+	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1, unknownTensors: 3 });
 });

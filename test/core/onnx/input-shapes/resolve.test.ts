@@ -1,7 +1,7 @@
 // Shapes of inputs from the config and the ONNX file.
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
-import type { ShapeSource } from "../../../../src/core/onnx/input-shapes/bind.ts";
+import { overConfig, type ShapeSource } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { labelAxes, openAxes } from "../../../../src/core/onnx/input-shapes/open-axes.ts";
 import { resolveShapes } from "../../../../src/core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxModel } from "../../../../src/core/onnx/model.ts";
@@ -42,6 +42,7 @@ function resolved(onnx: OnnxModel, given: ShapeSource): Record<string, number[]>
 }
 
 it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, Record<string, number[]>]>([
+	["fixed shapes as they are, scalars too", { x: [1, 3], s: [] }, options(), { x: [1, 3], s: [] }],
 	[
 		"one size for a symbol everywhere",
 		{ x: ["b", 3], y: ["b", "n"] },
@@ -54,6 +55,7 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, Record<stri
 		options({}, { x: [4, 3] }),
 		{ x: [4, 3] },
 	],
+	["a shape of the user's where the file has none", { x: null }, options({}, { x: [4, 3] }), { x: [4, 3] }],
 	[
 		"a symbol of the user's own in a shape",
 		{ x: [null, 3] },
@@ -79,6 +81,12 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, Record<stri
 		{ x: [1], y: [2] },
 	],
 	[
+		"a placeholder that stands for one axis, by its name",
+		{ x: [1, 3, "?", 320] },
+		options({ "?": 48 }),
+		{ x: [1, 3, 48, 320] },
+	],
+	[
 		"names with colons, dots and digits",
 		{ "in:0": ["b", 2], "on.nx::x": [null], 537: ["b"] },
 		options({ b: 1 }, { "on.nx::x": [7] }),
@@ -97,6 +105,12 @@ it("shape resolution gives every input its shape: no shape for initialisers that
 	expect(resolved(readOnnx(memorySource(file), "m.onnx"), options())).toEqual({ x: [2] });
 });
 
+it("shape resolution gives every input its shape: inputs with the names of an object's own parts", () => {
+	const onnx = withInputs(Object.fromEntries([["__proto__", ["constructor"]]]) as Record<string, Dim[]>);
+	const shapes = resolveShapes(onnx, options({ constructor: 3 } as unknown as Record<string, number>));
+	expect(Object.entries(shapes)).toEqual([["__proto__", [3]]]);
+});
+
 it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, RegExp]>([
 	[
 		"a symbol without a size",
@@ -113,6 +127,13 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/inputs: \{ x: \{ shape: \[1, 3, 224, 224\] \}, "y": \{ shape: \[1, 512\] \} \}$/,
 	],
 	[
+		"everything that is missing, as options",
+		{ "x:0": [null, 3, "?", "?"], s: ["batch"] },
+		given(),
+		/Sizes are missing/,
+		/: --shape x:0=1,3,224,224 --shape s=1$/,
+	],
+	[
 		"names that a shell would read",
 		{ x: ["a b", "?"] },
 		given(),
@@ -127,11 +148,32 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/--shape input=1,512$/,
 	],
 	[
+		"dims for a placeholder on two axes",
+		{ x: [1, 3, "?", "?"] },
+		options({ "?": 48 }),
+		/dims\.\? binds nothing: axes 2 and 3 of "x" have no name/,
+		/inputs: \{ x: \{ shape: \[1, 3, 224, 224\] \} \}$/,
+	],
+	[
+		"an input without shape",
+		{ x: null },
+		options(),
+		/gives no shape for its input "x" \(tensor\)/,
+		/inputs: \{ x: /,
+	],
+	[
 		"a size that binds nothing",
 		{ x: ["batch"] },
 		options({ batch: 1, bacth: 2 }),
 		/dims\.bacth binds nothing: .*"batch"/,
 		/Did you mean "batch"/,
+	],
+	[
+		"a size for a fixed model",
+		{ x: [1, 3] },
+		options({ batch: 2 }),
+		/dims\.batch binds nothing: the model's inputs have fixed shapes/,
+		/Remove "batch"/,
 	],
 	[
 		"an input that is not there",
@@ -148,12 +190,34 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/one size for each/,
 	],
 	[
+		"a wrong fixed size",
+		{ x: [null, 3] },
+		options({}, { x: [1, 4] }),
+		/contradicts the model at axis 1: .*\[\?, 3\]/,
+		/Give 3 there/,
+	],
+	[
 		"a shape against dims",
 		{ x: ["b"] },
 		options({ b: 1 }, { x: [2] }),
 		/1 from dims\.b and 2 from inputs\.x\.shape/,
 		/the same size/,
 	],
+	[
+		"two symbols of one size",
+		{ x: ["b"] },
+		options({ b: 1, other: 2 }, { x: ["other"] }),
+		/"b" gets two sizes: 1 from dims\.b and 2 from inputs\.x\.shape/,
+		/the same size/,
+	],
+	[
+		"an unbound symbol in a shape",
+		{ x: [null] },
+		options({}, { x: ["n"] }),
+		/Sizes are missing: "n" \(axis 0 of "x"\)/,
+		/dims: \{ "n": 1 \}$/,
+	],
+	["a broken size", { x: ["b"] }, options({ b: 1.5 }), /The size of "b" is 1\.5/, /whole number/],
 ])("shape resolution refuses %s", (...[, inputs, source, message, fix]) => {
 	const attempt = (): unknown => resolveShapes(withInputs(inputs), source);
 	expect(attempt).toThrow(message);
@@ -196,6 +260,16 @@ it("shape resolution gives each nameless axis a name of its own, and one name to
 		["x_2_1", false, "x_2/1"],
 	]);
 	expect(labels[2]).toBeNull();
+});
+
+it("shape resolution lets a shape from the command line replace what the configuration says of that input", () => {
+	const onnx = withInputs({ x: ["b", null], y: ["b", "n"] });
+	const source = overConfig(
+		onnx,
+		options({ b: 8, rows: 4, n: 2 }, { x: ["b", "rows"] }),
+		given({ n: 3 }, { x: [1, 5] }),
+	);
+	expect(resolved(onnx, source)).toEqual({ x: [1, 5], y: [1, 3] });
 });
 
 it("a shape that an option pins replaces what the config says of that input alone", () => {

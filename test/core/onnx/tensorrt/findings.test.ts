@@ -376,3 +376,12 @@ it("preflight names from the file stand in every message with their harm taken",
 	expect(all.length).toBeGreaterThan(5);
 	for (const each of all) expect(each).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
+
+it("a condition that several nodes of one operator violate is reported once", () => {
+	const nodes = ["a", "b", "y"].map((name) =>
+		node({ op: "MaxPool", name, outputs: [name], attributes: [attribute.integers("dilations", [2, 1])] }),
+	);
+	expect(said({ nodes })).toEqual([
+		'warning operator-restricted: MaxPool "a" (3 nodes) has dilations [2, 1]; TensorRT does not support dilated pooling.',
+	]);
+});

@@ -1,3 +1,5 @@
+// Whether a version of TensorRT has an operator.
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isAtLeast, standingOf, tensorRtOf } from "../../../../src/core/onnx/tensorrt/support.ts";
 
@@ -32,6 +34,14 @@ it("what a version of TensorRT has knows the plugins that TensorRT 11 dropped", 
 	expect(standing("10.6", "BatchedNMS_TRT", "plugins")).toBe("surely yes (10.1 and 10.14 both do)");
 	expect(standing("11.1", "BatchedNMS_TRT", "plugins")).toBe("surely no");
 	expect(standing("11.1", "EfficientNMS_TRT", "plugins")).toBe("surely yes");
+});
+
+it("what a version of TensorRT has takes any text for a version", () => {
+	fc.assert(
+		fc.property(fc.string(), (text) => {
+			expect(tensorRtOf(text).name).toMatch(/^TensorRT( \d{1,4}\.\d{1,4})?$/);
+		}),
+	);
 });
 
 it("what a version of TensorRT has compares versions as numbers, and unknown ones not at all", () => {
