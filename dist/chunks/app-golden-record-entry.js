@@ -1,1 +1,1 @@
-export{t as recordGolden}from"./app-golden-record.js";
+export{n as runRecord}from"./app-golden-record.js";

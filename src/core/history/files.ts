@@ -76,18 +76,19 @@ function readMonth(text: string): NamedRecord[] | null {
 	return runs.every((run) => run !== null) ? runs : null;
 }
 
+function noMonth(path: string, skip: (path: string, why: string) => void): NamedRecord[] {
+	skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
+	return [];
+}
+
 export function readHistory(files: readonly HistoryFile[]): History {
 	const skipped: string[] = [];
 	const records: NamedRecord[] = [];
 	const skip = (path: string, why: string) =>
 		skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
 	const sorted = files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
-	for (const { path, text } of sorted.filter((file) => monthPath.test(file.path))) {
-		const runs = readMonth(text);
-		if (runs === null)
-			skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
-		records.push(...(runs ?? []));
-	}
+	for (const { path, text } of sorted.filter((file) => monthPath.test(file.path)))
+		records.push(...(readMonth(text) ?? noMonth(path, skip)));
 	const known = new Set(records.map(({ record }) => record.source));
 	const compacted = new Set(records.map(({ name }) => name));
 	for (const { path, text } of sorted.filter(
@@ -97,13 +98,14 @@ export function readHistory(files: readonly HistoryFile[]): History {
 		// A compaction that was interrupted leaves files that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;
 		const read: Read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
-		if (read.state === "skipped") skip(path, read.why);
-		else if (known.has(read.record.source))
-			skip(path, `it is a duplicate: another file has the run of ${read.record.at}`);
-		else {
-			records.push({ name: name ?? "", record: read.record });
-			known.add(read.record.source);
+		if (read.state === "skipped") {
+			skip(path, read.why);
+			continue;
 		}
+		const { source, at } = read.record;
+		if (known.has(source)) skip(path, `it is a duplicate: another file has the run of ${at}`);
+		else records.push({ name: name ?? "", record: read.record });
+		known.add(source);
 	}
 	return { records, skipped };
 }

@@ -1,6 +1,7 @@
 // Nsight Systems' table of kernels, as recorded and as other versions write it.
-import fc from "fast-check";
+
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
 	chooseReport,

@@ -1,7 +1,7 @@
 // nvidia-smi's output: as recorded on an H200, as other drivers print it, and as it looks when things go wrong.
 
-import fc from "fast-check";
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
 	findGpu,

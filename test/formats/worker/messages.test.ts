@@ -1,7 +1,8 @@
 // What the golden worker's frames say; the fixtures are what it said with TensorRT 10.6 on an NVIDIA H200.
-import fc from "fast-check";
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { createFrameDecoder, type Header, type RawFrame } from "../../../src/formats/worker/frames.ts";

@@ -2,7 +2,7 @@
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { ToleranceChange } from "../../../../generated/result.ts";
 import { type Comparator, resolveComparators } from "../compare/comparators.ts";
-import { type CustomSpec, customSpecs } from "../compare/custom.ts";
+import { customSpecs } from "../compare/custom.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { ofSlice } from "../tensor/slice.ts";

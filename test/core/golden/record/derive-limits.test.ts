@@ -3,7 +3,6 @@
 import { describe, expect, it } from "vitest";
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/golden-validator.js";
-import { resolveComparators } from "../../../../src/core/golden/compare/comparators.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { toleranceAt } from "../../../../src/core/golden/compare/tolerances.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";

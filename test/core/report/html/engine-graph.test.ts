@@ -2,12 +2,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { EngineDiff } from "../../../../generated/result.ts";
-import { diffEngines } from "../../../../src/core/engine/diff.ts";
-import { type EngineModel, engineModel } from "../../../../src/core/engine/model.ts";
 import { enginePart } from "../../../../src/core/report/html/engine.ts";
 import { layoutGraph } from "../../../../src/core/report/html/graph-layout.ts";
 import { html } from "../../../../src/core/report/html/markup.ts";
-import { parseLayerInfo } from "../../../../src/formats/trtexec/layers.ts";
 import { diffOf, recordedArm } from "../../../support/recorded-engines.ts";
 import { transformerPair } from "../../../support/transformer-engines.ts";
 
