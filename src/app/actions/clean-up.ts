@@ -102,7 +102,8 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 	}
 	// What was measured until then is kept with the run.
 	const { published } = await uploadFolder(context, known.host.artifacts(inputs.retentionDays));
-	for (const one of published) if (one.state !== "skipped") log(describePublished(one));
+	for (const one of published)
+		if (one.state !== "skipped") log(`what the run left: ${describePublished(one)}`);
 	await takeBack(
 		configPath,
 		context,

@@ -105,15 +105,6 @@ export interface Pull {
 	mergedAt: string | null;
 }
 
-export interface Asset {
-	id: number;
-	name: string;
-	label: string | null;
-	contentType: string;
-	content: Buffer;
-	createdAt: string;
-}
-
 export interface Run {
 	id: number;
 	attempt: number;

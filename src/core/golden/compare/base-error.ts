@@ -1,6 +1,6 @@
 // Compares an engine's error with its base's error: growth beyond a factor warns or fails, even within the golden's limits.
 
-import type { NoiseFloor, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type { GoldenManifest, NoiseFloor, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import type { Threshold } from "../../config/config.ts";
 import { defaultGates } from "../../config/defaults.ts";
@@ -10,13 +10,12 @@ import { distance, leastErrorFloor, noiseOfPart } from "../record/noise-floor.ts
 import { ofSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { toNumeric } from "./checks.ts";
-import type { CaseInput } from "./judge.ts";
 import { metricLabels } from "./registry.ts";
 
 interface GrowthRule {
 	precision: Precision;
 	noiseFloor: NoiseFloor | undefined;
-	rounding: CaseInput["manifest"]["rounding"];
+	rounding: GoldenManifest["rounding"];
 	limits: Threshold;
 	/** The base has another precision: what the head's explains is no growth. */
 	hasOtherBase: boolean;
@@ -28,7 +27,12 @@ export function growthRule({
 	precision,
 	basePrecision = precision,
 	errorGrowth: { warn, fail } = defaultGates.errorGrowth,
-}: Pick<CaseInput, "manifest" | "precision" | "basePrecision" | "errorGrowth">): GrowthRule {
+}: {
+	manifest: GoldenManifest;
+	precision: Precision;
+	basePrecision?: Precision | undefined;
+	errorGrowth?: Threshold;
+}): GrowthRule {
 	const { noiseFloor, rounding, policy } = manifest;
 	const most = policy?.mostErrorGrowth;
 	const hasOtherBase = basePrecision !== precision;

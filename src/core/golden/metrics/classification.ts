@@ -185,7 +185,7 @@ export function accuracy(pair: Pair, options: MetricOptions): Measured {
 }
 
 /** What the golden itself reaches, for a limit that is a share of it. */
-export function goldenAccuracy(pair: Pair, options: MetricOptions): number {
+function goldenAccuracy(pair: Pair, options: MetricOptions): number {
 	const value = accuracy(pair, options).value;
 	return Number.isNaN(value) ? 0 : value;
 }

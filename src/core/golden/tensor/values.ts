@@ -43,7 +43,7 @@ const wideViews: Partial<Record<DType, ViewOf<WideArray>>> = {
 const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
 
 /** Whether binary32 holds every value of the dtype exactly. */
-export function fitsFloat32(dtype: DType): boolean {
+function fitsFloat32(dtype: DType): boolean {
 	return narrowViews[dtype] !== undefined || isSmall(dtype);
 }
 
