@@ -309,7 +309,7 @@ it("a cancelled job leaves a partial result, publishes nothing more, and its pos
 	});
 	expect(github.state.comments).toEqual([]);
 	expect(ran.post?.exitCode).toBe(0);
-	expect(ran.post?.stdout).toMatch(/what the run left: published artifact/);
+	expect(ran.post?.stdout).toMatch(/uploaded what the run left: artifact/);
 	expect(github.state.artifacts.map(({ name }) => name)).toContain("trtgate-gate");
 	expect(existsSync(join(out, "scratch")) || existsSync(join(out, "worktrees"))).toBe(false);
 });

@@ -1,13 +1,8 @@
-// Writes to the workflow run: log, outputs, annotations, job summary.
+// Writes to the workflow run: outputs, annotations, job summary.
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
 import { annotations } from "../../core/report/annotations.ts";
 import { headline } from "../../core/report/highlights.ts";
-import { standardStreams } from "../process/standard-streams.ts";
-
-export function log(text: string): void {
-	standardStreams({ isActions: true }).out(`${text}\n`);
-}
 
 const write = { error, warning, notice } as const;
 
@@ -30,30 +25,27 @@ export async function writeSummary(markdown: string): Promise<void> {
 	}
 }
 
-function setAll(outputs: Readonly<Record<string, string | number>>): void {
-	for (const [name, value] of Object.entries(outputs)) setOutput(name, value);
-}
-
 export function setOutputs(result: Result, resultPath: string): void {
 	const count = (status: string): number => result.gates.filter((gate) => gate.status === status).length;
-	setAll({
-		outcome: result.outcome,
-		"failure-kind": result.failureKind ?? "",
-		headline: headline(result),
-		result: resultPath,
-		passed: count("pass"),
-		warned: count("warn"),
-		failed: count("fail"),
-		inconclusive: count("inconclusive"),
-	});
+	setOutput("outcome", result.outcome);
+	setOutput("failure-kind", result.failureKind ?? "");
+	setOutput("headline", headline(result));
+	setOutput("result", resultPath);
+	setOutput("passed", count("pass"));
+	setOutput("warned", count("warn"));
+	setOutput("failed", count("fail"));
+	setOutput("inconclusive", count("inconclusive"));
 }
 
 /** Where people find what was published; "" for what was not. */
 export function setUrls(urls: { comment: string; artifact: string; report: string }): void {
-	setAll({ "comment-url": urls.comment, "artifact-url": urls.artifact, "report-url": urls.report });
+	setOutput("comment-url", urls.comment);
+	setOutput("artifact-url", urls.artifact);
+	setOutput("report-url", urls.report);
 }
 
 /** Marks outputs of a run that ended before there was a result. */
 export function publishFailure(failureKind: string): void {
-	setAll({ outcome: "error", "failure-kind": failureKind });
+	setOutput("outcome", "error");
+	setOutput("failure-kind", failureKind);
 }

@@ -8,7 +8,7 @@ import { lockFolder } from "../../adapters/files/store.ts";
 import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
@@ -102,8 +102,10 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 	}
 	// What was measured until then is kept with the run.
 	const { published } = await uploadFolder(context, known.host.artifacts(inputs.retentionDays));
-	for (const one of published)
-		if (one.state !== "skipped") log(`what the run left: ${describePublished(one)}`);
+	for (const one of published) {
+		const kept = one.state === "done" && [one.what, one.url, one.note].filter((part) => part).join(", ");
+		if (one.state !== "skipped") log(kept ? `uploaded what the run left: ${kept}` : describePublished(one));
+	}
 	await takeBack(
 		configPath,
 		context,

@@ -1,7 +1,7 @@
 // The action in golden/: records or calibrates the goldens of models, and proposes what changed as one pull request.
 
 import { notice, setFailed, setOutput, summary } from "@actions/core";
-import { log } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
 import { escapeMarkdown } from "../../core/text/escape.ts";

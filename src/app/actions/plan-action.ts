@@ -6,7 +6,7 @@ import { openHistory } from "../../adapters/git/history.ts";
 import { firstLine, gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { loadConfig } from "../../core/config/parse.ts";

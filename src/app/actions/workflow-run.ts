@@ -10,7 +10,7 @@ import {
 	type WorkflowRun,
 } from "../../adapters/github/env.ts";
 import { openGitHub } from "../../adapters/github/github.ts";
-import { log } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";

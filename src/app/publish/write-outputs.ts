@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { notice } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
-import { log, setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
+import { log } from "../../adapters/github/log.ts";
+import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
 import { renderMarkdown, renderUnpublished } from "../../core/report/markdown.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
 import type { Files } from "../../ports/world.ts";
