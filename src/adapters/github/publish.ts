@@ -3,6 +3,7 @@ import { error, notice, setOutput, summary, warning } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
 import { annotations } from "../../core/report/annotations.ts";
 import { headline } from "../../core/report/highlights.ts";
+import { log } from "./log.ts";
 
 const write = { error, warning, notice } as const;
 

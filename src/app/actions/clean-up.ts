@@ -14,6 +14,7 @@ import { createProcesses } from "../../adapters/process/processes.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
+import type { Published } from "../../stages/publish/plan.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { checkOutFolder, type OutRoots, outRoots } from "../out-folder.ts";
 import { publishNoResult, publishResult } from "../publish/publish-no-result.ts";
@@ -111,4 +112,8 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 		context,
 		wasStopped ? "Cancelled, or out of time: not measured" : "Measured, but not published: see the artifact",
 	);
+}
+
+function describeUploaded({ what, url, note }: Extract<Published, { state: "done" }>): string {
+	return [what, url, note].filter((part) => part).join(", ");
 }

@@ -184,12 +184,6 @@ export function accuracy(pair: Pair, options: MetricOptions): Measured {
 	return { value, elements: tally.elements, worstAt: tally.lost < 0 ? tally.wrong : tally.lost, detail };
 }
 
-/** What the golden itself reaches, for a limit that is a share of it. */
-function goldenAccuracy(pair: Pair, options: MetricOptions): number {
-	const value = accuracy(pair, options).value;
-	return Number.isNaN(value) ? 0 : value;
-}
-
 interface Answer {
 	expected: readonly number[];
 	got: readonly number[];

@@ -42,11 +42,6 @@ const wideViews: Partial<Record<DType, ViewOf<WideArray>>> = {
 };
 const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
 
-/** Whether binary32 holds every value of the dtype exactly. */
-function fitsFloat32(dtype: DType): boolean {
-	return narrowViews[dtype] !== undefined || isSmall(dtype);
-}
-
 /** A typed view of some elements; a copy where they do not lie on their natural boundary. Hosts are little-endian, as TensorRT's are. */
 function viewChunk<Values>(
 	tensor: Tensor,
@@ -60,7 +55,7 @@ function viewChunk<Values>(
 	return new View(tensor.data.slice(offset, offset + range.count * size).buffer, 0, range.count);
 }
 
-/** For dtypes of which fitsFloat32 is true. */
+/** For dtypes whose values binary32 holds exactly. */
 export function float32Reader(tensor: Tensor): ChunkReader<Float32Array> {
 	if (isSmall(tensor.dtype)) return smallReader(tensor, tensor.dtype);
 	const View = narrowViews[tensor.dtype];
