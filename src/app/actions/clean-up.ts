@@ -103,10 +103,7 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 	}
 	// What was measured until then is kept with the run.
 	const { published } = await uploadFolder(context, known.host.artifacts(inputs.retentionDays));
-	for (const one of published) {
-		const kept = one.state === "done" && [one.what, one.url, one.note].filter((part) => part).join(", ");
-		if (one.state !== "skipped") log(kept ? `uploaded what the run left: ${kept}` : describePublished(one));
-	}
+	for (const one of published) if (one.state !== "skipped") log(describeLeft(one));
 	await takeBack(
 		configPath,
 		context,
@@ -114,6 +111,7 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 	);
 }
 
-function describeUploaded({ what, url, note }: Extract<Published, { state: "done" }>): string {
-	return [what, url, note].filter((part) => part).join(", ");
+function describeLeft(one: Published): string {
+	if (one.state !== "done") return describePublished(one);
+	return `uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part).join(", ")}`;
 }
