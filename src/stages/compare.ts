@@ -13,14 +13,14 @@ const bins = 60;
 interface Timed {
 	runs: readonly TimedRun[];
 	replaced: number;
-	/** What is said of the latency in place of the verdict by its runs. */
-	said: Partial<Comparison>;
+	/** Replaces the verdict that the runs give: no base, an interruption, a failure. */
+	override: Partial<Comparison>;
 	/** Kernels are launched as one CUDA graph. */
 	cudaGraph: boolean;
 }
 
 export function rowOfRuns(timed: TimedWorkload, compared: RunsCompared, done: Timed): WorkloadResult {
-	const latency = { ...compared.latency, ...done.said };
+	const latency = { ...compared.latency, ...done.override };
 	const runs = done.runs.map(({ run }) => run);
 	const samplesOf = (arm: Arm): Float64Array[] =>
 		done.runs.flatMap(({ run, samples }) => (run.arm === arm && samples ? [samples] : []));
@@ -43,17 +43,25 @@ export function rowOfRuns(timed: TimedWorkload, compared: RunsCompared, done: Ti
 	};
 }
 
-/** Engines with the same bytes cannot differ in speed, so every change is ruled out without a measurement. */
+/** Engines with the same bytes cannot differ, so every change is ruled out without a measurement. */
+export function identicalEngines({ head }: TimedWorkload, done: "timed" | "counted") {
+	const same =
+		head.record.sharedWithBase === true
+			? "the same model and settings, and share one engine"
+			: "the same engine, byte for byte";
+	const reason = `Base and head have ${same}, so nothing was ${done}.`;
+	const interval: [number, number] = [0, 0];
+	return { verdict: "unchanged", reason, estimate: 0, interval, excluded: 0 } as const;
+}
+
 export function rowOfIdentical(timed: TimedWorkload, nothing: RunsCompared): WorkloadResult {
-	const reason =
-		timed.head.record.sharedWithBase === true
-			? "Base and head have the same model and settings: they share one engine, so nothing was timed."
-			: "Base and head have the same engine, byte for byte; nothing was timed, and any change is ruled out.";
-	const unchanged = { verdict: "unchanged", reason, estimate: 0, interval: [0, 0], excluded: 0 } as const;
-	const same = (comparison: Comparison): Comparison => ({ ...comparison, ...unchanged, interval: [0, 0] });
+	const same = (comparison: Comparison): Comparison => ({
+		...comparison,
+		...identicalEngines(timed, "timed"),
+	});
 	const { latency, p99, memory } = nothing;
 	const compared = { ...nothing, latency: same(latency), p99: same(p99), memory: same(memory) };
-	return rowOfRuns(timed, compared, { runs: [], replaced: 0, said: {}, cudaGraph: false });
+	return rowOfRuns(timed, compared, { runs: [], replaced: 0, override: {}, cudaGraph: false });
 }
 
 /** What names a workload in a result, and its sizes. */

@@ -8,6 +8,7 @@ import { recordFault } from "../core/errors.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
+import { identicalEngines, identityOf } from "./compare.ts";
 import { isIdentical, type TimedWorkload } from "./workloads.ts";
 
 export interface CountInput {
@@ -39,7 +40,8 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	const { gates } = timed.workload.config;
 	const minimalEffect = gates.work.warn ?? gates.work.fail ?? 0.02;
 	const blank = { estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect, level: 1 };
-	if (isIdentical(timed, input.measure)) return { row: rowOf(timed, identical(timed, minimalEffect)) };
+	if (isIdentical(timed, input.measure))
+		return { row: rowOf(timed, { ...blank, ...identicalEngines(timed, "counted") }) };
 	const { base, head } = await countBoth(timed, input, ports);
 	if (ports.interrupt.reason() !== null)
 		return { row: rowOf(timed, { ...blank, verdict: "inconclusive", reason: "The count was interrupted." }) };
@@ -75,22 +77,21 @@ async function countBoth(
 	return { base, head };
 }
 
-function rowOf({ workload, head, inputs }: TimedWorkload, work: Comparison): WorkloadResult {
-	const { model, engine } = head.spec;
+function rowOf(timed: TimedWorkload, work: Comparison): WorkloadResult {
 	return {
-		id: workload.id,
-		model: model.name,
-		engine: engine.name,
-		workload: workload.config.name,
-		precision: engine.precision,
-		shapes: Object.fromEntries(inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
-		streams: workload.config.streams,
+		...identityOf(timed),
 		verdict: work.verdict,
 		work,
-		...{ latency: untimed, p99: untimed, memory: untimed },
-		...{ base: null, head: null, noise: { runCv: null, detectable: null } },
-		...{ replaced: 0, runs: [], distribution: null },
-		limits: { ...workload.config.gates.work },
+		latency: untimed,
+		p99: untimed,
+		memory: untimed,
+		base: null,
+		head: null,
+		noise: { runCv: null, detectable: null },
+		replaced: 0,
+		runs: [],
+		distribution: null,
+		limits: { ...timed.workload.config.gates.work },
 	};
 }
 
@@ -99,20 +100,3 @@ const untimed: Comparison = {
 	reason: "Not measured: ONNX Runtime's work is counted.",
 	...{ estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect: 0, level: 1 },
 };
-
-function identical({ head }: TimedWorkload, minimalEffect: number): Comparison {
-	const reason =
-		head.record.sharedWithBase === true
-			? "Base and head have the same model and settings, so nothing was counted."
-			: "Base and head have the same engine, byte for byte, so nothing was counted.";
-	return {
-		verdict: "unchanged",
-		reason,
-		estimate: 0,
-		interval: [0, 0],
-		pairs: 0,
-		excluded: 0,
-		minimalEffect,
-		level: 1,
-	};
-}

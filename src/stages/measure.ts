@@ -95,10 +95,10 @@ async function measureWorkload(
 		compared = judge(timing.runs);
 		if (shouldStop(compared.latency)) break;
 	}
-	const said = ended?.said ?? (timed.base ? {} : input.noBase(timed));
+	const override = ended?.override ?? (timed.base ? {} : input.noBase(timed));
 	const row = rowOfRuns(timed, compared ?? judge(timing.runs), {
 		...timing,
-		said,
+		override,
 		cudaGraph: input.measure.cudaGraph,
 	});
 	return { row, error: ended?.error };
@@ -109,12 +109,12 @@ function endOf(
 	failure: ToolFailure | null,
 	timed: TimedWorkload,
 	{ interrupt }: MeasurePorts,
-): { said: Partial<Comparison>; error?: ErrorRecord } | null {
+): { override: Partial<Comparison>; error?: ErrorRecord } | null {
 	if (interrupt.reason() !== null)
-		return { said: { verdict: "inconclusive", reason: "The timing was interrupted." } };
+		return { override: { verdict: "inconclusive", reason: "The timing was interrupted." } };
 	if (failure === null) return null;
 	const error = recordFault(failure, subjectOf(timed));
-	return { said: { verdict: "not-comparable", reason: error.message }, error };
+	return { override: { verdict: "not-comparable", reason: error.message }, error };
 }
 
 function comparisonOptions({ workload }: TimedWorkload, { measure: { looks }, family }: MeasureInput) {

@@ -1,4 +1,4 @@
-// Turns on a GPU: none where there is none, the lock's own word where it cannot be had.
+// Turns on a GPU: none without a GPU, the lock's own message where the lock is unavailable.
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";

@@ -17,7 +17,7 @@ function diagnose(...argv: string[]) {
 
 const recording = (name: string): string => resolve("test/fixtures/trtexec", name);
 
-/** The log as somebody would have saved it. */
+/** The log as a user would have saved it. */
 function plainLog(name: string): string {
 	const lines = gunzipSync(readFileSync(join(recording(name), "transcript.jsonl.gz")))
 		.toString("utf8")

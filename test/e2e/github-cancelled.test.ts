@@ -119,7 +119,7 @@ describe.concurrent("a cancelled job", () => {
 			const { play, played } = await cancel(cancelled, onTestFinished);
 			const left = livingIn(play.root);
 			for (const { pid } of left) process.kill(pid, "SIGKILL");
-			// Whoever is killed ends nothing more: the runner finds what is left by the mark that all of the job's programs carry.
+			// A killed process cleans up nothing: the runner finds its children by a variable that all programs of the job carry.
 			if (cancelled.signals.includes("SIGKILL"))
 				expect(played.childVariables()).toContain("RUNNER_TRACKING_ID=");
 			else expect(left).toEqual([]);

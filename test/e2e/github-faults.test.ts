@@ -192,7 +192,7 @@ describe.concurrent("a platform that fails", () => {
 		headline: "1 latency gate fails · the only check does not pass",
 	};
 
-	it("a platform that fails by nothing at all is what the rows below are held against", async ({
+	it("a platform without a fault gives what the rows below are compared with", async ({
 		expect,
 		onTestFinished,
 	}) => {

@@ -1,4 +1,4 @@
-// `trtgate preflight` through the built bundle, on models whose fault lies between nodes; ONNX Runtime's own answer stands beside ours.
+// `trtgate preflight` through the built bundle, on models whose fault lies between nodes; compared with ONNX Runtime's own answer.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";

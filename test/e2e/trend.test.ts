@@ -57,7 +57,7 @@ describe("trtgate trend", () => {
 		expect(readFileSync(join(folder, "trend.svg"), "utf8")).toMatch(/^<svg xmlns.*<\/svg>\n$/s);
 	});
 
-	it("closes an alarm whose level somebody accepted, shows the reason, and accepts nothing that is not open", async () => {
+	it("closes an alarm whose level was accepted, shows the reason, and accepts nothing that is not open", async () => {
 		const folder = historyIn(temporaryFolder());
 		const accept = [
 			"history",

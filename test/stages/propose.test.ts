@@ -11,7 +11,7 @@ import {
 	proposed,
 } from "../support/proposals.ts";
 
-/** A repository where somebody acts just before a call, as often as there are acts. */
+/** A repository where another actor intervenes just before a call, once for each act. */
 function interrupted<Name extends keyof Repository>(
 	repository: Repository,
 	name: Name,

@@ -106,7 +106,7 @@ export function simulateNights(plan: Plan): Nights {
 		const today = plan.events.filter((event) => event.night === night);
 		for (const event of plan.events) change(event, night, engines, plan.series);
 		engines.forEach((engine, index) => {
-			// Somebody trains some net again every day.
+			// One of the nets is retrained every day.
 			if ((night + index) % 7 === 0) engine.weights += 1;
 		});
 		if (today.some(({ kind }) => kind === "method"))

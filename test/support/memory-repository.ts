@@ -16,7 +16,7 @@ export interface MemoryRepository extends Repository {
 	writes: string[];
 	parents(commit: string): readonly string[];
 	files(commit: string): Record<string, string>;
-	/** A commit of somebody's, with files or the tree of another commit. */
+	/** Another person's commit, with files or the tree of another commit. */
 	commit(given: {
 		parents: readonly string[];
 		files?: Readonly<Record<string, string>>;

@@ -59,7 +59,7 @@ export const random = rowModel({
 	],
 });
 
-/** Rows are added the number of rows: right for the batch size that somebody exported, and for no other. */
+/** Rows are added the number of rows: right for the exported batch size only. */
 export const countsRows = rowModel({
 	nodes: [
 		node({ op: "Shape", inputs: ["x"], outputs: ["shape"], attributes: [attribute.integer("end", 1)] }),

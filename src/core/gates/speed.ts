@@ -67,7 +67,10 @@ export function judgeBounds(
 		const format = formatGate[gate.kind];
 		const value = head[gate.figure] ?? null;
 		const allowed = `; allowed at ${gate.isLeast ? "least" : "most"} ${format(limit)}.`;
-		if (value === null) return [[gate.name, "inconclusive", `${gate.label} unknown${allowed}`]];
+		if (value === null) {
+			const status = gates.inconclusive === "fail" ? "fail" : "inconclusive";
+			return [[gate.name, status, `${gate.label} unknown${allowed}`]];
+		}
 		const keeps = gate.isLeast ? value >= limit : value <= limit;
 		return [[gate.name, keeps ? "pass" : "fail", `${gate.label} ${format(value)}${allowed}`]];
 	});

@@ -102,7 +102,7 @@ function levelText(workload: WorkloadResult, arm: Arm): string {
 	return workload.work === undefined ? formatMs(level) : formatWork(level);
 }
 
-/** `742 → 743 MiB`; one size where one side has any. */
+/** `742 → 743 MiB`; a single size if only one side was measured. */
 function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	const [from = dash, to] = [base, head].flatMap((arm) =>
 		arm === null ? [] : [arm.peakMemoryBytes === null ? dash : formatBytes(arm.peakMemoryBytes)],

@@ -1,4 +1,4 @@
-// Whose processes are on the GPU: ours, somebody's on this machine, or nobody's that can be seen from here.
+// Whose processes are on the GPU: ours, another one of this machine, or one that is invisible from here.
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { watchProcesses } from "../../../src/adapters/gpu/processes.ts";

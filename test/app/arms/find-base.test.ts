@@ -1,4 +1,4 @@
-// Every event in real repositories: which commit is the base, how it is said, and how little is fetched for it.
+// Every event in real repositories: which commit is the base, how the report explains it, and how little is fetched.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-// What `golden inspect` tells of limits, groups of boxes, inputs, and weights that nothing depends on.
+// What `golden inspect` reports about limits, groups of boxes, inputs, and weights that nothing depends on.
 import { describe, expect, it } from "vitest";
 import { renderInspection } from "../../../src/app/golden/inspect.ts";
 import type { Inspection } from "../../../src/stages/inspect.ts";

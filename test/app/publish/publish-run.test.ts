@@ -308,7 +308,7 @@ it("publish sends annotations by fifties", async () => {
 interface Case {
 	name: string;
 	fault: Fault;
-	/** What is not shown, and the code that says why; none where trying again mends it. */
+	/** What is not shown, and the code that says why; none where a retry succeeds. */
 	lost?: Record<string, string>;
 	says?: RegExp;
 }

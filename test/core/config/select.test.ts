@@ -1,4 +1,4 @@
-// Which engines a pattern means, and what is said where it means none.
+// Which engines a pattern means, and the message where it means none.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/core/config/config.ts";

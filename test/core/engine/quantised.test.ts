@@ -87,7 +87,7 @@ it.each([
 it.each([
 	["an input of the engine", true, "is an input of the engine"],
 	["written by nothing that is known", false, "is written by an unknown layer"],
-])("a tensor of another type that is %s is said to be that", (_, isListed, says) => {
+])("a tensor of another type that is %s is reported as such", (_, isListed, says) => {
 	const fed = quantised.info.layers[0]?.inputs[0]?.name ?? "";
 	const io = isListed ? [{ name: fed, mode: null, dtype: null }] : [];
 	const wider = (input: LayerTensor): LayerTensor =>

@@ -183,10 +183,16 @@ it.each([
 	expect(statusOf(name, {}, { yaml: `gates: { ${name}: ${limit} }` })).toBe(status);
 });
 
-it("an absolute limit on an unknown figure is inconclusive", () => {
-	const head = { ...stats, peakMemoryBytes: null };
-	expect(statusOf("max-memory", { head }, { yaml: "gates: { max-memory: 1GiB }" })).toBe("inconclusive");
-});
+it.each([
+	["", "inconclusive"],
+	[", inconclusive: fail", "fail"],
+])(
+	"an absolute limit on an unknown figure is inconclusive, or fails as the config says%s",
+	(more, status) => {
+		const head = { ...stats, peakMemoryBytes: null };
+		expect(statusOf("max-memory", { head }, { yaml: `gates: { max-memory: 1GiB${more} }` })).toBe(status);
+	},
+);
 
 it.each([
 	[500, "pass"],

@@ -19,7 +19,7 @@ it.each(files)("the reader of raw bytes takes $how of $file", ({ file, how, valu
 	expect([...new Int32Array(data.slice().buffer)]).toEqual(values);
 });
 
-it("the reader of raw bytes takes as many bytes as the input has where nothing is said, else all", () => {
+it("raw bytes fill the input's size where it is known, and are read whole otherwise", () => {
 	const bytes = Uint8Array.of(9, 8, 7);
 	const made = (length: number | null) => [
 		...tensorOfBytes(bytes, { dtype: "uint8", length, shapeOf }, { kind: "bytes", padding: 5 }).data,

@@ -1,4 +1,4 @@
-// Where a proposal goes: on top of what is newest of ours, and never where it would take somebody's commits back.
+// Where a proposal goes: on top of what is newest of ours, and never where it would undo other people's commits.
 import { describe, expect, it } from "vitest";
 import { propose } from "../../../src/stages/propose.ts";
 import {
@@ -13,14 +13,14 @@ import {
 
 type Given = Parameters<ProposalPlace["repository"]["commit"]>[0];
 
-/** Somebody commits to a branch. */
+/** Another person commits to a branch. */
 function commitTo({ repository }: ProposalPlace, name: string, given: Given): string {
 	const made = repository.commit(given);
 	repository.branches.set(name, made);
 	return made;
 }
 
-/** Proposes from main's second commit; then somebody acts. */
+/** Proposes from main's second commit; then another actor intervenes. */
 async function proposedBefore(
 	act: (place: ProposalPlace, ours: string) => unknown,
 ): Promise<ProposalPlace & { ours: string }> {

@@ -1,4 +1,4 @@
-// Files of a proposal: what is read of an earlier one, and what is said of files that are too large.
+// Files of a proposal: what is read from an earlier one, and the message about files that are too large.
 import { describe, expect, it } from "vitest";
 import { writeFiles } from "../../../src/stages/propose.ts";
 import { openPlace, proposalOn, proposedFile } from "../../support/proposals.ts";

@@ -69,7 +69,7 @@ function answer([path = "", visible = "", cwd = "", configPath = "", ...argv]: r
 		writeSync(pipe, "\n");
 		closeSync(pipe);
 	} catch {
-		// Whoever asked has been killed meanwhile.
+		// The process that asked has been killed meanwhile.
 	}
 }
 

@@ -3,7 +3,7 @@ import type { Arm, Result } from "../../../../generated/result.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, withCaveat } from "../../text/labels.ts";
-import { excludedText, levelText } from "../comparison-format.ts";
+import { levelText } from "../comparison-format.ts";
 import { drawForest, forestAxis, forestScale, forestTitle } from "../html/forest.ts";
 import { type Column, html, nameOf } from "../html/markup.ts";
 import { armTitle, isCounted, type WorkloadRow, workloadTexts } from "../rows.ts";
@@ -27,13 +27,6 @@ function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 		? `Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`
 		: `Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`;
 	return [{ kind: "sentence", text }];
-}
-
-/** Only an unchanged row rules out changes that a reader may rely on. */
-function ruledOutText({ workload: { latency, work } }: WorkloadRow): string {
-	if (work !== undefined) return work.estimate === 0 && work.base === undefined ? "any" : "";
-	if (latency.verdict !== "unchanged" || latency.excluded === null) return "";
-	return latency.excluded === 0 ? "any" : `≥ ${excludedText(latency.excluded)}`;
 }
 
 function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
@@ -99,7 +92,6 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 			},
 		},
 		...(isCompared || !isPage ? comparedColumns(rows) : [armColumn("head", armTitle("time", rows))]),
-		{ title: "ruled out", formats: ["terminal"], text: ruledOutText },
 		...(isTimed
 			? [
 					{

@@ -1,4 +1,4 @@
-// The verdict on a golden case: what passes, what fails, and what is said of it.
+// The verdict on a golden case: what passes, what fails, and the messages.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";

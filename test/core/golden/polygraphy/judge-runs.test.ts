@@ -1,4 +1,4 @@
-// Which outputs are held against each other.
+// Which outputs are compared with each other.
 import { expect, it } from "vitest";
 import { matchingOutput } from "../../../../src/core/golden/polygraphy/judge-runs.ts";
 
@@ -13,6 +13,6 @@ it.each<[string, string[], string[], string | null, string]>([
 	["out_1", ["out", "out_1"], ["out"], null, "none, where the only one alike is another's by name"],
 	["", ["", "b"], ["b", "c"], null, "none for a nameless one, which is alike to all and finds another's"],
 	["constructor", ["constructor"], ["y"], "y", "at its place, for names that objects have"],
-])("the output that an output is held against %s of %j in %j: %s, %s", (name, first, second, wanted) => {
+])("the output that an output is compared with %s of %j in %j: %s, %s", (name, first, second, wanted) => {
 	expect(matchingOutput(name, first, second)).toBe(wanted);
 });

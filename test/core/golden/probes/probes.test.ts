@@ -1,4 +1,4 @@
-// Which probes apply, what they send, and what is said of engines that are plain functions of their inputs.
+// Which probes apply, what they send, and the verdicts on engines that are plain functions of their inputs.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbeName } from "../../../../generated/result.ts";

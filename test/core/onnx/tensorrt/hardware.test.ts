@@ -1,4 +1,4 @@
-// What the GPU at hand cannot build, and what is said once of a dimension that nobody binds.
+// What the GPU at hand cannot build, and what is reported once about an unbound dimension.
 import { describe, expect, it } from "vitest";
 import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";

@@ -1,4 +1,4 @@
-// SARIF for code scanning: only what the user can mend in the repository, each with a place.
+// SARIF for code scanning: only what the user can fix in the repository, each with a place.
 import { expect, it } from "vitest";
 import type { ErrorRecord, Finding } from "../../../../generated/result.ts";
 import { renderSarif } from "../../../../src/core/report/exports/sarif.ts";

@@ -1,4 +1,4 @@
-// The pictures in the page: which are open, what stands beside them, how much there may be, and nothing of a user's but text.
+// The pictures in the page: which are open, what is shown beside them, how much there may be, and nothing of a user's but text.
 import { describe, expect, it } from "vitest";
 import type { GoldenCheck, GoldenVerdict } from "../../../../../generated/result.ts";
 import { renderHtml } from "../../../../../src/core/report/html/report.ts";
