@@ -219,7 +219,6 @@ export interface GatesFile {
 	throughput?: ThresholdFile;
 	"engine-size"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
-	"soak-drift"?: ThresholdFile;
 	work?: ThresholdFile;
 	golden?: {
 		/** Largest relative L2 error by precision, for outputs whose golden names no comparator. */
@@ -288,7 +287,6 @@ export interface MeasureFile {
 	threads?: number;
 	/** How often base and head are each built. Above 1 no kernel timings are shared, and the interval includes the build-to-build variation. Default: 1, with shared kernel timings. */
 	rebuilds?: number;
-	soak?: Duration;
 	/** What is done where base and head have the same model, plugins and calibration. skip: one engine serves both sides and is not timed, and golden verdicts of an earlier run are reused. verify: the same, but verified again. rebuild: base and head each build their own engine, and both are timed. Default: skip, and rebuild on a schedule. With base: always rebuild. */
 	"unchanged-models"?: "skip" | "verify" | "rebuild";
 	/** Whether two engines with the same bytes are still timed. */

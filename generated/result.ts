@@ -23,7 +23,6 @@ export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" |
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 export type Interval = [number, number];
 export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
-export type SoakState = "steady" | "time-up" | "interrupted";
 /** What the figures in the place of milliseconds are, where instructions were counted: millions of them. */
 export type LayerUnitName = "M instructions";
 export type GateName =
@@ -49,8 +48,7 @@ export type GateName =
 	| "accept"
 	| "probe"
 	| "interface"
-	| "trend"
-	| "soak-drift";
+	| "trend";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
@@ -514,7 +512,6 @@ export interface WorkloadResult {
 		detectable: number | null;
 	};
 	gpu?: WorkloadGpu;
-	soak?: SoakResult;
 	/** Runs discarded for a cause and measured again. */
 	replaced: number;
 	limits?: Limits;
@@ -594,56 +591,6 @@ export interface GpuUse {
 	memoryBandwidth: number | null;
 	smOccupancy?: number | null;
 	tensorActivity?: number | null;
-}
-/** The head's engine under load for minutes: processes of up to a minute, one right after the other, until steady or time ran out (measure.soak). */
-export interface SoakResult {
-	state: SoakState;
-	seconds: number;
-	/** In the first second. */
-	coldMs: number;
-	/** From the second to the eleventh second: where the gate's own runs are. */
-	freshMs: number;
-	/** In the last third. */
-	steadyMs: number;
-	/** steadyMs / freshMs − 1: what short runs do not show. */
-	drift: number;
-	/** Where the level changed at once, as fractions. */
-	steps: SoakStep[];
-	/** Each lasts up to a minute: level and tail. */
-	processes: SoakProcess[];
-	points: SoakPoint[];
-	/** The GPU, every ten seconds; absent where nothing was read. */
-	slices?: SoakSlice[];
-	/** Share of the slices in which the GPU was throttled; the power cap does not count. */
-	throttledShare?: number;
-	limits?: SoakLimits;
-}
-export interface SoakStep {
-	atS: number;
-	change: number;
-}
-export interface SoakProcess {
-	atS: number;
-	ms: number;
-	p99Ms: number;
-	temperatureC?: number;
-}
-export interface SoakPoint {
-	atS: number;
-	ms: number;
-	p99Ms: number;
-}
-export interface SoakSlice {
-	atS: number;
-	smClockMhz?: number;
-	temperatureC?: number;
-	powerW?: number;
-	/** What throttled the clocks in it, where something did. */
-	reason?: string;
-}
-export interface SoakLimits {
-	warn?: number;
-	fail?: number;
 }
 /** The latency gate's limits, fractions of the base; shown, never judged again. */
 export interface Limits {

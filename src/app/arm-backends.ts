@@ -1,4 +1,4 @@
-// The backend of a run, chosen at its first use: base and head may run on two TensorRTs of one machine.
+// The backend of a run, chosen at first use; base and head may have different TensorRTs.
 import type { Arm } from "../../generated/result.ts";
 import type { Backend } from "../ports/backend.ts";
 

@@ -1,4 +1,4 @@
-// What the engines of a run compute: against goldens, against ONNX Runtime, and against themselves.
+// Checks what engines compute: against goldens, ONNX Runtime and themselves.
 import { calibrationDue } from "../core/golden/calibrate/apply.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
@@ -23,7 +23,7 @@ export async function* verifyEngines(
 		timeoutMs,
 		goldens: prepared.goldens,
 		outFolder: input.outFolder,
-		// Of the models themselves, not of their variants; a model of which only variants are built has none.
+		// Models of which only variants are built have none.
 		modelSha256: new Map(
 			prepared.models.flatMap((one) =>
 				one.arm === "head" && one.state === "ready" && one.spec.engine.onnx === one.spec.model.onnx

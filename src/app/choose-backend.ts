@@ -1,4 +1,4 @@
-// Chooses what runs the engines: TensorRT where the config demands it or this machine has it, else ONNX Runtime.
+// Chooses TensorRT if the config demands it or this machine has it, else ONNX Runtime.
 import { join } from "node:path";
 import type { BaseFile } from "../../generated/config.ts";
 import { entryStore } from "../adapters/cache/entries.ts";
@@ -20,9 +20,9 @@ import { ConfigError } from "../core/errors.ts";
 import type { Backend } from "../ports/backend.ts";
 import { type ArmBackends, lazyBackend } from "./arm-backends.ts";
 
-/** Plans are as large as their weights: room for some hundred models of 100 MB. */
+/** Some hundred models of 100 MB. */
 const maxEngineBytes = 10 * 1024 ** 3;
-/** A timing cache is a few hundred kilobytes. */
+/** A timing cache has a few hundred kilobytes. */
 export const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
@@ -38,11 +38,11 @@ export interface BackendChoice {
 
 export interface Machine {
 	backends: ArmBackends;
-	/** none: engines run on the CPU. unknown: on a GPU that nvidia-smi does not describe. */
+	/** none: on the CPU. unknown: on a GPU that nvidia-smi does not describe. */
 	gpu: Device | "none" | "unknown";
 }
 
-/** The machine that its tools and the config agree on, chosen at its first use. */
+/** Chosen at first use. */
 export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu(): Promise<Machine["gpu"]> } {
 	let chosen: Promise<Machine> | null = null;
 	const machine = (): Promise<Machine> => {
@@ -86,7 +86,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	return { backends: { base, head }, gpu: gpu ?? "unknown" };
 }
 
-/** Cached engines and kernel timings are found by version: those of two installations of one version would be mixed up. */
+/** Caches are keyed by version, and would mix up two installations of one version. */
 function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation): BackendChoice {
 	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
 	const { config } = choice;

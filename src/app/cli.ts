@@ -46,7 +46,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 	const terminal = openTerminal({ color: !argv.includes("--no-color") });
 	const exit = await answer(argv, terminal);
 	const fault = await terminal.lost();
-	// A report that was lost must not pass; other exit codes stay.
+	// A report that was lost must not pass.
 	if (fault === null || exit !== exitCodes.ok) return exit;
 	const lost = explainError(reportLost(fault));
 	terminal.err(lost.text);
@@ -72,7 +72,7 @@ async function answer(argv: readonly string[], terminal: Terminal): Promise<numb
 	}
 }
 
-/** Names have one word or two. */
+/** Names have one or two words. */
 async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const entry = commands.find(
 		({ table }) => table.name === argv.slice(0, table.name.split(" ").length).join(" "),

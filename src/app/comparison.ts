@@ -1,10 +1,9 @@
-// What is timed and compared in a run: pairs, fresh pairs of what stands out in the history, and engines under load for minutes.
+// Times or counts the workloads of a run, and measures again what stands out in the history.
 import type { Comparison } from "../../generated/result.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { count } from "../stages/count.ts";
 import { type MeasureInput, measure } from "../stages/measure.ts";
-import { soak } from "../stages/soak.ts";
 import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { recordedFacts } from "./conclude.ts";
 import type { Found, RunContext } from "./run-context.ts";
@@ -42,16 +41,16 @@ function whyNoBase(
 	return notComparable(`${known} ${base.reason}.`);
 }
 
-/** In place of timing them. */
 export async function* countWorkloads(timing: MeasureInput, { ports }: RunContext): AsyncGenerator<Found> {
-	const { workloads, measure } = timing;
+	const { workloads } = timing;
 	const limits = absoluteGates.filter(
 		({ key, level }) =>
 			level === "workload" && workloads.some(({ workload }) => workload.config.gates[key] !== undefined),
 	);
-	const keys = [...limits.map(({ name }) => name), ...(measure.soakMs > 0 ? ["measure.soak"] : [])];
 	yield {
-		notes: keys.map((key) => `${key} has no effect: ONNX Runtime's work is counted, and nothing is timed.`),
+		notes: limits.map(
+			({ name }) => `${name} has no effect: ONNX Runtime's work is counted, and nothing is timed.`,
+		),
 	};
 	for await (const { row, error } of count(timing, ports)) yield { rows: [row], errors: error && [error] };
 }
@@ -60,7 +59,7 @@ export async function* measureWorkloads(timing: MeasureInput, { ports }: RunCont
 	for await (const { row, error } of measure(timing, ports)) yield { rows: [row], errors: error && [error] };
 }
 
-/** What stands out in the history is measured on fresh pairs, so that a single bad night raises no alarm. */
+/** Fresh pairs, so that a single bad night raises no alarm. */
 export async function* measureAgain(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {
 	const due = (await run.input.suspects?.(recordedFacts(run.seen(), run.input))) ?? [];
 	const workloads = timing.workloads.filter(({ workload }) => due.includes(workload.id));
@@ -75,14 +74,4 @@ export async function* measureAgain(timing: MeasureInput, run: RunContext): Asyn
 		yield {
 			rows: run.seen().rows.flatMap((one) => (one.id === row.id ? [{ ...one, fresh: row.latency }] : [])),
 		};
-}
-
-export async function* soakEngines(timing: MeasureInput, { seen, ports }: RunContext): AsyncGenerator<Found> {
-	for await (const soaked of soak({ ...timing, rows: seen().rows }, ports)) {
-		if ("error" in soaked) yield { errors: [soaked.error] };
-		else {
-			const { id, soak } = soaked;
-			yield { rows: seen().rows.flatMap((row) => (row.id === id ? [{ ...row, soak }] : [])) };
-		}
-	}
 }

@@ -24,15 +24,14 @@ import type { Progress } from "../ports/world.ts";
 import { chosenMachine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
-/** A verdict is a few kilobytes. */
 const maxVerdictBytes = 256 * 1024 ** 2;
 
 export interface Composition {
 	ports: Ports;
 	processes: Processes;
-	/** What tells this GPU from others of its kind; null on a CPU. */
+	/** null on a CPU. */
 	gpuUuid(): Promise<string | null>;
-	/** Stops the run: ends the child processes, and lets the stages conclude. */
+	/** Ends child processes, and lets the stages conclude. */
 	stop(reason: string): void;
 }
 
@@ -50,7 +49,7 @@ export function compose(
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
-	// Makes CUDA number GPUs as nvidia-smi does.
+	// As nvidia-smi numbers GPUs.
 	const processes = createProcesses({
 		env: {
 			...childEnvironment(),
@@ -128,7 +127,7 @@ export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
-/** Where the user says that a native ONNX Runtime is. In a workflow, a pull request brings the files of the workspace. */
+/** In a workflow, a pull request writes the files of the workspace. */
 export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
@@ -136,7 +135,7 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 	};
 }
 
-/** What steps took lies beside the kernel timings, and goes with them to the repository's cache. */
+/** Kept beside the kernel timings, in the repository's cache. */
 function keptByRuns(
 	{ cache }: Pick<Config, "cache">,
 	environment: Environment,
@@ -152,12 +151,12 @@ function keptByRuns(
 	};
 }
 
-/** The folder of the bundle: this module lies in its folder chunks/. */
+/** This module is bundled into its folder chunks/. */
 export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
-/** Folder of caches and unpacked files: the runner's tool cache, the user's cache, or the temporary folder. */
+/** For caches and unpacked files. */
 export function cacheFolder(environment: Environment): string {
 	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
 	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");

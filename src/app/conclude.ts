@@ -1,4 +1,4 @@
-// Concludes a run: gates over all facts, the outcome over all gates, and the one Result.
+// Judges all facts of a run, and makes its result.
 
 import type { Arm, ArmSource, GateResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
@@ -17,7 +17,7 @@ import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
-/** What a history records of a run: known as soon as everything is measured. */
+/** What a history records of a run. */
 export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 	const sourceOf = (arm: Arm): ArmSource | null =>
 		input.arms.find((folder) => folder.arm === arm)?.source ?? null;
@@ -104,13 +104,11 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 	];
 }
 
-/** All gates run before any is folded. */
 function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const { config } = input;
 	const engines = engineSpecs(config);
 	const isOf = (spec: EngineSpec, fact: { model: string; engine?: string }): boolean =>
 		spec.model.name === fact.model && spec.engine.name === (fact.engine ?? spec.engine.name);
-	/** The gates of each fact whose engine the config has. */
 	const judgeEach = <Fact extends { model: string; engine?: string }>(
 		found: readonly Fact[],
 		judge: (fact: Fact, engine: EngineConfig) => readonly GateResult[],
@@ -150,7 +148,10 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	];
 }
 
-/** The whole change against the base's rules, or at night and in releases against the base's own config. What another job checks is not missing here. */
+/**
+ * The whole change against the base's rules; at night and in releases, against the base's config. What another job
+ * checks is not missing.
+ */
 function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput): GateResult[] {
 	const { rules, baseConfig, baseConfigFault, headConfig: head, only } = input;
 	const base = rules ?? baseConfig;

@@ -1,4 +1,4 @@
-// Reads trtgate.yml, the same way for every command and action: inside its workspace, and a file that can be read.
+// Reads trtgate.yml for all commands and actions.
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileStore } from "../adapters/files/store.ts";
@@ -11,7 +11,10 @@ import { confine } from "../stages/resolve-in-workspace.ts";
 export interface ConfigRequest extends Omit<LoadOptions, "path"> {
 	cwd: string;
 	path: string;
-	/** Of an action: nothing outside is read. Absent: a person names the file, and only links may not lead out of its repository. */
+	/**
+	 * For an action, which reads nothing outside. Absent: a person names the file, and only links may not leave its
+	 * repository.
+	 */
 	workspace?: string;
 }
 
@@ -21,7 +24,7 @@ export interface ReadConfig {
 	home: string;
 }
 
-/** @throws ConfigError path-outside-workspace and the codes of a config; an AggregateError of several. */
+/** @throws ConfigError path-outside-workspace and codes of configs; an AggregateError of several. */
 export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig> {
 	const path = resolve(request.cwd, request.path);
 	const shown = relative(request.cwd, path) || path;
@@ -33,7 +36,6 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 	return readLoaded(loaded, { text, shown, home: dirname(path) });
 }
 
-/** The same for a text that is already at hand, such as one of another commit. */
 export function parseConfigText(
 	text: string,
 	{ home, ...options }: LoadOptions & { home: string },
@@ -50,7 +52,7 @@ function readLoaded(
 	return { config: baseBeside(loaded.config, home), text, home };
 }
 
-/** Paths of the file are relative to its folder, those of options to the current one; a bare name is looked up on PATH. */
+/** The file's paths are relative to its folder; bare names are looked up on PATH. */
 export function baseBeside(config: Config, home: string): Config {
 	const { base, sources } = config;
 	if (base === undefined) return config;
@@ -78,7 +80,7 @@ export function chooseConfig({
 	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));
 }
 
-/** @throws ConfigError where the file leads out of the workspace or cannot be read; its content goes into the result. */
+/** @throws ConfigError if the file is outside the workspace or unreadable. */
 export async function loadConfigAt(
 	path: string,
 	options: LoadOptions & { workspace: string },
@@ -88,13 +90,13 @@ export async function loadConfigAt(
 	return { text, loaded: loadConfig(text, options) };
 }
 
-/** The repository of the current folder where the path lies in it; else the repository of the path's own folder. */
+/** The current repository if it contains the path, else the path's own. */
 export function workspaceOf(path: string, cwd: string): string {
 	const own = repositoryOf(cwd);
 	return path.startsWith(`${own}/`) ? own : repositoryOf(dirname(path));
 }
 
-/** The nearest folder from here upwards that git knows; the folder itself where there is none. */
+/** The nearest ancestor with .git, or the folder itself. */
 export function repositoryOf(folder: string): string {
 	for (let at = folder; ; at = dirname(at)) {
 		if (existsSync(join(at, ".git"))) return at;

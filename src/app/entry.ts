@@ -1,14 +1,13 @@
-// What every entry point does before it loads the rest: checks the version of Node and survives a lost stdout. An old Node must be
-// able to read this file, so it uses nothing new and imports nothing.
+// Runs before anything else is loaded. An old Node must be able to read this file, so it imports nothing.
 
 const oldestNode = 20;
 
-/** Runs `main` where Node is new enough; its number is the exit code. */
+/** `main` returns the exit code. */
 export async function enter(main: () => Promise<number>): Promise<void> {
 	if (isReady()) process.exitCode = await main();
 }
 
-/** As `enter`, for actions: writes a first line at once, and ends the process even where a request is still open. */
+/** Also writes a line at once, and ends the process even if a request is still open. */
 export async function enterAction(firstLine: string, main: () => Promise<number>): Promise<void> {
 	const ready = isReady();
 	process.stdout.write(firstLine);
@@ -18,7 +17,7 @@ export async function enterAction(firstLine: string, main: () => Promise<number>
 }
 
 function isReady(): boolean {
-	// Node ends a process at the first write that fails (a full disk, a closed pipe) unless there is a listener.
+	// Without a listener, Node ends a process at the first failed write.
 	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 	const { node } = process.versions;
 	if (Number(node.split(".")[0]) >= oldestNode) return true;

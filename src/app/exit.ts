@@ -1,4 +1,4 @@
-// Outcome or error to exit code, and an error to the text that users read.
+// Exit codes, and errors as text.
 
 import type { ErrorRecord, Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
@@ -19,7 +19,7 @@ export function exitOfResult(result: Result): number {
 	return byKind[result.failureKind ?? "internal"];
 }
 
-/** What went wrong and what to do, for stderr; and the exit code. Several errors of one file are reported together. */
+/** For stderr. Errors of one file are reported together. */
 export function explainError(error: unknown): { text: string; exit: number; records: ErrorRecord[] } {
 	const records = error instanceof AggregateError ? error.errors.map(recordError) : [recordError(error)];
 	const exit = Math.max(...records.map((record) => byKind[record.kind]));

@@ -1,4 +1,4 @@
-// One gate from its options to its result on disk: the same for the command line, the demo and the action.
+// Runs one gate from its options to its result on disk.
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -36,19 +36,17 @@ import { version } from "./version.ts";
 export interface GateOptions extends ConfigOptions {
 	base?: string;
 	job?: WorkflowJob;
-	/** For fetching the base from the workflow's server. */
+	/** Credentials for fetching the base. */
 	access?: GitAccess;
 	out: string;
 	seed?: string;
 	trtexec?: string;
-	/** Folder with a native ONNX Runtime; none is looked for elsewhere. */
+	/** With a native ONNX Runtime. */
 	onnxruntimeFolder?: string;
 	environment: Environment;
 	progress: Progress;
-	/** Called when the machine and the models are known, before anything is built. */
 	beforeBuild?(known: PreparedRun): Promise<void>;
 	ports?: Partial<Ports>;
-	/** Receives a function that stops the run. */
 	onStart?(stop: (reason: string) => void): void;
 }
 
@@ -56,12 +54,10 @@ export type GateCompletion =
 	| { state: "ran"; result: Result; outFolder: string }
 	| { state: "planned"; plan: Plan; config: Config };
 
-/**
- * @throws ConfigError before anything ran, or an AggregateError of several; what happens later is in the result.
- */
+/** @throws ConfigError before anything ran, or an AggregateError of several. */
 export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<GateCompletion> {
 	const outFolder = resolve(options.cwd, options.out);
-	// git alone: what the machine is used with depends on the rules, which are read through it.
+	// git reads the rules, which decide how the machine is used.
 	const git = createProcesses({ env: childEnvironment() });
 	const running: Running = { composition: null, stopped: null };
 	options.onStart?.((reason) => {
@@ -148,7 +144,7 @@ function nightOf({ options, own, config, outFolder, composition }: Watched, watc
 	return { config, outFolder, watching, run, git: gitIn(own.home, composition.processes, options.access) };
 }
 
-/** null: this run is not kept. The folder that the run checks is the clone whose remote has the branch. */
+/** null if this run is not kept. */
 async function watchHistory({
 	config,
 	own,
@@ -184,7 +180,6 @@ function gateInput(
 		notes: [...notes, ...sides.notes],
 		outFolder,
 		isScheduled: options.event?.kind === "schedule",
-		isSoakDue: options.event?.kind === "schedule" || options.event?.kind === "dispatch",
 		seed: options.seed ?? `${head?.source.commit ?? ""}:${own.config.path}`,
 		version,
 		job: options.job,

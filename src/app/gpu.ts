@@ -1,4 +1,4 @@
-// The GPU of a run: its exclusive use among the jobs of this machine, its telemetry, and which GPU child processes see.
+// The GPU of a run: lock, telemetry and visibility.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../adapters/github/env.ts";
@@ -18,10 +18,10 @@ export interface GpuLeaseOptions {
 	waitMs?: number;
 }
 
-/** Two long jobs before this one; a job of GitHub's own may last six hours. */
+/** Two long jobs; GitHub allows six hours. */
 const longestWaitMs = 60 * 60_000;
 
-/** No lock is taken on a CPU, or on a GPU without a UUID. */
+/** No lock on a CPU, or on a GPU without a UUID. */
 export function gpuLease(options: GpuLeaseOptions): GpuLease {
 	return {
 		async take() {
@@ -84,10 +84,7 @@ export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Te
 	};
 }
 
-/**
- * CUDA_VISIBLE_DEVICES for children, which then find their GPU as device 0. An index counts among the visible ones, as
- * CUDA's own do; "" where there are not so many. UUIDs name GPUs and MIG slices in any order.
- */
+/** CUDA_VISIBLE_DEVICES for children. An index counts among the visible GPUs; "" if there are not so many. */
 export function narrowDevices(visible: string | undefined, wanted: string | undefined): string | undefined {
 	if (wanted === undefined || visible === undefined || !/^\d+$/.test(wanted)) return wanted ?? visible;
 	const inSight = visible.split(",").map((device) => device.trim());

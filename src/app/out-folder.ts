@@ -1,4 +1,4 @@
-// The output folder of a run: checked before it is touched, made with its own .gitignore, and cleared of an earlier run's files.
+// The output folder of a run: checked before it is touched, and cleared of an earlier run's files.
 import { existsSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 import { workspaceOf } from "./config-file.ts";
 
-/** All that a run writes into its output folder; nothing else is removed or uploaded. */
+/** All that a run writes; nothing else is removed or uploaded. */
 export const outNames: readonly string[] = [
 	...new Set(Object.values(reportFiles).map((path) => path.split("/", 1)[0] ?? path)),
 	"publish.json",
@@ -31,12 +31,11 @@ export const outNames: readonly string[] = [
 	"worktrees",
 ];
 
-/** A hundred thousand files. */
 const listBytes = 16 * 1024 * 1024;
 
 export interface OutPlace {
 	cwd: string;
-	/** Of an action: the folder lies below one of them, and git tracks nothing in it. Absent: a person names the folder. */
+	/** For an action: the folder is below one of them, with nothing tracked by git. Absent: a person names it. */
 	roots?: OutRoots;
 }
 
@@ -53,8 +52,7 @@ export function outRoots(
 }
 
 /**
- * Links and tracked files may come from the change that is checked: results would be written or deleted elsewhere, or other files published
- * as results.
+ * Links and tracked files may come from the change under test, and would redirect results or publish other files.
  * @param path absolute.
  * @throws ConfigError output-refused, git-ref.
  */
@@ -62,7 +60,7 @@ export async function checkOutFolder(path: string, place: OutPlace, processes: P
 	await refuseLinks(path, place);
 	if (!existsSync(path)) return;
 	const tracked = await listTracked(path, gitIn(dirname(path), processes));
-	// A person's results may be in git, but no link there may lead elsewhere.
+	// A person's results may be in git, but no links.
 	const first = tracked.find((entry) => place.roots !== undefined || entry.startsWith("120000 "));
 	if (first !== undefined)
 		throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
@@ -78,7 +76,7 @@ export async function refuseLinks(path: string, place: OutPlace): Promise<void> 
 	}
 }
 
-/** The folder below which no part of the path may be a link; itself, and links above it, are the machine's own. null: a person chose the path. */
+/** No part of the path below this folder may be a link; null if a person chose the path. */
 function rootOf(path: string, { cwd, roots }: OutPlace): string | null {
 	if (roots === undefined) {
 		const repository = workspaceOf(path, cwd);
@@ -92,7 +90,7 @@ function rootOf(path: string, { cwd, roots }: OutPlace): string | null {
 	);
 }
 
-/** @returns `mode object stage\tpath` of each; none outside of a repository, or without git. Some disks ignore case, so the match does too. */
+/** @returns `mode object stage\tpath` of each; none without git or outside a repository. */
 async function listTracked(path: string, git: Git): Promise<string[]> {
 	const args = ["ls-files", "--stage", "-z", "--", `:(literal,icase)${basename(path)}`];
 	const listed = await git(args, { captureBytes: listBytes }).catch((error: unknown) => {
@@ -117,7 +115,7 @@ function refused(path: string, why: string): ConfigError {
 	});
 }
 
-/** Results are not committed by accident; a folder of the user's is left as it is. */
+/** A .gitignore, unless the folder is the user's. */
 export async function makeOutFolder(
 	outFolder: string,
 	files: Pick<Files, "makeFolder" | "writeText">,
@@ -127,10 +125,7 @@ export async function makeOutFolder(
 	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
 }
 
-/**
- * An old result must not be taken for this run's; only files that trtgate writes are removed.
- * @param isOwn the folder is an action's: its files go even where they look like no earlier run's, as they would be uploaded.
- */
+/** Removes only files that trtgate writes. @param isOwn an action's: its files go in any case, as they would be uploaded. */
 export async function removeEarlierResult(outFolder: string, { isOwn }: { isOwn: boolean }): Promise<void> {
 	if (!isOwn && !existsSync(join(outFolder, reportFiles.result))) return;
 	for (const name of outNames) await rm(join(outFolder, name), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Reads the models and goldens of both sides and makes the plan. A fault of one model or golden is a value; it stops nothing else.
+// Reads models and goldens of both sides, and makes the plan. The fault of one does not stop the others.
 
 import type { Arm, BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -18,7 +18,7 @@ import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepa
 import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
-/** Prepares the models of both sides, each by its own config, and makes the plan: all that a dry run does. */
+/** Everything a dry run does. */
 export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
 	const { arms, rules } = input;
 	const { kind: backend } = await ports.backend.facts();
@@ -78,7 +78,7 @@ async function prepareSides(
 		sides: arms
 			.filter(({ arm }) => arm === "head" || !sharesFiles)
 			.map((folder) => ({ folder, specs: folder.arm === "head" ? specs : baseSpecs(specs, input) })),
-		// A config that cannot be read may have every engine.
+		// A config that cannot be read may name every engine.
 		hasBaseConfig: input.baseConfig !== undefined || input.baseConfigFault !== undefined,
 		backend,
 		logFolder: `${outFolder}/logs`,
@@ -93,7 +93,7 @@ async function prepareSides(
 	return { base: sharesFiles ? shared : models.filter(({ arm }) => arm === "base"), head };
 }
 
-/** Namesakes of the head's engines; where one has none, also those that only the base has: it may have been renamed. */
+/** Also those that only the base has if the head has new ones: they may be renamed. */
 function baseSpecs(head: readonly EngineSpec[], { baseConfig, headIds }: GateInput): readonly EngineSpec[] {
 	if (baseConfig === undefined) return head;
 	const base = engineSpecs(baseConfig);
@@ -114,7 +114,7 @@ function sameContent({ base, head }: PreparedSides): (base: EngineSpec, head: En
 	};
 }
 
-/** The base's engine under the head's name. A base without a config has the head's engines, as far as it has their files. */
+/** Under the head's name. Without a config, the base has the head's engines, if it has their files. */
 function baseOf(
 	{ spec }: PreparedModel,
 	bases: readonly PreparedModel[],
@@ -126,7 +126,6 @@ function baseOf(
 	return { state: "missing", spec, arm: "base", isNew: true, reason };
 }
 
-/** What base and head build differently: not a fault, but the first thing to look at where figures differ. */
 function changedRecipes(models: readonly PreparedModel[]): RecipeChange[] {
 	const ready = models.filter((model) => model.state === "ready");
 	return ready.flatMap((head) => {
@@ -139,7 +138,7 @@ function changedRecipes(models: readonly PreparedModel[]): RecipeChange[] {
 	});
 }
 
-/** Adds the key that names a file of the head that is missing or unreadable. */
+/** Adds the place of the key that names the file. */
 function withPlace(prepared: PreparedModel, config: Config): PreparedModel {
 	if (prepared.state !== "broken" || prepared.arm === "base" || !/^(?:model|path)-/.test(prepared.fault.code))
 		return prepared;
@@ -150,12 +149,12 @@ function withPlace(prepared: PreparedModel, config: Config): PreparedModel {
 	return { ...prepared, fault: new ConfigError({ ...faultOf(fault), ...place }) };
 }
 
-/** A dry run has no gates that a fault could fail. @throws ConfigError, or an AggregateError of several. */
+/** @throws ConfigError, or an AggregateError of several. */
 export function refuseFaults(prepared: Prepared, config: Config): void {
 	throwFaults({ ...prepared, models: shapeWorkloads(prepared.plan, prepared.models, config).models });
 }
 
-/** Throws each fault of the head's models and goldens once: several engines may share one file. */
+/** Each fault once: engines may share files. */
 function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): void {
 	const ofModels = models.flatMap((model) =>
 		model.state === "broken" && model.arm === "head" ? [model.fault] : [],
@@ -167,7 +166,7 @@ function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "golden
 	throw new AggregateError([first, ...others], "Several models cannot be checked.");
 }
 
-/** One model's fault fails its own gate; where every engine has one, the configuration is at fault. @throws as refuseFaults. */
+/** @throws as refuseFaults, if every engine has a fault. */
 export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaults" | "interfaces">): void {
 	const { models, goldenFaults, interfaces } = known;
 	const isUsable = ({ arm, state, spec }: PreparedModel): boolean =>
@@ -176,7 +175,6 @@ export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaul
 	if (interfaces.changes.length === 0 && !models.some(isUsable)) throwFaults(known);
 }
 
-/** Each error once, however many engines a model has. */
 export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
 	const errors = models.flatMap((model) =>
 		model.state === "broken" && model.arm === "base" ? [model.error] : [],
@@ -184,7 +182,6 @@ export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
 	return [...new Map(errors.map((error) => [JSON.stringify(error), error])).values()];
 }
 
-/** Goldens whose sensitivity was not tested to the end, once for each model. */
 export function untestedGoldens({ config }: GateInput, { goldens }: Prepared): Facts["untested"] {
 	const found = engineSpecs(config).flatMap(({ id, model }) => {
 		const manifest = goldens.get(id)?.manifest;

@@ -1,4 +1,4 @@
-// What one run is given, what is known before anything is built, and what the stages have found so far.
+// What a run is given, and what its stages have found.
 
 import type {
 	BackendFacts,
@@ -29,13 +29,12 @@ import type { WorkloadShapes } from "../stages/workloads.ts";
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
-	/** Of the head's engines whose golden cannot be used, by id. */
+	/** By id of the head's engine. */
 	goldenFaults: ReadonlyMap<string, ConfigError>;
 	interfaces: Interfaces;
 	recipes: readonly RecipeChange[];
-	/** By the id of each engine of the head that the base has: its id there. */
 	counterparts: Counterparts;
-	/** The head's recipes under the base's rules, engines that were renamed included. */
+	/** The head's recipes under the base's rules. */
 	config: Config;
 	plan: Plan;
 }
@@ -43,7 +42,6 @@ export interface Prepared {
 export interface RunContext {
 	prepared: Prepared;
 	input: GateInput;
-	/** What was found so far. */
 	seen(): Facts;
 	ports: Ports;
 }
@@ -56,37 +54,36 @@ export interface PreparedRun {
 
 export interface GateInput {
 	config: Config;
-	/** Of the config file's bytes. */
+	/** Of the config file. */
 	configSha256: string;
-	/** Base first where there is one; head always. */
+	/** Base first; head always. */
 	arms: readonly ArmFolder[];
-	/** Why there is no base, where there is none. */
+	/** Why there is no base. */
 	noBase?: string;
 	notes?: readonly string[];
-	/** The head's own config, as written; `config` is the same under the base's rules. */
+	/** As written; `config` is under the base's rules. */
 	headConfig: Config;
-	/** Ids of all engines in the head's config, those that this run does not check too. */
+	/** Also those that this run does not check. */
 	headIds: ReadonlySet<string>;
-	/** The base's own config: what its engines are built from and how. Absent where it has none, or none that can be read. */
+	/** Absent if it has none, or none that can be read. */
 	baseConfig?: Config;
-	/** The config whose rules hold: the base's, or of another base than the target branch's newest commit that branch's. Absent: the head's own. */
+	/** The config whose rules hold; absent: the head's own. */
 	rules?: Config;
-	/** Patterns of the engines that this run checks; empty: all. */
+	/** Patterns; empty for all engines. */
 	only: readonly string[];
 	baseConfigFault?: string;
 	outFolder: string;
 	isScheduled?: boolean;
-	isSoakDue?: boolean;
-	/** Ids of the workloads that stand out in the history, which need fresh pairs. */
+	/** Ids of workloads that need fresh pairs. */
 	suspects?(recorded: RecordedFacts): Promise<readonly string[]>;
 	seed: string;
 	version: string;
 	job?: WorkflowJob;
-	/** Awaited before the machine is taken for this run alone. */
+	/** Awaited before the machine is locked. */
 	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
-/** Two TensorRTs make two engines of one model. A nightly run builds each side for itself, which shows how much one build differs from the next. */
+/** Different TensorRTs build different engines. Nights rebuild, to show how much builds differ. */
 export function unchangedMode({
 	config,
 	isScheduled,
@@ -95,16 +92,14 @@ export function unchangedMode({
 	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
 }
 
-/** What the stages have found so far. */
 export interface Facts {
 	startedAt: string;
-	/** The current stage; null after the last. */
+	/** null after the last. */
 	stage: string | null;
-	/** The head's recipes under the rules that hold. */
 	config: Config;
 	counterparts: Counterparts;
 	backend: BackendFacts;
-	/** Where the base runs on another TensorRT. */
+	/** Of another TensorRT. */
 	baseBackend?: BackendFacts;
 	environment: Readonly<Record<string, string>>;
 	findings: readonly Finding[];
@@ -113,17 +108,17 @@ export interface Facts {
 	golden: readonly GoldenVerdict[];
 	interfaceChanges: readonly InterfaceChange[];
 	recipeChanges: readonly RecipeChange[];
-	/** Cases that the head's goldens lack, by the base's id of the engine. */
+	/** Missing cases by id of the base's engine. */
 	droppedCases: ReadonlyMap<string, readonly string[]>;
 	graphCosts: readonly GraphCost[];
 	goldenChanges: readonly GoldenChange[];
-	/** Goldens whose sensitivity was not tested to the end. */
+	/** Goldens whose sensitivity is not fully tested. */
 	untested: readonly { model: string; message: string }[];
 	probes: readonly ProbeResult[];
 	bisections: readonly Bisection[];
 	rows: readonly WorkloadResult[];
 	errors: readonly ErrorRecord[];
-	/** Sentences about what is degraded or unknown. */
+	/** Sentences. */
 	notes: readonly string[];
 	files: Result["files"];
 }
@@ -150,7 +145,7 @@ export const noFacts = {
 	files: [],
 };
 
-/** What a stage adds. Lists are appended; a row that is known already takes the place of its former self. */
+/** Lists are appended; rows replace those of the same id. */
 export type Found = Partial<Facts>;
 
 export function withFound(facts: Facts, { rows = [], ...found }: Found): Facts {

@@ -1,4 +1,4 @@
-// One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
+// One run of the gate, its stages in order from top to bottom.
 import { createHash } from "node:crypto";
 import type { Finding, GoldenChange, Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
@@ -18,7 +18,7 @@ import { filesOfRun } from "../stages/report.ts";
 import { reviewGoldens } from "../stages/review.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { bisectGoldens, probeEngines, verifyEngines } from "./check-engines.ts";
-import { countWorkloads, measureAgain, measureWorkloads, soakEngines, timingOf } from "./comparison.ts";
+import { countWorkloads, measureAgain, measureWorkloads, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import {
@@ -56,7 +56,7 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	return concludeResult({ ...facts, files }, input, took);
 }
 
-/** Yields what each stage finds as it finds it, so that a run that ends early still has a result. */
+/** Yields as it goes, so that a run that ends early still has a result. */
 async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): AsyncGenerator<Found> {
 	yield enterStage("prepare", ports);
 	yield { environment: await ports.backend.fingerprint() };
@@ -83,10 +83,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: seen().environment, models });
 	const recalled = await recallTimes(prepared, input, ports);
-	const later = [
-		...(input.isSoakDue === true ? ["soak"] : []),
-		...(seen().backend.kind === "tensorrt" ? ["explain"] : []),
-	];
+	const later = seen().backend.kind === "tensorrt" ? ["explain"] : [];
 	const { progress, took } = followSteps(knownSteps(recalled, later), ports.progress, ports.clock);
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) yield { notes: [gpuLease.note] };
@@ -104,7 +101,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	stopIfInterrupted(ports);
 }
 
-/** The stages that need the machine for themselves. */
+/** Needs the machine for itself. */
 async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	const { input, ports, seen } = run;
 	yield enterStage("build", ports);
@@ -125,10 +122,6 @@ async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	else {
 		yield* measureWorkloads(timing, run);
 		yield* measureAgain(timing, run);
-		if (input.isSoakDue === true) {
-			yield enterStage("soak", ports);
-			yield* soakEngines(timing, run);
-		}
 	}
 	yield { notes: ports.telemetry.degradations() };
 	yield enterStage("explain", ports);
@@ -151,7 +144,6 @@ function enterStage(stage: string, ports: Ports): Found {
 	return { stage };
 }
 
-/** A golden that changed needs a review: otherwise a change could redefine what is correct unnoticed. */
 async function reviewChanges(
 	{ goldens, counterparts }: Prepared,
 	{ arms, config, baseConfig }: GateInput,
@@ -221,7 +213,7 @@ async function* buildEngines({
 	};
 }
 
-/** What `accept` in trtgate.yml names an engine by. */
+/** Identifies engines in `accept`. */
 function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
 	const ready = models.filter((model) => model.state === "ready");
 	const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);

@@ -1,4 +1,4 @@
-// Termination signals: the first stops the run and lets it conclude, the second ends the process at once.
+// The first signal stops the run and lets it conclude; the second ends the process.
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** @returns a function that removes the listeners. */
@@ -19,8 +19,8 @@ export function stopOnSignals(stop: (reason: string) => void): () => void {
 }
 
 /**
- * Ends the process even where a system call is blocked: process.exit() alone waits for those in progress, and a blocked one
- * never ends. So the last exit listener lets the signal take its default effect.
+ * process.exit() waits for system calls, which may be blocked; so the last exit listener lets the signal take its
+ * default effect.
  */
 function endNow(signal: NodeJS.Signals): never {
 	process.once("exit", () => {

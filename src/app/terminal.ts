@@ -1,4 +1,4 @@
-// The terminal of a command: two streams, their width, whether colour is wanted, and the progress that fits it.
+// The streams, width and colours of a command's terminal, and the progress that suits it.
 import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type Environment, readEnvironment } from "../adapters/github/env.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
@@ -11,11 +11,10 @@ import {
 import type { Progress } from "../ports/world.ts";
 
 export interface Terminal extends StandardStreams {
-	/** Results that no file has. */
+	/** Results that are in no file. */
 	out(text: string): void;
-	/** Results that files have too. */
+	/** Results that are also in files. */
 	echo(text: string): void;
-	/** Everything else. */
 	err(text: string): void;
 	color: { out: boolean; err: boolean };
 	columns: number;
@@ -26,7 +25,7 @@ export interface Terminal extends StandardStreams {
 }
 
 export interface OpenedTerminal extends Terminal {
-	/** Why results that no file has could not be written; null where none was lost. */
+	/** Why output that is in no file was lost, or null. */
 	lost(): Promise<NodeJS.ErrnoException | null>;
 }
 
@@ -52,14 +51,14 @@ export function openTerminal(options: { color: boolean }): OpenedTerminal {
 		environment,
 		cwd: process.cwd(),
 		async lost() {
-			// Called back once all earlier output was written or has failed.
+			// Called once all earlier output is written or has failed.
 			await new Promise<void>((done) => process.stdout.write("", () => done()));
 			return isOnlyCopy ? fault : null;
 		},
 	};
 }
 
-/** Between two lines of a log that a person follows, and of a workflow's log. */
+/** Between lines that a person follows, and those of a workflow's log. */
 const quietMs = { followed: 1500, workflow: 30_000 };
 
 export function progressFor(terminal: Terminal, options: { quiet: boolean; json?: boolean }): Progress {
@@ -69,7 +68,7 @@ export function progressFor(terminal: Terminal, options: { quiet: boolean; json?
 	const ticker = everyMs(400);
 	if (terminal.interactive) return terminalProgress(stream, { color: terminal.color.err, clock, ticker });
 	const pulse = { clock, ticker, afterMs: terminal.environment.isCi ? quietMs.workflow : quietMs.followed };
-	// Groups are made on stdout, which then holds JSON alone.
+	// Groups go to stdout, which may hold only JSON.
 	return terminal.environment.isActions && options.json !== true
 		? groupProgress({ out: terminal.echo, command: terminal.command }, pulse)
 		: plainProgress(stream, pulse);

@@ -1,4 +1,4 @@
-// The configs of both sides: each side's recipes, and the rules that hold for both.
+// The configs of both sides: each side's recipes, and the rules for both.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { type Git, gitError, gitIn, succeeded } from "../adapters/git/run-git.ts";
@@ -31,37 +31,36 @@ import {
 
 export interface ConfigOptions {
 	cwd: string;
-	/** Of an action: no config outside is read. */
+	/** For an action, which reads no config outside. */
 	workspace?: string;
-	/** As the user wrote them. */
+	/** As the user wrote it. */
 	config?: string;
 	head?: string;
-	/** What the workflow runs for: names the base where the user names none. */
+	/** Chooses the base unless the user does. */
 	event?: RunEvent;
-	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
+	/** Patterns of the engines to measure; default all. */
 	only?: string;
-	/** Whole shapes by input, instead of the sizes in the config of the one model that is checked. */
+	/** Full shapes by input, for the only model that is checked. */
 	shapes?: PinnedShapes;
-	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */
+	/** Reuses nothing from earlier runs. */
 	isFresh?: boolean;
-	/** Values that override the config file, by the names in `configInputs`. */
+	/** Overrides by the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
-	/** Changes both sides' configs once they are read, for a run of another purpose. */
+	/** Adapts both configs to another purpose. */
 	adapt?(config: Config): Config;
 }
 
 export interface HeadConfig extends ReadConfig {
-	/** All engines, those that this run does not check too. */
+	/** Also those that this run does not check. */
 	ids: ReadonlySet<string>;
 }
 
-/** The run's options, and the head's own config. */
 interface Opened {
 	options: ConfigOptions;
 	own: HeadConfig;
 }
 
-/** The head's config; of a head that is a git ref, the one at that ref. */
+/** From the head's commit if it is a git ref. */
 export async function readHeadConfig(options: ConfigOptions, processes: Processes): Promise<HeadConfig> {
 	const { cwd, inputs, workspace, head } = options;
 	const occasion = occasionOf(options);
@@ -84,16 +83,15 @@ function finished(config: Config, { isFresh, adapt }: ConfigOptions): Config {
 	return isFresh ? { ...adapted, cache: { engines: false, timing: false, verdicts: false } } : adapted;
 }
 
-/** Reads the base's config: of the same name as the head's, with the same inputs over it. */
+/** Reads the base's config of the same name, with the same inputs. */
 export function configReader({ own, options }: Opened): ConfigReader {
 	const name = basename(own.config.path);
-	// A file that the user names is for both sides.
 	const isShared = options.config !== undefined && options.workspace === undefined;
 	const settings = { path: name, inputs: options.inputs, occasion: occasionOf(options) };
 	const sideOf = (loaded: LoadResult): SideConfig => {
 		if (loaded.state !== "ok") return { state: "broken", why: loaded.errors[0]?.message ?? "It is invalid." };
 		const config = baseBeside(loaded.config, own.home);
-		// What another job measures is not missing here; engines that the head renamed are found by their content.
+		// Engines of other jobs stay, and renamed ones are found by content.
 		const models = pinShapes(config.models, options.shapes ?? {});
 		return { state: "read", config: finished({ ...config, models }, options) };
 	};
@@ -118,7 +116,7 @@ export function configReader({ own, options }: Opened): ConfigReader {
 	};
 }
 
-/** null where the commit has no such file. @throws ToolError where git knows the file and cannot get it: it must not pass for absent. */
+/** null if the commit has no such file. @throws ToolError if git has the file and cannot read it. */
 export async function textAt(commit: string, name: string, git: Git): Promise<string | null> {
 	const file = `${commit}:./${name}`;
 	if (!succeeded(await git(["rev-parse", "--verify", "--quiet", "--end-of-options", file]))) return null;
@@ -130,13 +128,12 @@ export async function textAt(commit: string, name: string, git: Git): Promise<st
 	return read.stdout;
 }
 
-/** Releases and nightly runs are stricter unless the config says otherwise. */
 function occasionOf({ event }: ConfigOptions): Occasion | undefined {
 	if (event?.kind === "tag") return "release";
 	return event?.kind === "schedule" ? "nightly" : undefined;
 }
 
-/** @throws ConfigError usage where a pattern means no engine of the head's config, or shapes have several models to hold for. */
+/** @throws ConfigError usage for patterns without a match, or shapes for several models. */
 function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Config {
 	const selection = selectModels(config.models, parsePatterns(only));
 	if (selection.state !== "ok") throw unknownSelection(selection.problems, config.path);
@@ -149,7 +146,6 @@ function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Co
 	return { ...config, models: pinShapes(models, shapes) };
 }
 
-/** The configs of a run: the head's own under the rules that hold, and the base's. */
 export interface Sides {
 	config: Config;
 	baseConfig: Config | undefined;

@@ -1,4 +1,4 @@
-// Separates builds that the machine failed from builds that the model or config failed, and timed builds from cached ones.
+// Separates builds that the machine failed from those that the model or config failed.
 import type { BuildRecord, ErrorRecord } from "../../generated/result.ts";
 
 const limits: ReadonlySet<string> = new Set(["ort-out-of-memory"]);
@@ -22,7 +22,7 @@ export function hitSameLimit(build: BuildRecord, other: BuildRecord | undefined)
 	);
 }
 
-/** A build that failed because of the machine is no verdict on the model, and can be retried. Reported once where both sides fail the same way. */
+/** Each once, even if both sides fail the same way. */
 export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	const faults = new Map<string, ErrorRecord>();
 	for (const { failure, model, engine, arm, log } of builds) {

@@ -1,6 +1,6 @@
-// What a run of a tool turned out to be: the value that `diagnose` gives and that reports show.
+// What a run of a tool turned out to be.
 
-/** refusal: the model's, the config's or the command's fault, a verdict. runner: the machine's fault, a retry may help. none: nothing is wrong. */
+/** refusal: the model's, config's or command's fault. runner: the machine's; a retry may help. none: nothing is wrong. */
 export type DiagnosisKind = "none" | "refusal" | "runner";
 
 export interface ExcerptLine {

@@ -1,4 +1,4 @@
-// Every error that trtgate raises on purpose: one class per audience, one union of codes per class.
+// Errors that trtgate raises on purpose: one class per audience.
 import type { ErrorKind, ErrorRecord, Location } from "../../generated/result.ts";
 
 export const configCodes = [
@@ -57,7 +57,7 @@ export const toolCodes = [
 ] as const;
 export type ToolCode = (typeof toolCodes)[number];
 
-/** GitHub is at fault; never changes the outcome. */
+/** Never change the outcome. */
 export const platformCodes = [
 	"github-permission",
 	"github-not-found",
@@ -123,13 +123,13 @@ export function faultOf<Code extends string>({
 	return { code, message, fix, location, pointer, excerpt, log };
 }
 
-/** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */
+/** Turns faults of the machine into values; rethrows all others. */
 export function asFailure(error: unknown): Fault<ToolCode> {
 	if (error instanceof ToolError) return faultOf(error);
 	throw error;
 }
 
-/** What the system refuses because something has run out, or because a disk or file server is broken; by its code. */
+/** By code of the failed system call. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
 	EMFILE: ["this process has too many open files", "Raise the limit: `ulimit -n 4096`."],
 	ENFILE: ["the machine has too many open files", "Wait for other work to end, or raise fs.file-max."],
@@ -139,7 +139,7 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 	ESTALE: ["the file server no longer has the file", "Mount the file system again."],
 };
 
-/** The fault of the machine that a system call's message names, such as `spawn EMFILE`; null for all else. */
+/** For a message such as `spawn EMFILE`; null for all else. */
 export function systemFault(message: string): Fault<"system-error"> | null {
 	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];
@@ -149,10 +149,7 @@ export function systemFault(message: string): Fault<"system-error"> | null {
 
 export type ErrorSubject = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
 
-/**
- * The record of a fault of a tool or machine, with what it was doing.
- * @param fault with the refusal, where the model cannot run with what it is fed: the configuration's fault, not the machine's.
- */
+/** @param fault `refusal`: the model cannot run with its inputs, which is the configuration's fault. */
 export function recordFault(
 	fault: Fault & { refusal?: string },
 	subject: ErrorSubject,
@@ -171,7 +168,7 @@ export function recordFault(
 	};
 }
 
-/** The record of anything that was thrown; what is not one of ours is our own bug. */
+/** Errors that are not ours are bugs. */
 export function recordError(error: unknown): ErrorRecord {
 	if (error instanceof ConfigError) return recordFault(error, {}, "configuration");
 	if (error instanceof ToolError) return recordFault(error, {}, "runner");

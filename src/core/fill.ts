@@ -1,4 +1,4 @@
-// Makes the inputs of timed runs from a seed: the same bytes on every machine and for both sides.
+// Makes the inputs of timed runs from a seed: the same bytes everywhere.
 
 import type { DType } from "../../generated/golden.ts";
 import type { InputConfig } from "./config/config.ts";
@@ -12,10 +12,7 @@ export interface FilledInput {
 
 export type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
 
-/**
- * Uniform numbers in [0, 1) by splitmix32: a Weyl sequence of the golden ratio, each step mixed by MurmurHash3's finaliser
- * with the constants of its 32-bit variant.
- */
+/** Uniform in [0, 1): splitmix32 with the constants of MurmurHash3's 32-bit finaliser. */
 export function uniformSource(seed: number): () => number {
 	let state = seed | 0;
 	return () => {
@@ -32,8 +29,8 @@ function normalSource(uniform: () => number): () => number {
 }
 
 /**
- * Little-endian values of one input; `index` is its place among the inputs, so that two inputs differ.
- * Integers and bools are 0 or 1 for `normal` and `uniform`: valid as token, index and mask.
+ * Little-endian. `index` distinguishes the inputs. For `normal` and `uniform`, integers and bools are 0 or 1: valid as
+ * token, index and mask.
  */
 export function fillInput(input: FilledInput, seed: number, index: number): Uint8Array {
 	const uniform = uniformSource(seed + Math.imul(index, 0x85ebca6b));

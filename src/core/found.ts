@@ -1,4 +1,4 @@
-// Describes in short what was found where something else was expected: a file is never quoted beyond the value of the key at fault.
+// Describes what was found instead of something else, quoting only the value at fault.
 import { cleanText, shorten } from "./text/escape.ts";
 
 const maxChars = 60;
@@ -12,7 +12,7 @@ export function describeFound(value: unknown, pointer: string): string {
 	return typeof value === "string" ? JSON.stringify(cleanText(shorten(value, maxChars))) : String(value);
 }
 
-/** The error of JSON.parse, without the text that it quotes: `Unexpected token 'r'`. */
+/** Without the quoted text: `Unexpected token 'r'`. */
 export function describeJsonFault(cause: unknown): string {
 	const message = cause instanceof SyntaxError ? cause.message : "unreadable";
 	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));

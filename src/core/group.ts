@@ -1,4 +1,4 @@
-// Groups and numbers entries by a key, in their order. Map.groupBy is not in Node 20.
+// Groups and numbers entries by a key. Map.groupBy is not in Node 20.
 
 export function groupBy<Key, Entry>(
 	entries: Iterable<Entry>,

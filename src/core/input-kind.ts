@@ -1,4 +1,4 @@
-// The kinds of files that others hand to us: what each is called, how large it may be, and which codes its faults have.
+// Files that others give us: names, size limits and error codes.
 import type { ConfigCode } from "./errors.ts";
 
 export interface InputKind {
@@ -10,13 +10,12 @@ export interface InputKind {
 }
 
 const mebibyte = 1024 * 1024;
-/** Of files that are read piece by piece: weights of the largest models have some hundred GiB. */
+/** Read piece by piece; the largest models have some hundred GiB. */
 const maxStreamedBytes = 1024 * 1024 * mebibyte;
 
 const checkPath = "Check the path.";
 const ofCase = { missing: "golden-missing", unreadable: "tensor-invalid", fix: checkPath } as const;
 
-/** One code for all that may be wrong with it. */
 function always<Code extends ConfigCode>(code: Code) {
 	return { missing: code, unreadable: code, fix: checkPath } as const;
 }
@@ -67,7 +66,7 @@ export const inputKinds = {
 	},
 	result: { ...always("result-invalid"), what: "a result.json", maxBytes: 64 * mebibyte },
 	history: { ...always("path-unreadable"), what: "a file of a history", maxBytes: 64 * mebibyte },
-	/** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
+	/** An engine of ten thousand layers has some tens of megabytes. */
 	engineLayers: {
 		what: "a file about an engine's layers",
 		maxBytes: 256 * mebibyte,

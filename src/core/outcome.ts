@@ -1,4 +1,4 @@
-// Folds gates into the one outcome of a run, and makes the result of a run that could not start.
+// Folds gates into the outcome of a run; makes the result of a run that could not start.
 
 import type {
 	ArmSource,
@@ -11,13 +11,13 @@ import type {
 import { mergeBackends } from "./merge/join.ts";
 import { worstOutcome } from "./precedence.ts";
 
-/** The fold of all gates. Nothing compared is an error, never a pass. */
+/** Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {
 	const isFaulty = errors.some((error) => error.kind !== "github");
 	return worstOutcome([...gates.map(({ status }) => status), ...(isFaulty ? (["error"] as const) : [])]);
 }
 
-/** What decided, where it was not a verdict; a configuration fault before a runner's, since a retry cannot fix it. */
+/** A configuration fault comes first, since a retry cannot fix it. */
 export function failureKindOf(
 	outcome: Outcome,
 	errors: readonly ErrorRecord[],

@@ -1,4 +1,4 @@
-// Turns the errors of a schema into one, with the nearest key.
+// Reduces the errors of a schema to one, with the nearest key.
 import type { ErrorObject } from "ajv";
 import { didYouMean } from "./config/did-you-mean.ts";
 import { childPointer, formatName, parentPointer, parsePointer, valueAt } from "./config/pointer.ts";
@@ -12,13 +12,13 @@ export interface SchemaProblem {
 	fix?: string;
 }
 
-/** What was validated: the schema or the part of one, and what it describes, with its article. */
+/** `what` has an article. */
 export interface Described {
 	schema: unknown;
 	what: string;
 }
 
-/** The most specific of the validator's errors: unknown keys first, then the deepest. */
+/** Unknown keys first, then the deepest. */
 export function toProblem(
 	errors: readonly ErrorObject[],
 	root: unknown,
@@ -101,7 +101,7 @@ const patternLabels: Readonly<Record<string, string>> = {
 	"^[^@\\s]+@[0-9]+$": "name@revision, such as resnet50@3",
 };
 
-/** The keys of the schema node that an error's path leads through, e.g. `#/$defs/case/additionalProperties`; none where it begins inside. */
+/** Keys of the schema node in an error's path, e.g. `#/$defs/case/additionalProperties`. */
 function knownKeys({ schemaPath, instancePath }: ErrorObject, schema: unknown): string[] {
 	const holder = parentPointer(schemaPath.replace(/^#/, "")) ?? "";
 	if (holder === "" && instancePath !== "") return [];

@@ -1,4 +1,4 @@
-// The inputs of timed runs: where the config gives no values, those that the model says it takes.
+// The inputs of timed runs: as the config says, else chosen from the model.
 import type { InputConfig } from "./config/config.ts";
 import type { Fill, FilledInput } from "./fill.ts";
 import {

@@ -1,4 +1,4 @@
-// Builds engines from models and runs them: TensorRT or ONNX Runtime. Types only.
+// Builds and runs engines.
 
 import type { DType } from "../../generated/golden.ts";
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
@@ -60,18 +60,18 @@ export interface TimedInput {
 	fill: Fill;
 }
 
-/** One run: one process that loads the engine, warms up, measures and ends. */
+/** One process that loads the engine, warms up and measures. */
 export interface MeasureJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
 	streams: number;
-	/** Same for all runs of a workload, so that both sides read the same values. */
+	/** The same for all runs of a workload. */
 	seed: number;
 	warmUpMs: number;
 	durationMs: number;
 	threads: number;
 	timeoutMs: number;
-	/** Absolute path; the raw samples are there before this resolves. */
+	/** Absolute; written before this resolves. */
 	samplesPath: string;
 	logPath: string;
 }
@@ -82,9 +82,8 @@ export type MeasureResult =
 			samplesMs: Float64Array;
 			peakMemoryBytes: number | null;
 			wallMs: number;
-			/** Wall time of the timed inferences alone, from the first one's start to the last one's end, over all streams. */
+			/** From the first inference's start to the last one's end, over all streams. */
 			timedMs: number;
-			/** Inferences per second as the tool reports it, where it does. */
 			reportedThroughputPerSecond?: number;
 			enqueueShare?: number;
 	  }
@@ -93,19 +92,19 @@ export type MeasureResult =
 export interface CountJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
-	/** Same for both sides, so that they read the same values. */
+	/** The same for both sides. */
 	seed: number;
 	timeoutMs: number;
 	logPath: string;
 }
 
-/** absent: this backend counts nothing; `reason` is a sentence. `otherInput`: on values of the next seed. */
+/** absent: this backend counts nothing. `otherInput`: on values of the next seed. */
 export type CountResult =
 	| { state: "counted"; instructions: number; otherInput: number }
 	| { state: "absent"; reason: string }
 	| { state: "failed"; failure: ToolFailure };
 
-/** A separate run that times each layer, or counts its instructions: never compared with a timed run. */
+/** Times or counts each layer in a run of its own. */
 export interface ProfileJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
@@ -117,7 +116,7 @@ export interface ProfileJob {
 	logPath: string;
 }
 
-/** absent: this backend cannot profile layers, or not again. `layers` is null where the files could not be parsed. */
+/** absent: the backend cannot profile layers. `layers` is null if the files could not be parsed. */
 export type ProfileResult =
 	| {
 			state: "done";
@@ -129,11 +128,11 @@ export type ProfileResult =
 	| { state: "absent" }
 	| { state: "failed"; failure: ToolFailure };
 
-/** A short run under a profiler, for people to read: slower than a timed run, and never compared with one. */
+/** A short run under a profiler, never compared with a timed run. */
 export interface TraceJob {
-	/** nsys: every kernel of the run. ncu: one kernel, by the GPU's own counters. */
+	/** nsys: every kernel. ncu: one kernel, by hardware counters. */
 	tool: "nsys" | "ncu";
-	/** For ncu: the kernel's name as nsys reports it; absent: the first kernels of the run. */
+	/** As nsys names it; absent: the first kernels of the run. */
 	kernel?: string | undefined;
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
@@ -144,25 +143,25 @@ export interface TraceJob {
 	name: string;
 }
 
-/** `sentence` explains what is missing and why. absent: this backend has no profiler. */
+/** `sentence`: what is missing and why. absent: the backend has no profiler. */
 export type TraceResult =
 	| { state: "ran"; files: readonly string[]; kernels?: ArmKernels; sentence?: string }
 	| { state: "absent" };
 
-/** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
+/** Failures are values; only bugs throw. */
 export interface Backend {
-	/** Of what runs the head, unless the base is named: another TensorRT may run that. */
+	/** Default: head. */
 	facts(arm?: Arm): Promise<BackendFacts>;
-	/** What must match before numbers may be compared. */
+	/** Must match before numbers may be compared. */
 	fingerprint(): Promise<Readonly<Record<string, string>>>;
 	build(job: BuildJob): Promise<BuildRecord>;
-	/** What the builder reports of an engine that it built; null where nothing can be read. */
+	/** null if nothing can be read. */
 	layersOf?(engine: Pick<BuiltEngine, "arm" | "path">): Promise<EngineLayers | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	count?(job: CountJob): Promise<CountResult>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;
 	trace?(job: TraceJob): Promise<TraceResult>;
-	/** Sentences so far about what was degraded or chosen; each once. */
+	/** Sentences about what was degraded or chosen, each once. */
 	notes?(): readonly string[];
 }

@@ -1,14 +1,13 @@
-// What a code host offers: comments, reports on commits, issues, stored files, branches and pull requests. Types only.
+// Comments, reports on commits, issues, artifacts, branches and pull requests of a code host.
 import type { PlatformCode } from "../core/errors.ts";
 import type { JobExecution } from "../core/merge/attempts.ts";
 
-/** A failure of the code host, as a value: it is reported, and never changes the outcome. */
+/** Reported; never changes the outcome. */
 export interface ApiFault {
 	code: PlatformCode;
-	/** The request and the response. */
+	/** Request and response. */
 	message: string;
 	fix: string;
-	/** The permission that the token lacks. */
 	lacks?: string;
 	/** The request may have succeeded: check before retrying. */
 	unclear?: true;
@@ -18,12 +17,11 @@ export type ApiResult<Value extends object> =
 	| ({ state: "done" } & Value)
 	| { state: "failed"; fault: ApiFault };
 
-/** The value of an answer has a name. */
 type Result<Name extends string, Value> = Promise<ApiResult<Record<Name, Value>>>;
 
 interface Authored {
 	body: string;
-	/** Login and type of who wrote it, e.g. `github-actions[bot]`, `Bot`. */
+	/** E.g. `github-actions[bot]`, `Bot`. */
 	author: { login: string; type: string } | null;
 	/** For people. */
 	url: string;
@@ -38,11 +36,11 @@ export interface HostedIssue extends Authored {
 	number: number;
 }
 
-/** A report on a commit, with an outcome that may be required for a merge. */
+/** A report on a commit; a merge may require its outcome. */
 export interface ReportDraft {
 	name: string;
 	sha: string;
-	/** Distinguishes our reports of one name: `ID/RUN/ATTEMPT`. */
+	/** Distinguishes reports of one name: `ID/RUN/ATTEMPT`. */
 	key: string;
 	/** null: in progress. */
 	conclusion: "success" | "failure" | "neutral" | "cancelled" | null;
@@ -62,7 +60,6 @@ export interface ReportDraft {
 export interface HostedReport {
 	id: number;
 	url: string;
-	/** In progress. */
 	isOpen: boolean;
 }
 
@@ -75,27 +72,27 @@ export interface StatusDraft {
 	url?: string;
 }
 
-/** Comments, reports and issues. Every call resolves, in bounded time; nothing throws. */
+/** Every call resolves in bounded time; nothing throws. */
 export interface CodeHost {
-	/** Waits before the search for what a lost request may have created, longer each time; false where it gives up. */
+	/** Waits longer each time before the search for what a lost request may have created; false to give up. */
 	pause(tries: number): Promise<boolean>;
-	/** Login of the token's owner; null where the code host does not report it. */
+	/** null if the code host does not report it. */
 	login(): Promise<string | null>;
-	/** All comments of a pull request or an issue, oldest first. */
+	/** Oldest first. */
 	comments(issue: number): Result<"comments", readonly HostedComment[]>;
 	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
 	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
-	/** Folds a comment away as outdated. */
+	/** Marks as outdated. */
 	hideComment(id: number): Promise<ApiResult<object>>;
-	/** Our report with this name and key on a commit, or one that an earlier attempt of its run left open. */
+	/** Also one that an earlier attempt of its run left open. */
 	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
 	createReport(draft: ReportDraft): Result<"report", HostedReport>;
-	/** Annotations are added to those that are there. */
+	/** Adds annotations. */
 	updateReport(id: number, draft: ReportDraft): Result<"report", HostedReport>;
-	/** One line on a commit, for a token that may not write reports. */
+	/** For tokens that may not write reports. */
 	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
-	/** Open issues with a label, oldest first. */
+	/** Oldest first. */
 	openIssues(label: string): Result<"issues", readonly HostedIssue[]>;
 	createIssue(draft: {
 		title: string;
@@ -106,25 +103,24 @@ export interface CodeHost {
 		number: number,
 		change: { title?: string; body?: string; state?: "closed" },
 	): Result<"issue", HostedIssue>;
-	/** Commit of the newest successful run; null where there is none. */
+	/** Of the newest successful run; null if there is none. */
 	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Result<"sha", string | null>;
 }
 
 export interface ArtifactDraft {
 	name: string;
-	/** Absolute folder; paths in the artifact are relative to it. */
+	/** Absolute; paths in the artifact are relative to it. */
 	root: string;
 	/** Absolute paths of regular files. */
 	files: readonly string[];
-	/** As in gzip; 0 for what does not shrink. */
+	/** As in gzip; 0 for none. */
 	compression: number;
-	/** Uploads the one file uncompressed under its own name, so that a browser opens it. */
+	/** Uploads the only file uncompressed under its own name. */
 	asIs?: true;
 }
 
-/** Stores files with the workflow run. */
 export interface ArtifactStore {
-	/** A name that the run already has gets the attempt as a suffix. */
+	/** If the name is taken, the attempt is appended. */
 	upload(
 		artifact: ArtifactDraft,
 	): Result<"artifact", { id: number; name: string; url: string; bytes: number }>;
@@ -133,65 +129,62 @@ export interface ArtifactStore {
 export interface RunArtifact {
 	id: number;
 	name: string;
-	/** Size of the archive. */
+	/** Of the archive. */
 	bytes: number;
-	/** By the host's clock, milliseconds since 1970. */
+	/** Milliseconds since 1970, by the host's clock. */
 	uploadedMs?: number | undefined;
 	/** `sha256:…` */
 	digest?: string | undefined;
 }
 
 export interface RunArtifacts {
-	/** Artifacts of all tries of the run, oldest first. */
+	/** Of all attempts, oldest first. */
 	list(): Result<"artifacts", readonly RunArtifact[]>;
-	/** @returns the path of the archive, in a folder of its own below `folder`. */
+	/** @returns the archive's path, in a new folder below `folder`. */
 	fetch(artifact: RunArtifact, folder: string): Result<"path", string>;
 }
 
 /** Folders under keys that later runs find again. */
 export interface RemoteCache {
-	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
+	/** The newest whose key begins with the first of these, else with the next. */
 	restore(folder: string, wanted: readonly [string, ...string[]]): Result<"key", string | null>;
-	/** saved: false where the service has this key already, or refused it and logged why. */
+	/** saved: false if the key is taken, or the service refused it. */
 	save(folder: string, kept: { key: string; bytes: number }): Result<"saved", boolean>;
 }
 
-/** A run of a workflow, as the host knows it. */
 export interface MeasuredRun {
 	id: number;
 	attempt: number;
-	/** The event that it ran for. */
 	event: string;
 	headSha: string;
-	/** "" where git does not allow the branch's name. */
+	/** "" if git does not allow the name. */
 	headBranch: string;
-	/** `owner/name`; "" where the fork is gone. */
+	/** `owner/name`; "" if the fork is gone. */
 	headRepository: string;
 }
 
-/** Facts about runs and commits from the host itself, never from an artifact. */
+/** Facts from the host itself, never from an artifact. */
 export interface RunFacts {
 	run(id: number): Result<"run", MeasuredRun>;
-	/** Open pull requests into this repository from that branch. */
+	/** From that branch into this repository. */
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
 	): Result<"pulls", readonly { number: number; headSha: string }[]>;
-	/** Every execution of every job of a run, of all its attempts. */
+	/** All executions of all jobs and attempts. */
 	jobs(runId: number): Result<"jobs", readonly JobExecution[]>;
-	/** Parents of a commit of this repository. */
 	parents(sha: string): Result<"parents", readonly string[]>;
 }
 
-/** A path from the top of the repository, and the hash of its content. */
+/** A path from the top of the repository, and its content's hash. */
 export interface StoredFile {
 	path: string;
 	hash: string;
 }
 
-/** How two commits relate: `head` contains all of `base` (ahead), the reverse (behind), or neither. */
+/** ahead: `head` contains all of `base`. */
 export interface CommitRelation {
 	relation: "identical" | "ahead" | "behind" | "diverged";
-	/** Commits of `head` that `base` does not have; `total` may be more than the code host lists. */
+	/** Those only in `head`; `total` may be more than are listed. */
 	commits: readonly { sha: string; message: string }[];
 	total: number;
 }
@@ -204,19 +197,19 @@ export interface HostedPull {
 	url: string;
 }
 
-/** Commits, branches and pull requests of a repository, with no clone and no credentials on disk. Nothing throws. */
+/** Works without a clone and without credentials on disk. Nothing throws. */
 export interface Repository {
 	defaultBranch(): Result<"branch", string>;
-	/** The commit that a branch is at; null where there is no such branch. */
+	/** null if there is no such branch. */
 	branchHead(name: string): Result<"sha", string | null>;
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
-	/** Identifies all files of a commit: equal files, equal snapshots. */
+	/** Equal files have equal snapshots. */
 	snapshotOf(commit: string): Result<"snapshot", string>;
-	/** All files of a commit below a folder, its path from the top; none where there is no such folder. */
+	/** Below a path from the top; none if there is no such folder. */
 	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
 	readFile(hash: string): Result<"bytes", Uint8Array>;
 	storeFile(bytes: Uint8Array): Result<"hash", string>;
-	/** The snapshot `base`, with stored files put into it, and those without a hash taken out of it. */
+	/** Puts files into `base`, and removes those without a hash. */
 	writeSnapshot(
 		base: string,
 		files: readonly { path: string; hash: string | null }[],
@@ -226,30 +219,30 @@ export interface Repository {
 		snapshot: string;
 		parents: readonly string[];
 	}): Result<"sha", string>;
-	/** Fails where the branch exists. */
+	/** Fails if the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
-	/** Fails where `sha` does not contain the branch's commit, so that no commit is lost. */
+	/** Fails if `sha` does not contain the branch's commit. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
-	/** Open ones between two branches of this repository. */
+	/** Open ones between branches of this repository. */
 	openPulls(between: { head: string; base: string }): Result<"pulls", readonly HostedPull[]>;
-	/** `head` and `base` are branches of the repository itself; the body has at most 65,536 characters. */
+	/** Branches of this repository; the body has at most 65,536 characters. */
 	createPull(
 		draft: Pick<HostedPull, "title" | "body"> & { head: string; base: string; draft: boolean },
 	): Result<"pull", HostedPull>;
 	updatePull(number: number, change: { title: string; body: string }): Result<"pull", HostedPull>;
 }
 
-/** Everything that trtgate asks of the code host of a workflow run. */
+/** The code host of a workflow run. */
 export interface Host {
-	/** null without a token. @param patienceMs for all requests that fail or are retried, with their waiting. */
+	/** null without a token. @param patienceMs for all failed and retried requests. */
 	codeHost(patienceMs?: number): CodeHost | null;
 	repository(): Repository;
 	runFacts(): RunFacts;
-	/** With the rights of the runner, which need no token. @param retentionDays absent: the repository's default. */
+	/** Needs no token. @param retentionDays default: the repository's. */
 	artifacts(retentionDays?: number): ArtifactStore;
-	/** @param runId absent: of our own run, which needs no permission. */
+	/** @param runId default: our own run, which needs no permission. */
 	runArtifacts(runId?: number): RunArtifacts;
 	cache(): RemoteCache;
-	/** Keeps folders as artifacts of at most so many bytes, for when the cache has evicted them. */
+	/** Keeps folders as artifacts, for when the cache has evicted them. */
 	artifactCache(maxBytes: number): RemoteCache;
 }

@@ -1,16 +1,16 @@
-// Where the history is kept: a folder, or a branch of a git repository. Types only.
+// Keeps a history, in a folder or on a branch.
 import type { Compaction, HistoryFile } from "../core/history/files.ts";
 
-/** Writers on several machines may add at the same time; none of them changes a file of another. */
+/** Several writers may add at once; none changes another's files. */
 export interface HistoryStore {
-	/** What it is called in messages. */
+	/** For messages. */
 	name: string;
 	read(): Promise<readonly HistoryFile[]>;
 	/**
-	 * Resolves when the files are kept for good. Adding a file again changes nothing.
+	 * Resolves when the files are durable; adding again changes nothing.
 	 * @throws ConfigError history-denied, output-unwritable; ToolError history-unwritable, disk-full.
 	 */
 	add(files: readonly HistoryFile[]): Promise<void>;
-	/** `plan` is called with the newest files, and again where another writer came first. false: nothing to do. */
+	/** `plan` is called again if another writer came first. false: nothing to do. */
 	compact(plan: (files: readonly HistoryFile[]) => Compaction | null): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-// All ports together, as app composes them. Types only.
+// All ports together.
 import type { Backend } from "./backend.ts";
 import type { Reference } from "./reference.ts";
 import type {
@@ -21,19 +21,19 @@ export interface Ports {
 	models: ModelReader;
 	tensors: TensorReader;
 	backend: Backend;
-	/** Absent where no search for the tensor that deviates is possible. */
+	/** Absent if no search for deviating tensors is possible. */
 	reference?: Pick<Reference, "builds" | "run" | "mark">;
-	/** Absent where nothing is taken over from earlier runs. */
+	/** Absent if nothing is reused. */
 	keptVerdicts?: KeptVerdicts;
 	keptTimes?: KeptTimes;
 	clock: Clock;
 	shell: Shell;
-	/** Absent where no command of the user may run. */
+	/** Absent if no user's command may run. */
 	custom?: CustomCommands;
 	telemetry: Telemetry;
 	gpuLease: GpuLease;
 	progress: Progress;
 	interrupt: Interrupt;
-	/** Wall time so far with a child process running, in milliseconds. */
+	/** Wall time with a child process running. */
 	childMs(): number;
 }

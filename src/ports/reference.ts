@@ -1,4 +1,4 @@
-// Computes golden outputs: ONNX Runtime on the model file itself. Types only.
+// Computes golden outputs with ONNX Runtime.
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
 import type { NudgedWeight, WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
 import type { OnnxDType } from "../core/onnx/model.ts";
@@ -6,7 +6,7 @@ import type { RoundedPrecision } from "../core/onnx/rounding/rounding-nodes.ts";
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
-/** How a reference runs: which build of ONNX Runtime, how far it optimises the graph, on how many threads. */
+/** Which ONNX Runtime, graph optimisation and threads. */
 export interface ReferenceVariant {
 	flavour: "wasm" | "native";
 	level: "disabled" | "basic" | "extended" | "all";
@@ -20,7 +20,7 @@ export interface ReferenceJob {
 	scratchFolder: string;
 	logPath: string;
 	timeoutMs: number;
-	/** The cases are alternatives: those after the first that runs are left out. */
+	/** Cases are alternatives: stops after the first that runs. */
 	stopAtFirst?: true | undefined;
 	nudged?: readonly NudgedWeight[];
 }
@@ -35,7 +35,7 @@ export interface EmulationJob extends ReferenceJob {
 	precision: RoundedPrecision;
 }
 
-/** absent: the model cannot be rounded, or nothing in it is; a sentence says why. */
+/** absent: nothing in the model can be rounded. */
 export type EmulationResult =
 	| {
 			state: "done";
@@ -50,7 +50,7 @@ export type EmulationResult =
 export interface DefectJob extends ReferenceJob {
 	trial: Trial;
 	defects: readonly PlannedDefect[];
-	/** verdict: null where the defect changes no byte. */
+	/** null: the defect changes no byte. */
 	onVerdict(number: number, verdict: DefectVerdict | null): void;
 }
 
@@ -59,13 +59,13 @@ export type DefectResult = { state: "done" | "time" } | { state: "failed"; failu
 export interface MarkJob {
 	model: ModelOnDisk;
 	outputs: readonly { name: string; dtype: OnnxDType }[];
-	/** Absolute; the copy is written there. */
+	/** Absolute; receives the copy. */
 	folder: string;
 }
 
-/** Computes golden outputs with ONNX Runtime from the model file itself, never from an engine under test. */
+/** Runs the model file itself, never an engine under test. */
 export interface Reference {
-	/** The builds on this machine; the first records the goldens. */
+	/** The first records the goldens. */
 	builds(): Promise<readonly { flavour: ReferenceVariant["flavour"]; version: string }[]>;
 	machine(): { device: string; os: string };
 	parallelRuns(model: ModelOnDisk): number;
@@ -73,8 +73,8 @@ export interface Reference {
 	run(job: ReferenceJob): Promise<InferResult>;
 	/** A copy of the model with more outputs. @throws ToolError disk-full; ConfigError output-unwritable. */
 	mark(job: MarkJob): Promise<ModelOnDisk>;
-	/** Runs the cases with weights and results rounded to a precision, as an engine of that precision has them. */
+	/** Runs with weights and results rounded to a precision. */
 	emulate(job: EmulationJob): Promise<EmulationResult>;
-	/** Tries defects in a copy of the model, one after the other, each on as many cases as its verdict takes. */
+	/** Tries one defect after the other in a copy of the model. */
 	tryDefects(job: DefectJob): Promise<DefectResult>;
 }

@@ -1,4 +1,4 @@
-// What stages need of the machine and its user. Types only.
+// What stages need of the machine and its user.
 
 import type { TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
@@ -10,51 +10,51 @@ import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
 
-/** A failure of a tool, as a value: the stage decides what it stops. */
+/** The stage decides what it stops. */
 export interface ToolFailure extends Fault<ToolCode> {
-	/** Set where the tool works, and the model cannot run with what it is fed: no retry helps. The code says why. */
+	/** The model cannot run with its inputs, and no retry helps. The code says why. */
 	refusal?: string;
 }
 
-/** The file system. Every write is atomic: a reader sees the old file, the new one, or none. */
+/** Every write is atomic. */
 export interface Files {
-	/** @throws ConfigError by the kind: missing, no regular file, too large, forbidden. */
+	/** @throws ConfigError by the kind: missing, not regular, too large, forbidden. */
 	readText(path: string, kind: InputKind): Promise<string>;
 	readBytes(path: string, kind: InputKind): Promise<Uint8Array>;
 	writeText(path: string, text: string): Promise<void>;
 	writeBytes(path: string, bytes: Uint8Array): Promise<void>;
-	/** Bytes of a regular file, or null where there is none. */
+	/** null if there is no regular file. */
 	size(path: string): Promise<number | null>;
 	/** Lower-case hex, streamed. */
 	sha256(path: string, kind: InputKind): Promise<string>;
-	/** The path with every symbolic link resolved, or null where nothing is there. @throws ConfigError path-unreadable. */
+	/** With links resolved; null if nothing is there. @throws ConfigError path-unreadable. */
 	realPath(path: string): Promise<string | null>;
 	makeFolder(path: string): Promise<void>;
 }
 
 export interface ModelReader {
-	/** @throws ConfigError model-missing, model-unreadable (truncated, empty, text, Git LFS pointer, hostile). */
+	/** @throws ConfigError model-missing, model-unreadable. */
 	read(path: string): Promise<ModelOnDisk>;
 }
 
 export interface ModelOnDisk {
 	path: string;
 	onnx: OnnxModel;
-	/** Of the file; with external data, of the lines `sha256  location` of the model and every external file, sorted. */
+	/** Of the file; with external data, of the sorted lines `sha256  location` of all files. */
 	sha256: string;
 	external: readonly ExternalFile[];
 }
 
 export interface TensorReader {
-	/** @throws ConfigError golden-missing, tensor-invalid (size, hash, dtype or shape other than in the manifest). */
+	/** @throws ConfigError golden-missing, tensor-invalid. */
 	read(path: string, file: TensorFile): Promise<Tensor>;
 }
 
 export interface FileCache {
 	list(prefix: string): Promise<string[]>;
-	/** Copies the files to their targets and returns the facts; null, and nothing written, where the entry is missing or incomplete. */
+	/** Copies the files to their targets and returns the facts; null, and nothing written, if the entry is incomplete. */
 	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
-	/** Copies the files under the names by which they are restored. Resolves to why they are not kept, or null. */
+	/** Resolves to why the files are not kept, or null. */
 	keep(
 		name: string,
 		entry: { files: Readonly<Record<string, string>>; facts: unknown },
@@ -74,7 +74,7 @@ export interface KeptTimes {
 }
 
 export interface Clock {
-	/** Milliseconds, monotonic. */
+	/** Monotonic. */
 	now(): number;
 	/** ISO 8601, UTC. */
 	timestamp(): string;
@@ -89,38 +89,35 @@ export interface Shell {
 
 export interface Progress {
 	stage(name: string, items: number): void;
-	/** One item of the stage begins; `leftMs` is the time left of the stage where it is known. */
+	/** `leftMs`: time left of the stage, if known. */
 	item(label: string, leftMs?: number): void;
-	/** Something about the current item, e.g. `pair 3 of 5`. */
+	/** About the current item, e.g. `pair 3 of 5`. */
 	detail(text: string): void;
 	done(summary: string): void;
 	/** From now on, the time left of the whole run at any moment; null where it is unknown. */
 	expect?(leftMs: () => number | null): void;
 }
 
-/** Samples the GPU during the runs. Nothing here throws or ends a run; a failure becomes a sentence in `degradations`. */
+/** Samples the GPU. Failures become sentences in `degradations`. */
 export interface Telemetry {
-	/** Resolves at the first reading, or when it is clear that there will be none. */
+	/** Resolves at the first reading, or when there will be none. */
 	start(): Promise<void>;
-	/** Between two times of the Clock port; null where nothing was read. */
+	/** Times of the Clock port; null if nothing was read. */
 	window(fromMs: number, toMs: number): GpuWindow | null;
 	foreignProcesses(fromMs: number, toMs: number): readonly ForeignProcess[];
-	/** What is unknown and why; each sentence once. */
+	/** Each sentence once. */
 	degradations(): readonly string[];
 	stop(): Promise<void>;
 }
 
-/** Exclusive use of the GPU: the jobs of one machine build and measure one at a time. */
+/** Jobs of one machine build and measure one at a time. */
 export interface GpuLease {
-	/**
-	 * Waits for other jobs. `note` explains why the use may not be exclusive.
-	 * @throws ToolError gpu-busy, interrupted.
-	 */
+	/** Waits for other jobs. `note`: why the use may not be exclusive. @throws ToolError gpu-busy, interrupted. */
 	take(): Promise<{ note?: string; release(): Promise<void> }>;
 }
 
 export interface Interrupt {
-	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
+	/** E.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;
 }
 
@@ -133,7 +130,7 @@ export interface CommandJob {
 	got: Tensor;
 }
 
-/** Never throws: a failure is an answer, and never passes. */
+/** Never throws: a failure is an answer that does not pass. */
 export interface CustomCommands {
 	run(job: CommandJob): Promise<CommandAnswer>;
 }

@@ -1,4 +1,4 @@
-// Builds the engine of every prepared model, base before head so that both may share one timing cache.
+// Builds all engines, the base first so that both sides may share a timing cache.
 
 import type { BuildRecord, Finding } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -17,9 +17,9 @@ interface BuildInput {
 	models: readonly PreparedModel[];
 	findings: readonly Finding[];
 	strict: boolean;
-	/** One engine serves both sides where base and head have the same model and settings. */
+	/** Unchanged engines serve both sides. */
 	sharesUnchanged: boolean;
-	/** How often each side is built; above 1, on no shared kernel timings. */
+	/** Builds per side; above 1, kernel timings are not shared. */
 	rebuilds: number;
 	outFolder: string;
 	timeoutMs: number;
@@ -37,7 +37,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 	let built = 0;
 	const ofBase = new Map<string, { prepared: Buildable; result: Built }>();
 	for (const prepared of input.models) {
-		// Already among the run's errors.
+		// Already reported.
 		if (prepared.state === "broken" && prepared.arm === "base") continue;
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
 		const base = prepared.arm === "head" ? ofBase.get(prepared.spec.id) : undefined;
@@ -54,7 +54,6 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 
 type Buildable = Exclude<PreparedModel, { state: "broken"; arm: "base" }>;
 
-/** Whether two sides build one engine: from the same bytes, with the same settings. */
 export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
 	return base.state === "ready" && head.state === "ready" && isSameRecipe(recipeOf(base), recipeOf(head));
 }
@@ -66,7 +65,7 @@ async function withLayerWarnings(
 ): Promise<Built> {
 	const { engine } = built;
 	if (engine === undefined || engine.arm === "base") return built;
-	// Layers of another precision are all new: compared with the base's they would say nothing.
+	// Layers of another precision are all new.
 	const isComparable = base?.engine?.spec.engine.precision === engine.spec.engine.precision;
 	const found = await warnOfLayers({ base: isComparable ? base.engine : undefined, head: engine }, backend);
 	const record = { ...built.record, warnings: [...built.record.warnings, ...found] };
@@ -78,13 +77,12 @@ function shareWithHead({ record, engine }: Built): Built {
 	return { record: shared, engine: engine && { ...engine, arm: "head", record: shared } };
 }
 
-/** Whether this base is likely to serve the head too: then nothing is timed, and more builds would show nothing. */
 function servesHead(prepared: Buildable, { models, sharesUnchanged }: BuildInput): boolean {
 	const other = models.find(({ arm, spec }) => arm !== prepared.arm && spec.id === prepared.spec.id);
 	return sharesUnchanged && other !== undefined && isUnchanged(prepared, other);
 }
 
-/** Every build measures its kernels again, so that their scatter is that of any two builds. */
+/** Every build times its kernels again, so that builds vary as any two do. */
 async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
 	const times = servesHead(prepared, input) ? 1 : input.rebuilds;
 	const each = { ...input, rebuilds: times };
@@ -133,7 +131,7 @@ async function buildOne(
 	return { record, engine: { spec, arm, record, path: record.enginePath, model, assets } };
 }
 
-/** Dimensions that do not fit the model are a fault of this engine alone. */
+/** Wrong dimensions are a fault of this engine alone. */
 async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Promise<BuildRecord> {
 	try {
 		return await backend.build(job);
@@ -164,7 +162,7 @@ function notBuilt(
 	};
 }
 
-/** Without a base they are counted; with one, only what is new in the head counts, and the gate warns of it. */
+/** With a base, only warnings that are new in the head. */
 export async function warnOfLayers(
 	{ base, head }: { base: BuiltEngine | undefined; head: BuiltEngine },
 	backend: Pick<Backend, "layersOf">,

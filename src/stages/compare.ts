@@ -1,4 +1,4 @@
-// Turns the runs of a workload, once judged, into its row of the result.
+// Turns the judged runs of a workload into its row of the result.
 import type { Arm, Comparison, WorkloadResult } from "../../generated/result.ts";
 import type { RunsCompared } from "../core/compare/compare.ts";
 import { enqueueNotes } from "../core/explain/machine.ts";
@@ -7,15 +7,13 @@ import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import type { TimedRun } from "./time-pair.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
-/** Bins of the distribution that the report draws. */
 const bins = 60;
 
 interface Timed {
 	runs: readonly TimedRun[];
 	replaced: number;
-	/** Replaces the verdict that the runs give: no base, an interruption, a failure. */
+	/** No base, an interruption or a failure. */
 	override: Partial<Comparison>;
-	/** Kernels are launched as one CUDA graph. */
 	cudaGraph: boolean;
 }
 
@@ -43,7 +41,7 @@ export function rowOfRuns(timed: TimedWorkload, compared: RunsCompared, done: Ti
 	};
 }
 
-/** Engines with the same bytes cannot differ, so every change is ruled out without a measurement. */
+/** The same bytes rule out every change without a measurement. */
 export function identicalEngines({ head }: TimedWorkload, done: "timed" | "counted") {
 	const same =
 		head.record.sharedWithBase === true
@@ -64,7 +62,6 @@ export function rowOfIdentical(timed: TimedWorkload, nothing: RunsCompared): Wor
 	return rowOfRuns(timed, compared, { runs: [], replaced: 0, override: {}, cudaGraph: false });
 }
 
-/** What names a workload in a result, and its sizes. */
 export function identityOf({ workload, head, inputs }: TimedWorkload) {
 	const { model, engine } = head.spec;
 	return {

@@ -1,4 +1,4 @@
-// Counts the work of each workload: base and head in a process each, both at once, and compares them.
+// Counts the work of each workload, base and head in parallel processes.
 
 import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
@@ -14,7 +14,6 @@ import { isIdentical, type TimedWorkload } from "./workloads.ts";
 export interface CountInput {
 	workloads: readonly TimedWorkload[];
 	measure: Pick<Config["measure"], "timeoutMs" | "identicalEngines">;
-	/** Why a workload has no base to compare with. */
 	noBase(timed: TimedWorkload): Pick<Comparison, "verdict" | "reason">;
 	outFolder: string;
 }

@@ -1,4 +1,4 @@
-// Profiles the engines after they are timed: the time of each layer, and the kernels of workloads that became slower.
+// Profiles engines after they are timed: layers, and kernels of slower workloads.
 
 import type { VerdictKind, WorkloadKernels } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -39,18 +39,18 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 
 function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
 	const row = rows.find(({ id }) => id === workload.id);
-	// A count takes two processes more, which only a change is worth.
+	// A count takes two more processes: only for changes.
 	return row?.work === undefined
 		? row?.runs.length !== 0
 		: row.verdict === "regressed" || row.verdict === "improved";
 }
 
-/** Each costs two processes and some hundred kilobytes of the result. */
+/** Each takes two processes and some hundred kilobytes of the result. */
 const maxChanged = 16;
 
 const explainedVerdicts: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
 
-/** The rows to explain, regressions first, then what stands out in the history, up to the limit. */
+/** Regressions first, then what stands out in the history. */
 function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
 	const changed = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
 	const candidates = [...new Set([...changed, ...rows.filter(({ fresh }) => fresh !== undefined)])];

@@ -1,4 +1,4 @@
-// Long work of one thread, step by step: between steps, progress is shown and signals are handled.
+// Runs long work step by step: between steps, progress is shown and signals are handled.
 export async function follow<Result>(
 	work: Generator<string, Result>,
 	onStep: (step: string) => void,

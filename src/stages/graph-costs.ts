@@ -1,4 +1,4 @@
-// What each model costs by its graph alone, at the sizes of its workloads: base against head, without running anything.
+// Compares the static costs of models at the sizes of their workloads.
 
 import type { GraphCost } from "../../generated/result.ts";
 import { ConfigError } from "../core/errors.ts";

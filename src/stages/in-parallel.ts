@@ -1,4 +1,4 @@
-// Does work on many items, some at a time; results keep the order of the items.
+// Works on several items at a time; results keep their order.
 export async function inParallel<Item, Result>(
 	items: readonly Item[],
 	atOnce: number,

@@ -1,4 +1,4 @@
-// Explains a golden: its contents, what its limits detect, its weaknesses, and the limits that its outputs suggest.
+// Explains a golden: contents, detection, weaknesses and suggested limits.
 
 import type {
 	Detections,
@@ -50,15 +50,14 @@ export interface InspectedTensor {
 export interface InspectedLimit {
 	kind: string;
 	slice?: OutputSlice;
-	/** For people: what the number is. */
 	label: string;
 	bound: "at-most" | "at-least";
 	severity: "fail" | "warn";
-	/** Present where it is one number over all cases. */
+	/** Present if it is one number over all cases. */
 	scope?: "set";
-	/** By precision; of the first case that has elements. */
+	/** For the first case with elements. */
 	allowed: { precision: Precision; limit: number }[];
-	/** Of relative-l2: how often the noise floor fits into the fp32 limit. */
+	/** For relative-l2: the fp32 limit as a multiple of the noise floor. */
 	timesNoise?: number;
 }
 
@@ -66,9 +65,8 @@ export interface InspectedOutput {
 	name: string;
 	semantic: string | null;
 	noise: Spread | null;
-	/** Relative L2 where a precision was emulated. */
 	rounding: { precision: Precision; relativeL2: number }[];
-	/** Where it is one of the outputs that hold boxes, and is compared with them alone: the group's name. */
+	/** The group of boxes that it is compared with, if any. */
 	group?: string;
 	limits: InspectedLimit[];
 	proposal: { output: GoldenOutput; why: string[] };
@@ -82,12 +80,10 @@ export interface Inspection {
 	producer: GoldenManifest["producer"];
 	cases: { id: string; tags: string[]; inputs: InspectedTensor[]; outputs: InspectedTensor[] }[];
 	outputs: InspectedOutput[];
-	/** The limits of the golden's own groups of boxes. */
 	groups: { name: string; limits: InspectedLimit[] }[];
-	/** Outputs that together hold boxes, and how to compare them; null where there are none. */
+	/** How to compare outputs that hold boxes together, if any. */
 	detections: { proposal: Detections; why: string[] } | null;
 	noiseFloor: NoiseFloor | null;
-	/** With the defects of the outputs, which are tried again. */
 	sensitivity: SensitivityRecord;
 	findings: Weakness[];
 }
@@ -107,7 +103,7 @@ export async function inspect(
 		outputs.push(expected);
 		cases.push({ id, tags, inputs: fed, outputs: describeTensors(expected) });
 	}
-	// Defects of the outputs need no model: they are tried on every golden.
+	// Defects of outputs need no model.
 	const trial = { manifest, reference: outputs, relativeL2: defaultGates.relativeL2, rounding: {} };
 	const before = manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 });
 	const sensitivity = withOutputDefects(before, [...tryOutputDefects(trial)]);
@@ -146,14 +142,13 @@ function findingsOf(
 		severity: "refuse",
 	}));
 	if (found.length === 0) {
-		// A golden that was recorded or written with a purpose may notice less than a new one has to; one that notices nothing is of no use.
+		// Only a golden that notices nothing is refused: others may serve a purpose.
 		const { outputs } = sharesAt(record, referencePrecision);
 		const severity = outputs.moving > 0 && outputs.noticed === 0 ? "refuse" : "warn";
 		const blind = findSensitivityWeaknesses({ record, graph: null, reference, least: defaultLeastShares });
 		found.push(...blind.map((weakness) => ({ ...weakness, severity }) as const));
 		found.push(...findWeaknesses(manifest, reference));
 	}
-	// What only `golden record` measures.
 	const warn = (message: string): Weakness => ({
 		kind: "unmeasured",
 		severity: "warn",

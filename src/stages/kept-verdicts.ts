@@ -1,18 +1,16 @@
-// Takes over golden verdicts of an earlier run where nothing that they depend on has changed, and keeps those of this run.
+// Reuses golden verdicts if nothing that they depend on has changed.
 import type { BackendFacts, GoldenVerdict } from "../../generated/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { KeptVerdicts } from "../ports/world.ts";
 import type { Verified, VerifyInput } from "./verify.ts";
 
 export interface VerdictFacts {
-	/** Our own version: a later one may judge otherwise. */
+	/** A later version may judge otherwise. */
 	version: string;
 	backend: BackendFacts;
-	/** What must match before two machines' numbers may be compared. */
 	environment: Readonly<Record<string, string>>;
 }
 
-/** An engine with a golden, and what its verdicts depend on. */
 interface Keyed {
 	head: BuiltEngine;
 	key: string;
@@ -21,11 +19,10 @@ interface Keyed {
 export interface TakenOver {
 	engineId: string;
 	verdicts: readonly GoldenVerdict[];
-	/** ISO 8601, UTC: when they were found. */
+	/** ISO 8601, UTC. */
 	at: string;
 }
 
-/** @returns the verdicts of every engine that an earlier run has verified under the same conditions. */
 export async function recallVerdicts(
 	input: VerifyInput,
 	facts: VerdictFacts,
@@ -39,7 +36,7 @@ export async function recallVerdicts(
 	return found;
 }
 
-/** Only complete verifications are kept: an engine of which one case failed to run, on either side, is verified again. */
+/** Keeps only complete verifications. */
 export async function keepVerdicts(
 	input: VerifyInput,
 	verified: readonly Verified[],
@@ -65,7 +62,7 @@ function engineOf({ model, engine }: GoldenVerdict): string {
 	return `${model}/${engine}`;
 }
 
-/** Programs of the user have no digest here, so what they judged is never taken over. */
+/** The user's programs have no digest, so their verdicts are never reused. */
 function keyedEngines(input: VerifyInput, facts: VerdictFacts): Keyed[] {
 	return input.engines.flatMap((head) => {
 		const set = input.goldens.get(head.spec.id);

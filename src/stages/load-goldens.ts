@@ -1,4 +1,4 @@
-// Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
+// Reads goldens; refuses those that are missing, of another model, or unable to fail.
 
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict } from "../../generated/result.ts";
@@ -18,43 +18,40 @@ import type { Progress } from "../ports/world.ts";
 import { type PreparedModel, recipeOf } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
-/** A golden manifest with the folder that its tensors' paths are relative to. */
 export interface GoldenSet {
 	/** The head's cases under the limits that hold. */
 	manifest: GoldenManifest;
-	/** As the head has it; absent where its own limits hold. */
+	/** The head's own, if other limits hold. */
 	asWritten?: GoldenManifest;
-	/** Absolute. */
+	/** Absolute; tensors' paths are relative to it. */
 	folder: string;
-	/** The base's own golden of this engine; absent where it has none that can be read. */
+	/** Absent if the base has none that can be read. */
 	ofBase?: GoldenManifest;
 }
 
-/** An engine with what it was built from. */
 type Built = Parameters<typeof recipeOf>[0];
 
 type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 
-/** From here on reading takes seconds. */
+/** Reading takes seconds from here on. */
 const manyCases = 1000;
-/** Progress for every case would cost more than the case. */
 const casesBetweenLabels = 100;
 
-/** By the id of the head's engine that has it. */
+/** By id of the head's engine. */
 export interface Goldens {
 	sets: ReadonlyMap<string, GoldenSet>;
-	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid: of one engine, never of the run. */
+	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid. */
 	faults: ReadonlyMap<string, ConfigError>;
 }
 
 interface GoldenInput {
 	models: readonly PreparedModel[];
-	/** Engines whose interface is not the base's: the verdict names the missing outputs. */
+	/** Engines with a changed interface, whose missing outputs the verdict names. */
 	changed: ReadonlySet<string>;
 	headFolder: string;
-	/** Absent where there is no base, or where base and head are the same files. */
+	/** Absent without a base, or if both sides are the same files. */
 	baseFolder?: string | undefined;
-	/** The base's limits hold: a change is under review. */
+	/** A change is under review. */
 	limitsOfBase: boolean;
 }
 
@@ -91,7 +88,7 @@ function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolea
 	};
 }
 
-/** null where the base has no golden of this engine; one that cannot be read is reported by the review of goldens. */
+/** null if the base has no readable golden; the review reports unreadable ones. */
 async function baseManifest(
 	id: string,
 	{ models, baseFolder }: GoldenInput,
@@ -108,7 +105,7 @@ async function baseManifest(
 	}
 }
 
-/** A base that is built otherwise may fail what was recorded for the new engine: that says nothing of the change. */
+/** A base that is built otherwise may fail what was recorded for the new engine. */
 export function isNewCase(
 	golden: GoldenCase,
 	{ set, head, base }: { set: GoldenSet; head: Built; base: Built | undefined },
@@ -118,7 +115,6 @@ export function isNewCase(
 	);
 }
 
-/** The verdict on an engine whose golden cannot be used. */
 export function judgeUnusable(
 	{ model, engine }: EngineSpec,
 	{ code, message, fix = "" }: ConfigError,
@@ -130,7 +126,7 @@ export function judgeUnusable(
 		case: wholeSet,
 		scope: "set",
 	} as const;
-	// Some messages end with their fix, which reports show apart.
+	// Reports show the fix apart.
 	const what = fix !== "" && message.endsWith(fix) ? message.slice(0, -fix.length).trim() : message;
 	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };
 }
@@ -143,7 +139,7 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 	return set;
 }
 
-/** Looks at one case after the other: a set may be larger than memory. */
+/** One case at a time: a set may be larger than memory. */
 async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;
@@ -158,7 +154,6 @@ async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPo
 	refuseInsensitive(manifest, watch.findings());
 }
 
-/** Reads the tensors of one side of a case. */
 export async function readTensors(
 	files: GoldenCase["inputs"],
 	folder: string,

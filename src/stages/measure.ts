@@ -1,4 +1,4 @@
-// Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
+// Times workloads: base and head in interleaved pairs of processes, until the comparison is decided.
 import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { compareRuns, type RunsCompared } from "../core/compare/compare.ts";
 import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
@@ -26,9 +26,8 @@ import { isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
 export interface MeasureInput {
 	workloads: readonly TimedWorkload[];
 	measure: Config["measure"];
-	/** Number of workloads compared, over which the error is spread. */
+	/** Number of compared workloads, which share the error. */
 	family: number;
-	/** Why a workload has no base to compare with. */
 	noBase(timed: TimedWorkload): Pick<Comparison, "verdict" | "reason">;
 	outFolder: string;
 }
@@ -42,7 +41,7 @@ type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"
 	backend: Pick<Backend, "measure">;
 };
 
-/** Yields the row of each workload as soon as it is judged, so that the samples of only one are in memory. */
+/** Yields each row as soon as it is judged, so that only its samples are in memory. */
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
 	if (input.workloads.length > 0) await ports.telemetry.start();
@@ -58,12 +57,11 @@ export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncG
 	}
 }
 
-/** A workload while it is timed. */
 interface Timing {
 	timed: TimedWorkload;
 	input: MeasureInput;
 	length: RunLength;
-	/** All, replaced ones included, in the order in which they ran. */
+	/** Including replaced ones, in order of time. */
 	runs: TimedRun[];
 	replaced: number;
 }
@@ -104,7 +102,7 @@ async function measureWorkload(
 	return { row, error: ended?.error };
 }
 
-/** Why the timing ends before anything is decided; null: it goes on. */
+/** Why the timing ends early; null to go on. */
 function endOf(
 	failure: ToolFailure | null,
 	timed: TimedWorkload,
@@ -127,7 +125,7 @@ function comparisonOptions({ workload }: TimedWorkload, { measure: { looks }, fa
 	};
 }
 
-/** Measures a pair, then repeats every pair that the runs so far show to be invalid. */
+/** Measures a pair, and repeats pairs that turn out invalid. */
 async function measureUntilValid(
 	pair: number,
 	timing: Timing,
@@ -141,14 +139,14 @@ async function measureUntilValid(
 		timing.replaced += 1;
 		if (timing.replaced > replacementCap) return unstable(reason);
 		ports.progress.detail(`pair ${again + 1} again: ${reason}`);
-		// Each repetition uses up one replacement, so this ends.
+		// Ends, because each repetition uses up one replacement.
 		const failed = await measureUntilValid(again, timing, ports);
 		if (failed || ports.interrupt.reason() !== null) return failed;
 	}
 	return null;
 }
 
-/** Repeats the whole pair when one of its runs is unusable, on either side. */
+/** Repeats a pair with an unusable run. */
 async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { timed, input, length } = timing;
 	const both: readonly Arm[] = timed.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];
@@ -173,7 +171,7 @@ function commonOf({ inputs, workload }: TimedWorkload, { measure }: MeasureInput
 	return { inputs, streams: workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
-/** One short discarded process per side, so that no pair pays for cold caches; it also shows how long the runs have to be. */
+/** One short process per side that warms caches and shows how long runs have to be. */
 async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<RunLength> {
 	const { warmUpMs, durationMs, adaptsLength } = input.measure;
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];

@@ -18,7 +18,7 @@ export interface PreflightInput {
 	computeCapability?: string | undefined;
 }
 
-/** Findings of the head's models, and the base's errors: the base's warnings are not this change's. */
+/** The base's warnings are not this change's. */
 export function preflight(input: PreflightInput, ports: { progress: Progress }): Finding[] {
 	ports.progress.stage("preflight", input.models.length);
 	const found = input.models.flatMap((prepared) => {
@@ -36,7 +36,7 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 	return reported;
 }
 
-/** Marks what the base's TensorRT does not report for the same model. In a changed model, the change itself may be the cause. */
+/** Marks what the base's TensorRT does not report for the same model. */
 function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightInput): Finding[] {
 	if (baseTensorrt === undefined) return [...found];
 	const hashes = (of: Arm) =>
@@ -55,7 +55,7 @@ function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightI
 
 type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
-/** On ONNX Runtime, what the declared TensorRT version would refuse is a warning and stops nothing. */
+/** On ONNX Runtime, predictions for TensorRT are warnings. */
 function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
 	const own = findingsOf(model, contextOf(spec, input));
 	if (input.backend === "tensorrt" || input.tensorrt === undefined) return own;

@@ -1,4 +1,4 @@
-// Makes sure that every side has its models: runs the user's prepare command, then reads each ONNX file's structure.
+// Runs prepare commands, and reads the models of every side.
 
 import type { BackendFacts } from "../../generated/result.ts";
 import { ConfigError, type Fault, faultOf, recordFault, ToolError } from "../core/errors.ts";
@@ -10,7 +10,6 @@ import type { Files, ModelOnDisk } from "../ports/world.ts";
 import type { ArmFolder, PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
-/** A side's folder with the engines of its own config. */
 export interface Side {
 	folder: ArmFolder;
 	specs: readonly EngineSpec[];
@@ -18,7 +17,7 @@ export interface Side {
 
 interface PrepareInput {
 	sides: readonly Side[];
-	/** The base's engines are those of its own config, so that it should have their files. */
+	/** The base's own config names its engines, so it should have their files. */
 	hasBaseConfig: boolean;
 	backend: BackendFacts["kind"];
 	logFolder: string;
@@ -41,8 +40,8 @@ interface Wanted {
 }
 
 /**
- * The head must have every model: one without a usable file is `broken`. A file that the base does not have is `missing`; one
- * that it has but that cannot be used is `broken`.
+ * The head must have every model, else it is `broken`. A file that the base lacks is `missing`; one that it has but that
+ * cannot be used is `broken`.
  */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
 	const engines = Math.max(...input.sides.map(({ specs }) => specs.length));
@@ -86,7 +85,7 @@ async function runPrepare(
 	};
 }
 
-/** A fault of one model is a value, so that it never ends the run of the others. */
+/** A fault of one model does not end the run of the others. */
 async function readModel(wanted: Wanted, context: Context): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
 	try {
@@ -110,7 +109,7 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 			? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`)
 			: await readBase(path, wanted, context);
 	if ("state" in model) return model;
-	// ONNX Runtime needs no assets, and may run where none were compiled.
+	// ONNX Runtime needs no assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
 	const assets = await readAssets(spec, folder.path, ports.files);
 	if (assets.state === "ready") return { state: "ready", spec, arm, model, assets: assets.assets };
@@ -122,18 +121,18 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 
 const fixOfCommand =
 	"The base runs its own command, from its own trtgate.yml, on its own files: make that work.";
-/** The base is already on a branch, so this change cannot fix it. */
+/** This change cannot fix the base. */
 const otherBase =
 	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
 
-/** Problems of external data that leave a model incomplete; preflight reports the others. */
+/** These leave a model incomplete; preflight reports the others. */
 const notWhole: Readonly<Record<string, string>> = {
 	"lfs-pointer": "a Git LFS pointer",
 	missing: "missing",
 	short: "too short",
 };
 
-/** @param path of the model; null where nothing is there. */
+/** @param path null if nothing is there. */
 async function readBase(
 	path: string | null,
 	wanted: Wanted,
@@ -161,7 +160,6 @@ async function readBase(
 	}
 }
 
-/** A command that succeeds should write the file that the base's config names. */
 async function notWritten(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
 	const { spec } = wanted;
 	const { onnx } = spec.engine;
@@ -203,7 +201,7 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 	return { state: "broken", spec, arm: "base", error };
 }
 
-// Finds the files that an engine needs beside its model: plugin libraries and a calibration cache.
+// Plugin libraries and calibration caches.
 
 interface MissingAsset {
 	state: "missing" | "empty";
@@ -213,10 +211,7 @@ interface MissingAsset {
 
 type AssetFiles = Pick<Files, "realPath" | "size" | "sha256">;
 
-/**
- * trtexec does not report a missing or empty calibration cache: it invents the ranges.
- * @throws ConfigError path-outside-workspace.
- */
+/** trtexec silently invents ranges for a missing or empty calibration cache. @throws ConfigError path-outside-workspace. */
 export async function readAssets(
 	{ engine }: EngineSpec,
 	folder: string,

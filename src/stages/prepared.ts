@@ -1,4 +1,4 @@
-// The folders of the sides, and the models that the prepare stage finds in them.
+// The folders of the sides, and their models.
 
 import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../../generated/result.ts";
 import type { ConfigError } from "../core/errors.ts";
@@ -8,32 +8,29 @@ import { formatRange, type RecipeOf } from "../core/plan/recipe.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 
-/** Where a side's files lie. */
 export interface ArmFolder {
 	arm: Arm;
 	path: string;
 	source: ArmSource;
-	/** Why files of Git LFS stay pointers: a sentence, and what to do. */
+	/** Why files stay pointers of Git LFS: a sentence, and what to do. */
 	lfsProblem?: { reason: string; fix: string };
-	/** Why a file that belongs to the side is not there, a clause; null where the side truly has no such file. */
+	/** A clause; null if the side truly has no such file. */
 	whyAbsent?(path: string): Promise<string | null>;
 }
 
 export type PreparedModel =
 	| { state: "ready"; spec: EngineSpec; arm: Arm; model: ModelOnDisk; assets?: EngineAssets }
-	/** The base has no such file. `isNew`: nor does its config name it. */
+	/** `isNew`: the base's config does not name it either. */
 	| { state: "missing"; spec: EngineSpec; arm: Arm; isNew: boolean; reason: string }
-	/** It is there and cannot be used. In the base: an error of the run, because nothing can be compared. */
+	/** Nothing can be compared: an error of the run. */
 	| { state: "broken"; spec: EngineSpec; arm: "base"; error: ErrorRecord }
-	/** In the head, where the file may also be gone: the engine's build fails, and all others are checked. */
+	/** The engine's build fails; all others are checked. */
 	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };
 
-/** What a side's engine is built from. */
 export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "model" | "assets">): RecipeOf {
 	return { spec, modelSha256: model.sha256, assets };
 }
 
-// Compares the inputs and outputs of every model between base and head, and the sizes that its engines hold.
 
 export interface Interfaces {
 	changes: readonly InterfaceChange[];
@@ -68,7 +65,7 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 	return { changes: [...changes.values()], engines };
 }
 
-/** Sizes that the base's engine takes and the head's does not: a caller that sends them breaks. */
+/** A caller that sends these sizes breaks. */
 function narrowerRanges(base: EngineSpec, head: EngineSpec): InterfaceRow[] {
 	return Object.entries(base.dims).flatMap(([name, was]): InterfaceRow[] => {
 		const is = head.dims[name];

@@ -1,4 +1,4 @@
-// Writes a result and every report rendered from it, and lists the files of a run.
+// Writes a result and its reports, and lists the files of a run.
 
 import type { Result } from "../../generated/result.ts";
 import { renderCsv } from "../core/report/exports/csv.ts";
@@ -24,13 +24,13 @@ export const reportFiles = {
 
 type ReportFiles = Pick<Files, "writeText" | "makeFolder">;
 
-/** result.json first: the others can always be made again from it. */
+/** result.json first: the others derive from it. */
 export async function writeReport(result: Result, outFolder: string, files: ReportFiles): Promise<void> {
 	await files.writeText(`${outFolder}/${reportFiles.result}`, `${JSON.stringify(result, null, "\t")}\n`);
 	await renderReport(result, outFolder, files);
 }
 
-/** Renders again from a result that is already on disk; the same result gives the same bytes. */
+/** The same result gives the same bytes. */
 export async function renderReport(result: Result, outFolder: string, files: ReportFiles): Promise<void> {
 	await files.writeText(`${outFolder}/${reportFiles.markdown}`, renderMarkdown(result));
 	await files.writeText(`${outFolder}/${reportFiles.html}`, renderHtml(result));
@@ -66,7 +66,7 @@ const folders: Result["files"] = [
 	{ path: "engines", what: "the engines of base and head" },
 ];
 
-/** @returns paths relative to the output folder. */
+/** Paths relative to the output folder. */
 export async function filesOfRun(
 	outFolder: string,
 	explained: Result["files"],

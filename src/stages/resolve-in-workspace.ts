@@ -1,10 +1,10 @@
-// Turns a path of the config into an absolute one that lies inside its workspace, links resolved.
+// Resolves paths of the config inside their workspace.
 import { ConfigError } from "../core/errors.ts";
 import type { Files } from "../ports/world.ts";
 
 /**
- * @returns the absolute path, or null where nothing is there.
- * @throws ConfigError path-outside-workspace where it leads out of `root`, by a symbolic link or by `..`; path-unreadable.
+ * @returns the absolute path, or null if nothing is there.
+ * @throws ConfigError path-outside-workspace if a link or `..` leads out of `root`; path-unreadable.
  */
 export async function confine(
 	files: Pick<Files, "realPath">,

@@ -1,4 +1,4 @@
-// Compares the goldens of base and head, so that a person sees what changed.
+// Compares the goldens of base and head.
 
 import type { GoldenCase } from "../../generated/golden.ts";
 import type { GoldenChange, MovedOutput } from "../../generated/result.ts";
@@ -14,17 +14,17 @@ import { type GoldenSet, readTensors } from "./load-goldens.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
 export interface ReviewGoldensInput {
-	/** Of the base's own config. */
+	/** From the base's own config. */
 	baseEngines: readonly EngineSpec[];
 	headEngines: readonly EngineSpec[];
-	/** Of the head, by engine id. */
+	/** By id of the head's engine. */
 	goldens: ReadonlyMap<string, GoldenSet>;
 	baseFolder: string;
 }
 
 type ReviewPorts = Pick<Ports, "files" | "tensors">;
 
-/** A base golden that cannot be read counts as changed, because it may have. */
+/** A base golden that cannot be read may have changed. */
 export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {
 	const written = ({ asWritten, ...set }: GoldenSet): GoldenSet => ({
 		...set,
@@ -86,7 +86,7 @@ interface ReviewedSets {
 	ports: ReviewPorts;
 }
 
-/** The first tensor with elements of each output, for limits that depend on the type and size of values. */
+/** The first non-empty tensor of each output, for limits that depend on type and values. */
 async function sampleOutputs({ head, ports }: ReviewedSets): Promise<Map<string, Tensor>> {
 	const samples = new Map<string, Tensor>();
 	for (const golden of head.manifest.cases) {
@@ -99,7 +99,7 @@ async function sampleOutputs({ head, ports }: ReviewedSets): Promise<Map<string,
 	return samples;
 }
 
-/** Tensors are read only where their hashes differ. */
+/** Reads tensors only if their hashes differ. */
 async function movedOutputs({ base, head, ports }: ReviewedSets): Promise<MovedOutput[]> {
 	const moved: MovedOutput[] = [];
 	for (const golden of head.manifest.cases) {
@@ -108,7 +108,7 @@ async function movedOutputs({ base, head, ports }: ReviewedSets): Promise<MovedO
 			const now = await readOne(golden.outputs, name, { set: head, ports });
 			const was = await readOne(before?.outputs ?? {}, name, { set: base, ports }).catch(() => null);
 			const place = { case: golden.id, output: name };
-			// As of Git LFS, of which the tensors of the base are not fetched.
+			// The base's tensors are not fetched from Git LFS.
 			if (was === null)
 				moved.push({
 					...place,

@@ -1,4 +1,4 @@
-// Runs the commands that a golden's comparators name on the outputs of one case.
+// Runs comparator commands on the outputs of a case.
 import type { CommandConfig } from "../core/config/config.ts";
 import { layoutCheck } from "../core/golden/compare/checks.ts";
 import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/golden/compare/custom.ts";
@@ -9,15 +9,15 @@ import { quoteName } from "../core/onnx/quote.ts";
 import type { CustomCommands } from "../ports/world.ts";
 
 export interface AvailableCommands {
-	/** From trtgate.yml, never from a golden, which may come from an outsider. */
+	/** From trtgate.yml, never from a golden, which an outsider may write. */
 	known: readonly CommandConfig[];
-	/** Absolute: where they run. */
+	/** Absolute. */
 	cwd: string;
 	scratchFolder: string;
 	port: CustomCommands;
 }
 
-/** Results by output, in the order of its comparators; every command has one. */
+/** By output, in the order of its comparators. */
 export async function runComparatorCommands(
 	input: Omit<CaseInput, "answers">,
 	commands: AvailableCommands,
@@ -48,7 +48,7 @@ async function runOne(
 			message: `trtgate.yml has no command ${quoteName(custom.name)} under \`comparators\``,
 		};
 	const [expected, got] = [tensorMap(input.expected).get(output), tensorMap(input.got).get(output)];
-	// The judge refuses outputs that cannot be compared; no command runs for them.
+	// The judge refuses these outputs.
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null)
 		return { state: "failed", message: "it was not run" };
 	const labels = Object.hasOwn(input.golden?.labels ?? {}, output)

@@ -1,4 +1,4 @@
-// Times the layers of a workload's engines, several times in turn where a change is to be explained, and explains it.
+// Times layers, several times to explain a change.
 
 import type { Arm, EngineDiff, Result, WorkloadResult } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -48,7 +48,7 @@ interface Profiled {
 const budgetMs = 10_000;
 const mostProfiles = 5;
 
-/** Both sides in turn, with alternating order, so that drift of the machine affects both equally. */
+/** In alternating order, so that drift affects both sides equally. */
 export async function* timeLayers(
 	timing: LayerTiming,
 	input: ExplainInput,

@@ -1,4 +1,4 @@
-// Times one pair, its runs one after the other, and discards the pairs that do not count.
+// Times one pair, and discards pairs that do not count.
 import type { Arm, PerfRun } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { launchLimit } from "../core/explain/machine.ts";
@@ -13,24 +13,24 @@ export interface PairJob {
 	pair: number;
 	/** In the order of their runs. */
 	arms: readonly Arm[];
-	/** Place of its first run among all runs of the workload. */
+	/** Place of its first run among the workload's. */
 	order: number;
 	timed: TimedWorkload;
 	outFolder: string;
 	common: Omit<MeasureJob, "engine" | "samplesPath" | "logPath">;
 }
 
-/** One run, and when its process ran, in the time of the Clock port. */
+/** Times are those of the Clock port. */
 export interface TimedRun {
 	run: PerfRun;
-	/** Of a run that counts. */
+	/** Only if the run counts. */
 	samples?: Float64Array;
 	fromMs: number;
 	toMs: number;
 	timedMs?: number;
 }
 
-/** Ends at the first run that is unusable. */
+/** Ends at the first unusable run. */
 export async function timePair(
 	job: PairJob,
 	ports: Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> },
@@ -41,7 +41,7 @@ export async function timePair(
 	for (const [index, arm] of job.arms.entries()) {
 		const order = job.order + index;
 		const engine = engineOf(timed, arm);
-		// A side's builds take turns, pair by pair.
+		// Builds take turns, pair by pair.
 		const build = engine.rebuilds && pair % (engine.rebuilds.length + 1);
 		const samples = `raw/${name}/${String(order).padStart(3, "0")}-pair${pair}-${arm}.f64`;
 		const fromMs = ports.clock.now();
@@ -96,10 +96,10 @@ const noSamples: ToolFailure = {
 	message: "A run gave samples that are empty or not finite.",
 };
 
-/** Number of replaced runs after which a workload is abandoned, since the environment is unstable (reference: paired designs, replacement cap). */
+/** More replaced runs mean an unstable environment. */
 export const replacementCap = 3;
 
-/** Adds GPU telemetry to the run. Readings arrive up to a second late, so runs that count are observed again. */
+/** Readings arrive up to a second late, so runs are observed again. */
 function observed(timed: TimedRun, telemetry: Telemetry): TimedRun {
 	const gpu = telemetry.window(timed.fromMs, timed.toMs);
 	if (gpu === null) return timed;
@@ -112,7 +112,7 @@ function observed(timed: TimedRun, telemetry: Telemetry): TimedRun {
 	return { ...timed, run: { ...timed.run, gpu, computeShare } };
 }
 
-/** Judges every run that counts, and discards both runs of each pair with an invalid one. `invalid`: the reason by pair. */
+/** Discards both runs of each pair with an invalid one. `invalid`: reasons by pair. */
 export function discardInvalid(
 	runs: readonly TimedRun[],
 	telemetry: Telemetry,
@@ -145,7 +145,6 @@ export function discarded(timed: TimedRun, reason: string): TimedRun {
 	return { ...timed, samples: undefined, run: { ...timed.run, state: "unusable", reason } };
 }
 
-/** The fault of a workload whose replacements are used up. */
 export function unstable(reason: string): ToolFailure {
 	return {
 		code: "runs-unstable",

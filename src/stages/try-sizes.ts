@@ -1,4 +1,4 @@
-// Tries sizes for the open axes of a model's inputs on the model itself, best first, within a time limit.
+// Tries sizes for open axes on the model itself, best first.
 import { type BoundShapes, fillShapes } from "../core/onnx/input-shapes/bind.ts";
 import { type Attempt, type SizeSearch, type Sizes, searchSizes } from "../core/onnx/input-shapes/search.ts";
 import { counted } from "../core/text/labels.ts";
@@ -14,13 +14,13 @@ export interface TryInput {
 	scratchFolder: string;
 }
 
-/** ran: the model answered. guessed: it could not be tried. none: no sizes ran in the time given, or the static shapes rule all out. */
+/** guessed: the model could not be tried. none: no sizes ran in time, or static shapes rule them all out. */
 export type TriedSizes =
 	| { state: "ran"; sizes: Sizes; attempts: readonly Attempt[] }
 	| { state: "guessed"; sizes: Sizes; why: string; attempts: readonly Attempt[] }
 	| { state: "none"; attempts: readonly Attempt[] };
 
-/** Starting a process and loading the model takes longer than a run that fails. */
+/** Starting a process takes longer than a run that fails. */
 const triesPerProcess = 4;
 
 export async function trySizes(input: TryInput, ports: RecordPorts): Promise<TriedSizes> {
@@ -95,7 +95,7 @@ function faultOf(
 	return empty === undefined ? null : `output ${empty[0]} is empty`;
 }
 
-/** Which of these sizes run, in their order, each group in one process, as far as the time goes; undefined where it was not tried. */
+/** Whether each of the sizes runs; undefined if time ran out. One process per group. */
 export async function checkSizes(
 	groups: readonly (readonly Sizes[])[],
 	input: TryInput,

@@ -1,4 +1,4 @@
-// The workloads to time: the concrete shapes of their inputs, and the engines of base and head.
+// The workloads to time: shapes of their inputs, and engines.
 
 import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -18,24 +18,24 @@ type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
 export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
-	/** Why the base cannot take the head's inputs, where it cannot. */
+	/** Why the base cannot take the head's inputs. */
 	baseDiffers?: string;
-	/** The base's engine takes these inputs, but in other sizes: only the head's runs such a workload. */
+	/** The base takes these inputs in other sizes. */
 	baseHoldsOtherSizes?: boolean;
-	/** Why the head cannot take the inputs of a workload of the base, where it cannot. */
+	/** Why the head cannot take the inputs of the base's workload. */
 	headDiffers?: string;
 }
 
-/** The sizes of a workload are those of the side whose config lists it; the other side's engine may not take them. */
+/** Each workload has the sizes of the side that lists it; the other's engine may not take them. */
 export function shapeWorkloads(
 	plan: Plan,
 	models: readonly PreparedModel[],
 	config: Pick<Config, "sources">,
 ): {
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	/** Workloads of the base that the head's engines no longer run. */
+	/** Workloads of the base that the head no longer runs. */
 	lost: readonly InterfaceChange[];
-	/** The models as they were, those of the head `broken` whose dimensions the config does not give. */
+	/** Heads without sizes for their dimensions become `broken`. */
 	models: readonly PreparedModel[];
 } {
 	const ready = models.filter((prepared) => prepared.state === "ready");
@@ -69,7 +69,7 @@ export function shapeWorkloads(
 	return { shapes, lost, models: models.map(withFault) };
 }
 
-/** @throws ConfigError config-dims where the side that lists the workload gives no sizes that its model takes. */
+/** @throws ConfigError config-dims. */
 function shapeWorkload(
 	workload: Workload,
 	{ head, base }: { head: ReadyModel; base: ReadyModel | undefined },
@@ -118,7 +118,7 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	return inputsAt(shapes);
 }
 
-/** Why this side's model cannot take these inputs; null where it can. */
+/** null if it can take them. */
 function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string | null {
 	const { arm, model } = other;
 	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
@@ -133,7 +133,7 @@ function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string 
 	return extra === undefined ? null : `the ${arm} has one more input, ${extra}`;
 }
 
-/** An engine takes what one of its profiles holds. Sizes that its config gives no dimension for are left to the builder. */
+/** Sizes without a dimension in the config are left to the builder. */
 function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]): string | null {
 	const outside = spec.engine.profiles.map((profile) => {
 		const shapesAt = (which: "min" | "max") =>
@@ -165,17 +165,16 @@ function accepts(feed: OnnxValue, shape: readonly number[]): boolean {
 	);
 }
 
-/** A workload with the engines that it times; base is absent where there is nothing to compare with. */
 export interface TimedWorkload {
 	workload: Workload;
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
-	/** By the plan: which side runs first in each pair. */
+	/** Which side runs first in each pair. */
 	firstArms: readonly Arm[];
 }
 
-/** The workloads whose head was built; the build gate reports the others. */
+/** The build gate reports heads that were not built. */
 export function timedWorkloads(
 	plan: Plan,
 	engines: readonly BuiltEngine[],
@@ -197,14 +196,14 @@ export function timedWorkloads(
 	});
 }
 
-/** Two engines with the same bytes are not timed, and take no share of the error budget. */
+/** These are not timed, and take no share of the error. */
 export function isIdentical(
 	{ head, base }: { head: BuiltEngine; base?: BuiltEngine },
 	settings: Pick<Config["measure"], "identicalEngines">,
 ): boolean {
 	const hash = head.record.engineSha256;
 	const isSamePlan = hash !== undefined && hash === base?.record.engineSha256;
-	// An engine file only names its plugins; their code is in their libraries.
+	// An engine file only names its plugins.
 	const pluginsOf = (engine: BuiltEngine | undefined): string =>
 		(engine?.assets?.plugins ?? []).map(({ sha256 }) => sha256).join();
 	return settings.identicalEngines === "skip" && isSamePlan && pluginsOf(head) === pluginsOf(base);

@@ -41,14 +41,13 @@ preflight: { tensorrt: "10.6", strict: false }
 baseline: { from: base-ref }
 comparators: { mine: { command: [python3, compare.py] } }
 runners: [{ name: h200, labels: [self-hosted, h200] }]
-measure: { pairs: [5, 8], warm-up: 1s, duration: 1s, timeout: 5m, build-timeout: 10m, threads: 1, rebuilds: 1, soak: 2m, unchanged-models: verify, identical-engines: skip, cuda-graph: true, transfers: false, spin-wait: true }
+measure: { pairs: [5, 8], warm-up: 1s, duration: 1s, timeout: 5m, build-timeout: 10m, threads: 1, rebuilds: 1, unchanged-models: verify, identical-engines: skip, cuda-graph: true, transfers: false, spin-wait: true }
 gates:
   latency: { warn: 2%, fail: 3% }
   p99: { warn: 10%, fail: 20% }
   memory: { fail: 5% }
   engine-size: { fail: 300% }
   build-time: { warn: 500% }
-  soak-drift: { warn: 2%, fail: 10% }
   max-latency: 1s
   golden: { relative-l2: 0.001, existing: fail, error-growth: { warn: 2, fail: 10 } }
   inconclusive: fail
@@ -86,7 +85,6 @@ const allRows: readonly Row[] = [
 	edit("memory: { fail: 5% }", "memory: { fail: off }"),
 	edit("engine-size: { fail: 300% }", "engine-size: { fail: off }"),
 	edit("build-time: { warn: 500% }", "build-time: { warn: off }"),
-	edit("soak-drift: { warn: 2%, fail: 10% }", "soak-drift: { fail: off }"),
 	setting("max-latency", "1s", "10m"),
 	setting("relative-l2", "0.001", "10"),
 	setting("existing", "fail", "warn"),
@@ -116,7 +114,6 @@ const allRows: readonly Row[] = [
 	setting("build-timeout", "10m", "1h"),
 	setting("threads", "1", "2"),
 	setting("rebuilds", "1", "3"),
-	setting("soak", "2m", "1m"),
 	setting("unchanged-models", "verify", "skip"),
 	setting("identical-engines", "skip", "measure"),
 	setting("cuda-graph", "true", "false"),

@@ -1,4 +1,4 @@
-// `trtgate accept`: writes into trtgate.yml that this change may be slower or larger, once, and by how much.
+// `trtgate accept`: records in trtgate.yml that this change may be slower or larger.
 import { join, relative, resolve } from "node:path";
 import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
@@ -54,7 +54,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** One entry for each engine and figure that failed, large enough for its worst workload. */
+/** One entry per engine and figure that failed, with its worst workload. */
 function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {
@@ -78,7 +78,7 @@ function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): Ac
 	return [...entries.values()];
 }
 
-/** The upper end of the interval where there is one: the next run of the same engines lies below it. */
+/** The upper end of the interval, so that the next run passes. */
 function mostOf(gate: GateResult, result: Result): number | null {
 	const change = changeOf(gate, { builds: result.builds, rows: result.workloads });
 	const row = result.workloads.find(
@@ -93,7 +93,7 @@ function isSame(one: AcceptFile, other: Partial<AcceptFile>): boolean {
 	return one.engine === other.engine && one.figure === other.figure;
 }
 
-/** An entry for an engine that this result does not know may belong to another job. */
+/** Unknown engines may belong to another job. */
 function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result): boolean {
 	const hashOf = (arm: string) =>
 		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;

@@ -1,4 +1,4 @@
-// Parses the arguments of a command by its table and reads the files they name, with one clear error for each mistake.
+// Parses arguments by a command's table.
 import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readInputText } from "../../adapters/process/input-file.ts";
@@ -7,15 +7,13 @@ import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 
 export interface Option {
-	/** Placeholder of the value in the help, such as DIR, or the only values that it takes, as in `text|json`; a flag has none. */
+	/** A placeholder such as DIR, or choices such as `text|json`; flags have none. */
 	value?: string;
 	does: string;
-	/** The value where the option is left out. */
 	default?: string;
-	/** The default in words, where it depends on something else. */
+	/** Describes a default that depends on something else. */
 	otherwise?: string;
 	required?: true;
-	/** Repeatable. */
 	again?: true;
 	/** Takes all values up to the next option. */
 	several?: true;
@@ -24,15 +22,14 @@ export interface Option {
 type Options = Readonly<Record<string, Option>>;
 
 export interface CommandTable {
-	/** Of one or two words. */
+	/** One or two words. */
 	name: string;
 	positionals: readonly string[];
-	/** What follows the name in the help, where it is not `positionals`. */
+	/** Default: `positionals`. */
 	usage?: string;
 	does: string;
 	options: Options;
 	example: string;
-	/** Other tables of the same command. */
 	also?: readonly CommandTable[];
 }
 
@@ -44,7 +41,7 @@ export const commonOptions = {
 
 interface Shape {
 	positionals?: readonly string[];
-	/** The last may be given again. */
+	/** The last may be repeated. */
 	more?: boolean;
 }
 
@@ -59,15 +56,13 @@ type ValueOf<Known> = Known extends { value: infer Value extends string }
 	: string;
 
 export interface Arguments<Known> {
-	/** The value of an option, or its default. */
+	/** With the default. */
 	text<Name extends NameIn<Known>>(
 		name: Name,
 	): Known[Name] extends { default: string } | { required: true }
 		? ValueOf<Known[Name]>
 		: ValueOf<Known[Name]> | undefined;
-	/** Those of these options that are given, with their values. */
 	given<Name extends NameIn<Known>>(...names: Name[]): { [Each in Name]?: string };
-	/** Every value of an option that may be given again. */
 	texts(name: NameIn<Known>): readonly string[];
 	flag(name: NameIn<Known & typeof commonOptions>): boolean;
 	isGiven(name: NameIn<Known>): boolean;
@@ -111,7 +106,7 @@ function parsingOf({ value, again, several }: Option): ParseArgsOptionsConfig[st
 	return { type: value === undefined ? "boolean" : "string", multiple: again === true || several === true };
 }
 
-/** `--rtol 1e-5 out:1e-3` becomes `--rtol=1e-5 --rtol=out:1e-3`; without a value `--rtol=`, which is refused. */
+/** `--rtol 1e-5 out:1e-3` becomes `--rtol=1e-5 --rtol=out:1e-3`. */
 function oneValueEach(argv: readonly string[], known: Options): string[] {
 	let open: string | null = null;
 	return argv.flatMap((word, index) => {

@@ -1,4 +1,4 @@
-// `trtgate demo`: the whole gate on a replay of recorded TensorRT runs, then live on the quickstart with ONNX Runtime.
+// `trtgate demo`: a replay of recorded TensorRT runs, then live networks on ONNX Runtime.
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Result } from "../../../generated/result.ts";
@@ -32,9 +32,8 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	await checkOutFolder(out, { cwd: terminal.cwd }, createProcesses({ env: childEnvironment() }));
 	await makeOutFolder(out, fileStore());
 	const first = args.flag("recorded") ? out : join(out, "recorded");
-	// A replay takes a second: its progress would only be in the way.
 	const replayed = await play({ out: first, ...(await recorded(first)) }, silentProgress(), terminal);
-	// Of a demo with both, JSON is the live result alone.
+	// With both, JSON is the live result alone.
 	if (first === out || !json) showResult(replayed, { json, outFolder: first }, terminal);
 	if (first === out || replayed.outcome === "error") return exitOf(replayed);
 	if (!args.flag("quiet"))
@@ -47,7 +46,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	return exitOf(live);
 }
 
-/** The demo shows a failing report on purpose; only a run that could not finish is a failure. */
+/** The demo shows a failing report on purpose. */
 function exitOf({ outcome }: Result): number {
 	return outcome === "error" ? exitCodes.runner : exitCodes.ok;
 }
@@ -79,7 +78,6 @@ function quickstart(examples: string): DemoOptions {
 	return { base, head, inputs: { backend: "onnxruntime", onnxruntime: "wasm" }, isFresh: true };
 }
 
-/** The whole gate, on a replay of the recording. */
 async function recorded(out: string): Promise<DemoOptions> {
 	const examples = await examplesAt("recorded");
 	const project = join(out, "project");
@@ -89,7 +87,7 @@ async function recorded(out: string): Promise<DemoOptions> {
 	return {
 		base: join(project, "base"),
 		head: join(project, "head"),
-		// Looks for neither TensorRT nor a GPU on this machine.
+		// Finds neither TensorRT nor a GPU.
 		inputs: { backend: "onnxruntime" },
 		ports: { backend, telemetry, clock },
 	};

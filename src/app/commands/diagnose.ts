@@ -1,4 +1,4 @@
-// `trtgate diagnose`: what a run of trtexec turned out to be, from its log or a recording of it.
+// `trtgate diagnose`: explains a run of trtexec from its log or recording.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -33,7 +33,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	const evidence = isFolder
 		? await readRecording(path, wanted)
 		: { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
-	// A recording lies one or two folders below the place where its run was started.
+	// A recording lies one or two folders below the run's.
 	const places = isFolder
 		? [path, join(path, "files"), dirname(path), dirname(dirname(path))]
 		: [dirname(path), terminal.cwd];
@@ -46,7 +46,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 
-/** The user's own exit code or signal overrides the recording. */
+/** Overrides the recording. */
 function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidence, "exitCode" | "signal">> {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
 	if (code !== undefined && !/^\d{1,3}$/.test(code))
@@ -74,7 +74,6 @@ async function readRecording(folder: string, wanted: string): Promise<Evidence &
 	return { ...evidence, scan: createLogScan().result() };
 }
 
-/** Keeps no more of the log than a diagnosis needs. */
 async function scanLog(path: string, wanted: string): Promise<LogScan> {
 	const scanner = createLogScan();
 	const reader = createLineReader((line) => scanner.feed(line));
@@ -105,7 +104,7 @@ function unreadable(path: string, cause: unknown): ConfigError {
 
 type Known = Evidence & { scan: LogScan };
 
-/** `folders`: where relative paths of the run may begin, the likeliest first. */
+/** @param folders that relative paths may start from, the likeliest first. */
 export async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
 	const touched = touchedFiles(evidence);
 	const inputs: { path: string; bytes: number }[] = [];
@@ -135,7 +134,6 @@ async function find(
 	return null;
 }
 
-/** A file that is no model adds nothing to the log. */
 async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "model">> {
 	const flags = flagsOf(evidence.argv ?? evidence.scan.facts.command ?? []);
 	const shapes = new Map(givenShapes(flags).map(({ input, shape }) => [input, shape.split("x").map(Number)]));
@@ -145,7 +143,7 @@ async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "m
 	return model === null ? {} : { model: modelFacts(model, { shapes, minBits: minBitsOf(flags) }) };
 }
 
-/** Flags that allow smaller elements than floats. */
+/** The smallest elements that the flags allow. */
 function minBitsOf(flags: ReadonlyMap<string, string>): number {
 	if (flags.has("--int4")) return 4;
 	if (["--best", "--int8", "--fp8"].some((flag) => flags.has(flag))) return 8;

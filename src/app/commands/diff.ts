@@ -1,4 +1,4 @@
-// `trtgate diff`: two engines, or the engines of two folders, compared by ONNX nodes.
+// `trtgate diff`: compares engines by ONNX nodes.
 import { resolve } from "node:path";
 import { diffEngines } from "../../core/engine/diff.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -16,7 +16,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	const render = renderAs(args.text("format"), `trtgate diff ${basePath} ${headPath}`);
 	const enginesMs = timesOf(args.text("engine-ms"));
 	const models = (args.text("onnx")?.split(",") ?? []).map((path) => resolve(terminal.cwd, path));
-	// Of two results, their heads are compared; one result has both sides itself.
+	// A result holds both sides itself; of two, the heads are compared.
 	const baseArm = basePath === headPath ? "base" : "head";
 	const pairs = pairEngines(
 		await findEngines(basePath, terminal.cwd, baseArm),
@@ -50,7 +50,7 @@ function timesOf(text: string | undefined): { base: number; head: number } | nul
 
 type Render = (diffs: readonly TitledDiff[]) => string;
 
-/** @param next the command that a reader of the Markdown would run. */
+/** @param next the command that the Markdown names. */
 export function renderAs(format: "text" | "markdown" | "json" | "html", next: string): Render {
 	const renderings: Record<typeof format, Render> = {
 		text: (diffs) => diffs.map(diffText).join("\n"),

@@ -23,7 +23,7 @@ import { doctorTable } from "./tables.ts";
 
 interface Check {
 	name: string;
-	/** need: nothing works without it. want: something is lost without it. */
+	/** need: nothing works without it. */
 	weight: "need" | "want";
 	look(): Promise<{ ok: boolean; status: string; fix?: string }>;
 }
@@ -32,7 +32,6 @@ export async function doctor(argv: readonly string[], terminal: Terminal): Promi
 	const args = parseArguments(argv, doctorTable);
 	const findings: Finding[] = [];
 	const { cwd } = terminal;
-	// Without a config that can be read, there is no second TensorRT to look for.
 	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
 	for (const { look, ...check } of checks(terminal, read?.config.base))
 		findings.push({ ...check, ...(await look()) });
@@ -63,7 +62,6 @@ function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
 	const nvidiaSmi = program("nvidia-smi", askSmi, "Without a GPU, models run on ONNX Runtime (CPU).");
 	const cpu = `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`;
 	return [
-		// An older Node ends in the entry point.
 		{ name: "Node.js", weight: "need", look: async () => ({ ok: true, status: process.version }) },
 		{ name: "CPU", weight: "want", look: async () => ({ ok: true, status: cpu }) },
 		{

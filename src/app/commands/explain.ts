@@ -1,4 +1,4 @@
-// `trtgate explain`: why the workloads of a result changed, or where the time of one engine goes.
+// `trtgate explain`: why workloads changed, or where an engine spends its time.
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { explainEngine } from "../../core/engine/alone.ts";
@@ -48,7 +48,6 @@ const renderAlone = {
 	html: renderEngineAlonePage,
 };
 
-/** The result.json that a path names, or whose folder it names. */
 async function resultAt(path: string, cwd: string): Promise<string | null> {
 	if (basename(path) === reportFiles.result) return path;
 	const inside = join(path, reportFiles.result);
@@ -61,7 +60,6 @@ async function explainedRows(path: string, cwd: string): Promise<TitledDiff[]> {
 	const result = parseResult(text, path);
 	return result.workloads.flatMap((workload) => {
 		const { explanation: diff } = workload;
-		// Another recipe is the first cause to look at.
 		const recipe = recipeSentence(result, workload);
 		const title = `${dirname(path)}: ${subjectName(workload)}${recipe === null ? "" : ` (${recipe.replace(/\.$/, "")})`}`;
 		return diff === undefined ? [] : [{ title, diff }];

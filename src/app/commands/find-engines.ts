@@ -1,4 +1,4 @@
-// Finds the engines that a path of the command line names: layers, profiles and the model beside them.
+// Finds the engines that a path names: layers, profiles and the model beside them.
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
@@ -14,11 +14,11 @@ import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import { reportFiles } from "../../stages/report.ts";
 
 export interface FoundEngine {
-	/** Distinguishes engines of one folder; empty for the only one. */
+	/** Empty for the only engine of a folder. */
 	name: string;
 	layers: string;
 	profiles: string[];
-	/** What --exportTimes wrote. */
+	/** From --exportTimes. */
 	times: string | null;
 	model: string | null;
 }
@@ -28,7 +28,7 @@ const maxFiles = 20_000;
 
 type Kind = "layers" | "profile" | "times";
 
-/** Files are known by name, else by how they start: other tools call them otherwise. */
+/** Known by name, or else by content. */
 const kinds: readonly { kind: Kind; name: RegExp; start: RegExp }[] = [
 	{ kind: "layers", name: /(?:^|[.-])layers\.json$/, start: /^\s*\{\s*"Layers"\s*:/ },
 	{ kind: "profile", name: /(?:^|[.-])profile(?:[-.]?\d+)?\.json$/, start: /^\s*\[\s*\{\s*"count"\s*:/ },
@@ -44,11 +44,11 @@ async function kindOf(path: string): Promise<Kind | undefined> {
 	return kinds.find((one) => one.start.test(Buffer.from(start).toString("utf8")))?.kind;
 }
 
-/** `det.profile-2.json` and `det.layers.json` are of one engine. */
+/** `det.profile-2.json` and `det.layers.json` share a stem. */
 const stemOf = (path: string): string =>
 	basename(path).replace(/(?:^|[-._])[A-Za-z]+(?:[-.]?\d+)?\.json$/, "");
 
-/** `arm`: of a result folder, which of the two engines of each workload. */
+/** @param arm of the two engines in a result folder. */
 export async function findEngines(wanted: string, cwd: string, arm: "base" | "head"): Promise<FoundEngine[]> {
 	const named = resolve(cwd, wanted);
 	const root = basename(named) === reportFiles.result ? dirname(named) : named;
@@ -58,7 +58,7 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	const byName = files.filter((path) => !facts.isDirectory() || kinds[0]?.name.test(basename(path)));
 	const found = byName.length > 0 ? byName : await ofKind(files, "layers");
 	const profiled = found.filter((path) => path.split("/").at(-2) === "layers");
-	// A result folder has layers of both sides, and those of its builds, which were not timed.
+	// A result folder also has layers of builds, which were not timed.
 	const own =
 		profiled.length > 0
 			? profiled.filter((path) => new RegExp(`-${arm}\\.layers\\.json$`).test(path))
@@ -135,7 +135,7 @@ export async function readEngine({ layers, profiles, model }: FoundEngine): Prom
 	return engineModel({ info, profiles: times, graph: read?.onnx.graph ?? null });
 }
 
-/** The median of what --exportTimes wrote beside the layers; null: nothing was timed. */
+/** Median latency; null if nothing was timed. */
 export async function engineMs({ times }: FoundEngine): Promise<number | null> {
 	if (times === null) return null;
 	const parser = createTimesParser();

@@ -1,9 +1,9 @@
-// All options of the commands for goldens.
+// Options of the commands for goldens.
 import { defaultGates } from "../../core/config/defaults.ts";
 import type { CommandTable } from "./arguments.ts";
 import { json, onnxruntime, onnxruntimeFolder, shape } from "./tables.ts";
 
-/** Kernel choices of right engines change an error by less than two; another GPU or version deserves as much again. */
+/** Other kernels change an error by less than two; another GPU or version deserves as much again. */
 export const defaultMultiple = 4;
 
 export const recordTable = {

@@ -1,4 +1,4 @@
-// What `--help` of a command prints, from its table.
+// Renders `--help` from a command's table.
 import { type CommandTable, commonOptions, type Option } from "./arguments.ts";
 
 const maxChars = 100;
@@ -13,7 +13,7 @@ export function optionForm([name, { value, several }]: [name: string, option: Op
 	return `--${name}${value === undefined ? "" : ` ${value}`}${several === true ? " …" : ""}`;
 }
 
-/** What applies without the option; empty for a flag, which is then off. */
+/** Empty for flags. */
 export function defaultOf({ default: value, otherwise, required }: Option): string {
 	if (required === true) return "required";
 	return value ?? otherwise ?? "";

@@ -1,4 +1,4 @@
-// All options of the commands that keep and show a history. The parser, `--help` and docs/commands.md read these tables.
+// Options of the commands for histories.
 import type { CommandTable } from "./arguments.ts";
 
 const historyPlace = {

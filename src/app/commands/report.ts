@@ -1,4 +1,4 @@
-// `trtgate report`: renders the reports again from result.json, or those of several results merged into one.
+// `trtgate report`: renders reports again, or merges results.
 
 import { join, resolve } from "node:path";
 import type { Result } from "../../../generated/result.ts";
@@ -58,7 +58,7 @@ async function merged(args: ReportArguments, terminal: Terminal): Rendered {
 			? undefined
 			: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text);
 	const parts = await readParts(args.positionals, terminal.cwd);
-	// Downloaded artifacts lie in folders of their own names.
+	// Downloaded artifacts have folders of their own names.
 	const nameOf = (folder: string): string =>
 		expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name) }));

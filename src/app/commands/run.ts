@@ -32,7 +32,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 	return exitOfResult(completed.result);
 }
 
-/** Which variables the commands do not get, and which they would get and are not set here. Names only. */
+/** Names of variables that commands do not get, or that are not set. */
 function describeVariables({ models }: Config): string {
 	const lent = new Set(models.flatMap(({ prepare }) => prepare?.env ?? []));
 	const unset = [...lent].filter((name) => !Object.hasOwn(lentVariables([name]), name));
@@ -66,7 +66,7 @@ export function showResult(
 	terminal: Terminal,
 ): void {
 	if (how.json) terminal.echo(jsonText(result));
-	// An error before anything was built is printed instead of a report.
+	// Nothing was built, so there is no report to show.
 	if (result.outcome === "error" && result.builds.length === 0) {
 		terminal.err(result.errors.map(describeRecord).join(""));
 		return;

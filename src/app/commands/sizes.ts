@@ -1,10 +1,11 @@
-// Reads sizes from options: `--dims batch=4,height=224` and `--shape x=1,3,48,192`. A file of its own, so that preflight loads no runtime.
+// Parses `--dims batch=4,height=224` and `--shape x=1,3,48,192`. Preflight loads no runtime, so this is a file of its
+// own.
 import { usageError } from "../../core/errors.ts";
 
 const mostDigits = 10;
 const largest = 2_147_483_647;
 
-/** Sizes by name, several with commas. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 export function parseDims(texts: readonly string[]): Record<string, number> {
 	const entries = texts
 		.flatMap((text) => text.split(","))
@@ -20,7 +21,7 @@ export function parseDims(texts: readonly string[]): Record<string, number> {
 	return Object.fromEntries(entries);
 }
 
-/** Whole shapes by input; `s=` is that of a scalar. Names may hold `=`, `:` and anything else. @throws ConfigError usage. */
+/** `s=` is a scalar. Names may hold `=`. @throws ConfigError usage. */
 export function parseShapes(texts: readonly string[]): Record<string, { shape: number[] }> {
 	const entries = texts.map((text): [string, { shape: number[] }] => {
 		const at = text.lastIndexOf("=");

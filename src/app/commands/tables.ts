@@ -1,4 +1,4 @@
-// All options of all commands but those of goldens. The parser, `--help` and docs/commands.md read these tables.
+// Options of the commands, for the parser, `--help` and docs/commands.md.
 import type { CommandTable } from "./arguments.ts";
 
 export const json = { does: "Print JSON." } as const;

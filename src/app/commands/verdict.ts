@@ -1,4 +1,4 @@
-// `trtgate verdict`: pairs of measurements to a verdict.
+// `trtgate verdict`: judges pairs of measurements.
 import { parsePairs } from "../../core/compare/pairs-file.ts";
 import { renderVerdict } from "../../core/compare/sentence.ts";
 import { judgePairs } from "../../core/compare/verdict.ts";

@@ -47,7 +47,6 @@ function sideRun({ adapt, out, ...side }: SideRun, { outFolder, run }: Night): P
 			...own,
 			history: undefined,
 			profile: { nsys: "never", ncu: "never" },
-			measure: { ...own.measure, soakMs: 0 },
 		});
 	return run({ ...side, out: join(outFolder, out), adapt: quiet });
 }

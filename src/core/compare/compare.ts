@@ -1,4 +1,4 @@
-// From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both sides summed up.
+// Compares the runs of one workload: latency, P99 and memory.
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { errorShare } from "./looks.ts";
@@ -21,7 +21,7 @@ export interface RunsCompared {
 
 type Figure = "medianMs" | "p99Ms";
 
-/** The side's runs that count, by pair; where a pair was measured again, the later run holds. */
+/** Runs that count by pair; a repeated pair replaces the earlier one. */
 function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
 	const counted = runs
 		.filter((run) => run.arm === arm && isSummarized(run))
@@ -48,7 +48,7 @@ function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, Perf
 	return "There is no base to compare with: the workload is new.";
 }
 
-/** Half width of the interval, as a fraction: the logarithms' half width turned back. */
+/** Half width of the interval as a fraction of the base. */
 function detectableBy({ interval }: Comparison): number | null {
 	return interval === null ? null : Math.sqrt((1 + interval[1]) / (1 + interval[0])) - 1;
 }
@@ -77,7 +77,7 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 
 interface ExactOptions {
 	what: string;
-	/** A difference up to the larger of the two tolerances is none; both 0 by default. */
+	/** Differences up to the larger tolerance are none; both default to 0. */
 	toleranceBytes?: number;
 	toleranceFraction?: number;
 }
@@ -98,7 +98,7 @@ function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
 	return change > 0 ? "regressed" : "improved";
 }
 
-/** Why two sizes cannot be compared; null when they can. A value that vanished is worse than one that never was. */
+/** Why two sizes cannot be compared, or null. */
 function obstacle(base: number | null, head: number | null, what: string): Partial<Comparison> | null {
 	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
 	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
@@ -110,7 +110,7 @@ function obstacle(base: number | null, head: number | null, what: string): Parti
 	return base === 0 && head > 0 ? apart(`The base's ${what} is 0: no ratio exists.`) : null;
 }
 
-/** Larger is worse. `minimalEffect` of the result is the tolerance as a share of the base, `level` 1, `pairs` 0: nothing was sampled. */
+/** Larger is worse. In the result, `minimalEffect` is the tolerance as a share of the base, `level` 1 and `pairs` 0. */
 export function compareExact(base: number | null, head: number | null, options: ExactOptions): Comparison {
 	const { what, toleranceBytes = 0, toleranceFraction = 0 } = options;
 	const blank = {

@@ -1,17 +1,17 @@
-// Which pairs something disturbed, decided without looking at which side was slow.
+// Finds disturbed pairs, without looking at which side was slow.
 import { groupBy } from "../group.ts";
 import { median } from "../stats/quantile.ts";
 import type { Pair } from "./noise.ts";
 
-/** A disturbed pair is slower than the median pair by this many standard deviations, these estimated by the median deviation. */
+/** Standard deviations above the median pair; estimated from the median deviation. */
 const maxSds = 3;
-/** From the median of the absolute deviations to the standard deviation of normal noise. */
+/** From the median absolute deviation to the standard deviation of normal noise. */
 export const perMedianDeviation = 1.482602218505602;
-/** … and by this much at least: what is below is no disturbance, whatever the others' spread. */
+/** Smaller excesses are never disturbances. */
 const minExcess = 0.005;
 const minPairs = 5;
 
-/** ln of the geometric mean of both runs: the same whichever of the two was slow. */
+/** ln of the geometric mean of both runs: independent of which was slow. */
 function centre({ base, head }: Pair): number {
 	return (Math.log(base) + Math.log(head)) / 2;
 }
@@ -23,12 +23,9 @@ function aboveMiddle(pairs: readonly Pair[]): number[] {
 }
 
 /**
- * The pairs without those that something disturbed: other programs and throttled clocks only add time, so a pair whose two
- * runs together took far longer than the other pairs says nothing about the change. Only the geometric mean of both runs
- * decides. For sides of equal noise it is independent of their ratio, so setting pairs aside costs none of the error that
- * the t interval is allowed (bench/error-rates.ts).
- *
- * Where more than a third of the pairs stand out, that is how the machine or the engine runs, and all of them count.
+ * Disturbances only add time, so a pair whose runs together took far longer than the others says nothing about the
+ * change. For sides of equal noise, the geometric mean is independent of their ratio, so setting pairs aside costs none
+ * of the error of the t interval (bench/error-rates.ts). If more than a third of the pairs stand out, all count.
  */
 export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 	if (pairs.length < minPairs) return pairs;
@@ -40,17 +37,15 @@ export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 }
 
 /**
- * Of all pairs, this share may be set aside for the sake of one side more than of the other before it looks like that side's
- * own doing; one pair always may. Chosen by simulation: of heads that are slow by 10 % in 30 % of their runs, two thirds are
- * then not called unchanged, at the price of a few undecided comparisons on disturbed machines (bench/error-rates.py).
+ * Share of pairs that may lean to one side, and at least one pair, before it looks like that side's own doing. Chosen by
+ * simulation: two thirds of the heads that are 10 % slow in 30 % of their runs are then not called unchanged
+ * (bench/error-rates.py).
  */
 const maxLean = 1 / 6;
 
 /**
- * Why `unchanged` cannot be concluded although the pairs that count agree; null where it can. An engine that is slow in some of
- * its runs looks like a disturbance. Disturbances hit either side, so pairs set aside that lean to one side leave the
- * comparison open, and a first look with any of them requires more pairs. The rule can only withhold `unchanged`.
- *
+ * Why `unchanged` cannot be concluded, or null. An engine that is slow in some runs looks like a disturbance, but
+ * disturbances hit either side. This rule can only withhold `unchanged`.
  * @param estimate ln of the change, from the pairs that count.
  */
 export function doubtOfSetAside(

@@ -1,17 +1,17 @@
-// How much the runs of one side differ among themselves.
+// Noise of runs and of builds.
 
 import type { Arm, BuildSpread } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { sampleMean } from "../stats/mean.ts";
 
-/** A base run and a head run next to each other in time: medians or P99s in ms. */
+/** Medians or P99s of two adjacent runs, in ms. */
 export interface Pair {
 	base: number;
 	head: number;
 	builds?: { base: number; head: number };
 }
 
-/** Sum of squared deviations of the logarithms, and how many of them are free. */
+/** Squared deviations of the logarithms, and their degrees of freedom. */
 function scatter(values: readonly number[]): { squares: number; free: number } {
 	const logs = values.map(Math.log);
 	const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
@@ -21,10 +21,7 @@ function scatter(values: readonly number[]): { squares: number; free: number } {
 	};
 }
 
-/**
- * Coefficient of variation of runs within a side: the standard deviation of their logarithms, both sides pooled.
- * Null where neither side has two runs.
- */
+/** Coefficient of variation within a side, both sides pooled; null if neither has two runs. */
 export function runCv(base: readonly number[], head: readonly number[]): number | null {
 	const arms = [base, head].filter((values) => values.length > 0).map(scatter);
 	const free = arms.reduce((sum, arm) => sum + arm.free, 0);
@@ -32,7 +29,7 @@ export function runCv(base: readonly number[], head: readonly number[]): number 
 	return free > 0 && Number.isFinite(cv) ? cv : null;
 }
 
-// Build-to-build variation: TensorRT chooses kernels by timing them, so two builds of one model differ, and no number of runs of one build shows it.
+// Two builds of one model differ, because TensorRT chooses kernels by timing them.
 
 export interface BuildError {
 	error: number;
@@ -47,13 +44,11 @@ function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
 }
 
 /**
- * Runs within builds within a side, as random effects: ln t = side + build + run, with the variances σ_B² and σ_R² the same on both sides.
- * Analysis of unweighted means (Searle, Casella and McCulloch, Variance Components, 1992, ch. 4; Kalibera and Jones, ISMM 2013, make the
- * build the highest level of the same model): with the mean m_i of each build's runs, V = Σ (m_i − m̄)² ÷ Σ (builds − 1) over both
- * sides has the expectation σ_B² + σ_R² · mean(1 / runs). The change is a mean over pairs, in which a build counts by its share w_i of its
- * side's runs, so its variance is V · Σ w_i². σ_B² is V less what the runs within builds explain, at least 0.
- *
- * Null where no side has two builds.
+ * Runs within builds within a side, as random effects: ln t = side + build + run, with variances σ_B² and σ_R². Analysis
+ * of unweighted means (Searle, Casella and McCulloch, Variance Components, 1992, ch. 4; Kalibera and Jones, ISMM 2013):
+ * with the mean m_i of each build's runs, V = Σ (m_i − m̄)² ÷ Σ (builds − 1) over both sides has the expectation σ_B² +
+ * σ_R² · mean(1 / runs). A build has the share w_i of its side's runs, so the change has the variance V · Σ w_i². Null
+ * if no side has two builds.
  */
 export function buildError(pairs: readonly Pair[]): BuildError | null {
 	const arms = (["base", "head"] as const).map((arm) => byBuild(pairs, arm));

@@ -1,4 +1,4 @@
-// The file of the `verdict` command: pairs of run medians.
+// Parses the file of `trtgate verdict`.
 import { childPointer } from "../config/pointer.ts";
 import { ConfigError } from "../errors.ts";
 import { describeFound, describeJsonFault, isObject } from "../found.ts";

@@ -1,4 +1,4 @@
-// How long a run has to be, from a pilot of each side: long enough to be steady, and no longer than its noise asks for.
+// Chooses how long runs last, from a pilot of each side.
 import { middleMean, sampleMean } from "../stats/mean.ts";
 import { median } from "../stats/quantile.ts";
 
@@ -12,25 +12,22 @@ export interface LengthLimits extends RunLength {
 	streams: number;
 }
 
-/** A pilot begins cold, and lasts as long as the longest warm-up that is worth looking for. */
+/** The longest warm-up worth looking for. */
 export const pilotMs = 1000;
 
 const windowMs = 100;
 export const leastRunLength: RunLength = { warmUpMs: 300, durationMs: 500 };
-/** trtexec writes about 90 bytes for each iteration: 2 MB. */
+/** 2 MB at 90 bytes per iteration of trtexec. */
 const maxIterations = 20_000;
 const leastDurationMs = 300;
-/** P99 rests on the slowest hundredth: three iterations of it. */
+/** P99 rests on the slowest hundredth. */
 const leastIterations = 300;
 
 /**
- * The length that both sides need; each figure is the largest of the sides', within the limits.
- *
- * Runs scatter among each other by something that longer runs do not reduce: cut to 0.25 s, 0.5 s and 1.4 s, recorded runs on an H200
- * scatter by 0.17, 0.17 and 0.17 % (an encoder) and by 0.02 % (ResNet-50). So a run is only lengthened until its own median is known
- * to a tenth of the smallest effect that counts; further precision comes from more pairs.
- *
- * @param pilots the iterations of one run of each side, in milliseconds, begun without a warm-up.
+ * The longest that either side needs, within the limits. A run is lengthened until its median is known to a tenth of the
+ * smallest effect that counts; runs of 0.25 to 1.4 s on an H200 scatter equally (0.17 % and 0.02 %), so further
+ * precision comes from more pairs.
+ * @param pilots iterations of one run of each side in ms, without warm-up.
  */
 export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthLimits): RunLength {
 	const wanted = pilots.filter((samples) => samples.length > 0).map((samples) => lengthOf(samples, limits));
@@ -49,7 +46,7 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 	const byNoiseMs = windowMs * (spread / target) ** 2;
 	const durationMs = Math.max(leastRunLength.durationMs, byNoiseMs, leastIterations * typicalMs);
 	return {
-		// Half as long again as the pilot took; one that never became steady asks for the longest.
+		// A pilot that never became steady asks for the longest warm-up.
 		warmUpMs:
 			steadyFrom >= windows.length / 2
 				? Number.MAX_VALUE
@@ -58,10 +55,7 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 	};
 }
 
-/**
- * Means of the middle half of consecutive windows; an iteration longer than a window is one of its own. trtexec's times lie on a grid, eight
- * seconds after its start one of 1 µs, so the medians of a net of 39 µs would jump by 2.5 %.
- */
+/** trtexec's times lie on a grid of 1 µs after eight seconds: medians of a net of 39 µs would jump by 2.5 %. */
 function windowMeans(samplesMs: Float64Array): number[] {
 	const windows: number[][] = [[]];
 	let filledMs = 0;
@@ -78,7 +72,7 @@ function windowMeans(samplesMs: Float64Array): number[] {
 
 const steadyShare = 0.005;
 
-/** The first window from which on all agree with the later half, to what that half scatters by. */
+/** The first window from which all agree with the later half. */
 function steadyWindow(windows: readonly number[]): number {
 	const later = windows.slice(Math.floor(windows.length / 2));
 	const centre = median(later);

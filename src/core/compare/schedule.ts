@@ -1,4 +1,4 @@
-// The order of the sides: blocks of two pairs, ABBA or BAAB by a seeded coin, so that linear drift cancels.
+// Orders the sides in blocks of two pairs, ABBA or BAAB, so that linear drift cancels.
 import type { Arm } from "../../../generated/result.ts";
 
 function hash(text: string): number {
@@ -17,8 +17,8 @@ function mix(value: number): number {
 }
 
 /**
- * Which side runs first in each pair. The same seed gives the same order everywhere, and more pairs only lengthen it.
- * The coin of block k is the top bit of mix(hash(seed) + k · golden ratio), i.e. a splitmix generator.
+ * The first side of each pair, deterministic in `seed`. The coin of block k is the top bit of mix(hash(seed) + k ·
+ * golden ratio), a splitmix generator.
  */
 export function firstArms(seed: string, pairs: number): Arm[] {
 	const start = hash(seed);

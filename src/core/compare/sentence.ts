@@ -1,8 +1,8 @@
-// Formats a comparison of times as one sentence, with its uncertainty.
+// Formats a comparison as a sentence with its uncertainty.
 import type { Comparison, Interval } from "../../../generated/result.ts";
 import { formatPercent, formatWork, percentDigits } from "../text/units.ts";
 
-/** `−0.2 % (99 % interval −0.9 to +0.5 %)`, with no more decimals than the interval supports. */
+/** `−0.2 % (99 % interval −0.9 to +0.5 %)`. */
 function renderChange(estimate: number, interval: Interval, level: number): string {
 	const digits = percentDigits((interval[1] - interval[0]) / 2);
 	const percent = (fraction: number) => formatPercent(fraction, { sign: true, digits });
@@ -10,7 +10,7 @@ function renderChange(estimate: number, interval: Interval, level: number): stri
 	return `${percent(estimate)} (${Number((level * 100).toPrecision(4))} % interval ${low} to ${percent(interval[1])})`;
 }
 
-/** Rounded up, so that no change below the true bound is claimed to be ruled out. */
+/** Rounded up, so that the claim holds. */
 function excludedPercent(excluded: number, digits: number): string {
 	const steps = 10 ** (digits + 2);
 	return formatPercent(Math.ceil(excluded * steps - 1e-9) / steps, { digits });
@@ -67,7 +67,7 @@ export function renderVerdict(comparison: Comparison): string {
 	const { verdict, estimate, interval, reason = "" } = comparison;
 	if (verdict === "missing") return `Nothing to compare: ${reason}`;
 	if (verdict === "not-comparable") return `Not comparable: ${reason}`;
-	// Engines with the same bytes are not timed: there is a verdict, but no pairs and no interval.
+	// Identical engines have a verdict, but no pairs.
 	if (verdict === "unchanged" && comparison.pairs === 0) return `No change: ${reason}`;
 	if (estimate !== null && interval !== null) return renderMeasured(comparison, estimate, interval);
 	const seen =

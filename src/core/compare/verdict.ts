@@ -10,30 +10,27 @@ import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
 import { type BuildError, buildError, type Pair, runCv } from "./noise.ts";
 
 export interface JudgeOptions {
-	/** The smallest relevant change, as a fraction: 0.02 is 2 %. The same for slower and faster: symmetric in logarithms. */
+	/** Smallest relevant change, 0.02 for 2 %; symmetric in logarithms. */
 	minimalEffect: number;
 	looks?: readonly number[];
 	alpha?: number;
-	/** The part of it that this comparison may spend over all its looks; all of it by default. */
+	/** Share of alpha for this comparison; default 1. */
 	share?: number;
 }
 
-/**
- * No clock in use resolves the median of a run better than this share of it, so a smaller spread of the log-ratios is not
- * believed: five equal ratios would otherwise be an interval of no width.
- */
+/** No clock resolves the median of a run better, so five equal ratios do not make an interval of no width. */
 const minSd = 1e-4;
 /** JSON has no infinity; an interval this wide excludes nothing. */
 const widest = 1e12;
 
-/** Estimate and interval of the change in logarithms, where they are exactly mirrored when the sides are swapped. */
+/** In logarithms, where swapping the sides mirrors both exactly. */
 interface LogChange {
 	estimate: number;
 	low: number;
 	high: number;
 }
 
-/** ln(head / base), to the bit the negative of ln(base / head). */
+/** ln(head / base), exactly the negative of ln(base / head). */
 function logRatio({ base, head }: Pair): number {
 	return head >= base ? Math.log(head / base) : -Math.log(base / head);
 }
@@ -49,7 +46,7 @@ function intervalOf(logs: readonly number[], p: number): LogChange | null {
 	return { estimate: sample.mean, low: sample.mean - half, high: sample.mean + half };
 }
 
-/** The wider of two intervals: that of the pairs, and that of the builds, which more pairs of the same builds do not narrow. */
+/** The wider of the intervals of pairs and builds; more pairs do not narrow the latter. */
 function widened(change: LogChange, builds: BuildError | null, p: number): LogChange {
 	const half = builds === null ? 0 : tCritical(p, builds.df) * builds.error;
 	const { estimate, low, high } = change;
@@ -76,7 +73,7 @@ function decide({ estimate, low, high }: LogChange, limit: number): Decision {
 	return "inconclusive";
 }
 
-/** What the interval does not rule out: a slowdown, which gates judge; a speedup too where only that is beyond the limit. */
+/** The smallest change that the interval rules out: a slowdown, or a speedup if only that is beyond the limit. */
 function openRange({ low, high }: LogChange, limit: number): string {
 	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not ruled out`;
 	const speedUp = `a speedup of up to ${formatPercent(-toFraction(low))}`;
@@ -134,12 +131,10 @@ function faultOf(pairs: readonly Pair[]): string | null {
 }
 
 /**
- * Base against head from pairs of runs: paired log-ratios of the pairs that nothing disturbed, t interval at the error its look may spend.
- *
- * - regressed: the interval is above zero and the estimate at or above the minimal effect; improved: its mirror.
- * - unchanged: the whole interval lies within ± minimal effect.
- * - inconclusive: anything else, fewer pairs than the first look, and pairs set aside that lean to one side.
- * Where the sides have several builds, how these differ is in the interval too.
+ * Paired log-ratios of the undisturbed pairs, with a t interval at the error that the look may spend.
+ * - regressed: interval above zero, estimate at or above the minimal effect; improved: its mirror.
+ * - unchanged: interval within ± minimal effect.
+ * - inconclusive: all else, too few pairs, or pairs set aside that lean to one side.
  * - not-comparable: a value is not a finite time above 0. missing: no pairs.
  */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
@@ -193,8 +188,8 @@ function tooFew(pairs: number, looks: readonly number[]): string {
 }
 
 /**
- * Whether measuring may end: something is decided, or the budget of pairs is used up. Asked between two looks, the answer
- * is no: looking more often than the error was spent for inflates it. Without `looks`, the caller must call it at a look.
+ * Whether something is decided or the budget used up; false between looks, because looking more often inflates the
+ * error. Without `looks`, call it only at a look.
  */
 export function shouldStop(comparison: Comparison, looks?: readonly number[]): boolean {
 	if (comparison.verdict === "not-comparable" || comparison.verdict === "missing") return true;

@@ -1,19 +1,19 @@
-// Compares the instructions that both sides' inferences execute: exact, so without noise.
+// Compares executed instructions, which have no noise.
 
 import type { Arm, Comparison } from "../../../generated/result.ts";
 import type { OnnxGraph, OnnxModel } from "../onnx/model.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 
-/** Of one inference, on the workload's values and on others. */
+/** Per inference, on the workload's values and on others. */
 export interface Work {
 	instructions: number;
 	otherInput: number;
 }
 
-/** Renamed nodes and another order of initializers change the count by up to 3e-6. */
+/** Renamed nodes and reordered initializers change the count by up to 3e-6. */
 const sameWork = 1e-5;
-/** The values alone change the count of a convolution net by up to 4e-5. */
+/** Values alone change the count of a convolution net by up to 4e-5. */
 const ofValues = 1e-4;
 
 export function compareWork({ base, head }: Record<Arm, Work>, minimalEffect: number): Comparison {
@@ -43,7 +43,10 @@ function dependsOnValues(work: Work): boolean {
 	return spreadOf(work) >= ofValues;
 }
 
-/** Kernels whose time the count misses by more than a few percent (bench/work.ts), and nodes whose work depends on values. */
+/**
+ * Kernels whose time the count misses by more than a few percent (bench/work.ts), and nodes whose work depends on
+ * values.
+ */
 const misjudged =
 	/^(?:Erf|Gelu|FastGelu|BiasGelu|QuickGelu|Sigmoid|HardSigmoid|Tanh|Softmax|LogSoftmax|Div|Loop|Scan|If|NonMaxSuppression|NonZero|Unique)$/;
 const quantised =

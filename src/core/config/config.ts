@@ -1,4 +1,4 @@
-// The resolved configuration: every default filled in, every unit converted, every value's source known.
+// The resolved configuration: defaults filled in, units converted, the source of each value known.
 import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../../../generated/config.ts";
 import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
@@ -8,8 +8,8 @@ export type Source =
 	| { kind: "input"; name: string };
 
 /**
- * Sources by JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`: of everything that the
- * file holds, of what inputs set, and of the defaults that depend on the occasion.
+ * By JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`; includes inputs and defaults that
+ * depend on the occasion.
  */
 export type Sources = Readonly<Record<string, Source>>;
 
@@ -23,16 +23,15 @@ export type { Occasion, Threshold };
 
 export interface Gates extends GateValues {
 	/**
-	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
-	 * `golden.relative-l2`, …; the limit that fails before the one that warns), by limit (`latency.warn`), and by setting
-	 * (`inconclusive`).
+	 * JSON pointers of the values that the file sets, by gate (`latency`, `golden.relative-l2`; the limit that fails
+	 * first), limit (`latency.warn`) or setting (`inconclusive`).
 	 */
 	pointers: Readonly<Record<string, string>>;
 }
 
 export interface WorkloadConfig {
 	name: string;
-	/** Sizes by symbolic dimension: every dimension of the engine, those that the file leaves out at their optimum. */
+	/** Sizes of all symbolic dimensions; those that the file leaves out are at their optimum. */
 	dims: Readonly<Record<string, number>>;
 	streams: number;
 	gates: Gates;
@@ -43,7 +42,7 @@ export interface WorkloadConfig {
 export interface InputConfig {
 	shape?: readonly (number | string)[];
 	pinned?: readonly number[];
-	/** What timed runs feed in; absent: what the model says that it takes. */
+	/** Values fed to timed runs; by default chosen from the model. */
 	fill?: "normal" | "uniform" | "zeros" | "ones" | number;
 }
 
@@ -66,13 +65,13 @@ export interface EngineConfig {
 	name: string;
 	onnx: string;
 	precision: Precision;
-	/** What some profile holds; optima of the first. */
+	/** The union of the profiles, with the optima of the first. */
 	dims: Readonly<Record<string, DimRange>>;
 	profiles: readonly Readonly<Record<string, DimRange>>[];
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
-	/** Gates of what is not a workload: build, size, golden. */
+	/** For build, size and golden. */
 	gates: Gates;
 	pointer: string;
 }
@@ -80,9 +79,9 @@ export interface EngineConfig {
 export interface ProbesConfig {
 	when: ProbesWhen;
 	only: readonly ProbeName[];
-	/** The input that is 1 where a position counts; absent: recognised by its name. */
+	/** The input that is 1 where a position counts; by default recognised by its name. */
 	mask?: string;
-	/** The input that masks padded positions of a row; absent: recognised by its name. */
+	/** The input with the number of unpadded positions; by default recognised by its name. */
 	length?: string;
 	pointer: string;
 }
@@ -97,7 +96,7 @@ export interface ModelConfig {
 	onnx: string;
 	prepare?: PrepareConfig;
 	inputs: Readonly<Record<string, InputConfig>>;
-	/** Share of the tested defects that a golden must notice; empty: the defaults. */
+	/** Share of tested defects that a golden must notice; empty for the defaults. */
 	notice: Readonly<Partial<Record<Precision, number>>>;
 	engines: readonly EngineConfig[];
 	probes: ProbesConfig;
@@ -106,15 +105,14 @@ export interface ModelConfig {
 
 export interface MeasureConfig {
 	looks: readonly number[];
-	/** Fixed where the config gives one of the two, else the most: the runs are as long as a pilot shows to be enough. */
+	/** If `adaptsLength`, an upper bound: a pilot shows what is enough. */
 	warmUpMs: number;
 	durationMs: number;
 	adaptsLength: boolean;
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;
-	soakMs: number;
-	/** Builds of each side. */
+	/** Builds per side. */
 	rebuilds: number;
 	unchangedModels?: "skip" | "verify" | "rebuild";
 	identicalEngines: "skip" | "measure";
@@ -149,9 +147,9 @@ export interface Config {
 	path: string;
 	backend: "auto" | "tensorrt" | "onnxruntime";
 	onnxruntime: "auto" | "wasm" | "native";
-	/** Index among the visible GPUs, or UUID of a GPU or a MIG slice; absent: the first. */
+	/** Index among the visible GPUs, or UUID of a GPU or MIG slice; by default the first. */
 	device?: string;
-	/** Another TensorRT of this machine, which the base runs on; absent: the head's. */
+	/** Another TensorRT on this machine, which runs the base. */
 	base?: BaseFile;
 	models: readonly ModelConfig[];
 	gates: Gates;
@@ -162,7 +160,7 @@ export interface Config {
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
-	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
+	/** A branch, or a folder relative to the head's. */
 	history?:
 		| undefined
 		| { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };

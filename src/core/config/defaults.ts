@@ -1,4 +1,4 @@
-// Every default of trtgate.yml, and the reason for its value; those of `gates` are in its records.
+// The defaults of trtgate.yml, except those of `gates`.
 import type { Config, MeasureConfig, ProbesConfig } from "./config.ts";
 import { type GateValues, gateEntries } from "./gate-records.ts";
 
@@ -6,7 +6,7 @@ export const defaultGates = Object.fromEntries(
 	gateEntries.map(([key, { byDefault }]) => [key, byDefault]),
 ) as unknown as GateValues;
 
-/** A dozen inferences for each engine: affordable at night, too slow for every push. */
+/** A dozen inferences per engine: too slow for every push. */
 export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", only: [] };
 
 const minuteMs = 60_000;
@@ -14,7 +14,7 @@ const minuteMs = 60_000;
 export const defaultMeasure: MeasureConfig = {
 	looks: [5, 8, 12, 16],
 	warmUpMs: 2000,
-	// Longer than the one-second swing of a GPU at its power limit; more runs help, longer ones do not.
+	// Longer than the one-second swing of a GPU at its power limit.
 	durationMs: 3000,
 	adaptsLength: true,
 	timeoutMs: 10 * minuteMs,
@@ -22,9 +22,8 @@ export const defaultMeasure: MeasureConfig = {
 	threads: 1,
 	// With shared kernel timings two builds differ by less than 0.1 %, and a second build is cheap.
 	rebuilds: 1,
-	soakMs: 0,
 	identicalEngines: "skip",
-	// The launch by the CPU is the largest noise of small models (1.5 % without a graph, 0.2 % with one).
+	// Launches by the CPU are the largest noise of small models: 1.5 % without a graph, 0.2 % with one.
 	cudaGraph: true,
 	transfers: false,
 	spinWait: true,
@@ -40,17 +39,14 @@ export const defaultSettings: Settings = {
 	onnxruntime: "auto",
 	preflight: { strict: false },
 	baseline: { from: "base-ref" },
-	// A profile costs a minute and is useful only after a regression.
-	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
+	// A profile costs a minute, and Nsight Compute needs a right to read counters that most runners lack.
 	profile: { nsys: "on-regression", ncu: "never" },
 	explain: { bisect: "off", budgetMs: 5 * minuteMs },
-	// The base of a pull request is built again at every push; kernel timings shared by both sides remove random differences between builds.
 	cache: { engines: true, timing: true, verdicts: true },
 };
 
 export const defaultCommandTimeoutMs = minuteMs;
 
-/** The build fails for a layer that the DLA cannot run, so the gate reports it. */
 export const defaultGpuFallback = false;
 
 export const defaultEngine = { name: "fp32", precision: "fp32" } as const;

@@ -1,13 +1,10 @@
 // Finds the known word that a misspelt one most likely meant.
 
-/** Longer words are not compared: the table below is quadratic, and a word that long is hardly a typing error. */
+/** The cost grows with the square of the length. */
 const maxChars = 40;
 const maxKnown = 200;
 
-/**
- * Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps of
- * neighbours cost 1 each.
- */
+/** Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps cost 1. */
 export function editDistance(left: string, right: string): number {
 	let beforeLast: number[] = [];
 	let last = Array.from({ length: right.length + 1 }, (_, column) => column);
@@ -31,7 +28,7 @@ export function editDistance(left: string, right: string): number {
 	return last[right.length] ?? 0;
 }
 
-/** The nearest of `known`, or undefined where none is near: at most a third of the letters may be wrong, and one of a short word. */
+/** The nearest of `known` with at most a third of the letters wrong, or one in a short word. */
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
 	if (word.length === 0 || word.length > maxChars) return undefined;
 	const simplify = (text: string): string => text.toLowerCase().replace(/[-_ .]/g, "");

@@ -1,4 +1,4 @@
-// Resolves the sizes of symbolic dimensions: fixed ones, ranges, and an engine's over its model's.
+// Resolves the sizes of symbolic dimensions.
 import type { DimFile } from "../../../generated/config.ts";
 import type { DimRange } from "./config.ts";
 import { childPointer, formatName } from "./pointer.ts";
@@ -75,7 +75,7 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 	return hull;
 }
 
-/** The first profile that holds all sizes, as TensorRT's users choose it; null where none does. */
+/** The first profile that holds all sizes, or null. */
 export function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
 	const fits = (size: number, range: DimRange | undefined): boolean =>
 		range === undefined || (size >= range.min && size <= range.max);

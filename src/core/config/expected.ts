@@ -20,7 +20,8 @@ export interface SchemaNode {
 	$ref?: string;
 }
 
-const notations: Readonly<Record<string, string>> = {
+/** By title of the schema, or by key. */
+const examples: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",
 	TensorrtVersion: "a version such as 10.15",
@@ -37,9 +38,6 @@ const notations: Readonly<Record<string, string>> = {
 	WorkloadFile: "sizes by dimension, such as { batch: 8, streams: 2 }",
 	ThresholdFile: "a mapping such as { warn: 2%, fail: 5% }",
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
-};
-
-const examples: Readonly<Record<string, string>> = {
 	models: "models by name, such as { net: { onnx: models/net.onnx } }",
 	engines: "engines by name, such as { fp16: { precision: fp16 } }",
 	dims: "sizes by name, such as { batch: { min: 1, opt: 8, max: 32 } }",
@@ -49,20 +47,8 @@ const examples: Readonly<Record<string, string>> = {
 	profiles: "a list of profiles, such as [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }]",
 	plugins: "a list of libraries, such as [plugins/libmine.so]",
 	flags: 'a list of flags, such as ["--sparsity=enable"]',
-	dla: "a mapping such as { core: 0 }",
-	gates: "limits by name, such as { latency: { warn: 2%, fail: 5% } }",
-	golden: "a mapping such as { relative-l2: 0.005 }",
-	measure: "a mapping such as { duration: 3s }",
 	pairs: "a list of numbers of pairs, such as [5, 8, 12, 16]",
-	preflight: "a mapping such as { tensorrt: 10.15 }",
-	baseline: "a mapping such as { from: tag }",
-	base: "a mapping such as { trtexec: /opt/tensorrt-10/bin/trtexec }",
-	history: "a mapping such as { branch: trtgate-history }",
-	profile: "a mapping such as { nsys: on-regression }",
-	explain: "a mapping such as { bisect: nightly }",
-	cache: "a mapping such as { engines: false }",
 	runners: "a list of runners, such as [{ name: l4, labels: [self-hosted, l4] }]",
-	comparators: "commands by name, such as { lpips: { command: [python3, lpips.py] } }",
 	command: "a list of program and arguments, such as [python3, lpips.py]",
 };
 
@@ -90,22 +76,23 @@ export function followed(node: SchemaNode): SchemaNode {
 	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
 }
 
-const homes: readonly (readonly [definition: string, label: string])[] = [
-	["model", "a model"],
-	["engine", "an engine"],
-	["dla", "dla"],
-	["plugin", "a plugin"],
-	["gates", "gates"],
-	["measure", "measure"],
-	["preflight", "preflight"],
-	["input", "an input, under inputs"],
-	["runner", "a runner, under runners"],
-	["threshold", "a limit, such as latency"],
-	["workload", "a workload"],
-];
+/** Definitions of the schema, and what holds their keys. */
+const homes = {
+	model: "a model",
+	engine: "an engine",
+	dla: "dla",
+	plugin: "a plugin",
+	gates: "gates",
+	measure: "measure",
+	preflight: "preflight",
+	input: "an input, under inputs",
+	runner: "a runner, under runners",
+	threshold: "a limit, such as latency",
+	workload: "a workload",
+};
 
 export function findHome(key: string): { name: string; home: string } | undefined {
-	for (const [definition, home] of homes) {
+	for (const [definition, home] of Object.entries(homes)) {
 		const known = Object.keys(followed({ $ref: `#/$defs/${definition}` }).properties ?? {});
 		const name = known.includes(key) ? key : didYouMean(key, known);
 		if (name !== undefined) return { name, home };
@@ -113,22 +100,16 @@ export function findHome(key: string): { name: string; home: string } | undefine
 	return undefined;
 }
 
-/** What the schema wants of `key`, as the end of a sentence that has "expected". */
+/** Ends a sentence that says "expected". */
 export function describeExpected(schema: SchemaNode, key = ""): string {
-	const target = followed(schema);
-	const notation = notations[target.title ?? ""];
-	if (notation !== undefined) return notation;
-	if (target.const !== undefined) return JSON.stringify(target.const);
-	if (target.enum !== undefined)
-		return target.enum.length === 1 ? `${target.enum[0]}` : `one of ${target.enum.join(", ")}`;
-	if (target.oneOf !== undefined) return target.oneOf.map((branch) => describeExpected(branch)).join(", or ");
-	if (target.type === "number" || target.type === "integer") return describeNumber(target);
-	const isHolder = target.type === "object" || target.type === "array";
-	return (
-		(isHolder && Object.hasOwn(examples, key) ? examples[key] : undefined) ??
-		typeLabels[target.type ?? ""] ??
-		"something else"
-	);
+	const { title = "", const: only, enum: words, oneOf, type = "", ...bounds } = followed(schema);
+	if (Object.hasOwn(examples, title)) return examples[title] ?? "";
+	if (only !== undefined) return JSON.stringify(only);
+	if (words !== undefined) return words.length === 1 ? `${words[0]}` : `one of ${words.join(", ")}`;
+	if (oneOf !== undefined) return oneOf.map((branch) => describeExpected(branch)).join(", or ");
+	if (type === "number" || type === "integer") return describeNumber({ type, ...bounds });
+	const isHolder = type === "object" || type === "array";
+	return (isHolder && Object.hasOwn(examples, key) ? examples[key] : typeLabels[type]) ?? "something else";
 }
 
 const typeLabels: Readonly<Record<string, string>> = {
@@ -147,7 +128,6 @@ function describeNumber({ type, minimum, maximum, exclusiveMinimum }: SchemaNode
 
 const maxGotChars = 60;
 
-/** A value of the file in short. */
 export function describeGot(value: unknown): string {
 	if (value === null || value === undefined) return "empty";
 	if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";

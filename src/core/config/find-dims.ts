@@ -1,4 +1,4 @@
-// Finds the dimensions of an ONNX file's inputs that a config has to bind, with a range for each.
+// Finds the dimensions of a model's inputs that a config has to bind, with a range for each.
 import { labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
 import { type AxisKind, kindsOf } from "../onnx/input-shapes/propose.ts";
 import { feeds, type OnnxModel } from "../onnx/model.ts";
@@ -29,7 +29,7 @@ export interface RangeEnds {
 
 export interface KnownSizes {
 	sizes: ReadonlyMap<string, number>;
-	/** Those that the user gave: the only ones wanted. */
+	/** Sizes that the user gave; their ranges are fixed. */
 	given: ReadonlySet<string>;
 	ends: RangeEnds;
 }
@@ -68,7 +68,7 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 	};
 }
 
-/** Of an axis that its exporter named after others, such as `past_sequence_length + 1`: it grows with them. */
+/** The range of an axis named after others, such as `past_sequence_length + 1`. */
 function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange | null {
 	const terms = name.split("+").map((term) => term.trim());
 	const ranges = terms.map((term) =>
@@ -76,7 +76,6 @@ function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange |
 	);
 	if (terms.length < 2 || !ranges.every((term) => term !== undefined)) return null;
 	const at = (end: keyof DimRange): number => ranges.reduce((sum, term) => sum + term[end], 0);
-	// Else the name says something else than the sizes that run.
 	return at("opt") === range.opt ? { min: at("min"), opt: at("opt"), max: at("max") } : null;
 }
 
@@ -98,7 +97,7 @@ function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSize
 	};
 }
 
-/** Sizes beside the chosen ones that the ranges promise, to be tried: by what `RangeEnds` calls them. */
+/** Sizes at the ends of the ranges, to be tried. */
 export function endsOf(
 	found: FoundDims,
 	chosen: ReadonlyMap<string, number>,

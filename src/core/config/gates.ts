@@ -1,4 +1,4 @@
-// Merges the limits of all levels, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
+// Merges limits, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
 import type { GatesFile } from "../../../generated/config.ts";
 import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
@@ -12,7 +12,7 @@ interface Leaf {
 	pointer?: string;
 }
 
-/** The limits of one level, by leaf: `latency.warn`, `golden.relative-l2.fp16`, `inconclusive`, … */
+/** Limits of one level by leaf: `latency.warn`, `golden.relative-l2.fp16`, `inconclusive`. */
 export type Layer = ReadonlyMap<string, Leaf>;
 
 export function occasionLayer(occasion: Occasion | undefined): Layer {
@@ -86,7 +86,7 @@ function* resolveThreshold({ name, kind, byDefault }: GateRecord, leaves: Layer)
 	if (typeof fail === "number") threshold.fail = fail;
 	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail)
 		return threshold;
-	// A fail limit below the default warning replaces that default.
+	// A fail limit below the default warning replaces it.
 	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
 	const format = (limit: number): string =>
 		kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`;

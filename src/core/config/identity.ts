@@ -1,22 +1,21 @@
-// Turns any id (a model, an engine, a workload) into one short file name that is safe on every system.
+// Turns any id into a short file name that is safe on every system.
 
 const maxChars = 80;
 const hashChars = 13;
 
-// FNV-1a, 64 bit: offset basis and prime as its authors give them (RFC 9923).
+// FNV-1a, 64 bit (RFC 9923).
 const offsetBasis = 0xcbf29ce484222325n;
 const prime = 0x100000001b3n;
 const mask = 0xffffffffffffffffn;
 
 const reserved = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/;
-/** What an altered name ends in; an id that looks so by itself is altered too, so that the two never meet. */
+/** Ids that look like an altered name are altered too, so that the two never collide. */
 const hashLike = new RegExp(`-[0-9a-z]{${hashChars}}$`);
 const plain = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
 
 /**
- * A lower-case name of at most 80 characters out of `a-z 0-9 . _ -`. The same id gives the same name always;
- * different ids give different names, also where the file system ignores case. A slug and a hash, unless the
- * id is a plain name already.
+ * At most 80 characters of `a-z 0-9 . _ -`; different ids give different names, even if the file system ignores case. A
+ * slug and a hash, unless the id is such a name already.
  */
 export function folderName(id: string): string {
 	if (id.length <= maxChars && plain.test(id) && !reserved.test(id) && !hashLike.test(id)) return id;
@@ -30,7 +29,7 @@ export function folderName(id: string): string {
 	return slug === "" ? `x-${hash}` : `${slug}-${hash}`;
 }
 
-/** FNV-1a over the text's UTF-16 code units, low byte first: only to distinguish names, not against attackers. */
+/** FNV-1a over UTF-16 code units, low byte first; not secure against attackers. */
 function hashText(text: string): string {
 	let hash = offsetBasis;
 	for (let at = 0; at < text.length; at += 1) {

@@ -1,4 +1,4 @@
-// Writes what `trtgate init` leaves: a trtgate.yml with the dimensions found in an ONNX file, and a workflow that runs it.
+// Writes the trtgate.yml and the workflow of `trtgate init`.
 import { yamlText } from "../onnx/input-shapes/render.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
@@ -105,7 +105,7 @@ export function starterGolden(name: string): string {
 	return `golden/${folderName(name)}/golden.json`;
 }
 
-/** The config with the golden that its comment names; null: there is no such comment. */
+/** The config with its golden no longer commented out; null if there is no such comment. */
 export function withStarterGolden(config: string, golden: string): string | null {
 	const comment = `    # golden: ${golden}\n`;
 	return config.includes(comment) ? config.replace(comment, `    golden: ${golden}\n`) : null;
@@ -115,7 +115,7 @@ export function pinCommand(version: string): string {
 	return `git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v${version}^{}'`;
 }
 
-/** Least rights: it reads the repository, and comments on the pull request. Actions are pinned by commit: a tag can be moved; a release whose commit is unknown is named by its version. */
+/** Actions are pinned by commit, because a tag can be moved. */
 export function starterWorkflow({
 	version = "0.1.0",
 	commit,

@@ -1,10 +1,10 @@
-// Values that inputs of the action or flags of the command line set in place of the file's.
+// Overrides values of the config file by inputs of the action or flags.
 import { suggest } from "./did-you-mean.ts";
 import { type SchemaNode, schemaFor } from "./expected.ts";
 import { childPointer, parsePointer } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
-/** The value that each input sets, by pointer. `inconclusive` wins over every level of the file. */
+/** Pointers of the values that inputs set; `inconclusive` overrides every level. */
 export const configInputs: Readonly<Record<string, string>> = {
 	backend: "/backend",
 	onnxruntime: "/onnxruntime",
@@ -62,7 +62,6 @@ function readText(text: string, { type, items }: SchemaNode): unknown {
 	return type === "boolean" && (text === "true" || text === "false") ? text === "true" : text;
 }
 
-/** A copy with one value put in; where the file has something that cannot hold it, the file's fault is left to the schema. */
 function withValue(holder: unknown, path: readonly string[], value: unknown): unknown {
 	const [key, ...rest] = path;
 	if (key === undefined) return value;

@@ -1,4 +1,4 @@
-// Resolves `measure`: looks, times and switches, and what they must be together.
+// Resolves `measure` and `runners`.
 import type { ConfigFile, MeasureFile, RunnerFile } from "../../../generated/config.ts";
 import type { MeasureConfig, RunnerConfig } from "./config.ts";
 import { defaultMeasure } from "./defaults.ts";
@@ -11,7 +11,6 @@ const times = {
 	durationMs: "duration",
 	timeoutMs: "timeout",
 	buildTimeoutMs: "build-timeout",
-	soakMs: "soak",
 } as const satisfies Partial<Record<keyof MeasureConfig, keyof MeasureFile>>;
 
 const settings = {
@@ -58,7 +57,7 @@ export function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerC
 		const { name, labels, engines = [], device, split = "none" } = runner;
 		const at = `${pointer}/name`;
 		yield* checkName(at, { name, what: "a runner", at: "value" });
-		// Names become artifact names, which systems without case compare.
+		// Names become artifact names, which ignore case on some systems.
 		const key = name.toLowerCase();
 		const says = `is ${JSON.stringify(name)}, as another runner's`;
 		const fix = "Rename one of them, or join their engines.";

@@ -1,7 +1,6 @@
-// Resolves models and their engines: inheritance of dims, workloads, goldens and gates.
+// Resolves models and their engines, which inherit dims, workloads, goldens and gates.
 import type { EngineFile, InputFile, ModelFile, PrepareFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
-import { prebuiltFix } from "./advice.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig } from "./config.ts";
 import { defaultEngine } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
@@ -15,7 +14,7 @@ import { resolveTensorRt } from "./tensorrt-settings.ts";
 import { checkName, checkPath } from "./values.ts";
 import { resolveWorkloads } from "./workloads.ts";
 
-/** A night on one GPU times a few hundred; bounds what aliases and inheritance multiply. */
+/** Bounds what aliases and inheritance multiply. */
 const maxWorkloads = 2000;
 
 type Models = Readonly<Record<string, ModelFile>>;
@@ -97,6 +96,9 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 	return { command, env };
 }
 
+export const prebuiltFix =
+	"Name the ONNX file, from which trtgate builds the engines: onnx: models/net.onnx. A prebuilt engine cannot be gated; `trtgate diff A.engine B.engine` compares two.";
+
 interface EngineContext {
 	model: ModelFile;
 	modelPointer: string;
@@ -165,7 +167,7 @@ function* resolveInputs(
 	return inputs;
 }
 
-/** Names may hold slashes: `a/b` with engine `c` would be `a` with engine `b/c`. */
+/** Names may hold slashes: model `a/b` with engine `c` would be `a` with engine `b/c`. */
 function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 	const seen = new Set<string>();
 	const expected = "names that differ when they are joined by slashes";

@@ -1,4 +1,4 @@
-// The front of the config: trtgate.yml's text in, the resolved configuration or every error with its place out.
+// Reads trtgate.yml: text in; the resolved configuration, or every error with its place, out.
 
 import type { BaseFile, ConfigFile } from "../../../generated/config.ts";
 import { validate } from "../../../generated/config-validator.js";
@@ -26,7 +26,7 @@ import { parseYaml } from "./yaml.ts";
 
 export interface LoadOptions {
 	path: string;
-	/** Values of action inputs or flags that override the file's, by name; "" is not given. See `configInputs`. */
+	/** Overrides by name of the action input or flag; "" is ignored. */
 	inputs?: Readonly<Record<string, string>>;
 	occasion?: Occasion | undefined;
 }
@@ -132,7 +132,6 @@ function* resolveAccept(file: NonNullable<ConfigFile["accept"]>): Resolution<Acc
 		const at = `${pointer}/at-most`;
 		const share = yield* parseShare(at, most);
 		if (share !== "off") return { ...entry, atMost: share, pointer };
-		// Without a limit, anything would be accepted.
 		const fix = "Write the largest change that is accepted.";
 		yield { pointer: at, says: "is off", expected: "a share such as 12%", fix };
 		return { ...entry, atMost: 0, pointer };

@@ -1,4 +1,4 @@
-// JSON pointers (RFC 6901) into the config file, and the way people read them.
+// JSON pointers (RFC 6901) into the config file.
 import { cleanText, shorten } from "../text/escape.ts";
 
 export function childPointer(pointer: string, key: string | number): string {
@@ -28,7 +28,7 @@ export function parentPointer(pointer: string): string | undefined {
 const listKeys = ["workloads", "pairs", "shape", "plugins", "profiles", "flags", "runners", "labels", "env"];
 const maxNameChars = 60;
 
-/** `/models/resnet50/workloads/0/batch` as `models.resnet50.workloads[0].batch`; odd names in quotes. */
+/** `/models/resnet50/workloads/0/batch` becomes `models.resnet50.workloads[0].batch`. */
 export function formatPointer(pointer: string): string {
 	const parts = parsePointer(pointer);
 	if (parts.length === 0) return "the file";
@@ -40,7 +40,7 @@ export function formatPointer(pointer: string): string {
 	return formatted.join("").replace(/^\./, "");
 }
 
-/** A name in quotes, short, with nothing in it that a terminal would act on. */
+/** Quoted, shortened and safe for a terminal. */
 export function formatName(name: string): string {
 	return JSON.stringify(cleanText(shorten(name, maxNameChars)));
 }

@@ -1,4 +1,4 @@
-// Resolves `probes`: when probes run, which ones, and which input marks the padding.
+// Resolves `probes`.
 import type { ProbesFile } from "../../../generated/config.ts";
 import type { ProbesConfig } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
@@ -23,7 +23,7 @@ export function* readProbes(file: ProbesFile | undefined, pointer: string): Reso
 	return file;
 }
 
-/** The model's own over the file's, key by key; a model that names a mask means no length of the file, and the other way round. */
+/** Key by key; a model that names a mask replaces the file's length, and the reverse. */
 export function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: string): ProbesConfig {
 	const padding = narrow.mask !== undefined || narrow.length !== undefined ? narrow : wide;
 	return {

@@ -1,4 +1,4 @@
-// What is wrong at one place of the config, and how it becomes an error with a location.
+// Turns problems at places of the config into errors with locations.
 
 import type { Location } from "../../../generated/result.ts";
 import { type ConfigCode, ConfigError } from "../errors.ts";
@@ -29,14 +29,14 @@ export interface Problem {
 export interface Origin {
 	path: string;
 	positions: ReadonlyMap<string, EntryPosition>;
-	/** Names of inputs by the pointer of the value that they set. */
+	/** Names of inputs by the pointer that they set. */
 	inputs: ReadonlyMap<string, string>;
 }
 
 const maxErrors = 50;
 
 export function toErrors(problems: readonly Problem[], origin: Origin): ConfigError[] {
-	// No line of a file that we read is longer than 2^20 characters.
+	// Lines are shorter than 2^20 characters.
 	const order = ({ line = 0, column = 0 }: Partial<Position> = {}): number => line * 2 ** 20 + column;
 	const placed = problems.map((problem) => ({ problem, position: positionOf(problem, origin) }));
 	placed.sort((left, right) => order(left.position) - order(right.position));
@@ -85,7 +85,7 @@ export function formatLocation({ path, line, column }: Location): string {
 	return line === undefined ? path : `${path}:${line}:${column ?? 1}`;
 }
 
-/** Turns a part of the file into a value, and yields the problems that it noticed on the way. */
+/** Returns a value and yields the problems found on the way. */
 export type Resolution<Value> = Generator<Problem, Value, void>;
 
 export function* resolveEach<Item, Value>(
@@ -99,7 +99,7 @@ export function* resolveEach<Item, Value>(
 
 type Resolved<Value> = { state: "ok"; value: Value } | { state: "invalid"; problems: readonly Problem[] };
 
-/** Runs a resolver to its end, or to more problems than are shown: the first problem of each pointer counts. */
+/** Stops at the most problems that are shown; keeps the first of each pointer. */
 export function collect<Value>(resolution: Resolution<Value>): Resolved<Value> {
 	const problems = new Map<string, Problem>();
 	let step = resolution.next();

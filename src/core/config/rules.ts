@@ -1,13 +1,13 @@
-// The rules that a change is judged by: they are the base's, so that a change cannot choose its own limits.
+// The rules that judge a change: the base's, so that a change cannot choose its own limits.
 import type { GateResult } from "../../../generated/result.ts";
 import { formatDuration, formatLimit } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { formatGate, gateEntries } from "./gate-records.ts";
 
-/** By the id of each engine of the head: the id of the engine of the base that it is compared with. */
+/** Ids of the base's engines by those of the head's. */
 export type Counterparts = ReadonlyMap<string, string>;
 
-/** What the whole file decides about how engines are compared; everything else belongs to a side's recipe or to the machine. */
+/** Keys that decide how engines are compared; the rest belongs to a recipe or to the machine. */
 const fileRules = [
 	"backend",
 	"onnxruntime",
@@ -24,7 +24,7 @@ const fileRules = [
 
 type FileRules = Pick<Config, (typeof fileRules)[number]>;
 
-/** The head's recipes under the base's rules. What only the head has keeps its own: it has nothing to be compared with. */
+/** The head's recipes under the base's rules; what only the head has keeps its own. */
 export function underRulesOf(rules: Config, head: Config, counterparts: Counterparts): Config {
 	const ofBase = enginesById(rules);
 	const models = head.models.map((model) => {
@@ -70,15 +70,13 @@ function enginesById({ models }: Config): Map<string, { model: ModelConfig; engi
 	);
 }
 
-// What a change alters in the rules: it holds once the change is merged.
-
 type Subject = Partial<Pick<GateResult, "model" | "engine" | "workload">>;
 
 export interface RuleChange extends Subject {
 	key: string;
 	base: string;
 	head: string;
-	/** The head's value allows more, or neither is stricter. */
+	/** The head's value allows more, or the two are not ordered. */
 	isLooser: boolean;
 	pointer: string;
 	limitChange: Gates["limitChange"];
@@ -86,7 +84,7 @@ export interface RuleChange extends Subject {
 
 interface Rule {
 	key: string;
-	/** The larger, the looser; absent: not ordered. */
+	/** Larger is looser; absent if not ordered. */
 	laxness?: number;
 	shown: string;
 	pointer: string;
@@ -150,7 +148,7 @@ function laxnessOf(limit: number | undefined, isLeast = false): number {
 	return limit === undefined ? Number.POSITIVE_INFINITY : isLeast ? -limit : limit;
 }
 
-/** @param precision of the head's engine, whose golden limit counts. */
+/** @param precision the head's, whose golden limit counts. */
 function gatesShown(
 	{ gates, pointer }: { gates: Gates; pointer: string },
 	precision?: EngineConfig["precision"],
@@ -203,7 +201,7 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 	];
 }
 
-/** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter, such as more pairs and longer runs; a switch is stricter when it is on. */
+/** Larger numbers, such as more pairs, are stricter, and so is a switch that is on. */
 function rulesShown(config: Config): Rule[] {
 	const { gates: _, measure, commands, runners, ...rules } = rulesOfFile(config);
 	const { looks, adaptsLength, ...settings } = measure;

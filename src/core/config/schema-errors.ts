@@ -1,6 +1,5 @@
-// Turns the errors of the schema validator into one problem per pointer.
+// Turns errors of the schema validator into one problem per pointer.
 import type { ErrorObject } from "ajv";
-import { adviseUnknownKey, adviseValue } from "./advice.ts";
 import { suggest } from "./did-you-mean.ts";
 import {
 	describeExpected,
@@ -11,8 +10,10 @@ import {
 	type SchemaNode,
 	schemaFor,
 } from "./expected.ts";
+import { prebuiltFix } from "./models.ts";
 import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
+import { hintForFlagKey } from "./tensorrt-settings.ts";
 
 const maxErrors = 1000;
 
@@ -22,7 +23,7 @@ export function toProblems(errors: readonly ErrorObject[], value: unknown): Prob
 		const problem = toProblem(error, value);
 		if (problem !== null && !byPlace.has(problem.pointer)) byPlace.set(problem.pointer, problem);
 	}
-	// `oonx: a.onnx` is an unknown key and a missing one: one mistake, one problem.
+	// `oonx: a.onnx` is an unknown key and a missing one: one mistake.
 	const problems = [...byPlace.values()];
 	const meant = new Set(
 		problems.map(
@@ -35,8 +36,8 @@ export function toProblems(errors: readonly ErrorObject[], value: unknown): Prob
 const isMissing = "is missing";
 
 /**
- * A value that fits no branch of a `oneOf` is reported once per branch and once more. What remains: the errors
- * inside the branch whose type fits, or else the one of the `oneOf`.
+ * A value that fits no branch of a `oneOf` is reported once per branch and once more. Keeps the errors inside the branch
+ * whose type fits, or else that of the `oneOf`.
  */
 function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {
 	const dropped = new Set<ErrorObject>();
@@ -62,33 +63,25 @@ function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {
 const ofKeys: ReadonlySet<string> = new Set(["required", "additionalProperties", "propertyNames"]);
 
 function toProblem(error: ErrorObject, root: unknown): Problem | null {
-	const schema = holderOf(schemaFor(error.instancePath));
-	switch (error.keyword) {
-		case "additionalProperties":
-			return unknownKey(error.instancePath, error.params["additionalProperty"], { schema, root });
-		case "required":
-			return missingKey(error.instancePath, error.params["missingProperty"], schema.properties ?? {});
-		case "propertyNames":
-			return null;
-		default:
-			if (error.propertyName !== undefined)
-				return unknownName(
-					error.instancePath,
-					error.propertyName,
-					followed(schema.propertyNames ?? {}).enum ?? [],
-				);
-			return wrongValue(error, valueAt(root, error.instancePath));
-	}
+	const { instancePath, keyword, params, propertyName } = error;
+	const schema = holderOf(schemaFor(instancePath));
+	if (keyword === "propertyNames") return null;
+	if (keyword === "required")
+		return missingKey(instancePath, params["missingProperty"], schema.properties ?? {});
+	if (keyword === "additionalProperties")
+		return unknownKey(instancePath, params["additionalProperty"], schema, root);
+	return propertyName === undefined
+		? wrongValue(error, valueAt(root, instancePath))
+		: unknownName(instancePath, propertyName, followed(schema.propertyNames ?? {}).enum ?? []);
 }
 
-function unknownKey(
-	holder: string,
-	key: string,
-	{ schema, root }: { schema: SchemaNode; root: unknown },
-): Problem {
-	const problem = unknownName(holder, key, Object.keys(schema.properties ?? {}));
-	const advice = adviseUnknownKey({ key, value: valueAt(root, problem.pointer) }, schema.title);
-	return advice === undefined ? problem : { ...problem, meant: undefined, ...advice };
+function unknownKey(holder: string, key: string, { title, properties }: SchemaNode, root: unknown): Problem {
+	const problem = unknownName(holder, key, Object.keys(properties ?? {}));
+	if (title !== "ModelFile" && title !== "EngineFile") return problem;
+	if (/^(?:engine|plan|trt)$/i.test(key) && typeof valueAt(root, problem.pointer) === "string")
+		return { ...problem, fix: prebuiltFix, meant: "onnx" };
+	const fix = hintForFlagKey(key);
+	return fix === undefined ? problem : { ...problem, meant: undefined, fix };
 }
 
 function unknownName(pointer: string, key: string, known: readonly string[]): Problem {
@@ -116,13 +109,12 @@ function wrongValue(error: ErrorObject, value: unknown): Problem {
 	const schema = schemaFor(pointer);
 	const expected = countLabels(error) ?? describeExpected(schema, parsePointer(pointer).at(-1));
 	const says = `is ${pointer === "" && typeof value === "string" ? "a text" : describeGot(value)}`;
-	const fix = adviseValue(pointer, value, schema) ?? `Write ${expected}.`;
 	return {
 		code: "config-schema",
 		pointer,
 		says,
 		expected,
-		...suggest(typeof value === "string" ? value : "", schema.enum ?? [], fix),
+		...suggest(typeof value === "string" ? value : "", schema.enum ?? [], `Write ${expected}.`),
 	};
 }
 

@@ -1,4 +1,4 @@
-// Picks the engines that one job measures, by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
+// Selects engines by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
 import { ConfigError } from "../errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
@@ -9,10 +9,10 @@ import { fixedRange } from "./dims.ts";
 const maxPatterns = 1000;
 const maxPatternChars = 700;
 
-/** A character, with the backslash before it that takes its meaning from `* , \`. */
+/** A character, with the backslash that escapes it. */
 const characters = /\\[\s\S]|[\s\S]/g;
 
-/** Patterns of an input: one a line or separated by commas. A blank behind a backslash is not trimmed away. */
+/** One pattern per line or between commas; escaped blanks are kept. */
 export function parsePatterns(text: string): string[] {
 	const patterns: string[][] = [[]];
 	for (const character of text.match(characters) ?? []) {
@@ -35,7 +35,7 @@ export function formatPatterns(patterns: readonly string[]): string {
 	return patterns.join(",");
 }
 
-/** Linear in the text: one star after the other, each as early as it can. */
+/** Matches in linear time. */
 export function compilePattern(pattern: string): (model: string, engine: string) => boolean {
 	const pieces = [""];
 	for (const character of pattern.match(characters) ?? []) {
@@ -67,7 +67,7 @@ export interface PatternProblem {
 	meant?: string | undefined;
 }
 
-/** Models with the engines that any pattern means; every pattern must mean at least one. */
+/** Every pattern must match at least one engine. */
 export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
 	const ids = models.flatMap((model) => [
 		model.name,
@@ -85,7 +85,7 @@ export function selectModels(models: Config["models"], patterns: readonly string
 		: { state: "ok", models: keepSelected(models, patterns) };
 }
 
-/** The same, but ignores patterns without a match: for a base, which may not have these engines yet. */
+/** As `selectModels`, but ignores patterns without a match. */
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
 	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);

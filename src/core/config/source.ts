@@ -12,7 +12,7 @@ const occasionLabels: Readonly<Record<Occasion, string>> = {
 
 type Placed = Pick<Config, "sources">;
 
-/** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, its first part that is no default. */
+/** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, that of its first part that is not a default. */
 export function formatSource({ sources }: Placed, pointer: string): string {
 	const own = Object.hasOwn(sources, pointer) ? sources[pointer] : undefined;
 	const isPart = ([at, { kind }]: [string, Source]): boolean =>
@@ -28,7 +28,7 @@ export function formatSource({ sources }: Placed, pointer: string): string {
 	}
 }
 
-/** The place of `pointer`, or of the nearest thing around it that the file holds; undefined where it holds none. */
+/** The place of `pointer`, or of the nearest enclosing value in the file. */
 export function locate(config: Placed, pointer: string | undefined): Location | undefined {
 	if (pointer === undefined) return undefined;
 	const source = Object.hasOwn(config.sources, pointer) ? config.sources[pointer] : undefined;

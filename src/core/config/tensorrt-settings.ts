@@ -1,13 +1,12 @@
-// Resolves how TensorRT builds an engine: workspace, effort, plugins, DLA, calibration and the user's own flags.
+// Resolves how TensorRT builds an engine.
 import type { EngineFile, ModelFile, PluginFile } from "../../../generated/config.ts";
 import type { PluginConfig, TensorRtConfig } from "./config.ts";
 import { defaultGpuFallback } from "./defaults.ts";
-import { didYouMean } from "./did-you-mean.ts";
 import { childPointer } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./problem.ts";
 import { checkPath, parseSize } from "./values.ts";
 
-/** The engine's own settings over its model's: each key as a whole. The pointers are those of engine and model. */
+/** Each key of the engine replaces its model's. */
 export function* resolveTensorRt(
 	{ engine, model }: { engine: EngineFile; model: ModelFile },
 	{ pointer, modelPointer }: { pointer: string; modelPointer: string },
@@ -18,7 +17,7 @@ export function* resolveTensorRt(
 	const { workspace, "optimization-level": level, plugins = [], flags = [] } = { ...model, ...engine };
 	const calibrationPointer = `${pointer}/calibration`;
 	if (dla !== undefined && precision !== "fp16" && precision !== "int8") {
-		const expected = "precision fp16 or int8, all that a DLA computes in";
+		const expected = "precision fp16 or int8";
 		const fix = "Set the engine's precision to fp16 or int8, or remove dla.";
 		const says = `is set for an engine in ${precision}`;
 		yield { pointer: `${pointer}/dla`, says, expected, fix, at: "key" };
@@ -56,14 +55,13 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 	for (const index of flags.keys()) {
 		const fault = flagFault(flags, index);
 		if (fault === null) continue;
-		const meant = ownedFlags.has(fault.what) ? undefined : didYouMean(fault.what, [...ownedFlags.keys()]);
 		const says = `is ${JSON.stringify(fault.what.slice(0, 100))}, which ${fault.says}`;
-		yield { pointer: childPointer(pointer, index), says, fix: fault.fix, meant };
+		yield { pointer: childPointer(pointer, index), says, fix: fault.fix };
 	}
 	return flags;
 }
 
-/** Flags that would collide with those of trtgate or undo what a comparison rests on, and what to do instead. */
+/** Flags that collide with those of trtgate or make timings incomparable, and what to do instead. */
 const owned: readonly (readonly [flags: string, fix: string])[] = [
 	["--onnx", "Name the file under `onnx`."],
 	[
@@ -103,31 +101,27 @@ export const ownedFlags: ReadonlyMap<string, string> = new Map(
 	owned.flatMap(([flags, fix]) => flags.split(/\s+/).map((flag) => [flag, fix] as const)),
 );
 
-const repeatableFlags: ReadonlySet<string> = new Set(["--setPluginsToSerialize"]);
-
-export interface FlagFault {
-	what: string;
-	says: string;
-	fix: string;
+/** The fix for a key named like such a flag. */
+export function hintForFlagKey(key: string): string | undefined {
+	return [...ownedFlags].find(([flag]) => flag.replace(/^-+/, "").toLowerCase() === key.toLowerCase())?.[1];
 }
 
-export function flagFault(flags: readonly string[], index: number): FlagFault | null {
+export function flagFault(
+	flags: readonly string[],
+	index: number,
+): { what: string; says: string; fix: string } | null {
 	const argument = flags[index] ?? "";
 	const name = flagName(argument);
 	if (!/^--?[A-Za-z][\w-]*$/.test(name) || /[\p{Cc}]/u.test(argument)) {
-		return {
-			what: argument,
-			says: "is not a flag of trtexec",
-			fix: "Write each flag as one word, with its value joined by `=`.",
-		};
+		const fix = "Write each flag as one word, with its value joined by `=`.";
+		return { what: argument, says: "is not a flag of trtexec", fix };
 	}
 	const owned = ownedFlags.get(name);
 	if (owned !== undefined) return { what: name, says: "is set by trtgate itself", fix: owned };
 	const isSecond = flags.slice(0, index).some((earlier) => flagName(earlier) === name);
-	if (isSecond && !repeatableFlags.has(name)) {
-		return { what: name, says: "is given twice", fix: "Give it once: trtexec accepts it only once." };
-	}
-	return null;
+	return isSecond && name !== "--setPluginsToSerialize"
+		? { what: name, says: "is given twice", fix: "Give it once: trtexec accepts it only once." }
+		: null;
 }
 
 export function flagName(argument: string): string {

@@ -1,12 +1,12 @@
-// Reads the notations of single values (shares, times, names, paths) and refuses invalid ones.
+// Reads and checks single values: shares, times, sizes, names, paths and refs.
 import { describeInvisible } from "../text/invisible.ts";
 import { describeGot } from "./expected.ts";
 import type { Resolution } from "./problem.ts";
 
-/** Timers of Node count in 32 bits: 24.8 days. A day is more than a job may take. */
+/** Timers of Node count at most 24.8 days. */
 const maxDurationMs = 24 * 3_600_000;
 
-/** `2%` and 0.02 are 0.02; `off` is no limit. A bare number of 1 or more is refused, as 2 probably means 2 %. */
+/** `2%` and 0.02 are 0.02. Bare numbers of 1 or more are refused: 2 probably means 2 %. */
 export function* parseShare(pointer: string, value: number | string): Resolution<number | "off"> {
 	if (value === "off") return "off";
 	if (typeof value === "number" && value >= 1) {
@@ -17,12 +17,12 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 	}
 	const share = typeof value === "number" ? value : Number((Number.parseFloat(value) / 100).toPrecision(12));
 	if (share > 0 && Number.isFinite(share)) return share;
-	const fix = "Write a small share such as 0.1%, or off for no limit: at 0 % no change at all would trip it.";
+	const fix = "Write a small share such as 0.1%, or off for no limit.";
 	yield { pointer, says: `is ${describeGot(value)}`, expected: "more than 0 %", fix };
 	return "off";
 }
 
-/** `500ms`, `2s`, `10m`, `1h` in milliseconds. */
+/** In milliseconds. */
 export function* parseDuration(
 	pointer: string,
 	options: { text: string; allowsZero?: boolean },
@@ -73,43 +73,43 @@ export function* checkName(
 	if (fault === null) return;
 	const says = `is not a valid name for ${what}: it ${fault}`;
 	const expected = `one line of 1 to ${maxNameChars} visible characters`;
-	const retype = "Type the name again: pasted text may contain characters that nobody sees.";
-	yield { pointer, says, expected, fix: describeInvisible(name) === null ? "Rename it." : retype, at };
+	yield {
+		pointer,
+		says,
+		expected,
+		fix: "Type the name again; pasted text may contain invisible characters.",
+		at,
+	};
 }
 
 export function* checkPath(pointer: string, path: string): Resolution<string> {
 	const inside = insidePath(path);
 	const fault = pathFault(path, inside);
 	if (fault === null) return inside ?? path;
-	const { code, why, fix = "Put the file into the repository and write its path from there." } = fault;
 	const expected = "a relative path inside the workspace, such as models/net.onnx";
-	yield { code, pointer, says: `is ${describeGot(path)}, ${why}`, expected, fix };
+	const fix = "Put the file into the repository and write its path from there.";
+	yield { pointer, code: fault.code, says: `is ${describeGot(path)}, ${fault.why}`, expected, fix };
 	return path;
 }
 
 function pathFault(
 	path: string,
 	inside: string | null,
-): { code: "config-value" | "path-outside-workspace"; why: string; fix?: string } | null {
+): { code: "config-value" | "path-outside-workspace"; why: string } | null {
 	const code = "config-value";
 	const invisible = describeInvisible(path);
-	if (invisible !== null) return { code, why: `which contains ${invisible}`, fix: plainPath };
+	if (invisible !== null) return { code, why: `which contains ${invisible}` };
 	if (/^~[/\\]|\$\{|^\$\w+[/\\]|%\w+%/.test(path))
-		return { code, why: "with a variable, which is not replaced", fix: noVariable };
+		return { code, why: "with a variable, which is not replaced" };
 	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return { code, why: "an address and not a file" };
 	if (/^([/\\]|[a-z]:)/i.test(path)) return { code: "path-outside-workspace", why: "an absolute path" };
 	if (inside === null) return { code: "path-outside-workspace", why: "which leads out of the workspace" };
 	return inside === "" ? { code, why: "which names no file" } : null;
 }
 
-const plainPath =
-	"Type the path again, with / and without quotes: in YAML's double quotes, a backslash begins an escape such as \\n.";
-const noVariable =
-	"Write the path from the folder of this file. To fetch a file from elsewhere, let the model's `prepare` write it.";
-
 function insidePath(path: string): string | null {
 	const parts: string[] = [];
-	// A backslash separates on Windows: what would lead out there is refused everywhere.
+	// A backslash separates on Windows.
 	const hasBackslash = path.includes("\\");
 	for (const part of path.split(hasBackslash ? /[/\\]/ : "/")) {
 		if (part === "" || part === ".") continue;
@@ -119,7 +119,7 @@ function insidePath(path: string): string | null {
 	return hasBackslash && parts.length > 0 ? path : parts.join("/");
 }
 
-/** A git ref that git cannot take for an option. */
+/** Refuses what git could take for an option. */
 export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	if (ref.length <= maxNameChars && !/^-|[\s\p{Cc}]/u.test(ref)) return;
 	const fix = "Write a branch, a tag or a commit.";

@@ -1,4 +1,4 @@
-// Resolves workloads: `{ batch: 8, streams: 2 }` is sizes, streams, a name and the gates that hold for it.
+// Resolves workloads such as `{ batch: 8, streams: 2 }`.
 import type { WorkloadFile } from "../../../generated/config.ts";
 import { listNames } from "../text/labels.ts";
 import type { WorkloadConfig } from "./config.ts";

@@ -1,13 +1,10 @@
-// Edits the list `accept` of a trtgate.yml and leaves everything else as it is, to the byte.
+// Edits the list `accept` of a trtgate.yml, and leaves every other byte as it is.
 import { Document, isMap, isScalar, isSeq, parseDocument, YAMLMap, YAMLSeq } from "yaml";
 import type { AcceptFile } from "../../../generated/config.ts";
 
 const asWritten = { lineWidth: 0, verifyAliasOrder: false };
 
-/**
- * @param keeps decides on each entry that the file has.
- * @returns the new text; the same text where nothing changes.
- */
+/** @param keeps whether an existing entry stays. */
 export function editAccepted(
 	text: string,
 	added: readonly AcceptFile[],

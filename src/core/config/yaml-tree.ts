@@ -1,4 +1,4 @@
-// Turns YAML nodes into plain values without prototypes, with the place of each; refuses what a config never needs.
+// Turns YAML nodes into values without prototypes, with the position of each.
 import {
 	type Alias,
 	isAlias,
@@ -12,7 +12,7 @@ import {
 import { childPointer, formatName } from "./pointer.ts";
 import type { EntryPosition, Position } from "./problem.ts";
 
-/** Values of the file, those that aliases repeat counted again: an alias bomb ends here. */
+/** Repeated values count again, which stops alias bombs. */
 const maxValues = 20_000;
 const maxDepth = 40;
 const maxProblems = 20;
@@ -60,21 +60,21 @@ export class TreeWalk {
 	}
 
 	#mayGoOn(node: ParsedNode | null, at: NodePosition): boolean {
+		if (this.#isOver()) return false;
 		this.#valuesLeft -= 1;
 		const isTooLong = this.#valuesLeft < 0;
-		if (this.#valuesLeft !== Number.NEGATIVE_INFINITY && (isTooLong || at.depth > maxDepth)) {
-			this.#valuesLeft = Number.NEGATIVE_INFINITY;
-			this.problems.length = 0;
-			const says = isTooLong
-				? `contains more than ${maxValues} values, aliases resolved`
-				: `is nested more than ${maxDepth} levels deep`;
-			this.#report(node?.range?.[0] ?? 0, says, "Use fewer and smaller aliases, or split the file.");
-		}
-		return this.#mayContinue();
+		if (!isTooLong && at.depth <= maxDepth) return true;
+		this.#valuesLeft = -1;
+		this.problems.length = 0;
+		const says = isTooLong
+			? `contains more than ${maxValues} values, aliases resolved`
+			: `is nested more than ${maxDepth} levels deep`;
+		this.#report(node?.range?.[0] ?? 0, says, "Use fewer and smaller aliases, or split the file.");
+		return false;
 	}
 
-	#mayContinue(): boolean {
-		return this.#valuesLeft >= 0 && this.problems.length < maxProblems;
+	#isOver(): boolean {
+		return this.#valuesLeft < 0 || this.problems.length >= maxProblems;
 	}
 
 	#report(offset: number, says: string, fix: string): null {
@@ -85,24 +85,20 @@ export class TreeWalk {
 	#followAlias(node: Alias.Parsed, at: NodePosition): unknown {
 		const target = this.#anchors.get(node.source);
 		const name = formatName(node.source);
-		const [offset] = node.range;
-		const fix = "Correct the name, or repeat the value itself.";
-		if (target === undefined)
-			return this.#report(offset, `names the alias ${name}, which no anchor before it has`, fix);
-		if (!this.#open.has(target)) return this.toValue(target, at);
-		return this.#report(
-			offset,
-			`contains an alias ${name} inside the value that it repeats`,
-			"Remove the alias.",
-		);
+		if (target !== undefined && !this.#open.has(target)) return this.toValue(target, at);
+		const says =
+			target === undefined
+				? `names the alias ${name}, which no anchor before it has`
+				: `contains an alias ${name} inside the value that it repeats`;
+		return this.#report(node.range[0], says, "Repeat the value itself.");
 	}
 
 	#toMapping(node: YAMLMap.Parsed, { pointer, depth }: NodePosition): Record<string, unknown> {
-		// No prototype: a model named __proto__ or toString is a name like any other.
+		// Without a prototype, __proto__ and toString are ordinary names.
 		const mapping: Record<string, unknown> = Object.create(null);
 		const seen = new Map<string, Position>();
 		for (const { key, value } of node.items) {
-			if (!this.#mayContinue()) break;
+			if (this.#isOver()) break;
 			const offset = key?.range?.[0] ?? value?.range?.[0] ?? 0;
 			const name = isScalar(key) ? textOf(key) : "";
 			const fault = keyFault(key, seen.get(name));
@@ -122,7 +118,7 @@ export class TreeWalk {
 	#toList(node: YAMLSeq.Parsed, { pointer, depth }: NodePosition): unknown[] {
 		const list: unknown[] = [];
 		for (const [index, item] of node.items.entries()) {
-			if (!this.#mayContinue()) break;
+			if (this.#isOver()) break;
 			list.push(this.toValue(item, { pointer: `${pointer}/${index}`, depth: depth + 1 }));
 		}
 		return list;
@@ -130,26 +126,18 @@ export class TreeWalk {
 }
 
 function keyFault(key: ParsedNode, before: Position | undefined): { says: string; fix: string } | null {
-	if (!isScalar(key)) {
-		const fix = "Write the key as text, in quotes if it contains special characters.";
-		return { says: "has a key that is not plain text", fix };
-	}
-	if (textOf(key) === "<<" && key.type === "PLAIN") {
-		const fix = "Repeat the keys; gates, dims, workloads and golden of a model hold for all its engines.";
-		return { says: 'uses the merge key "<<", which YAML 1.2 does not have', fix };
-	}
+	if (!isScalar(key)) return { says: "has a key that is not plain text", fix: "Write the key as text." };
+	if (textOf(key) === "<<" && key.type === "PLAIN")
+		return { says: 'uses the merge key "<<", which YAML 1.2 does not have', fix: "Repeat the keys." };
 	if (before === undefined) return null;
 	const first = `the first is at line ${before.line}, column ${before.column}`;
-	return {
-		says: `has the key ${formatName(textOf(key))} a second time; ${first}`,
-		fix: "Rename or remove one of the two.",
-	};
+	const says = `has the key ${formatName(textOf(key))} a second time; ${first}`;
+	return { says, fix: "Rename or remove one of the two." };
 }
 
-/** Keys are text, whatever they look like: `8`, `true` and `~` are names too. */
 function textOf(node: Scalar): string {
 	return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
 }
 
-/** Where text is wanted that people leave without quotes: versions, refs and names may look like numbers (10.10, 12e4567). */
+/** Versions, refs and names may look like numbers (10.10, 12e4567). */
 const textPointers = /^\/(preflight\/tensorrt|baseline\/ref)$|\/workloads\/\d+\/name$/;

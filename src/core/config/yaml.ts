@@ -1,4 +1,4 @@
-// Reads YAML text into plain values with the place of each, within bounds: hostile text costs little and crashes nothing.
+// Reads YAML into values with positions, within bounds that keep hostile text cheap.
 import {
 	Composer,
 	type CST,
@@ -33,7 +33,6 @@ export function parseYaml(text: string, path: string): YamlResult {
 		});
 		return { state: "invalid", errors };
 	};
-	// A byte order mark does not count as a column of the first line.
 	const source = text.startsWith("\ufeff") ? text.slice(1) : text;
 	const refusal = refuseText(source);
 	if (refusal !== null) return invalid([refusal], "config-unreadable");
@@ -62,7 +61,7 @@ function readDocument(
 	const deep = tooDeep(tokens);
 	if (deep !== null)
 		return { says: `is nested more than ${maxDepth} levels deep`, fix: tooLargeFix, position: place(deep) };
-	// Keys are compared by the walk over the tree: there both positions are known, and the cost stays linear.
+	// The walk over the tree finds duplicate keys in linear time.
 	const composer = new Composer({
 		schema: "core",
 		uniqueKeys: false,
@@ -83,10 +82,7 @@ function readDocument(
 			position: place(second.range[0]),
 		};
 	if (first?.contents == null || (isScalar(first.contents) && first.contents.value === null))
-		return {
-			says: "is empty",
-			fix: "Write `version: 1` and `models:`, or let `trtgate init MODEL` write the file.",
-		};
+		return { says: "is empty", fix: "Write `version: 1` and `models:`, or run `trtgate init MODEL`." };
 	return first.contents;
 }
 
@@ -99,7 +95,7 @@ function refuseText(source: string): YamlProblem | null {
 	return { says: "is not a text file: it contains NUL characters", fix: "Save it as UTF-8 text." };
 }
 
-/** Lexed and parsed by hand, so that the parser can be stopped. */
+/** Lexes and parses by hand, so that the parser can be stopped. */
 function tokenize(source: string, lines: LineCounter): CST.Token[] | null {
 	const parser = new Parser(lines.addNewLine);
 	const tokens: CST.Token[] = [];
@@ -114,7 +110,7 @@ function tokenize(source: string, lines: LineCounter): CST.Token[] | null {
 	return tokens;
 }
 
-/** Offset of the first token below the deepest level allowed, or null. Iterative: the composer is not. */
+/** Offset of the first token that is too deep, or null. Iterative, unlike the composer. */
 function tooDeep(tokens: readonly CST.Token[]): number | null {
 	const open = tokens.map((token) => ({ token, depth: 0 }));
 	for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -131,21 +127,11 @@ function children(token: CST.Token): CST.Token[] {
 	return token.items.flatMap((item) => [item.key, item.value]).filter((child) => child != null);
 }
 
-const advice: Readonly<Record<string, string>> = {
-	TAB_AS_INDENT: "Indent with spaces; YAML allows no tabs there.",
-	BAD_INDENT: "Give all keys of one mapping the same indentation.",
-	TAG_RESOLVE_FAILED: "Remove the tag: a config needs none.",
-	BAD_DIRECTIVE: "Remove the line that starts with %.",
-	BLOCK_AS_IMPLICIT_KEY: "Put the nested key on its own line, or the text in quotes.",
-	BAD_DQ_ESCAPE: "In double quotes a backslash begins an escape: write / in paths, or use single quotes.",
-	MISSING_CHAR: "Close the quote or bracket.",
-};
-
-function describe(error: YAMLError): Pick<YamlProblem, "says" | "fix"> {
-	// What follows a colon is taken from the file.
-	const message = error.message.replace(/(: .*)?\.?$/s, "");
-	// A flow collection left open ends where the indentation does, and that is how the parser notices.
-	const code = /must be sufficiently indented and end with/.test(message) ? "MISSING_CHAR" : error.code;
-	const fix = advice[code] ?? "Correct the YAML at this place; text with special characters goes in quotes.";
-	return { says: `is not valid YAML: ${message}`, fix };
+function describe({ code, message }: YAMLError): Pick<YamlProblem, "says" | "fix"> {
+	const fix =
+		code === "TAB_AS_INDENT"
+			? "Indent with spaces; YAML allows no tabs there."
+			: "Correct the YAML at this place; text with special characters goes in quotes.";
+	// The text after a colon comes from the file.
+	return { says: `is not valid YAML: ${message.replace(/(: .*)?\.?$/s, "")}`, fix };
 }

@@ -1,4 +1,4 @@
-// Slowdowns and growth that a change accepts once, for exactly the engine that it makes.
+// Changes for the worse that are accepted once, for exactly one engine.
 
 import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { AcceptedChange, Config } from "../config/config.ts";
@@ -12,7 +12,7 @@ export interface AcceptFacts {
 	known: ReadonlySet<string>;
 }
 
-/** The gates with what is accepted: a failure within it warns. Nothing is accepted without a base, since nothing fails there. */
+/** Turns failures within an accepted limit into warnings. */
 export function applyAccepted(gates: readonly GateResult[], facts: AcceptFacts): GateResult[] {
 	const entries = facts.config.accept ?? [];
 	if (entries.length === 0) return [...gates];
@@ -21,7 +21,7 @@ export function applyAccepted(gates: readonly GateResult[], facts: AcceptFacts):
 	return [...gates.map((gate) => acceptOne(gate, current, facts)), ...stale];
 }
 
-/** An entry that covers nothing any more must go, so that it cannot wait for another change. */
+/** A stale entry must go, so that it cannot serve another change. */
 function staleness(entry: AcceptedChange, { config, builds, known }: AcceptFacts): GateResult[] {
 	const { engine, recipe, pointer } = entry;
 	const recipeOf = (arm: string) =>
@@ -35,7 +35,7 @@ function staleness(entry: AcceptedChange, { config, builds, known }: AcceptFacts
 				? `it is for the engine ${recipe}, and this one is ${head}`
 				: null;
 	if (why === null) return [];
-	// Names may hold slashes, and only a build says where the model's ends.
+	// Names may hold slashes: only a build says where the model's ends.
 	const build = builds.find(({ arm, ...of }) => arm === "head" && `${of.model}/${of.engine}` === engine);
 	const slash = engine.indexOf("/");
 	return [

@@ -60,7 +60,7 @@ function buildGate({ head, base }: BuildFacts): BuildGate {
 		case "built":
 			return builtGate(head, base);
 		case "timed-out":
-			// If the machine is too slow for the base as well, the change is not the cause.
+			// A machine too slow for the base as well is the cause.
 			return [
 				"build",
 				hitSameLimit(head, base) ? "error" : "fail",

@@ -1,4 +1,4 @@
-// Gates of what the base checks or reports and the head does not: workloads, engines, figures.
+// Gates of what the base checks or reports and the head does not.
 
 import type { Arm, ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { Config, Gates } from "../config/config.ts";
@@ -63,7 +63,7 @@ export interface CoverageFacts {
 	droppedCases?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What the base checks and the head does not: engines, workloads, goldens, golden cases. The base's setting decides what that means. */
+/** Lost engines, workloads, goldens and cases; the base's setting decides what they mean. */
 export function judgeCoverage({ base, head, counterparts, droppedCases }: CoverageFacts): GateResult[] {
 	const heads = new Map(
 		head.flatMap((spec) => (counterparts.has(spec.id) ? [[counterparts.get(spec.id), spec] as const] : [])),

@@ -1,4 +1,4 @@
-// Gates of what engines compute: golden cases, goldens that differ between base and head, probes.
+// Gates of golden cases, changed goldens, probes and interfaces.
 
 import type {
 	GateResult,
@@ -19,7 +19,6 @@ interface Level {
 	gates: Gates;
 }
 
-/** Where the gate `key` is set, else the engine. */
 function placeFor(key: string, config: Config, { gates, pointer }: Level): Pick<GateResult, "location"> {
 	return placeOf(config, gates.pointers[key] ?? pointer);
 }
@@ -65,7 +64,7 @@ function messageOf(verdict: GoldenVerdict): string {
 
 const growthMetric = "error-growth";
 
-/** What fails the case comes before what only warns, and what the base passes before what it fails too. */
+/** Failures before warnings, new ones before those of the base too. */
 function shownCheck({ checks }: GoldenVerdict): GoldenCheck | undefined {
 	const failed = checks.filter((check) => !check.pass);
 	const failing = failed.filter(({ severity }) => severity === "fail");
@@ -112,7 +111,6 @@ function changeMessage({ base, head, weakened, movedTotal, reason, author, notes
 	return `${what}${weaker === "" ? "." : weaker}${moved} It needs a review.${head === null ? "" : why}`;
 }
 
-/** Nothing where the probe does not apply, where the base gives the same result, or where the gate is off. */
 export function judgeProbe(result: ProbeResult, config: Config, level: Level): GateResult[] {
 	const { model, engine, probe, state, message } = result;
 	const { probes } = level.gates;
@@ -131,7 +129,7 @@ export function judgeInterface(change: InterfaceChange, config: Config, level: L
 	return [{ gate: "interface", ...subject, status, message, ...placeFor("interface", config, level) }];
 }
 
-/** Where a workload of the base no longer runs, its speed is not compared either, however little the interface matters. */
+/** A workload that no longer runs is not compared, however little the interface matters. */
 function interfaceStatus(rows: InterfaceChange["rows"], gates: Gates): GateStatus | null {
 	if (gates.interface !== "fail" && rows.some(({ side }) => side === "workload"))
 		return gates.notComparable === "fail" ? "fail" : "inconclusive";

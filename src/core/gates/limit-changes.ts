@@ -1,4 +1,4 @@
-// The gate of rules that a change alters. It is judged by the base's; its own hold once it is merged.
+// The gate of changed rules, which hold once they are merged.
 
 import type { GateResult } from "../../../generated/result.ts";
 import type { Config } from "../config/config.ts";
@@ -12,11 +12,11 @@ export interface RuleSides {
 	base: Config;
 	head: Config;
 	counterparts: Counterparts;
-	/** Whose rules judge this run: the base's where a change is under review. */
+	/** Whose rules judge this run. */
 	holds: "base" | "head";
 }
 
-/** Looser rules warn or fail, as the base's config says; all others are listed. */
+/** Looser rules get the status that the base sets; all others are listed. */
 export function judgeLimitChanges({ base, head, counterparts, holds }: RuleSides): GateResult[] {
 	const changes = ruleChanges(base, head, counterparts);
 	const groups = groupBy(changes, ({ limitChange, isLooser, key, base: was, head: is }) =>
@@ -25,7 +25,6 @@ export function judgeLimitChanges({ base, head, counterparts, holds }: RuleSides
 	return [...groups.values()].flatMap((group) => resultOf(group, { head, holds }));
 }
 
-/** For a base whose config cannot be read: nothing says what it was built from, nor which rules hold. */
 export function judgeUnreadBase(fault: string, head: Config): GateResult {
 	const message = `The base's config cannot be read, so the head's recipes and rules were used for both sides: ${fault}`;
 	return { gate: "limit-change", model: head.path, status: "warn", message };

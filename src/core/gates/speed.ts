@@ -13,7 +13,6 @@ import { renderVerdict, renderWork } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { absoluteGates, formatGate } from "../config/gate-records.ts";
 import { placeOf } from "../config/source.ts";
-import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(
@@ -27,7 +26,7 @@ export function judgeWorkload(
 ): GateResult[] {
 	const { gates } = workload;
 	const { model, engine } = row;
-	// A base without an engine is the base's own fault, and may be what the change repairs.
+	// A missing base engine is the base's own fault, which the change may repair.
 	const lacksBase = builds.some(
 		(build) =>
 			build.arm === "base" && build.model === model && build.engine === engine && build.state !== "built",
@@ -39,11 +38,6 @@ export function judgeWorkload(
 		["p99", tailStatus(row.p99, gates.p99), `P99: ${renderVerdict(row.p99)}`],
 		["memory", tailStatus(row.memory, gates.memory), memoryMessage(row)],
 		throughputGate(row, gates),
-		[
-			"soak-drift",
-			row.soak === undefined ? null : judgeChange(row.soak.drift, gates.soakDrift),
-			row.soak === undefined ? "" : soakText(row.soak),
-		],
 		...judgeBounds(gates, row.head, "workload"),
 	];
 	const place = { model, engine, workload: row.workload };
@@ -55,7 +49,7 @@ export function judgeWorkload(
 	});
 }
 
-/** The absolute limits that the config sets, against the head's figures; inconclusive where a figure is unknown. */
+/** Inconclusive if a figure is unknown. */
 export function judgeBounds(
 	gates: Gates,
 	head: Partial<Record<(typeof absoluteGates)[number]["figure"], number | null>> | null,
@@ -76,7 +70,7 @@ export function judgeBounds(
 	});
 }
 
-/** Judged by the medians over the runs, without an interval; the gate of vanished figures reports a head without one. */
+/** Compares medians over the runs, without an interval. */
 function throughputGate({ base, head }: WorkloadResult, gates: Gates): [GateName, GateStatus | null, string] {
 	const before = base?.throughputPerSecond ?? 0;
 	const now = head?.throughputPerSecond ?? null;
@@ -121,7 +115,7 @@ function comparedStatus(
 	}
 }
 
-/** P99 and memory decide only where they are certain; an inconclusive one is shown without a gate. */
+/** P99 and memory decide only if they are certain. */
 function tailStatus(comparison: Comparison, limits: Threshold): GateStatus | null {
 	if (comparison.verdict === "regressed") return judgeChange(comparison.estimate ?? Number.NaN, limits);
 	return comparison.verdict === "unchanged" || comparison.verdict === "improved" ? "pass" : null;

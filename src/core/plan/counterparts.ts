@@ -1,4 +1,4 @@
-// Which engine of the base each engine of the head is compared with: the one of the same name, else the one of the same content.
+// Matches the head's engines with the base's: by name, else by content.
 import type { Counterparts } from "../config/rules.ts";
 import type { EngineSpec } from "./plan.ts";
 
@@ -35,7 +35,7 @@ function likeness(base: EngineSpec, head: EngineSpec): number {
 	return points.reduce((sum, [score, holds]) => sum + (holds ? score : 0), 0);
 }
 
-/** The base's engine under the name that the head gives it, so that everything that compares two sides finds both by one id. */
+/** The base's engine under the head's id. */
 export function underNameOf(head: EngineSpec, base: EngineSpec): EngineSpec {
 	if (base.id === head.id) return base;
 	return {

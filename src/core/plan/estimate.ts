@@ -1,4 +1,4 @@
-// How long each step should take: what it took in the last run where that is known, else roughly.
+// Estimates how long each step takes.
 
 import type { BackendFacts } from "../../../generated/result.ts";
 import { leastRunLength, pilotMs } from "../compare/run-length.ts";
@@ -7,16 +7,16 @@ import type { PlannedStep, Step } from "./plan.ts";
 
 export type BackendKind = BackendFacts["kind"];
 
-/** Start of a process, load of the engine and end of the process, beside warm-up and duration: recorded runs took 0.35 to 0.45 s. */
+/** Start, load and end of a process: recorded runs took 0.35 to 0.45 s. */
 const runOverheadMs = 400;
 
-/** 0.34 s a golden case where trtexec does it, one process each. First builds on TensorRT took 7 to 440 s. */
+/** trtexec takes 0.34 s per golden case. First builds took 7 to 440 s. */
 const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; goldenCase: number }>> = {
 	tensorrt: { build: 30_000, verify: 1000, goldenCase: 340 },
 	onnxruntime: { build: 2000, verify: 500, goldenCase: 50 },
 };
 
-/** Four inferences of base and head at once, each in a process that compiles ONNX Runtime. */
+/** Four inferences on both sides, each in a process that compiles ONNX Runtime. */
 const countMs = 3000;
 const prepareMs = 30_000;
 const preflightMs = 50;
@@ -25,7 +25,7 @@ const probeCases = 16;
 
 export interface Known {
 	times: Readonly<Record<string, number>>;
-	/** Engines that serve both sides: one build, and no timing. */
+	/** Engines that serve both sides. */
 	unchanged: ReadonlySet<string>;
 }
 
@@ -36,7 +36,7 @@ export interface Expectation {
 	known?: Known;
 }
 
-/** As the stages report their items. Both sides are verified at once, so both have one key. */
+/** As the stages report items; both sides are verified at once. */
 export function stepKey(step: Step): string {
 	if (step.kind === "prepare") return `prepare ${step.model} (${step.arm})`;
 	if (step.kind === "measure") return `measure ${step.workloadId}`;

@@ -1,4 +1,4 @@
-// Makes the plan: what is prepared, built, verified and measured, in which order, and how long it should take.
+// Plans what is prepared, built, verified and measured, in which order.
 
 import type { Arm } from "../../../generated/result.ts";
 import { firstArms } from "../compare/schedule.ts";
@@ -15,7 +15,7 @@ import {
 	type Workload,
 } from "./plan.ts";
 
-/** Runs of a workload that has nothing to be compared with: enough to see its noise. */
+/** Runs of a workload without a base, to show its noise. */
 export const runsWithoutBase = 3;
 
 export interface PlanInput {
@@ -24,7 +24,7 @@ export interface PlanInput {
 	cases: ReadonlyMap<string, readonly string[]>;
 	seed: string;
 	isScheduled?: boolean;
-	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
+	/** Default: the config's, and TensorRT, the slower, for `auto`. */
 	backend?: BackendKind;
 	known?: Known;
 }
@@ -76,7 +76,7 @@ function usualBackend({ backend }: Config): BackendKind {
 	return backend === "onnxruntime" ? "onnxruntime" : "tensorrt";
 }
 
-/** Stage by stage, so that what is cheap and likely to fail comes before what is slow. */
+/** Cheap steps that are likely to fail come first. */
 function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
 	const prepared = config.models.flatMap(({ name, prepare }) =>
 		prepare === undefined ? [] : [{ model: name, ...prepare }],
@@ -92,7 +92,7 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 	];
 }
 
-/** Of the head; the base runs only where the head does not agree with itself. */
+/** The base is probed only if the head disagrees with itself. */
 function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
 	return probesEnabled(model.probes, { isScheduled })
 		? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }]

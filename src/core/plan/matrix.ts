@@ -1,4 +1,4 @@
-// The job matrix: which part of the config each job measures, and on which kind of runner.
+// The job matrix: which part of the config each job measures, and on which runner.
 import type { Config, ModelConfig, RunnerConfig } from "../config/config.ts";
 import {
 	exactPattern,
@@ -14,7 +14,7 @@ const aloneName = "all";
 
 const maxNameChars = 100;
 
-/** GitHub runs no more jobs from one matrix. */
+/** GitHub's limit. */
 const maxJobs = 256;
 
 export interface MatrixJob {
@@ -30,12 +30,12 @@ export interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
 	labels: RunnerConfig["labels"];
 	only?: readonly string[];
-	/** Tells several plans of one workflow apart; empty where there is one. */
+	/** Distinguishes several plans of one workflow; may be empty. */
 	name: string;
 	artifactOf(name: string): string;
 }
 
-/** Jobs in the order of the config. @throws ConfigError config-value, or an AggregateError of several. */
+/** @throws ConfigError config-value, or an AggregateError of several. */
 export function planMatrix(input: MatrixInput): MatrixJob[] {
 	const { config } = input;
 	const alone: RunnerConfig = { name: "", labels: input.labels, engines: [], split: "none", pointer: "" };
@@ -85,7 +85,7 @@ function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
 	});
 }
 
-/** Names that are equal without the characters that artifacts cannot have get a number. */
+/** Artifact names allow fewer characters, so different names may collide. */
 function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string; artifact: string } {
 	for (let count = 1; ; count += 1) {
 		const name = (count === 1 ? wanted : `${count} ${wanted}`).slice(0, maxNameChars);
@@ -96,7 +96,7 @@ function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string;
 	}
 }
 
-/** What each job of a runner measures: a label, and patterns of its engines; empty: all. */
+/** Labels and patterns of the jobs of one runner; no patterns for all engines. */
 function sharesOf(
 	runner: RunnerConfig,
 	{ models }: MatrixInput["config"],
@@ -138,7 +138,7 @@ export function formatMatrix(jobs: readonly MatrixJob[]): string {
 
 const keys = ["name", "runner", "only", "device", "artifact"] as const;
 
-/** Reads what `formatMatrix` wrote, or the list alone. @throws ConfigError usage. */
+/** Also accepts the list alone. @throws ConfigError usage. */
 export function parseMatrix(text: string): MatrixJob[] {
 	const value = parseJson(text);
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
@@ -156,7 +156,7 @@ export function parseMatrix(text: string): MatrixJob[] {
 	});
 }
 
-/** null where the text is no JSON. */
+/** null if the text is not JSON. */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -172,7 +172,7 @@ function notAMatrix(): ConfigError {
 	);
 }
 
-/** The labels of an input: JSON as `runs-on` takes it, or labels separated by commas. @throws ConfigError usage. */
+/** JSON as `runs-on` takes it, or labels separated by commas. @throws ConfigError usage. */
 export function parseLabels(text: string): RunnerConfig["labels"] {
 	const isPlain = !/^\s*[[{"]/.test(text);
 	const plain = text.split(",").flatMap((label) => label.trim() || []);

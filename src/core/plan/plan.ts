@@ -1,4 +1,4 @@
-// What a run does: the engine specs of a config, and the steps for each.
+// The engines and steps of a run.
 
 import type { Arm, ProbeName } from "../../../generated/result.ts";
 import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
@@ -22,7 +22,7 @@ export interface EngineAssets {
 	calibration?: Asset;
 }
 
-/** engine × input shapes × streams: one row of the performance table. */
+/** Engine × input shapes × streams: one row of the performance table. */
 export interface Workload {
 	id: string;
 	engineId: string;
@@ -39,9 +39,9 @@ export type Step =
 	| { kind: "preflight"; arm: Arm; engineId: string }
 	| { kind: "build"; arm: Arm; engineId: string }
 	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }
-	/** What needs no reference; `only` empty: all that applies. */
+	/** Empty `only`: all probes that apply. */
 	| { kind: "probe"; arm: Arm; engineId: string; only: readonly ProbeName[] }
-	/** `pairs` is the last look's; without a base it counts single runs, and every first side is the head. */
+	/** `pairs` at the last look; without a base, single runs of the head. */
 	| { kind: "measure"; engineId: string; workloadId: string; pairs: number; firstArms: readonly Arm[] };
 
 export interface Plan {
@@ -51,12 +51,12 @@ export interface Plan {
 	workloads: readonly Workload[];
 	cases: readonly PlannedCase[];
 	steps: readonly PlannedStep[];
-	/** Least and most time: every verdict at the first look, or at the last. */
+	/** If every verdict falls at the first look, or at the last. */
 	estimateMs: { least: number; most: number };
 }
 
 export type PlannedStep = Step & {
-	/** The longest that the step is expected to take: all pairs of a measurement. */
+	/** The longest expected. */
 	estimateMs: number;
 	likelyMs: number;
 	isKnown: boolean;

@@ -1,4 +1,4 @@
-// The recipe of an engine: what a side builds it from and how. Where base and head differ, the report says so.
+// What a side builds an engine from, and how.
 
 import type { RecipeRow } from "../../../generated/result.ts";
 import type { DimRange } from "../config/config.ts";
@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024;
 
 type Settings = ReadonlyMap<string, string>;
 
-/** What the builder is given: two engines with equal settings and files are one. */
+/** Engines with equal settings and files are one. */
 function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings {
 	const { tensorrt } = engine;
 	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
@@ -83,7 +83,7 @@ export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
 	return recipeText(base) === recipeText(head);
 }
 
-/** Files are known by their bytes, whatever they are called. */
+/** Identifies files by content. */
 function withoutNames(recipe: RecipeOf): RecipeOf {
 	const { engine } = recipe.spec;
 	if (recipe.assets === undefined) return recipe;
@@ -97,7 +97,7 @@ function withoutNames(recipe: RecipeOf): RecipeOf {
 	return { ...recipe, spec: { ...recipe.spec, engine: { ...engine, tensorrt } } };
 }
 
-/** Every setting that differs, those of the build first; the hash of the model only where its name is the same. */
+/** Settings that differ, those of the build first. */
 export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {
 	return [...rowsOf(base, head, buildSettings), ...rowsOf(base, head, sourceSettings)].filter(
 		({ what }) => what !== "model file",
@@ -112,7 +112,7 @@ function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Sett
 	});
 }
 
-/** One line for a text: everything that makes this engine another one than those of other recipes. */
+/** Identifies the engine that a recipe makes. */
 export function recipeText(recipe: RecipeOf): string {
 	const { plugins = [], calibration } = recipe.assets ?? {};
 	const hashes = [recipe.modelSha256, calibration?.sha256, ...plugins.map(({ sha256 }) => sha256)];

@@ -1,4 +1,4 @@
-// The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
+// Renders the plan for `trtgate run --dry-run`, with the source of each setting.
 import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
@@ -8,7 +8,6 @@ import { formatBytes, formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
-/** Ends in a line break. */
 export function renderPlan(plan: Plan, config: Config): string {
 	const lines = [
 		headline(plan, config),
@@ -128,7 +127,7 @@ function describeMeasure(
 	return `${name}: ${first === step.pairs ? first : `${first} to ${step.pairs}`} pairs, first ${order.join("")}${first < step.pairs ? "…" : ""}`;
 }
 
-/** The widest cell decides, but a long one does not push the rest out of sight. */
+/** Wider cells do not push the rest out of sight. */
 const maxColumn = 100;
 
 function columns(rows: readonly (readonly string[])[]): string[] {

@@ -1,11 +1,11 @@
-// What a plan finds about the whole change, handed to the report as text: no single job of a matrix sees all of it.
+// A plan's findings about the whole change, passed to the report as text.
 
 import type { GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { usageError } from "../errors.ts";
 import { fieldsOf } from "../found.ts";
 import { parseJson } from "./matrix.ts";
 
-/** GitHub passes on an output of 1 MB at most, and all outputs of a job share it. */
+/** Outputs of a job share 1 MB. */
 const maxReviewed = 500;
 const maxTextChars = 2000;
 
@@ -19,7 +19,7 @@ export function formatReview(review: readonly GateResult[]): string {
 	return JSON.stringify(shown.map((gate) => ({ ...gate, message: gate.message.slice(0, maxTextChars) })));
 }
 
-/** @throws ConfigError usage where the text is no review. */
+/** @throws ConfigError usage. */
 export function parseReview(text: string): GateResult[] {
 	if (text.trim() === "") return [];
 	const list = parseJson(text);
@@ -44,7 +44,7 @@ export function parseReview(text: string): GateResult[] {
 	});
 }
 
-/** A line of the head's config. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 function placeIn(value: unknown): Pick<GateResult, "location"> {
 	if (value === undefined) return {};
 	const { path, line, column } = fieldsOf(value);
@@ -52,7 +52,7 @@ function placeIn(value: unknown): Pick<GateResult, "location"> {
 		at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
 	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column))
 		throw notAReview();
-	// An annotation goes to a file of the repository.
+	// Annotations go to files of the repository.
 	return /^[/\\]|(^|[/\\])\.\.([/\\]|$)/.test(path) ? {} : { location: { path, line, column } };
 }
 

@@ -1,4 +1,4 @@
-// Which machines a pull request's own config may choose: those that the base's config names, and the workflow's own.
+// Restricts the machines that a pull request's own config may choose.
 import type { Config, RunnerConfig } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
 import { exactPattern, keepSelected } from "../config/select.ts";
@@ -10,7 +10,7 @@ export interface TrustedRunners {
 	labels: RunnerConfig["labels"];
 }
 
-/** Fewer labels match more machines, so a runner is trusted only with exactly the labels that it has in the base. @throws ConfigError config-value. */
+/** Fewer labels match more machines, so a runner must have exactly the base's labels. @throws ConfigError config-value. */
 export function refuseNewRunners(
 	{ runners, path }: Pick<Config, "runners" | "path">,
 	trusted: TrustedRunners,
@@ -33,8 +33,8 @@ function keyOf(labels: RunnerConfig["labels"]): string {
 }
 
 /**
- * The base's runners for the head's engines: each measures what it did, whatever its name is now. What only the head has goes where the
- * head puts it, as far as the base has that runner.
+ * The base's runners for the head's engines, renamed ones included. New engines go where the head puts them, if the base
+ * has that runner.
  */
 export function keepRunners(base: Sided, head: Sided, counterparts: Counterparts): RunnerConfig[] {
 	const heads = engineSpecs(head).map(({ id }) => id);

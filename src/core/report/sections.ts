@@ -17,7 +17,6 @@ import { partSection } from "./sections/parts.ts";
 import { probeSection } from "./sections/probes.ts";
 import { recipeSection } from "./sections/recipes.ts";
 import { coverageSection, limitChangeSection } from "./sections/requirements.ts";
-import { soakSection } from "./sections/soak.ts";
 import { trendSection } from "./sections/trend.ts";
 import { upgradeSection } from "./sections/upgrade.ts";
 import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
@@ -32,7 +31,6 @@ export const reportSections: readonly ReportSection[] = [
 	workloadSection,
 	changedWorkloadSection,
 	graphCostSection,
-	soakSection,
 	trendSection,
 	recipeSection,
 	interfaceSection,

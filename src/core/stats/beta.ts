@@ -4,7 +4,7 @@ const halfLogTwoPi = 0.5 * Math.log(2 * Math.PI);
 
 /** B(2k) / (2k (2k-1)) for k = 1…7: Stirling's series, Abramowitz & Stegun 6.1.41. */
 const stirlingSeries = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360_360, 1 / 156] as const;
-/** From here on the series above is exact to double precision. */
+/** The series is exact to double precision from here. */
 const stirlingFrom = 12;
 
 /** ln Γ(x) − [(x − ½) ln x − x + ½ ln 2π], for x ≥ stirlingFrom. */
@@ -37,7 +37,7 @@ function logRatio(value: number, mean: number): number {
 	return Math.abs(relative) < 0.5 ? Math.log1p(relative) : Math.log(value / mean);
 }
 
-/** x^a y^b / B(a, b). Large parameters are expanded about the mean: ln Γ itself would cancel away the digits. */
+/** x^a y^b / B(a, b); large parameters are expanded about the mean to keep digits. */
 function betaPower(a: number, b: number, { x, y }: UnitPoint): number {
 	const total = a + b;
 	if (a < stirlingFrom || b < stirlingFrom) {

@@ -1,4 +1,4 @@
-// Counts of all iterations of both sides in common bins: shown, never tested.
+// Counts iterations of both sides in common bins, for display.
 import type { Distribution } from "../../../generated/result.ts";
 import { quantile } from "./quantile.ts";
 
@@ -29,9 +29,8 @@ function count(samples: Float64Array, range: { fromMs: number; toMs: number }, b
 }
 
 /**
- * Equal bins between the 0.5th and 99.5th percentile of both sides together. What lies outside is left out: one spike of
- * ten times the median would flatten the picture, and piled up in an end bin it would look like a mode.
- * Null where there is nothing to draw: no samples, a sample that is not finite, a number of bins that is not 1 to 1000.
+ * Equal bins between the 0.5th and 99.5th percentile of both sides together; what lies outside is left out. Null if
+ * there are no samples, a sample is not finite, or `bins` is not 1 to 1000.
  */
 export function histogram(
 	base: readonly Float64Array[],

@@ -1,13 +1,13 @@
-// Mean and standard deviation of a sample, mirrored to the bit when every sign turns.
+// Mean and standard deviation, exactly mirrored if every sign turns.
 
 export interface SampleMean {
 	mean: number;
-	/** With n − 1; 0 for a single value, whose spread is unknown. */
+	/** With n − 1; 0 for a single value. */
 	sd: number;
 	df: number;
 }
 
-/** Sum taken from both ends at once: a sample and its mirror image then give sums that differ in sign alone. */
+/** Sums from both ends at once, so that mirrored samples give sums that differ in sign alone. */
 function mirroredSum(sorted: readonly number[], value: (x: number) => number): number {
 	let sum = 0;
 	for (let low = 0, high = sorted.length - 1; low <= high; low += 1, high -= 1) {
@@ -28,7 +28,7 @@ export function sampleMean(values: readonly number[]): SampleMean | null {
 	return { mean, sd: n > 1 ? Math.sqrt(squares / (n - 1)) : 0, df: n - 1 };
 }
 
-/** Of the middle half of the values: of those on a grid finer than the grid, and blind to spikes. */
+/** Mean of the middle half: finer than a grid of values, and blind to spikes. */
 export function middleMean(values: readonly number[]): number {
 	const sorted = values.toSorted((left, right) => left - right);
 	const quarter = Math.floor(sorted.length / 4);

@@ -1,7 +1,7 @@
-// Quantiles of a sorted sample: numpy's linear interpolation and Harrell and Davis's weighted mean.
+// Quantiles: numpy's linear interpolation, and Harrell-Davis.
 import { regularisedBeta } from "./beta.ts";
 
-/** The p-quantile as numpy's default (`linear`) gives it, to the bit; NaN for an empty sample. */
+/** Bit for bit numpy's default (`linear`); NaN for an empty sample. */
 export function quantile(sorted: Float64Array, p: number): number {
 	const place = (sorted.length - 1) * Math.min(1, Math.max(0, p));
 	const below = Math.floor(place);
@@ -13,15 +13,14 @@ export function quantile(sorted: Float64Array, p: number): number {
 	return share < 0.5 ? low + (high - low) * share : high - (high - low) * (1 - share);
 }
 
-/** The mean of the middle: 0.5-quantile of values in any order. */
 export function median(values: readonly number[]): number {
 	return quantile(Float64Array.from(values).sort(), 0.5);
 }
 
 /**
- * The Harrell-Davis estimate of the p-quantile (Biometrika 69, 1982): the mean of all order statistics under a
- * Beta((n+1)p, (n+1)(1−p)) weight. Weights further than twelve standard deviations and forty places from the mean
- * are below 1e-16 and left out, so 100 000 samples cost some hundred weights. NaN for an empty sample.
+ * Harrell-Davis estimate (Biometrika 69, 1982): the mean of all order statistics under a Beta((n+1)p, (n+1)(1−p))
+ * weight. Weights beyond twelve standard deviations and forty places are below 1e-16 and left out. NaN for an empty
+ * sample.
  */
 export function harrellDavis(sorted: Float64Array, p: number): number {
 	const n = sorted.length;

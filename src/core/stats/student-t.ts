@@ -1,7 +1,7 @@
 // Student's t distribution: its quantiles.
 import { logGamma, regularisedBeta } from "./beta.ts";
 
-/** P(T > t) for t ≥ 0, exact relative to its size however far out. */
+/** P(T > t) for t ≥ 0, with full relative precision. */
 function upperTail(t: number, df: number): number {
 	const square = t * t;
 	return 0.5 * regularisedBeta(df / 2, 0.5, { x: df / (df + square), y: square / (df + square) });
@@ -10,8 +10,8 @@ function upperTail(t: number, df: number): number {
 const maxSteps = 200;
 
 /**
- * The t with P(T > t) = tail, for 0 < tail < ½. Newton on ln tail over ln t, a concave curve that is straight at its end
- * (slope −df); halving in ln t where a step leaves what is known to hold the answer, or the tail underflows.
+ * The t with P(T > t) = tail, for 0 < tail < ½: Newton on ln tail over ln t, a concave curve, with bisection if a step
+ * leaves the bracket or the tail underflows.
  */
 function upperQuantile(tail: number, df: number): number {
 	const logScale = logGamma((df + 1) / 2) - logGamma(df / 2) - 0.5 * Math.log(Math.PI * df);
@@ -30,7 +30,7 @@ function upperQuantile(tail: number, df: number): number {
 	return t;
 }
 
-/** The t below which a share p lies; ±Infinity at p = 1 and 0, NaN outside. */
+/** ±Infinity at p = 1 and 0, NaN outside. */
 export function tQuantile(p: number, df: number): number {
 	if (!(p >= 0 && p <= 1) || !(df > 0)) return Number.NaN;
 	if (p === 0.5) return 0;
@@ -39,7 +39,7 @@ export function tQuantile(p: number, df: number): number {
 	return p < 0.5 ? -upperQuantile(p, df) : upperQuantile(1 - p, df);
 }
 
-/** The t whose two tails together hold p: the critical value of a two-sided test at p. */
+/** Critical value of a two-sided test at p. */
 export function tCritical(p: number, df: number): number {
 	return p >= 1 ? 0 : -tQuantile(p / 2, df);
 }

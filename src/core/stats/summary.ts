@@ -1,4 +1,4 @@
-// What is kept of a run's samples, and of a side's runs.
+// Summaries of runs and sides.
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { harrellDavis, median, quantile } from "./quantile.ts";
 
@@ -9,7 +9,7 @@ export interface RunSummary {
 	minMs: number;
 	p90Ms: number;
 	p95Ms: number;
-	/** Harrell-Davis: the plain order statistic of a tail is too noisy to compare. */
+	/** Harrell-Davis: a plain order statistic of a tail is too noisy. */
 	p99Ms: number;
 }
 
@@ -58,8 +58,8 @@ export function peakOf(runs: readonly PerfRun[]): number | null {
 }
 
 /**
- * Sums up the runs of one side: medians of the runs' figures (the run is the unit, whatever its iterations), the mean over
- * all iterations, the largest peak; a throughput only where every run has one. Null when no run counts.
+ * Medians over runs (the run is the unit), the mean over all iterations, the largest peak; throughput only if every run
+ * has one. Null if no run counts.
  */
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 	const counted = runs.filter(isSummarized);
@@ -81,12 +81,12 @@ export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 	};
 }
 
-/** A side's time as reports show it beside the change: of the same pairs and the same estimate where there is a comparison. */
+/** The time shown beside a change: that of the comparison's pairs, if there is one. */
 export function shownMs(workload: WorkloadResult, arm: Arm): number | undefined {
 	return workload.latency[arm] ?? workload[arm]?.medianMs;
 }
 
-/** What is compared of a workload: the counted work, or the time. */
+/** The counted work, or else the time. */
 export function comparedOf({ work, latency }: Pick<WorkloadResult, "work" | "latency">): Comparison {
 	return work ?? latency;
 }

@@ -1,6 +1,6 @@
-// One reading of a GPU. Times are on the Clock port's scale.
+// Readings of a GPU. Times are those of the Clock port.
 
-/** One reading, about ten a second; null where the GPU or its driver does not report it. */
+/** About ten a second; null if the GPU or its driver does not report it. */
 export interface TelemetrySample {
 	atMs: number;
 	smClockMhz: number | null;
@@ -8,14 +8,14 @@ export interface TelemetrySample {
 	powerW: number | null;
 	temperatureC: number | null;
 	memoryUsedBytes: number | null;
-	/** Share of time in which any kernel ran, 0 to 1. */
+	/** Share of time with a kernel running. */
 	kernelTime: number | null;
-	/** Share of time in which memory was touched, 0 to 1. */
+	/** Share of time with memory accesses. */
 	memoryTime: number | null;
 	eventReasons: bigint | null;
 }
 
-/** The hardware counters over the time since the previous reading, fractions from 0 to 1. */
+/** Hardware counters since the previous reading, 0 to 1. */
 export interface UseSample {
 	atMs: number;
 	smUtilisation: number | null;
@@ -33,7 +33,7 @@ export interface GpuProcess {
 	pid: number | null;
 	name: string;
 	memoryBytes: number | null;
-	/** resident: not ours, but here and idle before we began. */
+	/** resident: there and idle before we began. */
 	owner: "ours" | "resident" | "foreign" | "unknown";
 }
 

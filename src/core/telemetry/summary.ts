@@ -1,9 +1,9 @@
-// Puts the GPU's state for base and head side by side, and explains what that means for the change.
+// Compares the GPU's state for base and head, and explains what it means for the change.
 import type { Comparison, GpuSummary, GpuUse, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
 
-/** Clocks that differ by less are called equal: three times what undisturbed runs of one engine differ by. */
+/** Three times what undisturbed runs of one engine differ by. */
 export const equalClocks = 0.003;
 
 export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): WorkloadGpu | null {
@@ -31,7 +31,7 @@ export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): Gpu
 	};
 }
 
-/** Of the better source alone: the two are not the same thing. */
+/** From the better source alone. */
 function useOf(all: readonly GpuUse[]): GpuUse | null {
 	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source ?? "nvidia-smi";
 	const uses = all.filter((use) => use.source === source);
@@ -71,7 +71,7 @@ interface Clocked {
 	smClockMhz: number | null;
 }
 
-/** The change in time × SM clock, a fraction of the base, from `ratio`, the change in time; null where a part is not known. */
+/** Change in time × SM clock, from `ratio`, the change in time; null if unknown. */
 export function inCycles(base: Clocked | null, head: Clocked | null, ratio: number | null): number | null {
 	const [from, to] = [base?.smClockMhz ?? 0, head?.smClockMhz ?? 0];
 	if (ratio === null || !(from > 0) || !(to > 0)) return null;

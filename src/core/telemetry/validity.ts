@@ -1,11 +1,11 @@
-// Judges whether a run may count: by what happened around it, never by its side or its result.
+// Judges whether a run counts: by its conditions, never by its side or result.
 import type { GpuWindow } from "../../../generated/result.ts";
 import { median } from "../stats/quantile.ts";
 import { formatPercent } from "../text/units.ts";
 import type { GpuProcess, ProcessSample } from "./sample.ts";
 import { spoilingReason } from "./window.ts";
 
-/** A process on the GPU that is not ours and came after we began, or was busy before. */
+/** Not ours, and new or busy since we began. */
 export interface ForeignProcess {
 	pid: number | null;
 	name: string;
@@ -14,7 +14,7 @@ export interface ForeignProcess {
 
 export interface RunConditions {
 	window: GpuWindow | null;
-	/** Iterations × median compute time ÷ wall time; null where no GPU is watched. */
+	/** Iterations × median compute time ÷ wall time; null without a watched GPU. */
 	computeShare: number | null;
 	foreignProcesses: readonly ForeignProcess[];
 }
@@ -22,26 +22,17 @@ export interface RunConditions {
 type Validity = { state: "valid" } | { state: "invalid"; reason: string };
 
 const validityLimits = {
-	/**
-	 * Mean SM clock off the median of all runs. Without throttling, clocks of one workload agree within 0.1 %
-	 * (H200, 196 processes); 3 % of clock is 3 % of latency, more than the smallest effect that is gated.
-	 */
+	/** Unthrottled clocks of one workload agree within 0.1 % (H200, 196 processes); 3 % of clock is 3 % of latency. */
 	clockShare: 0.03,
-	/**
-	 * Compute share fallen against the median of the others. Undisturbed processes stay within 6 % of it (H200, 196
-	 * processes); a foreign process that shares the GPU halves it, while the median compute time moves by 1 %.
-	 */
+	/** Undisturbed processes stay within 6 % (H200, 196 processes); a process that shares the GPU halves the share. */
 	computeFall: 0.2,
-	/**
-	 * At most this share of the runs may stand apart for it to be an incident. When one side is slower by its nature
-	 * (it draws more power, or waits for the CPU), half of the runs stand apart: that is a result, not a fault.
-	 */
+	/** More runs than this standing apart are no incident but the nature of one side. */
 	incidentShare: 1 / 3,
-	/** Above this share of samples under the power cap, the load itself sets the clock. */
+	/** Above this share, the load itself sets the clock. */
 	powerCapShare: 0.5,
 } as const;
 
-/** `all` holds every run that counts so far, the judged one included. Judge again as runs come in: the median gets firm. */
+/** `all` includes `run`. Judge again as runs come in. */
 export function judgeValidity(run: RunConditions, all: readonly RunConditions[]): Validity {
 	const reason = throttled(run) ?? disturbed(run) ?? starved(run, all) ?? clockOff(run, all);
 	return reason === null ? { state: "valid" } : { state: "invalid", reason };
@@ -95,8 +86,8 @@ export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignP
 }
 
 /**
- * One run is at work at a time. In a container the driver numbers processes as the host does, and ours cannot be identified by
- * number: then one of the unknown is ours, and all but one are foreign processes. The driver lists the oldest first.
+ * In a container, ours cannot be identified by number: one of the unknown is ours, all others are foreign. The driver
+ * lists the oldest first.
  */
 function untrusted(processes: readonly GpuProcess[]): readonly GpuProcess[] {
 	const foreign = processes.filter(({ owner }) => owner === "foreign");

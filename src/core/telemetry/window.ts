@@ -1,4 +1,4 @@
-// The telemetry readings of one stretch of time.
+// Summarises the readings of one period.
 import type { GpuRange, GpuUse, GpuWindow } from "../../../generated/result.ts";
 import type { GpuProcess, GpuTrace, ProcessSample, TelemetrySample, UseSample } from "./sample.ts";
 
@@ -19,8 +19,8 @@ const powerCapBit = 0x4n;
 const known = reasonBits.reduce((mask, [bit]) => mask | bit, idleBit);
 
 /**
- * Labels of those that make a run invalid. The power cap is not among them: a data-centre GPU in a large matrix
- * product is under it all the time (measured on an H200: 100 % of samples at 691 W of 700).
+ * Reasons that make a run invalid. The power cap is not one: large matrix products on an H200 were under it all the time
+ * (691 W of 700).
  */
 const spoiling: ReadonlyMap<string, string> = new Map([
 	["hw-slowdown", "a hardware slowdown"],
@@ -29,7 +29,7 @@ const spoiling: ReadonlyMap<string, string> = new Map([
 	["hw-power-brake", "the power brake of the machine"],
 ]);
 
-/** Names of the reasons in a mask, idleness left out; newer bits are shown as `bit-9`. */
+/** Without idleness; unknown bits are `bit-9`. */
 export function reasonNames(mask: bigint): string[] {
 	const names = reasonBits.filter(([bit]) => (mask & bit) !== 0n).map(([, name]) => name);
 	const rest = BigInt.asUintN(64, mask & ~known);
@@ -41,13 +41,13 @@ export function spoilingReason(names: readonly string[]): string | null {
 	return spoiling.get(names.find((name) => spoiling.has(name)) ?? "") ?? null;
 }
 
-/** Hardware counters report once a second, of the second before: a reading belongs where the middle of its second lies. */
+/** Hardware counters report once a second, about the second before. */
 const useLagMs = 500;
 
 export function gpuWindow(trace: GpuTrace, fromMs: number, toMs: number): GpuWindow | null {
 	const samples = between(trace.samples, fromMs, toMs);
 	if (samples.length === 0) return null;
-	// Before a process has work for the GPU, and after, its clock rests: that is not the clock that the work ran at.
+	// The idle clock is not the one that the work ran at.
 	const busy = samples.filter((sample) => ((sample.eventReasons ?? 0n) & idleBit) === 0n);
 	const processes = between(trace.processes, fromMs, toMs);
 	const mask = samples.reduce((seen, sample) => seen | (sample.eventReasons ?? 0n), 0n);
@@ -89,7 +89,7 @@ export function highest(values: readonly (number | null)[]): number | null {
 	return known.length === 0 ? null : known.reduce((a, b) => Math.max(a, b));
 }
 
-/** Where a process hides its memory, or none is known as ours and one might be, there is no sum. */
+/** null if a process hides its memory, or none is known as ours and one might be. */
 function memoryOf(
 	readings: readonly ProcessSample[],
 	belongs: (process: GpuProcess) => boolean,
@@ -137,7 +137,7 @@ function shareCapped(busy: readonly TelemetrySample[]): number | null {
 
 type Timed = Pick<UseSample, "atMs">;
 
-/** Those of `sorted` with fromMs ≤ atMs ≤ toMs. `sorted` ascends in time. */
+/** fromMs ≤ atMs ≤ toMs. */
 export function between<Reading extends Timed>(
 	sorted: readonly Reading[],
 	fromMs: number,

@@ -1,9 +1,8 @@
-// Finds characters that nobody sees: two names that differ only in them look the same.
+// Finds invisible characters, which make different names look the same.
 
-/** Control and format characters, bidirectional ones among them, line separators, halves of a character, and what fonts draw as nothing. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}\p{Default_Ignorable_Code_Point}]/u;
 
-/** `an invisible character (U+200B) at position 3`; null where there is none. */
+/** `an invisible character (U+200B) at position 3`, or null. */
 export function describeInvisible(text: string): string | null {
 	const found = invisible.exec(text);
 	if (found === null) return null;

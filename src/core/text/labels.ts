@@ -1,4 +1,4 @@
-// Labels and symbols of outcomes, verdicts and states, the same in every report.
+// Labels and symbols, the same in every report.
 import type {
 	ArmSource,
 	BackendFacts,
@@ -14,7 +14,6 @@ import type {
 import { cleanName } from "./escape.ts";
 import { formatCount } from "./units.ts";
 
-/** How prominently something is shown: decided by gates and states, not here. */
 export type Tone = "bad" | "warn" | "ok" | "open" | "plain";
 
 export const outcomeLabels: Readonly<Record<Outcome, string>> = {
@@ -33,7 +32,7 @@ export const outcomeSymbols: Readonly<Record<Outcome, string>> = {
 	error: "🛑",
 };
 
-/** Of figures that a fork's code could forge. */
+/** For figures that a fork's code could forge. */
 export const unverifiedText = "Reported by the fork's own job; not verified";
 
 export const statusTones: Readonly<Record<GateStatus, Tone>> = {
@@ -61,7 +60,7 @@ const buildLabels: Readonly<Record<BuildRecord["state"], string>> = {
 	skipped: "skipped by preflight",
 };
 
-/** A fault of the machine is not a refusal: that build failed. A model that is missing may also be there and of no use. */
+/** A fault of the machine is no refusal. */
 export function buildLabel(build: BuildRecord): string {
 	if (build.state === "missing" && build.failure !== undefined) return "unusable";
 	return build.state === "refused" && build.failure?.kind === "runner" ? "failed" : buildLabels[build.state];
@@ -75,7 +74,6 @@ export const goldenLabels: Readonly<Record<GoldenState, string>> = {
 	error: "not judged",
 };
 
-/** A label about performance, with the backend's caveat. */
 export function withCaveat(label: string, backend: BackendFacts): string {
 	if (backend.caveat === undefined) return label;
 	const caveat = cleanName(backend.caveat);
@@ -91,7 +89,7 @@ export function speedLabel(
 	return withCaveat((work && workLabels[verdict]) ?? verdictLabels[verdict], backend);
 }
 
-/** What the check calls itself: never TensorRT's gate where TensorRT did not run. */
+/** Names TensorRT only if TensorRT ran. */
 export function gateTitle(backend: BackendFacts): string {
 	return withCaveat(
 		backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`,
@@ -111,7 +109,7 @@ interface Subject {
 	part?: string | undefined;
 }
 
-/** `classifier · fp16 · batch 8`; with the part of a merged result, `classifier · fp16 · batch 8 (l4)`; "" of the whole run. */
+/** `classifier · fp16 · batch 8 (part)`; "" for the whole run. */
 export function subjectName(subject: Subject): string {
 	const name = [subject.model, subject.engine, subject.workload, subject.case]
 		.filter((piece) => piece !== undefined)
@@ -121,12 +119,12 @@ export function subjectName(subject: Subject): string {
 	return name === "" || part === "" ? name || part : `${name} (${part})`;
 }
 
-/** The commit in short where one is known, else the label. */
+/** Short commit, or else the label. */
 export function armName(arm: ArmSource): string {
 	return arm.commit === undefined ? cleanName(arm.label) : cleanName(arm.commit).slice(0, 7);
 }
 
-/** `output y float32 [batch, 4] is gone`. */
+/** `output y float32 [batch, 4] was removed`. */
 export function interfaceText({ side, base, head }: InterfaceRow): string {
 	if (side === "size" && base !== null && head !== null)
 		return `${base.name} takes ${head.shape}; in the base ${base.shape}`;
@@ -141,7 +139,7 @@ function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
 	return `${name} ${dtype} ${shape}`;
 }
 
-/** The first names, and how many more there are: `a, b and 3 more`. */
+/** `a, b and 3 more`. */
 export function listNames(names: readonly string[], most = 5): string {
 	return `${names.slice(0, most).join(", ")}${names.length > most ? ` and ${names.length - most} more` : ""}`;
 }

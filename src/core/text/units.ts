@@ -1,4 +1,4 @@
-// Formats quantities for people: percent, times, sizes, durations.
+// Formats quantities for people.
 
 const minus = "\u2212";
 const notANumber = "n/a";
@@ -21,17 +21,14 @@ function fixed(value: number, digits: number): string {
 	return Number(text) === 0 ? (0).toFixed(digits) : text;
 }
 
-/**
- * Decimals of a percentage that an interval of this half width (a fraction) supports:
- * one as a rule, two where the half width is below 0.05 %.
- */
+/** Decimals of a percentage that an interval of this half width (a fraction) supports. */
 export function percentDigits(halfWidth: number): 1 | 2 {
 	return Math.abs(halfWidth) < 5e-4 ? 2 : 1;
 }
 
 /**
- * A fraction as percent: 0.0418 is `4.2 %`, with sign `+4.2 %`; minus is U+2212. One decimal unless
- * `digits` is given, none from 100 % on. A value that rounds to zero has no sign.
+ * 0.0418 is `4.2 %`, with sign `+4.2 %`; minus is U+2212. One decimal unless `digits` is given, none from 100 % on. Zero
+ * has no sign.
  */
 export function formatPercent(fraction: number, options: { sign?: boolean; digits?: number } = {}): string {
 	const percent = fraction * 100;
@@ -41,18 +38,18 @@ export function formatPercent(fraction: number, options: { sign?: boolean; digit
 	return `${sign}${withMinus(text)} %`;
 }
 
-/** A limit as the config has it: 0.02 is `2 %`, 0.025 is `2.5 %`; no trailing zeros. */
+/** As in the config: 0.02 is `2 %`, 0.025 is `2.5 %`. */
 export function formatLimit(fraction: number): string {
 	const percent = Number((fraction * 100).toPrecision(3));
 	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;
 }
 
-/** Two significant digits: `0.0038`, `12`, `3.8e-7`. */
+/** `0.0038`, `12`, `3.8e-7`. */
 export function twoDigits(value: number): string {
 	return String(Number(value.toPrecision(2)));
 }
 
-/** Thousands apart, at most three decimals: `12,345`, `1,234.5`. Without the tables of toLocaleString, whose first use takes a process 10 ms. */
+/** At most three decimals: `12,345`, `1,234.5`. The first use of toLocaleString takes 10 ms. */
 export function formatCount(value: number): string {
 	if (!Number.isFinite(value)) return notANumber;
 	const [whole = "", ...decimals] = String(Number(value.toFixed(3))).split(".");
@@ -61,7 +58,7 @@ export function formatCount(value: number): string {
 
 const decimalUnits = ["", " k", " M", " G", " T", " P", " E"] as const;
 
-/** A large number, about three significant digits: `9,216`, `132 M`, `4.09 G`. */
+/** Three significant digits: `9,216`, `132 M`, `4.09 G`. */
 export function formatLarge(value: number): string {
 	if (!Number.isFinite(value)) return notANumber;
 	if (Math.abs(value) < 10_000) return formatCount(value);
@@ -70,16 +67,15 @@ export function formatLarge(value: number): string {
 	return `${size.toFixed(Math.abs(size) >= 99.95 ? 0 : Math.abs(size) >= 9.995 ? 1 : 2)}${decimalUnits[unit]}`;
 }
 
-/** A multiple: `6.8×`. */
 export function formatTimes(factor: number): string {
 	return Number.isFinite(factor) ? `${formatCount(Number(factor.toPrecision(2)))}×` : "∞×";
 }
 
-/** A latency in the unit that fits, four significant digits: `27.91 µs`, `1.204 ms`, `2.500 s`. */
+/** Four significant digits: `27.91 µs`, `1.204 ms`, `2.500 s`. */
 export function formatMs(ms: number): string {
 	if (!Number.isFinite(ms)) return notANumber;
 	if (ms === 0) return "0 ms";
-	// Rounded before the unit is chosen, so that 0.99999 ms is 1.000 ms and not 1000 µs.
+	// Rounded first, so that 0.99999 ms is 1.000 ms and not 1000 µs.
 	const rounded = Number(ms.toPrecision(4));
 	const unit = timeUnits.find((candidate) => Math.abs(rounded) >= candidate.inMs) ?? timeUnits[3];
 	const value = rounded / unit.inMs;
@@ -93,7 +89,7 @@ const workUnits = [
 	["k", 1e3],
 ] as const;
 
-/** Executed instructions, four significant digits: `19.35 M`, `812`. */
+/** Four significant digits: `19.35 M`, `812`. */
 export function formatWork(instructions: number): string {
 	if (!Number.isFinite(instructions)) return notANumber;
 	const rounded = Number(instructions.toPrecision(4));
@@ -102,7 +98,7 @@ export function formatWork(instructions: number): string {
 	return `${value.toFixed(name === "" ? 0 : Math.max(0, 4 - Math.trunc(value).toString().length))} ${name}`.trimEnd();
 }
 
-/** A size in binary units, about three significant digits: `743 MiB`, `8.52 MiB`, `512 B`. */
+/** Three significant digits: `743 MiB`, `8.52 MiB`, `512 B`. */
 export function formatBytes(bytes: number): string {
 	if (!Number.isFinite(bytes)) return notANumber;
 	let size = Math.abs(bytes);
@@ -115,7 +111,7 @@ export function formatBytes(bytes: number): string {
 	return `${bytes < 0 ? minus : ""}${size.toFixed(digits)} ${byteUnits[unit]}`;
 }
 
-/** How long something took or will take: `320 ms`, `4.2 s`, `1 min 12 s`, `2 h 05 min`. */
+/** `320 ms`, `4.2 s`, `1 min 12 s`, `2 h 05 min`. */
 export function formatDuration(ms: number): string {
 	if (!Number.isFinite(ms)) return notANumber;
 	if (ms < 0) return minus + formatDuration(-ms);
@@ -128,8 +124,8 @@ export function formatDuration(ms: number): string {
 }
 
 /**
- * A number of a metric or tensor, short: `0.9987`, `1.842`, below 0.1 or from 1e6 on `3.3e-2`. The strings that
- * stand for numbers JSON cannot write stay as they are; null is a dash. `digits` are the significant ones of the long form.
+ * `0.9987`, `1.842`; below 0.1 or from 1e6 on `3.3e-2`; null is a dash. `digits` are the significant ones of the long
+ * form.
  */
 export function formatValue(value: number | "NaN" | "Infinity" | "-Infinity" | null, digits = 4): string {
 	if (value === null) return "–";

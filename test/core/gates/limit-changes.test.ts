@@ -84,7 +84,6 @@ const rows: readonly Row[] = [
 	},
 	{ head: "measure: { pairs: [5] }", says: "measure.pairs: 5, 8, 12, 16 → 5." },
 	{ head: "measure: { duration: 100ms }", says: "measure.duration: at most 3.0 s → 100 ms." },
-	{ base: "measure: { soak: 10m }", says: "measure.soak: 10 min 00 s → 0 ms." },
 	{ base: "measure: { transfers: true }", says: "measure.transfers: true → false." },
 	{ base: "preflight: { strict: true }", says: "preflight.strict: true → false." },
 	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt: 10.6 → not set." },

@@ -77,9 +77,8 @@ function stepAsked() {
 	if (flags.has("--onnx")) return "build";
 	if (flags.has("--exportProfile")) return "profile";
 	if (flags.has("--dumpRawBindingsToFile")) return "golden";
-	// A run of no duration warms the caches and is no run of the comparison; nor is a long one.
-	const seconds = Number(flags.get("--duration"));
-	return seconds === 0 ? "warm" : seconds < leastSoakS ? "perf" : "soak";
+	// A run of no duration only warms the caches.
+	return Number(flags.get("--duration")) === 0 ? "warm" : "perf";
 }
 
 function askedFor() {
@@ -112,50 +111,9 @@ export function noteAsked(visible) {
 }
 
 export function find({ step, arm, n }) {
-	const kind = step === "warm" || step === "soak" ? "perf" : step;
+	const kind = step === "warm" ? "perf" : step;
 	const found = recorded.steps.filter((one) => one.kind === kind && one.arm === arm);
-	if (step === "soak") return soaked(found[0]);
 	return step === "golden" ? found[Math.max(0, caseOfInputs())] : found[(n ?? 0) % found.length];
-}
-
-const leastSoakS = 10;
-const perSecond = 40;
-
-/** A long run: a run of this engine, with the times of a recorded soak of another; a second process goes on where the first ended. */
-function soaked(step) {
-	const levels = Object.values(JSON.parse(readFileSync(join(fixtures, "soak/rec-fp16.json"), "utf8")));
-	const seconds = Math.round(Number(flags.get("--duration")));
-	const from = seconds * countUp("soak");
-	const computeMs = Array.from({ length: seconds * perSecond }, (_, row) => {
-		const [, ms] = levels[Math.min(levels.length - 2, from + Math.floor(row / perSecond))];
-		return Number((ms * (1 + (row % 7) * 1e-4)).toPrecision(6));
-	});
-	const startMs = computeMs.map((_, row) => (1000 * row) / perSecond);
-	const endMs = startMs.map((ms, row) => ms + computeMs[row]);
-	const zeros = computeMs.map(() => 0);
-	const columns = {
-		startEnqMs: startMs,
-		endEnqMs: startMs.map((ms) => ms + 0.001),
-		startH2dMs: startMs,
-		endH2dMs: startMs,
-		startComputeMs: startMs,
-	};
-	const rest = {
-		endComputeMs: endMs,
-		startD2hMs: endMs,
-		endD2hMs: endMs,
-		h2dMs: zeros,
-		computeMs,
-		d2hMs: zeros,
-		latencyMs: computeMs,
-	};
-	const transcript = step.transcript.map(([at, stream, text]) => [
-		...[at, stream],
-		text
-			.replace(/has \d+ queries over [\d.]+ s/, `has ${computeMs.length} queries over ${seconds} s`)
-			.replace(/Throughput: [\d.]+ qps/, `Throughput: ${perSecond} qps`),
-	]);
-	return { ...step, times: Object.entries({ ...columns, ...rest }), transcript };
 }
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
