@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { entryStore } from "../adapters/cache/entries.ts";
-import { timesStore, verdictStore } from "../adapters/cache/kept.ts";
+import { verdictStore } from "../adapters/cache/kept.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
@@ -136,17 +136,11 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 }
 
 /** Kept beside the kernel timings, in the repository's cache. */
-function keptByRuns(
-	{ cache }: Pick<Config, "cache">,
-	environment: Environment,
-): Pick<Ports, "keptVerdicts" | "keptTimes"> {
+function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
 	const folder = cacheFolder(environment);
 	return {
 		...(cache.verdicts && {
 			keptVerdicts: verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes })),
-		}),
-		...(cache.timing && {
-			keptTimes: timesStore(entryStore({ folder: join(folder, "timing-caches"), maxBytes: maxTimingBytes })),
 		}),
 	};
 }

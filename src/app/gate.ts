@@ -22,7 +22,6 @@ import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
-import { recallTimes } from "./step-times.ts";
 import {
 	type ConfigOptions,
 	configReader,
@@ -119,8 +118,7 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		if (mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared, prepared.config);
-			const { plan } = await recallTimes(prepared, input, composition.ports);
-			return { state: "planned", plan, config: prepared.config };
+			return { state: "planned", plan: prepared.plan, config: prepared.config };
 		}
 		const watched = { ...opening, config: sides.config, composition };
 		const watching = await watchHistory(watched);

@@ -32,7 +32,6 @@ import {
 	unchangedMode,
 	withFound,
 } from "./run-context.ts";
-import { followSteps, keepTimes, knownSteps, recallTimes } from "./step-times.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const startedMs = ports.clock.now();
@@ -82,19 +81,10 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: seen().environment, models });
-	const recalled = await recallTimes(prepared, input, ports);
-	const later = seen().backend.kind === "tensorrt" ? ["explain"] : [];
-	const { progress, took } = followSteps(knownSteps(recalled, later), ports.progress, ports.clock);
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) yield { notes: [gpuLease.note] };
 	try {
-		yield* runOnMachine({
-			prepared: { ...prepared, plan: recalled.plan },
-			input,
-			seen,
-			ports: { ...ports, progress },
-		});
-		await keepTimes(took, input, ports);
+		yield* runOnMachine({ prepared, input, seen, ports });
 	} finally {
 		await gpuLease.release();
 	}

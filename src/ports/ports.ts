@@ -7,7 +7,6 @@ import type {
 	Files,
 	GpuLease,
 	Interrupt,
-	KeptTimes,
 	KeptVerdicts,
 	ModelReader,
 	Progress,
@@ -25,7 +24,6 @@ export interface Ports {
 	reference?: Pick<Reference, "builds" | "run" | "mark">;
 	/** Absent if nothing is reused. */
 	keptVerdicts?: KeptVerdicts;
-	keptTimes?: KeptTimes;
 	clock: Clock;
 	shell: Shell;
 	/** Absent if no user's command may run. */

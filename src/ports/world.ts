@@ -67,12 +67,6 @@ export interface KeptVerdicts {
 	keep(key: string, verdicts: readonly GoldenVerdict[], at: string): Promise<void>;
 }
 
-/** What steps took when they last ran, in milliseconds by step. */
-export interface KeptTimes {
-	recall(key: string): Promise<Readonly<Record<string, number>>>;
-	keep(key: string, times: Readonly<Record<string, number>>): Promise<void>;
-}
-
 export interface Clock {
 	/** Monotonic. */
 	now(): number;
@@ -94,8 +88,6 @@ export interface Progress {
 	/** About the current item, e.g. `pair 3 of 5`. */
 	detail(text: string): void;
 	done(summary: string): void;
-	/** From now on, the time left of the whole run at any moment; null where it is unknown. */
-	expect?(leftMs: () => number | null): void;
 }
 
 /** Samples the GPU. Failures become sentences in `degradations`. */

@@ -1,8 +1,8 @@
-// What earlier runs on this machine left: golden verdicts, and the time of each step.
+// Golden verdicts of earlier runs on this machine.
 import { createHash } from "node:crypto";
 import type { GoldenVerdict } from "../../../generated/result.ts";
 import { fieldsOf } from "../../core/found.ts";
-import type { FileCache, KeptTimes, KeptVerdicts } from "../../ports/world.ts";
+import type { FileCache, KeptVerdicts } from "../../ports/world.ts";
 
 function hashOf(key: string): string {
 	return createHash("sha256").update(key).digest("hex");
@@ -21,32 +21,4 @@ export function verdictStore(store: FileCache): KeptVerdicts {
 			await store.keep(hashOf(key), { files: {}, facts: { key, verdicts, at } });
 		},
 	};
-}
-
-/** Only the newest are kept, since an entry is read whole. */
-const maxTimes = 5000;
-
-export function timesStore(store: FileCache): KeptTimes {
-	const nameOf = (key: string): string => `times-${hashOf(key).slice(0, 32)}`;
-	const recall = async (key: string): Promise<Record<string, number>> =>
-		readTimes(await store.fetch(nameOf(key), {}));
-	return {
-		recall,
-		async keep(key, times) {
-			const earlier = Object.entries(await recall(key)).filter(([step]) => !Object.hasOwn(times, step));
-			await store.keep(nameOf(key), {
-				files: {},
-				facts: Object.fromEntries([...earlier, ...Object.entries(times)].slice(-maxTimes)),
-			});
-		},
-	};
-}
-
-function readTimes(facts: unknown): Record<string, number> {
-	return Object.fromEntries(
-		Object.entries(fieldsOf(facts)).filter(
-			(entry): entry is [string, number] =>
-				typeof entry[1] === "number" && Number.isFinite(entry[1]) && entry[1] >= 0,
-		),
-	);
 }

@@ -23,12 +23,11 @@ export function terminalProgress(
 	{ color, clock, ticker }: { color: boolean; clock: Clock; ticker?: Ticker },
 ): Progress {
 	let now: StageNow | null = null;
-	let left = (): number | null => now?.leftMs ?? null;
 	const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
 	const draw = (changed: Partial<StageNow> = {}): void => {
 		if (now === null) return;
 		now = { ...now, ...changed };
-		const line = describeNow({ ...now, leftMs: left() }, clock);
+		const line = describeNow(now, clock);
 		stream.write(`${clearLine}${dim(fitColumns(line, (stream.columns ?? 80) - 1))}`);
 	};
 	ticker?.(() => draw());
@@ -54,9 +53,6 @@ export function terminalProgress(
 		},
 		detail: (text) => draw({ detail: cleanLine(text) }),
 		done: close,
-		expect(leftOfRun) {
-			left = leftOfRun;
-		},
 	};
 }
 
@@ -111,7 +107,6 @@ export function plainProgress(
 	let detail = "";
 	let itemMs = 0;
 	let wroteMs = 0;
-	let left: (() => number | null) | null = null;
 	const write = (text: string): void => {
 		stream.write(`${text}\n`);
 		wroteMs = nowMs();
@@ -129,9 +124,7 @@ export function plainProgress(
 	};
 	pulse?.ticker(() => {
 		if (!isOpen || nowMs() - wroteMs < pulse.afterMs) return;
-		write(
-			`    … ${[detail, formatWait(nowMs() - itemMs), leftText(left?.() ?? null)].filter((part) => part !== "").join(" · ")}`,
-		);
+		write(`    … ${[detail, formatWait(nowMs() - itemMs)].filter((part) => part !== "").join(" · ")}`);
 	});
 	return {
 		begin,
@@ -144,7 +137,7 @@ export function plainProgress(
 			at += 1;
 			detail = "";
 			itemMs = nowMs();
-			const wait = leftText(left === null ? (leftMs ?? null) : left());
+			const wait = leftText(leftMs ?? null);
 			write(`  ${countOf(at, items)}${cleanLine(label)}${wait === "" ? "" : ` · ${wait}`}`);
 		},
 		detail(text) {
@@ -153,9 +146,6 @@ export function plainProgress(
 		done(summary) {
 			end();
 			write(`  ${cleanLine(summary)}`);
-		},
-		expect(leftOfRun) {
-			left = leftOfRun;
 		},
 	};
 }

@@ -1,6 +1,5 @@
 // What people see while a job works: its stage in the check run, and that an earlier comment is outdated.
 import { setTimeout } from "node:timers/promises";
-import { leftText } from "../../adapters/terminal/progress.ts";
 import { shorten } from "../../core/text/escape.ts";
 import type { HostedReport } from "../../ports/code-host.ts";
 import type { Progress } from "../../ports/world.ts";
@@ -75,13 +74,10 @@ export function liveStatus(inner: Progress, { send, everyMs, wait }: LiveOptions
 	let stageName = "starting";
 	let at = 0;
 	let count = 0;
-	let leftMs: () => number | null = () => null;
-	/** `measure 2 of 3 · 4 min left`. */
+	/** `measure 2 of 3`. */
 	const titleNow = (): string => {
 		const place = at === 0 || count === 0 ? "" : ` ${Math.min(at, count)} of ${count}`;
-		const ms = leftMs();
-		const wait = leftText(ms === null ? null : Math.ceil(ms / 60_000) * 60_000);
-		return `${shorten(stageName, 60)}${place}${wait === "" ? "" : ` · ${wait}`}`;
+		return `${shorten(stageName, 60)}${place}`;
 	};
 	let sent = "";
 	const stopped = new AbortController();
@@ -107,10 +103,6 @@ export function liveStatus(inner: Progress, { send, everyMs, wait }: LiveOptions
 			},
 			detail: (text) => inner.detail(text),
 			done: (summary) => inner.done(summary),
-			expect(left) {
-				leftMs = left;
-				inner.expect?.(left);
-			},
 		},
 		async stop() {
 			stopped.abort();

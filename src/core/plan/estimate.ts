@@ -23,40 +23,15 @@ const preflightMs = 50;
 
 const probeCases = 16;
 
-export interface Known {
-	times: Readonly<Record<string, number>>;
-	/** Engines that serve both sides. */
-	unchanged: ReadonlySet<string>;
-}
-
 export interface Expectation {
 	backend: BackendKind;
 	measure: MeasureConfig;
 	arms: number;
-	known?: Known;
-}
-
-/** As the stages report items; both sides are verified at once. */
-export function stepKey(step: Step): string {
-	if (step.kind === "prepare") return `prepare ${step.model} (${step.arm})`;
-	if (step.kind === "measure") return `measure ${step.workloadId}`;
-	return `${step.kind} ${step.engineId}${step.kind === "build" || step.kind === "preflight" ? ` (${step.arm})` : ""}`;
 }
 
 export function estimateStep(step: Step, expected: Expectation): PlannedStep {
-	const knownMs = recall(step, expected.known);
-	if (knownMs !== null) return { ...step, estimateMs: knownMs, likelyMs: knownMs, isKnown: true };
 	const [likelyMs, estimateMs] = usualMs(step, expected);
-	return { ...step, estimateMs, likelyMs, isKnown: false };
-}
-
-function recall(step: Step, known: Known | undefined): number | null {
-	if (known === undefined || step.kind === "prepare" || step.kind === "preflight") return null;
-	const isSpared = step.kind === "measure" || (step.kind === "build" && step.arm === "head");
-	if (isSpared && known.unchanged.has(step.engineId)) return 0;
-	const key = stepKey(step);
-	const ms = Object.hasOwn(known.times, key) ? known.times[key] : undefined;
-	return ms === undefined ? null : step.kind === "verify" && step.arm === "base" ? 0 : ms;
+	return { ...step, estimateMs, likelyMs };
 }
 
 function usualMs(step: Step, { backend, measure, arms }: Expectation): [likely: number, most: number] {

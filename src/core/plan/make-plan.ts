@@ -5,7 +5,7 @@ import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { probesEnabled } from "../golden/probes/subject.ts";
-import { type BackendKind, estimateStep, type Known } from "./estimate.ts";
+import { type BackendKind, estimateStep } from "./estimate.ts";
 import {
 	type EngineSpec,
 	engineSpecs,
@@ -26,7 +26,6 @@ export interface PlanInput {
 	isScheduled?: boolean;
 	/** Default: the config's, and TensorRT, the slower, for `auto`. */
 	backend?: BackendKind;
-	known?: Known;
 }
 
 export function makePlan(input: PlanInput): Plan {
@@ -44,16 +43,12 @@ export function makePlan(input: PlanInput): Plan {
 	return { arms, engines, workloads, cases, ...estimateSteps(steps, input) };
 }
 
-export function estimateSteps(
+function estimateSteps(
 	steps: readonly Step[],
-	{
-		config,
-		arms,
-		backend = usualBackend(config),
-		known,
-	}: Pick<PlanInput, "config" | "arms" | "backend" | "known">,
+	{ config: { backend: wanted, measure }, arms, backend }: PlanInput,
 ): Pick<Plan, "steps" | "estimateMs"> {
-	const expected = { backend, measure: config.measure, arms: arms.length, known };
+	const usual = wanted === "onnxruntime" ? "onnxruntime" : "tensorrt";
+	const expected = { backend: backend ?? usual, measure, arms: arms.length } as const;
 	const estimated = steps.map((step) => estimateStep(step, expected));
 	const sum = (key: "likelyMs" | "estimateMs"): number =>
 		estimated.reduce((total, step) => total + step[key], 0);
@@ -70,10 +65,6 @@ function workloadsOf(spec: EngineSpec): Workload[] {
 
 function casesOf(spec: EngineSpec, { cases }: PlanInput): PlannedCase[] {
 	return (cases.get(spec.id) ?? []).map((caseId) => ({ engineId: spec.id, caseId }));
-}
-
-function usualBackend({ backend }: Config): BackendKind {
-	return backend === "onnxruntime" ? "onnxruntime" : "tensorrt";
 }
 
 /** Cheap steps that are likely to fail come first. */

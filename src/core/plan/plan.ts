@@ -59,7 +59,6 @@ export type PlannedStep = Step & {
 	/** The longest expected. */
 	estimateMs: number;
 	likelyMs: number;
-	isKnown: boolean;
 };
 
 export function describeBuild({

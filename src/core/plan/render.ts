@@ -149,11 +149,8 @@ const tellingShare = 0.1;
 
 function estimateLine({ estimateMs, steps }: Plan): string {
 	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
-	const guessedMs = steps.reduce(
-		(sum, step) => sum + (step.kind === "build" && !step.isKnown ? step.estimateMs : 0),
-		0,
-	);
-	const guessed = `${formatDuration(guessedMs)} of it are builds that were never timed here: TensorRT takes from seconds to many minutes for each.`;
+	const guessedMs = steps.reduce((sum, step) => sum + (step.kind === "build" ? step.estimateMs : 0), 0);
+	const guessed = `${formatDuration(guessedMs)} of it are builds: TensorRT takes from seconds to many minutes for each.`;
 	const time =
 		least === most
 			? `Estimated time: ${most}.`

@@ -80,18 +80,17 @@ it("terminalProgress draws one line again and leaves the stage's summary", () =>
 	]);
 });
 
-it("terminalProgress is drawn again as time passes, with the time left of the whole run", () => {
+it("terminalProgress is drawn again as time passes", () => {
 	const { clock, ticker, pass } = manualTime();
 	const out = stream(100);
 	const progress = terminalProgress(out, { color: false, clock, ticker });
-	progress.expect?.(() => 90_000 - clock.now());
 	progress.stage("build", 1);
 	progress.item("net/fp16 (head)");
 	pass(10_000);
 	pass(70_000);
 	expect(out.text.split("\r\u001b[2K").slice(-2)).toEqual([
-		"  build 1/1 · net/fp16 (head) · 10 s · 1 min 20 s left",
-		"  build 1/1 · net/fp16 (head) · 1 min 20 s · 10 s left",
+		"  build 1/1 · net/fp16 (head) · 10 s",
+		"  build 1/1 · net/fp16 (head) · 1 min 20 s",
 	]);
 });
 
@@ -149,14 +148,10 @@ describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress
 		pass(9000);
 		progress.stage("measure", 1);
 		progress.item("net/fp16/batch 1");
-		progress.expect?.(() => 8000);
 		progress.detail("pair 2 of 5");
 		const before = lines.length;
 		for (const ms of [1000, 600, 1000, 600]) pass(ms);
-		expect(lines.slice(before)).toEqual([
-			"    … pair 2 of 5 · 2 s · 8 s left\n",
-			"    … pair 2 of 5 · 3 s · 8 s left\n",
-		]);
+		expect(lines.slice(before)).toEqual(["    … pair 2 of 5 · 2 s\n", "    … pair 2 of 5 · 3 s\n"]);
 		progress.done("1 workload");
 		const after = lines.length;
 		pass(9000);
