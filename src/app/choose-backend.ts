@@ -23,7 +23,7 @@ import { type ArmBackends, lazyBackend } from "./arm-backends.ts";
 /** Some hundred models of 100 MB. */
 const maxEngineBytes = 10 * 1024 ** 3;
 /** A timing cache has a few hundred kilobytes. */
-export const maxTimingBytes = 256 * 1024 ** 2;
+const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
 	config: Pick<Config, "backend" | "device" | "measure" | "cache" | "base">;

@@ -21,7 +21,7 @@ import { createProcesses, type Processes } from "../adapters/process/processes.t
 import type { Config } from "../core/config/config.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
-import { chosenMachine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
+import { chosenMachine, workerPathOf } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 const maxVerdictBytes = 256 * 1024 ** 2;

@@ -93,7 +93,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 
 /** Needs the machine for itself. */
 async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
-	const { input, ports, seen } = run;
+	const { ports, seen } = run;
 	yield enterStage("build", ports);
 	const engines: BuiltEngine[] = [];
 	for await (const { engine, ...found } of buildEngines(run)) {

@@ -76,6 +76,17 @@ const setting = (name: string, from: string, to: string): Row => ({
 	config: [[`${name}: ${from}`, `${name}: ${to}`]],
 });
 
+const fileKey = (text: string, change = `\`${text}\``): Row => ({
+	change,
+	config: [["probes: off", `${text}\nprobes: off`]],
+});
+const engineKey = (text: string, change = `\`${text}\``): Row => ({
+	change,
+	config: [["{ precision: fp16 }", `{ precision: fp16, ${text} }`]],
+});
+const accepted = (recipe: string): string =>
+	`accept: [{ engine: classifier/fp16, figure: latency, at-most: 50%, recipe: ${recipe}, reason: fast enough }]`;
+
 const allRows: readonly Row[] = [
 	{ change: "nothing else" },
 	// Every rule of the file, looser.
@@ -99,10 +110,7 @@ const allRows: readonly Row[] = [
 	setting("coverage", "fail", "off"),
 	setting("vanished", "fail", "off"),
 	{ change: "all of `gates` removed", config: [[base.slice(base.indexOf("gates:")), ""]] },
-	{
-		change: "`gates` of one engine",
-		config: [["{ precision: fp16 }", "{ precision: fp16, gates: { latency: { fail: 90% } } }"]],
-	},
+	engineKey("gates: { latency: { fail: 90% } }", "`gates` of one engine"),
 	{
 		change: "`gates` of one workload",
 		config: [["[{ batch: 8 }]", "[{ batch: 8, gates: { latency: { fail: 90% } } }]"]],
@@ -127,48 +135,21 @@ const allRows: readonly Row[] = [
 	edit("command: [python3, compare.py]", 'command: ["true"]'),
 	edit("labels: [self-hosted, h200]", "labels: [ubuntu-latest]"),
 	{ change: "`runners` removed", config: [["runners: [{ name: h200, labels: [self-hosted, h200] }]\n", ""]] },
-	{
-		change: "`history` added",
-		config: [["probes: off", "history: { folder: kept, when: nightly }\nprobes: off"]],
-	},
+	fileKey("history: { folder: kept, when: nightly }", "`history` added"),
 	setting("golden-notice", "{ fp32: 0.9 }", "{ fp32: 0.1 }"),
 	setting("backend", "tensorrt", "onnxruntime"),
-	{
-		change: "`onnxruntime: native`",
-		config: [["backend: tensorrt", "backend: tensorrt\nonnxruntime: native"]],
-	},
-	{ change: "`device: 1`", config: [["backend: tensorrt", "backend: tensorrt\ndevice: 1"]] },
-	{
-		change: "`base: { trtexec: … }`",
-		config: [["backend: tensorrt", "backend: tensorrt\nbase: { trtexec: /opt/tensorrt/bin/trtexec }"]],
-	},
-	{
-		change: "`profile: { nsys: never }`",
-		config: [["probes: off", "profile: { nsys: never }\nprobes: off"]],
-	},
-	{
-		change: "`explain: { bisect: off }`",
-		config: [["probes: off", "explain: { bisect: off }\nprobes: off"]],
-	},
-	{
-		change: "`cache: { engines: false }`",
-		config: [["probes: off", "cache: { engines: false }\nprobes: off"]],
-	},
+	fileKey("onnxruntime: native"),
+	fileKey("device: 1"),
+	fileKey("base: { trtexec: /opt/tensorrt/bin/trtexec }", "`base: { trtexec: … }`"),
+	fileKey("profile: { nsys: never }"),
+	fileKey("explain: { bisect: off }"),
+	fileKey("cache: { engines: false }"),
 	// What is built: each side by its own recipe.
 	edit("precision: fp16", "precision: int8"),
-	{
-		change: "`optimization-level: 0`",
-		config: [["{ precision: fp16 }", "{ precision: fp16, optimization-level: 0 }"]],
-	},
-	{ change: "`workspace: 1MiB`", config: [["{ precision: fp16 }", "{ precision: fp16, workspace: 1MiB }"]] },
-	{
-		change: "`flags: [--stripWeights]`",
-		config: [["{ precision: fp16 }", "{ precision: fp16, flags: [--stripWeights] }"]],
-	},
-	{
-		change: "`dla: { core: 0 }`",
-		config: [["{ precision: fp16 }", "{ precision: fp16, dla: { core: 0 } }"]],
-	},
+	engineKey("optimization-level: 0"),
+	engineKey("workspace: 1MiB"),
+	engineKey("flags: [--stripWeights]"),
+	engineKey("dla: { core: 0 }"),
 	edit("max: 8 }", "max: 16 }"),
 	{
 		change: "`dims` max 8 → 4, workload too",
@@ -206,24 +187,8 @@ const allRows: readonly Row[] = [
 		files: (folder) => cpSync(join(folder, "models/segmenter.onnx"), join(folder, "models/masks.onnx")),
 	},
 	{ change: "engine renamed, another network", config: [["{ fp16: { precision", "{ half: { precision"]] },
-	{
-		change: "`accept` without the engine's hash",
-		config: [
-			[
-				"probes: off",
-				"accept: [{ engine: classifier/fp16, figure: latency, at-most: 50%, recipe: 0123456789abcdef, reason: fast enough }]\nprobes: off",
-			],
-		],
-	},
-	{
-		change: "`accept` of more than the change needs, hash right",
-		config: [
-			[
-				"probes: off",
-				"accept: [{ engine: classifier/fp16, figure: latency, at-most: 50%, recipe: RECIPE, reason: fast enough }]\nprobes: off",
-			],
-		],
-	},
+	fileKey(accepted("0123456789abcdef"), "`accept` without the engine's hash"),
+	fileKey(accepted("RECIPE"), "`accept` of more than the change needs, hash right"),
 	{ change: "`golden.json`: looser limits", files: (folder) => editGolden(folder, loosen) },
 	{
 		change: "`golden.json`: comparators removed",

@@ -1,59 +1,12 @@
 // Which workloads are counted, and what becomes of each answer, with in-memory ports.
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
-import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { BuiltEngine, CountJob, CountResult } from "../../src/ports/backend.ts";
+import type { CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
-import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
-import { silent } from "../support/fakes.ts";
+import { fakeWorkload, silent } from "../support/fakes.ts";
 
 const config = buildConfig();
-const [spec] = engineSpecs(config);
-
-function engine(arm: Arm, engineSha256: string): BuiltEngine {
-	const record = {
-		model: "net",
-		engine: "plain",
-		arm,
-		state: "built",
-		durationMs: 1,
-		warnings: [],
-		engineSha256,
-	} as const;
-	const graph = {
-		name: "",
-		inputs: [],
-		outputs: [],
-		nodes: [],
-		initializers: [],
-		valueInfo: [],
-		subgraphs: [],
-		sparseInitializers: [],
-	};
-	const onnx = {
-		bytes: 0,
-		irVersion: 8,
-		producer: "",
-		producerVersion: "",
-		opsets: {},
-		graph,
-		functions: [],
-	};
-	return {
-		spec: spec!,
-		arm,
-		record: { ...record, warnings: [] },
-		path: `/${arm}`,
-		model: { path: "", onnx, sha256: arm, external: [] },
-	};
-}
-
-function workload(hashes: Partial<Record<Arm, string>>): TimedWorkload {
-	const base = hashes.base === undefined ? {} : { base: engine("base", hashes.base) };
-	const own = { id: "net/plain/one", engineId: spec!.id, config: spec!.engine.workloads[0]! };
-	return { workload: own, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: [] };
-}
 
 const counts =
 	(base: number, head: number) =>
@@ -74,7 +27,12 @@ async function countOne(
 		},
 	};
 	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
-	const input = { workloads: [workload(hashes)], measure: config.measure, noBase, outFolder: "/out" };
+	const input = {
+		workloads: [fakeWorkload("one", hashes)],
+		measure: config.measure,
+		noBase,
+		outFolder: "/out",
+	};
 	const all = [];
 	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } }))
 		all.push(one);

@@ -1,59 +1,15 @@
 // Which engines are looked into, and what a look that fails leaves behind, with an in-memory backend.
 import { expect, it } from "vitest";
-import type { Arm, VerdictKind } from "../../generated/result.ts";
-import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
+import type { VerdictKind } from "../../generated/result.ts";
+import type { Backend, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
 import { explain } from "../../src/stages/explain.ts";
 import type { Explained, ExplainInput } from "../../src/stages/time-layers.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
-import { buildConfig } from "../support/build-config.ts";
 import { buildLayers } from "../support/build-layers.ts";
-import { fakeBackend, silent, steadyRun } from "../support/fakes.ts";
-
-const [spec] = engineSpecs(buildConfig());
-
-function engine(arm: Arm, engineSha256: string): BuiltEngine {
-	const record = {
-		model: "net",
-		engine: "plain",
-		arm,
-		state: "built",
-		durationMs: 1,
-		warnings: [],
-		engineSha256,
-	} as const;
-	const graph = {
-		name: "",
-		inputs: [],
-		outputs: [],
-		nodes: [],
-		initializers: [],
-		valueInfo: [],
-		subgraphs: [],
-		sparseInitializers: [],
-	};
-	const onnx = {
-		bytes: 0,
-		irVersion: 8,
-		producer: "",
-		producerVersion: "",
-		opsets: {},
-		graph,
-		functions: [],
-	};
-	return {
-		spec: spec!,
-		arm,
-		record: { ...record, warnings: [] },
-		path: `/${arm}`,
-		model: { path: "", onnx, sha256: arm, external: [] },
-	};
-}
+import { fakeBackend, fakeWorkload, silent, steadyRun } from "../support/fakes.ts";
 
 function timed(name: string, base: string | null = "a"): TimedWorkload {
-	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config: spec!.engine.workloads[0]! };
-	const other = base === null ? {} : { base: engine("base", base) };
-	return { workload, head: engine("head", "b"), ...other, inputs: [], firstArms: [] };
+	return fakeWorkload(name, base === null ? {} : { base });
 }
 
 const kernel = (name: string, totalMs: number) => ({ name, calls: 1, totalMs, share: 0.5 });

@@ -2,59 +2,17 @@
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import { firstArms } from "../../src/core/compare/schedule.ts";
-import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { BuiltEngine, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
+import type { MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
-import { brokenRun, fakeBackend, fakePorts, steadyRun } from "../support/fakes.ts";
+import { brokenRun, fakeBackend, fakeEngine, fakePorts, fakeWorkload, steadyRun } from "../support/fakes.ts";
 
 const config = buildConfig();
-const [spec] = engineSpecs(config);
 const order = firstArms("seed", 16);
 
-function engine(arm: Arm, engineSha256: string): BuiltEngine {
-	const record = {
-		model: "net",
-		engine: "plain",
-		arm,
-		state: "built",
-		durationMs: 1,
-		warnings: [],
-		engineSha256,
-	} as const;
-	const graph = {
-		name: "",
-		inputs: [],
-		outputs: [],
-		nodes: [],
-		initializers: [],
-		valueInfo: [],
-		subgraphs: [],
-		sparseInitializers: [],
-	};
-	const onnx = {
-		bytes: 0,
-		irVersion: 8,
-		producer: "",
-		producerVersion: "",
-		opsets: {},
-		graph,
-		functions: [],
-	};
-	return {
-		spec: spec!,
-		arm,
-		record: { ...record, warnings: [] },
-		path: `/${arm}`,
-		model: { path: "", onnx, sha256: arm, external: [] },
-	};
-}
-
 function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }): TimedWorkload {
-	const workload = { id: "net/plain/one", engineId: spec!.id, config: spec!.engine.workloads[0]! };
-	const base = hashes.base === undefined ? {} : { base: engine("base", hashes.base) };
-	return { workload, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: order };
+	return fakeWorkload("one", hashes, order);
 }
 
 async function measureOne(
@@ -88,7 +46,7 @@ it("measure runs the pairs in the plan's order, after one discarded run of each 
 it("measure lets the builds of a side take turns, pair by pair, and the verdict counts how they differ", async () => {
 	const one = timed();
 	const rebuilds = (arm: Arm) =>
-		[2, 3].map((number) => ({ ...engine(arm, `${arm}${number}`), path: `/${arm}${number}` }));
+		[2, 3].map((number) => ({ ...fakeEngine(arm, `${arm}${number}`), path: `/${arm}${number}` }));
 	const factors: Record<string, number> = { "/head2": 1.01, "/base3": 1.008 };
 	const head = { ...one.head, rebuilds: rebuilds("head") };
 	const base = { ...one.base!, rebuilds: rebuilds("base") };

@@ -2,8 +2,13 @@
 
 import type { Arm } from "../../generated/result.ts";
 import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
-import type { Backend, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
+import type { OnnxModel } from "../../src/core/onnx/model.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
+import type { Backend, BuiltEngine, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import type { Progress } from "../../src/ports/world.ts";
+import type { TimedWorkload } from "../../src/stages/workloads.ts";
+import { buildConfig } from "./build-config.ts";
+import { buildBuild } from "./build-result.ts";
 
 export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} };
 
@@ -68,4 +73,31 @@ export function fakePorts(backend: Backend, stopAfter = Number.POSITIVE_INFINITY
 	const interrupt = { reason: () => (calls >= stopAfter ? "interrupted by SIGINT" : null) };
 	const clock = { now: () => (now += 1), timestamp: () => "2026-01-01T00:00:00.000Z" };
 	return { backend: counting, progress: silent, interrupt, clock, telemetry: noTelemetry() };
+}
+
+const none = { inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [] };
+const emptyModel = {
+	...{ bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, functions: [] },
+	graph: { name: "", ...none, subgraphs: [], sparseInitializers: [] },
+} as unknown as OnnxModel;
+
+/** The engine `net/plain` of a model without nodes. */
+export function fakeEngine(arm: Arm, engineSha256: string): BuiltEngine {
+	const [spec] = engineSpecs(buildConfig());
+	const record = buildBuild({ model: "net", engine: "plain", arm, engineSha256 });
+	const model = { path: "", onnx: emptyModel, sha256: arm, external: [] };
+	return { spec: spec!, arm, record, path: `/${arm}`, model };
+}
+
+/** @param hashes of the engines; without a base where it has none. */
+export function fakeWorkload(
+	name: string,
+	hashes: { base?: string; head?: string },
+	firstArms: readonly Arm[] = [],
+): TimedWorkload {
+	const head = fakeEngine("head", hashes.head ?? "b");
+	const base = hashes.base === undefined ? {} : { base: fakeEngine("base", hashes.base) };
+	const config = head.spec.engine.workloads[0]!;
+	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config };
+	return { workload, head, ...base, inputs: [], firstArms };
 }

@@ -3,11 +3,10 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import type { Arm } from "../../generated/result.ts";
-import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Backend, BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files, TensorReader } from "../../src/ports/world.ts";
 import type { GoldenSet } from "../../src/stages/load-goldens.ts";
-import { buildConfig } from "./build-config.ts";
+import { fakeEngine } from "./fakes.ts";
 import { float32, manifestOf, modelSha256 } from "./golden-tensors.ts";
 
 const shape = [4];
@@ -95,35 +94,6 @@ export function echo(job: InferJob): InferResult {
 }
 
 export function streamedEngine(arm: Arm): BuiltEngine {
-	const [spec] = engineSpecs(buildConfig());
-	const record = {
-		model: "net",
-		engine: "plain",
-		arm,
-		state: "built",
-		durationMs: 1,
-		warnings: [],
-		engineSha256: arm,
-	} as const;
-	const graph = {
-		name: "",
-		inputs: [],
-		outputs: [],
-		nodes: [],
-		initializers: [],
-		valueInfo: [],
-		subgraphs: [],
-		sparseInitializers: [],
-	};
-	const onnx = {
-		bytes: 0,
-		irVersion: 8,
-		producer: "",
-		producerVersion: "",
-		opsets: {},
-		graph,
-		functions: [],
-	};
-	const model = { path: "", onnx, sha256: modelSha256, external: [] };
-	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model };
+	const engine = fakeEngine(arm, arm);
+	return { ...engine, model: { ...engine.model, sha256: modelSha256 } };
 }

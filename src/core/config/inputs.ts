@@ -1,8 +1,6 @@
 // Overrides values of the config file by inputs of the action or flags.
-import { suggest } from "./did-you-mean.ts";
 import { type SchemaNode, schemaFor } from "./expected.ts";
-import { childPointer, parsePointer } from "./pointer.ts";
-import type { Problem } from "./problem.ts";
+import { parsePointer } from "./pointer.ts";
 
 /** Pointers of the values that inputs set; `inconclusive` overrides every level. */
 export const configInputs: Readonly<Record<string, string>> = {
@@ -24,36 +22,20 @@ export const configInputs: Readonly<Record<string, string>> = {
 	"baseline-ref": "/baseline/ref",
 };
 
-export interface Overridden {
-	value: unknown;
-	inputs: Map<string, string>;
-	problems: readonly Problem[];
-}
-
-export function applyInputs(file: unknown, inputs: Readonly<Record<string, string>>): Overridden {
-	const problems: Problem[] = [];
+/** @param inputs by their names in `configInputs`; "" is ignored. */
+export function applyInputs(
+	file: unknown,
+	inputs: Readonly<Record<string, string>>,
+): { value: unknown; inputs: Map<string, string> } {
 	const set = new Map<string, string>();
 	let value = file;
-	for (const [name, text] of Object.entries(inputs)) {
-		const pointer = Object.hasOwn(configInputs, name) ? configInputs[name] : undefined;
-		if (pointer === undefined) {
-			const known = Object.keys(configInputs);
-			const at = childPointer("", name);
-			const expected = `one of ${known.join(", ")}`;
-			problems.push({
-				code: "usage",
-				pointer: at,
-				says: "is not known",
-				expected,
-				...suggest(name, known, "Remove the input."),
-			});
-			set.set(at, name);
-		} else if (text.trim() !== "") {
-			set.set(pointer, name);
-			value = withValue(value, parsePointer(pointer), readText(text.trim(), schemaFor(pointer)));
-		}
+	for (const [name, pointer] of Object.entries(configInputs)) {
+		const text = inputs[name]?.trim() ?? "";
+		if (text === "") continue;
+		set.set(pointer, name);
+		value = withValue(value, parsePointer(pointer), readText(text, schemaFor(pointer)));
 	}
-	return { value, inputs: set, problems };
+	return { value, inputs: set };
 }
 
 function readText(text: string, { type, items }: SchemaNode): unknown {

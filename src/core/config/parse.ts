@@ -38,13 +38,12 @@ export type LoadResult =
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	const yaml = parseYaml(text, options.path);
 	if (yaml.state === "invalid") return yaml;
-	const { value, inputs, problems } = applyInputs(yaml.value, options.inputs ?? {});
+	const { value, inputs } = applyInputs(yaml.value, options.inputs ?? {});
 	const origin: Origin = { path: options.path, positions: yaml.positions, inputs };
 	const invalid = (all: readonly Problem[]): LoadResult => ({
 		state: "invalid",
 		errors: toErrors(all, origin),
 	});
-	if (problems.length > 0) return invalid(problems);
 	if (!validate(value)) return invalid(toProblems(validate.errors ?? [], value));
 	const resolved = collect(resolveConfig(value as ConfigFile, origin, options.occasion));
 	if (resolved.state === "invalid") return invalid(resolved.problems);

@@ -19,7 +19,6 @@ export interface Problem {
 	code?: ConfigCode;
 	pointer: string;
 	says: string;
-	duplicateOf?: string;
 	expected?: string;
 	fix: string;
 	meant?: string | undefined;
@@ -68,16 +67,14 @@ function inputOf(pointer: string, { inputs }: Origin): string | undefined {
 }
 
 function toError(problem: Problem, position: Position | undefined, origin: Origin): ConfigError {
-	const { code = "config-value", pointer, says, duplicateOf, expected, fix, meant } = problem;
+	const { code = "config-value", pointer, says, expected, fix, meant } = problem;
 	const input = inputOf(pointer, origin);
 	const location: Location = { path: origin.path, ...position };
 	const where =
 		input === undefined ? `${formatLocation(location)}: ${formatPointer(pointer)}` : `input ${input}`;
-	const duplicate =
-		duplicateOf === undefined ? "" : ` at line ${origin.positions.get(duplicateOf)?.value.line ?? "?"}`;
 	const wanted = expected === undefined ? "" : `; expected ${expected}`;
 	const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
-	const message = `${where} ${says}${duplicate}${wanted}.${guess}`;
+	const message = `${where} ${says}${wanted}.${guess}`;
 	return new ConfigError({ code, message, fix, pointer, ...(input === undefined ? { location } : {}) });
 }
 

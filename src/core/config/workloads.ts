@@ -28,15 +28,12 @@ export function* resolveWorkloads(
 	const workloads = yield* resolveEach(file, (workload, index) =>
 		resolveWorkload(workload, { ...context, pointer: `${pointer}/${index}` }),
 	);
-	const seen = new Map<string, string>();
+	const seen = new Set<string>();
 	for (const { name, pointer } of workloads) {
-		const duplicateOf = seen.get(name);
-		if (duplicateOf === undefined) seen.set(name, pointer);
-		else {
-			const says = `is called ${formatName(name)}, like the one`;
-			const fix = "Remove one of the two, or give them names: { name: …, batch: 8 }.";
-			yield { pointer, says, duplicateOf, expected: "a unique name", fix };
-		}
+		const says = `is called ${formatName(name)}, like an earlier one`;
+		const fix = "Remove one of the two, or give them names: { name: …, batch: 8 }.";
+		if (seen.has(name)) yield { pointer, says, expected: "a unique name", fix };
+		seen.add(name);
 	}
 	return workloads;
 }

@@ -60,10 +60,3 @@ it("folderName never makes a plain name that is another id's altered one", () =>
 		}),
 	);
 });
-
-it("folderName keeps 20,000 workloads apart", () => {
-	const names = new Set(
-		Array.from({ length: 20_000 }, (_, index) => folderName(`model/fp16/batch ${index}`)),
-	);
-	expect(names.size).toBe(20_000);
-});

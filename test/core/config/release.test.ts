@@ -12,28 +12,23 @@ function load(more: string, occasion?: Occasion): Config {
 	if (loaded.state === "invalid") throw loaded.errors[0];
 	return loaded.config;
 }
-const engineGates = (config: Config) => config.models[0]?.engines[0]?.workloads[0]?.gates.inconclusive;
+type Row = [gate: "inconclusive" | "golden.existing", more: string, Occasion | undefined, string, string];
 
-it.each<[string, Occasion | undefined, string, string]>([
-	["", "release", "fail", "default on a release"],
-	["", "nightly", "neutral", "default"],
-	["", undefined, "neutral", "default"],
-	["gates: { inconclusive: neutral }", "release", "neutral", "trtgate.yml:3:10"],
-	["gates: { inconclusive: fail }", undefined, "fail", "trtgate.yml:3:10"],
-])("%j, run for a %s: inconclusive is %s from %s", (more, occasion, value, source) => {
+it.each<Row>([
+	["inconclusive", "", "release", "fail", "default on a release"],
+	["inconclusive", "", "nightly", "neutral", "default"],
+	["inconclusive", "", undefined, "neutral", "default"],
+	["inconclusive", "gates: { inconclusive: neutral }", "release", "neutral", "trtgate.yml:3:10"],
+	["inconclusive", "gates: { inconclusive: fail }", undefined, "fail", "trtgate.yml:3:10"],
+	["golden.existing", "", "release", "fail", "default on a release"],
+	["golden.existing", "", "nightly", "fail", "default in a scheduled run"],
+	["golden.existing", "", undefined, "warn", "default"],
+	["golden.existing", "gates: { golden: { existing: warn } }", "nightly", "warn", "trtgate.yml:3:20"],
+	["golden.existing", "gates: { golden: { existing: fail } }", undefined, "fail", "trtgate.yml:3:20"],
+])("%s with %j, run for a %s, is %s from %s", (gate, more, occasion, value, source) => {
 	const config = load(more, occasion);
-	expect([config.gates.inconclusive, engineGates(config)]).toEqual([value, value]);
-	expect(formatSource(config, "/gates/inconclusive")).toBe(source);
-});
-
-it.each<[string, Occasion | undefined, string, string]>([
-	["", "release", "fail", "default on a release"],
-	["", "nightly", "fail", "default in a scheduled run"],
-	["", undefined, "warn", "default"],
-	["gates: { golden: { existing: warn } }", "nightly", "warn", "trtgate.yml:3:20"],
-	["gates: { golden: { existing: fail } }", undefined, "fail", "trtgate.yml:3:20"],
-])("%j, run for a %s: golden.existing is %s from %s", (more, occasion, value, source) => {
-	const config = load(more, occasion);
-	expect([config.gates.existing, config.models[0]?.engines[0]?.gates.existing]).toEqual([value, value]);
-	expect(formatSource(config, "/gates/golden/existing")).toBe(source);
+	const key = gate === "inconclusive" ? gate : "existing";
+	const [engine] = config.models[0]!.engines;
+	for (const { gates } of [config, engine!, engine!.workloads[0]!]) expect(gates[key]).toBe(value);
+	expect(formatSource(config, `/gates/${gate.replace(".", "/")}`)).toBe(source);
 });

@@ -55,10 +55,9 @@ it("workloads need a size inside the range that the engine is built for", () => 
 	});
 });
 
-it("workloads may not share a name, and the first is named", () => {
+it("workloads may not share a name", () => {
 	const [error] = refused(withModel(`${batch}, workloads: [{ batch: 8 }, { batch: 8 }]`));
 	expect(error).toMatchObject({ code: "config-value", pointer: "/models/net/workloads/1" });
-	expect(error?.message).toContain("line 3");
 });
 
 it("engines take what they do not say from their model", () => {
@@ -194,12 +193,6 @@ it.each([
 	expect(refused(withModel(""), inputs).map((error) => [error.code, error.message, error.location])).toEqual([
 		[code, message, undefined],
 	]);
-});
-
-it("inputs that are unknown are refused", () => {
-	const [error] = refused(withModel(""), { bakend: "auto" });
-	expect(error?.code).toBe("usage");
-	expect(error?.message).toMatch(/^input bakend is not known; expected one of .* Did you mean backend\?$/);
 });
 
 it("sources distinguish default, file and input for every setting", () => {

@@ -111,15 +111,6 @@ it("a figure that vanishes is each of them where the head was not measured at al
 		expect(gate?.message).toContain(name);
 });
 
-it.each(["warn", "fail", "off"])("a figure that vanishes does what the rules say: %s", (setting) => {
-	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
-	const [of] = strict.models[0]!.engines;
-	const row = buildWorkload({ base: buildStats(1), head: null });
-	const gates = judgeVanishedFigures(row, strict, of!.workloads[0]!);
-	expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
-	if (setting !== "off") expect(gates[0]?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
-});
-
 it("the coverage gate names an engine that is gone, also one that times nothing", () => {
 	const before = engines("{ precision: fp32, workloads: [] }");
 	expect(judgeCoverage({ base: before, head: [], counterparts: same })).toMatchObject([

@@ -14,55 +14,22 @@ import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
+import {
+	buildBuild,
+	buildCheck,
+	buildComparison,
+	buildGolden,
+	buildStats,
+	buildWorkload,
+} from "../../support/build-result.ts";
 
-function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
-	return {
-		verdict,
-		estimate,
-		interval: estimate === null ? null : [estimate - 0.001, estimate + 0.001],
-		pairs: 5,
-		excluded: null,
-		minimalEffect: 0.02,
-		level: 0.99,
-	};
-}
-
-const stats = {
-	runs: 5,
-	iterations: 500,
-	medianMs: 2,
-	meanMs: 2,
-	minMs: 2,
-	p90Ms: 2,
-	p95Ms: 2,
-	p99Ms: 2,
-	throughputPerSecond: 500,
-	peakMemoryBytes: 1e6,
-};
+const comparison = (verdict: Comparison["verdict"], estimate: number | null): Comparison =>
+	buildComparison({ verdict, estimate });
+const stats = buildStats(2, { throughputPerSecond: 500, peakMemoryBytes: 1e6 });
 
 function row(changes: Partial<WorkloadResult>): WorkloadResult {
-	const unchanged = comparison("unchanged", 0);
-	const place = {
-		id: "net/plain/one",
-		model: "net",
-		engine: "plain",
-		workload: "one",
-		precision: "fp32",
-		shapes: {},
-		streams: 1,
-	};
-	const rest = { noise: { runCv: null, detectable: null }, replaced: 0, runs: [], distribution: null };
-	return {
-		...place,
-		verdict: "unchanged",
-		latency: unchanged,
-		p99: unchanged,
-		memory: unchanged,
-		base: stats,
-		head: stats,
-		...rest,
-		...changes,
-	};
+	const place = { model: "net", engine: "plain", workload: "one" };
+	return buildWorkload({ ...place, base: stats, head: stats, ...changes });
 }
 
 function statusOf(
@@ -127,15 +94,8 @@ it("the work gate fails on what cannot be compared, although more work only warn
 
 it("the latency gate is inconclusive on a base that has no engine: the change may be what repairs it", () => {
 	const changes = { latency: comparison("not-comparable", null) };
-	const base = (state: BuildRecord["state"]): BuildRecord => ({
-		model: "net",
-		engine: "plain",
-		arm: "base",
-		state,
-		durationMs: 0,
-		warnings: [],
-	});
-	const statusWith = (state: BuildRecord["state"]) => statusOf("latency", changes, { builds: [base(state)] });
+	const statusWith = (state: BuildRecord["state"]) =>
+		statusOf("latency", changes, { builds: [build({ arm: "base", state })] });
 	expect((["refused", "timed-out", "missing", "built"] as const).map(statusWith)).toEqual([
 		"inconclusive",
 		"inconclusive",
@@ -208,16 +168,7 @@ it.each([
 });
 
 function build(changes: Partial<BuildRecord>): BuildRecord {
-	return {
-		model: "net",
-		engine: "plain",
-		arm: "head",
-		state: "built",
-		durationMs: 1000,
-		engineBytes: 1000,
-		warnings: [],
-		...changes,
-	};
+	return buildBuild({ model: "net", engine: "plain", durationMs: 1000, engineBytes: 1000, ...changes });
 }
 
 function buildStatuses(
@@ -239,43 +190,30 @@ describe("the build gates", () => {
 	const failure = { code: "c", title: "t", fix: "f", excerpt: [] };
 	const finding: Finding = { code: "c", severity: "error", message: "m", arm: "head" };
 
+	const built = { preflight: "pass", build: "pass" };
+	const compared = { ...built, "engine-size": "pass", "build-time": "pass" };
 	it.each<[string, Partial<BuildRecord>, Partial<BuildRecord> | undefined, Record<string, string>]>([
-		["built without a base", {}, undefined, { preflight: "pass", build: "pass" }],
-		[
-			"built on both sides",
-			{},
-			{},
-			{ preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" },
-		],
-		[
-			"an engine 10 % larger",
-			{ engineBytes: 1100 },
-			{},
-			{ preflight: "pass", build: "pass", "engine-size": "fail", "build-time": "pass" },
-		],
-		[
-			"twice the build time, but short",
-			{ durationMs: 3000 },
-			{},
-			{ preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" },
-		],
+		["built without a base", {}, undefined, built],
+		["built on both sides", {}, {}, compared],
+		["an engine 10 % larger", { engineBytes: 1100 }, {}, { ...compared, "engine-size": "fail" }],
+		["twice the build time, but short", { durationMs: 3000 }, {}, compared],
 		[
 			"a minute more and half as long again",
 			{ durationMs: 170_000 },
 			{ durationMs: 100_000 },
-			{ preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "warn" },
+			{ ...compared, "build-time": "warn" },
 		],
 		[
 			"a base from the engine cache, whose time is of another day",
 			{ durationMs: 170_000 },
 			{ durationMs: 100_000, fromCache: true },
-			{ preflight: "pass", build: "pass", "engine-size": "pass" },
+			{ ...built, "engine-size": "pass" },
 		],
 		[
 			"two engines from the cache",
 			{ durationMs: 170_000, fromCache: true },
 			{ durationMs: 100_000, fromCache: true },
-			{ preflight: "pass", build: "pass", "engine-size": "pass" },
+			{ ...built, "engine-size": "pass" },
 		],
 		["refused", { state: "refused", failure }, {}, { preflight: "pass", build: "fail" }],
 		[
@@ -286,12 +224,7 @@ describe("the build gates", () => {
 		],
 		["timed out", { state: "timed-out" }, {}, { preflight: "pass", build: "fail" }],
 		["missing", { state: "missing" }, {}, { preflight: "pass", build: "fail" }],
-		[
-			"built where the base is refused",
-			{},
-			{ state: "refused", failure },
-			{ preflight: "pass", build: "pass" },
-		],
+		["built where the base is refused", {}, { state: "refused", failure }, built],
 	])("the build gates on %s", (_, head, base, statuses) => {
 		expect(buildStatuses(head, base)).toEqual(statuses);
 	});
@@ -315,25 +248,8 @@ describe("the build gates", () => {
 });
 
 describe("the golden gate", () => {
-	const check = {
-		output: "y",
-		metric: "relative-l2",
-		got: 0.5,
-		allowed: 0.1,
-		bound: "at-most",
-		pass: false,
-		severity: "fail",
-		elements: 4,
-	} as const;
-	const verdict: GoldenVerdict = {
-		model: "net",
-		engine: "plain",
-		precision: "fp32",
-		case: "c",
-		state: "match",
-		modelChanged: false,
-		checks: [],
-	};
+	const check = buildCheck({ pass: false, got: 0.5 });
+	const verdict = buildGolden({ model: "net", engine: "plain", checks: [] });
 
 	it.each<[Partial<GoldenVerdict>, string]>([
 		[{}, "pass"],
@@ -368,18 +284,4 @@ it("the latency gate fails on doubt if the config requires it", () => {
 it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
 	const gates = { yaml: "gates: { not-comparable: neutral }" };
 	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
-});
-
-it.each([
-	["1ms", "fail"],
-	["2ms", "pass"],
-])("the absolute limit of %s on a median of 2 ms: %s", (limit, status) => {
-	expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
-});
-
-it.each([
-	["1ms", "fail"],
-	["2ms", "pass"],
-])("the absolute limit of %s on a median of 2 ms: %s", (limit, status) => {
-	expect(statusOf("max-latency", {}, { yaml: `gates: { max-latency: ${limit} }` })).toBe(status);
 });
