@@ -1,6 +1,7 @@
 // Chooses TensorRT if the config demands it or this machine has it, else ONNX Runtime.
 import { join } from "node:path";
 import type { BaseFile } from "../../generated/config.ts";
+import type { Arm } from "../../generated/result.ts";
 import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
@@ -18,7 +19,6 @@ import {
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Backend } from "../ports/backend.ts";
-import { type ArmBackends, lazyBackend } from "./arm-backends.ts";
 
 /** Some hundred models of 100 MB. */
 const maxEngineBytes = 10 * 1024 ** 3;
@@ -35,6 +35,8 @@ export interface BackendChoice {
 	workerPath: string;
 	onnxRuntime(): Backend;
 }
+
+type ArmBackends = Readonly<Record<Arm, Backend>>;
 
 export interface Machine {
 	backends: ArmBackends;
@@ -55,10 +57,51 @@ export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu():
 	};
 }
 
+function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
+	let ready: ArmBackends | null = null;
+	const of = async ({ arm }: { arm: Arm }): Promise<Backend> => {
+		ready = await choose();
+		return ready[arm];
+	};
+	const isSplit = (): boolean => ready !== null && ready.base !== ready.head;
+	return {
+		facts: async (arm = "head") => (await of({ arm })).facts(),
+		fingerprint: async () => {
+			const [own, base] = [await (await of({ arm: "head" })).fingerprint(), await of({ arm: "base" })];
+			return isSplit() ? { ...own, "base-tensorrt": (await base.facts()).version } : own;
+		},
+		build: async ({ cacheFolder, ...job }) => {
+			const backend = await of(job);
+			// TensorRT reads kernel timings of its own version only.
+			const own = cacheFolder === undefined || !isSplit() ? cacheFolder : `${cacheFolder}/${job.arm}`;
+			return backend.build({ ...job, cacheFolder: own });
+		},
+		layersOf: async (engine) => (await (await of(engine)).layersOf?.(engine)) ?? null,
+		infer: async (job) => (await of(job.engine)).infer(job),
+		measure: async (job) => (await of(job.engine)).measure(job),
+		count: async (job) =>
+			(await (await of(job.engine)).count?.(job)) ?? {
+				state: "absent",
+				reason: "TensorRT's engines are timed.",
+			},
+		profile: async (job) => (await (await of(job.engine)).profile?.(job)) ?? { state: "absent" },
+		trace: async (job) => (await (await of(job.engine)).trace?.(job)) ?? { state: "absent" },
+		notes: () => {
+			const [base, own] = [ready?.base.notes?.() ?? [], ready?.head.notes?.() ?? []];
+			const sideOf = (note: string): string =>
+				!base.includes(note) ? "Head: " : !own.includes(note) ? "Base: " : "";
+			return [...new Set([...base, ...own])].map((note) => `${sideOf(note)}${note}`);
+		},
+	};
+}
+
 /** @throws ConfigError backend-mismatch where TensorRT is required and missing. */
 async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { config, processes, environment } = choice;
-	const onCpu = (): Machine => ({ backends: forBoth(choice.onnxRuntime()), gpu: "none" });
+	const onCpu = (): Machine => {
+		const backend = choice.onnxRuntime();
+		return { backends: { base: backend, head: backend }, gpu: "none" };
+	};
 	if (config.backend === "onnxruntime") return onCpu();
 	const [found, ofBase, board] = await Promise.all([
 		findTrtexec(findOptions(choice)),
@@ -92,8 +135,6 @@ function withoutSharedCaches(choice: BackendChoice, base: Installation, head: In
 	const { config } = choice;
 	return { ...choice, config: { ...config, cache: { ...config.cache, engines: false, timing: false } } };
 }
-
-const forBoth = (backend: Backend): ArmBackends => ({ base: backend, head: backend });
 
 type Installation = Extract<Found, { state: "found" }>;
 
@@ -135,10 +176,8 @@ export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile 
 	return findTrtexec({ ...findOptions({ ...choice, trtexec: base.trtexec }), libraries: base.libraries });
 }
 
-type Missing = Extract<Found, { state: "missing" }>;
-
 function missing(
-	{ tried }: Missing,
+	{ tried }: Extract<Found, { state: "missing" }>,
 	{ trtexec, pointer }: { trtexec?: string | undefined; pointer?: string },
 ): ConfigError {
 	const list = tried.map(({ program, why }) => `${program} ${why}`).join("; ");
@@ -148,8 +187,8 @@ function missing(
 		pointer,
 		fix:
 			trtexec === undefined
-				? "Install TensorRT with its programs (the Python wheels have none), name trtexec with --trtexec, or set `backend: onnxruntime`."
-				: "Correct the path of trtexec; run it by hand with --help to see why it does not start.",
+				? "Install TensorRT with its programs, name trtexec with --trtexec, or set `backend: onnxruntime`."
+				: "Correct the path; run `trtexec --help` by hand to see why it does not start.",
 	});
 }
 
@@ -169,7 +208,7 @@ function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 		fix:
 			device === undefined
 				? `Run on a machine with a GPU (in a container, pass it through)${backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`
-				: "Write an index, UUID or MIG UUID that `nvidia-smi -L` lists; an index counts among CUDA_VISIBLE_DEVICES where that is set.",
+				: "Write an index, UUID or MIG UUID that `nvidia-smi -L` lists; an index counts among CUDA_VISIBLE_DEVICES.",
 	});
 }
 

@@ -31,7 +31,6 @@ export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "mo
 	return { spec, modelSha256: model.sha256, assets };
 }
 
-
 export interface Interfaces {
 	changes: readonly InterfaceChange[];
 	engines: ReadonlySet<string>;

@@ -81,7 +81,7 @@ it("trtgate diff takes layers alone, a file itself, and the model beside them", 
 	expect(await page()).toContain("All 10 node groups");
 });
 
-it("trtgate diff knows files of other names by their content, and reads what whole inferences take", async () => {
+it("trtgate diff reads the files of TensorRT Engine Explorer, and what whole inferences take", async () => {
 	const cwd = engineFolders("slower-head");
 	const expected = (await runCli(["diff", "base", "head", "--engine-ms", "0.0279,0.02903"], { cwd })).stdout;
 	for (const [arm, computeMs] of [

@@ -2,7 +2,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
-import { readInput, readInputText, readWhole, withInput } from "../../adapters/process/input-file.ts";
+import { readInput, readInputText } from "../../adapters/process/input-file.ts";
 import type { LayerProfile } from "../../core/engine/layer.ts";
 import { type EngineModel, engineModel } from "../../core/engine/model.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
@@ -26,22 +26,15 @@ export interface FoundEngine {
 const maxDepth = 6;
 const maxFiles = 20_000;
 
-type Kind = "layers" | "profile" | "times";
+/** The names of trtgate, and those of TensorRT Engine Explorer. */
+const kinds = {
+	layers: /(?:^|[.-])(?:layers|graph)\.json$/,
+	profile: /(?:^|[.-])profile(?:[-.]?\d+)?\.json$/,
+	times: /(?:^|[.-])(?:times|timing)\.json$/,
+} as const;
 
-/** Known by name, or else by content. */
-const kinds: readonly { kind: Kind; name: RegExp; start: RegExp }[] = [
-	{ kind: "layers", name: /(?:^|[.-])layers\.json$/, start: /^\s*\{\s*"Layers"\s*:/ },
-	{ kind: "profile", name: /(?:^|[.-])profile(?:[-.]?\d+)?\.json$/, start: /^\s*\[\s*\{\s*"count"\s*:/ },
-	{ kind: "times", name: /(?:^|[.-])times\.json$/, start: /^\s*\[\s*\{\s*"start\w{1,20}Ms"\s*:/ },
-];
-
-async function kindOf(path: string): Promise<Kind | undefined> {
-	const named = kinds.find(({ name }) => name.test(basename(path)));
-	if (named !== undefined || !path.endsWith(".json")) return named?.kind;
-	const start = await withInput(path, inputKinds.path, ({ file }) => readWhole(file, 200)).catch(
-		() => new Uint8Array(),
-	);
-	return kinds.find((one) => one.start.test(Buffer.from(start).toString("utf8")))?.kind;
+function ofKind(files: readonly string[], kind: keyof typeof kinds): string[] {
+	return files.filter((path) => kinds[kind].test(basename(path)));
 }
 
 /** `det.profile-2.json` and `det.layers.json` share a stem. */
@@ -55,8 +48,7 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	const facts = await stat(root).catch(() => null);
 	if (facts === null) throw notFound(wanted, "It does not exist.");
 	const files = facts.isDirectory() ? await listFiles(root) : [root];
-	const byName = files.filter((path) => !facts.isDirectory() || kinds[0]?.name.test(basename(path)));
-	const found = byName.length > 0 ? byName : await ofKind(files, "layers");
+	const found = facts.isDirectory() ? ofKind(files, "layers") : files;
 	const profiled = found.filter((path) => path.split("/").at(-2) === "layers");
 	// A result folder also has layers of builds, which were not timed.
 	const own =
@@ -64,31 +56,26 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 			? profiled.filter((path) => new RegExp(`-${arm}\\.layers\\.json$`).test(path))
 			: found;
 	if (own.length === 0)
-		throw notFound(wanted, `It contains no layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`);
+		throw notFound(
+			wanted,
+			`It contains no layers.json or *.layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`,
+		);
 	const all = facts.isDirectory() ? files : await listFiles(dirname(root));
-	return Promise.all(own.map((layers) => besides(layers, root, all)));
+	return own.map((layers) => besides(layers, root, all));
 }
 
-const mostRead = 2000;
-
-async function ofKind(files: readonly string[], wanted: Kind): Promise<string[]> {
-	const found: string[] = [];
-	for (const path of files.slice(0, mostRead)) if ((await kindOf(path)) === wanted) found.push(path);
-	return found;
-}
-
-async function besides(layers: string, root: string, files: readonly string[]): Promise<FoundEngine> {
+function besides(layers: string, root: string, files: readonly string[]): FoundEngine {
 	const [stem, folder] = [stemOf(layers), dirname(layers)];
 	const near = files.filter((path) => dirname(path) === folder);
-	const isOnly = (await ofKind(near, "layers")).every((path) => path === layers);
+	const isOnly = ofKind(near, "layers").every((path) => path === layers);
 	const own = near.filter((path) => path !== layers && (isOnly || stemOf(path) === stem));
 	const models = near.filter((path) => path.endsWith(".onnx"));
 	const relative = join(folder.slice(root.length), stem).replace(/^\/|\/$|^\.$/g, "");
 	return {
 		name: relative.replace(/^layers\//, "").replace(/-(base|head)$/, ""),
 		layers,
-		profiles: (await ofKind(own, "profile")).sort(),
-		times: (await ofKind(own, "times"))[0] ?? null,
+		profiles: ofKind(own, "profile").sort(),
+		times: ofKind(own, "times")[0] ?? null,
 		model:
 			models.find((path) => basename(path) === `${stem}.onnx`) ??
 			(models.length === 1 ? (models[0] ?? null) : null),

@@ -1,7 +1,7 @@
 // Options of the commands for goldens.
 import { defaultGates } from "../../core/config/defaults.ts";
 import type { CommandTable } from "./arguments.ts";
-import { json, onnxruntime, onnxruntimeFolder, shape } from "./tables.ts";
+import { dims, json, machine, only, onnxruntime, onnxruntimeFolder, shape } from "./tables.ts";
 
 /** Other kernels change an error by less than two; another GPU or version deserves as much again. */
 export const defaultMultiple = 4;
@@ -32,12 +32,7 @@ export const recordTable = {
 			again: true,
 		},
 		cases: { value: "N", does: "Number of cases to generate.", default: "8" },
-		dims: {
-			value: "NAME=SIZE",
-			does: "Sizes of symbolic dimensions, separated by commas.",
-			otherwise: "the config's `opt`, else found by trial",
-			again: true,
-		},
+		dims: { ...dims, otherwise: "the config's `opt`, else found by trial" },
 		shape: { ...shape, otherwise: "the config's, else found by trial" },
 		preprocess: {
 			value: "FILE",
@@ -141,12 +136,7 @@ export const calibrateTable = {
 	does: "measures each engine's error against its golden and proposes limits from it",
 	options: {
 		config: { value: "FILE", does: "Config file.", otherwise: "trtgate.yml in the current folder" },
-		only: {
-			value: "MODEL[/ENGINE]",
-			does: "Calibrate only these models or engines, separated by commas; * matches anything.",
-			otherwise: "all",
-			again: true,
-		},
+		only,
 		multiple: {
 			value: "N",
 			does: "A proposed limit is this many times the engine's own error.",
@@ -161,15 +151,7 @@ export const calibrateTable = {
 		write: { does: "Write the limits and their evidence into the goldens." },
 		reason: { value: "TEXT", does: "Why the goldens change.", otherwise: "says that limits were calibrated" },
 		author: { value: "NAME", does: "Who changes the goldens.", otherwise: "git's user.name and user.email" },
-		backend: {
-			value: "auto|tensorrt|onnxruntime",
-			does: "Backend that runs the models.",
-			otherwise: "the config's",
-		},
-		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
-		"onnxruntime-folder": onnxruntimeFolder,
-		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
-		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
+		...machine,
 		out: { value: "DIR", does: "Folder for engines, logs and the result.", default: "trtgate-calibration" },
 		json,
 	},

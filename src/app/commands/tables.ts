@@ -11,6 +11,29 @@ export const onnxruntimeFolder = {
 	does: "Folder whose node_modules has onnxruntime-node, as the native ONNX Runtime.",
 	otherwise: "none; with `native` a pinned version is downloaded",
 } as const;
+export const only = {
+	value: "MODEL[/ENGINE]",
+	does: "Only these models or engines, separated by commas; * matches anything.",
+	otherwise: "all",
+	again: true,
+} as const;
+export const machine = {
+	backend: {
+		value: "auto|tensorrt|onnxruntime",
+		does: "Backend that runs the models.",
+		otherwise: "the config's",
+	},
+	onnxruntime: { ...onnxruntime, otherwise: "the config's" },
+	"onnxruntime-folder": onnxruntimeFolder,
+	device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
+	trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
+} as const;
+
+export const dims = {
+	value: "NAME=SIZE",
+	does: "Sizes of symbolic dimensions, separated by commas.",
+	again: true,
+} as const;
 
 export const shape = {
 	value: "INPUT=SIZE,…",
@@ -49,22 +72,9 @@ export const runTable = {
 			otherwise: "the config's `baseline`, else none",
 		},
 		head: { value: "DIR|REF", does: "Folder or git ref to check.", otherwise: "the current folder" },
-		only: {
-			value: "MODEL[/ENGINE]",
-			does: "Check only these models or engines, separated by commas; * matches anything.",
-			otherwise: "all",
-			again: true,
-		},
+		only,
 		shape: { ...shape, otherwise: "the config's dims and workloads" },
-		backend: {
-			value: "auto|tensorrt|onnxruntime",
-			does: "Backend that runs the models.",
-			otherwise: "the config's",
-		},
-		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
-		"onnxruntime-folder": onnxruntimeFolder,
-		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
-		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
+		...machine,
 		"base-trtexec": {
 			value: "PATH",
 			does: "Path of another TensorRT's trtexec, which builds and runs the base: compares two versions on the same models.",
@@ -93,11 +103,7 @@ export const preflightTable = {
 	positionals: ["MODEL"],
 	does: "checks an ONNX file and lists what prevents building or running it",
 	options: {
-		dims: {
-			value: "NAME=SIZE",
-			does: "Sizes of symbolic dimensions to check the model with, separated by commas.",
-			again: true,
-		},
+		dims,
 		shape,
 		tensorrt: {
 			value: "VERSION",
@@ -115,7 +121,7 @@ export const costTable = {
 	usage: "MODEL [BASE]",
 	does: "counts what an ONNX file costs without running it: multiply-adds, parameters and memory, compared with another file",
 	options: {
-		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", again: true },
+		dims,
 		shape,
 		top: { value: "N", does: "Number of nodes to list.", default: "10" },
 		json,
@@ -227,12 +233,7 @@ export const initTable = {
 	positionals: ["MODEL"],
 	does: "writes trtgate.yml and a workflow for an ONNX file",
 	options: {
-		dims: {
-			value: "NAME=SIZE",
-			does: "Sizes of symbolic dimensions, separated by commas.",
-			otherwise: "found by trial",
-			again: true,
-		},
+		dims: { ...dims, otherwise: "found by trial" },
 		shape: { ...shape, otherwise: "found by trial" },
 	},
 	example: "trtgate init models/resnet50.onnx",

@@ -1,10 +1,10 @@
 // Renders the plan for `trtgate run --dry-run`, with the source of each setting.
-import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
+import type { Config, Threshold } from "../config/config.ts";
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
-import { listNames } from "../text/labels.ts";
-import { formatBytes, formatDuration, formatLimit } from "../text/units.ts";
+import { counted, listNames } from "../text/labels.ts";
+import { formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
@@ -23,25 +23,22 @@ export function renderPlan(plan: Plan, config: Config): string {
 
 function headline(plan: Plan, config: Config): string {
 	const counts = [
-		count(plan.engines.length, "engine"),
-		count(plan.workloads.length, "workload"),
-		count(plan.cases.length, "golden case"),
+		counted(plan.engines.length, "engine"),
+		counted(plan.workloads.length, "workload"),
+		counted(plan.cases.length, "golden case"),
 	];
 	return `Plan of ${cleanText(config.path)}: ${counts.join(", ")}; ${plan.arms.length > 1 ? "base against head" : "head only"}`;
 }
 
-function count(number: number, noun: string): string {
-	return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
 function stepLines(plan: Plan, config: Config): string[] {
-	const rows = plan.steps.map((step, index) => [
-		`${index + 1}`,
-		step.kind,
-		...describeStep(step, plan, config),
-		formatDuration(step.estimateMs),
-	]);
-	return columns(rows);
+	return columns(
+		plan.steps.map((step, index) => [
+			`${index + 1}`,
+			step.kind,
+			...describeStep(step, plan, config),
+			formatDuration(step.estimateMs),
+		]),
+	);
 }
 
 function describeStep(step: PlannedStep, plan: Plan, config: Config): [string, string] {
@@ -74,13 +71,7 @@ function describeBuild(
 		profiles.length > 1
 			? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`)
 			: describeDims(spec.dims);
-	return [
-		cleanName(spec.was ?? engineId),
-		precision,
-		cleanText(onnx),
-		...dims,
-		...describeTensorRt(spec.engine.tensorrt),
-	].join(" · ");
+	return [cleanName(spec.was ?? engineId), precision, cleanText(onnx), ...dims].join(" · ");
 }
 
 function describeDims(dims: EngineSpec["dims"]): string[] {
@@ -89,29 +80,9 @@ function describeDims(dims: EngineSpec["dims"]): string[] {
 	);
 }
 
-function describeTensorRt({
-	workspaceBytes,
-	optimizationLevel,
-	plugins,
-	dla,
-	calibration,
-	flags,
-}: TensorRtConfig): string[] {
-	return [
-		...(workspaceBytes === undefined ? [] : [`workspace ${formatBytes(workspaceBytes)}`]),
-		...(optimizationLevel === undefined ? [] : [`optimization level ${optimizationLevel}`]),
-		...plugins.map(({ path }) => `plugin ${cleanText(path)}`),
-		...(dla === undefined ? [] : [`DLA core ${dla.core}${dla.gpuFallback ? " or GPU" : ""}`]),
-		...(calibration === undefined ? [] : [`calibration ${cleanText(calibration.path)}`]),
-		...flags.map((flag) => cleanText(flag)),
-	];
-}
-
-const shownCases = 4;
-
 function describeCases(cases: readonly string[]): string {
 	const shown = cases.map((id) => cleanName(id));
-	return `${count(cases.length, "golden case")} (${listNames(shown, shownCases)})`;
+	return `${counted(cases.length, "golden case")} (${listNames(shown, 4)})`;
 }
 
 function describeMeasure(
@@ -121,7 +92,7 @@ function describeMeasure(
 ): string {
 	const name = cleanName(step.workloadId);
 	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
-	if (plan.arms.length < 2) return `${name}: ${count(step.pairs, "run")} of the head`;
+	if (plan.arms.length < 2) return `${name}: ${counted(step.pairs, "run")} of the head`;
 	const first = config.measure.looks[0] ?? step.pairs;
 	const order = step.firstArms.slice(0, first).map((arm) => (arm === "base" ? "B" : "H"));
 	return `${name}: ${first === step.pairs ? first : `${first} to ${step.pairs}`} pairs, first ${order.join("")}${first < step.pairs ? "…" : ""}`;
@@ -209,15 +180,13 @@ function describeLimits({ warn, fail }: Threshold): string {
 	return parts.length === 0 ? "off" : parts.join(", ");
 }
 
-const maxRows = 256;
-
 export function renderMatrix(jobs: readonly MatrixJob[]): string {
-	const rows = jobs.slice(0, maxRows).map(({ name, runner, only, device }) => {
+	const rows = jobs.map(({ name, runner, only, device }) => {
 		const cells = [name, only === "" ? "all" : only, runner, device === "" ? "–" : device];
 		return `| ${cells.map((cell) => escapeMarkdown(cleanName(cell, 200))).join(" | ")} |`;
 	});
 	return [
-		`## Plan: ${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}`,
+		`## Plan: ${counted(jobs.length, "job")}`,
 		"",
 		"| job | engines | runner | device |",
 		"|---|---|---|---|",
