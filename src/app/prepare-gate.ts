@@ -48,7 +48,6 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		cases: new Map([...goldens].map(([id, { manifest }]) => [id, manifest.cases.map((golden) => golden.id)])),
 		seed: input.seed,
 		isScheduled: input.isScheduled ?? false,
-		backend,
 	});
 	return {
 		models,

@@ -44,7 +44,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 		const isShared = base !== undefined && input.sharesUnchanged && isUnchanged(base.prepared, prepared);
 		const result = isShared
 			? shareWithHead(base.result)
-			: await withLayerWarnings(await buildAll(prepared, input, ports), base?.result, ports);
+			: await withLayerWarnings(await buildAll(prepared, input, ports), base?.result.engine, ports);
 		if (prepared.arm === "base") ofBase.set(prepared.spec.id, { prepared, result });
 		if (result.engine) built += 1;
 		yield result;
@@ -54,20 +54,20 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 
 type Buildable = Exclude<PreparedModel, { state: "broken"; arm: "base" }>;
 
-export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
+function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
 	return base.state === "ready" && head.state === "ready" && isSameRecipe(recipeOf(base), recipeOf(head));
 }
 
 async function withLayerWarnings(
 	built: Built,
-	base: Built | undefined,
+	base: BuiltEngine | undefined,
 	{ backend }: BuildPorts,
 ): Promise<Built> {
 	const { engine } = built;
 	if (engine === undefined || engine.arm === "base") return built;
 	// Layers of another precision are all new.
-	const isComparable = base?.engine?.spec.engine.precision === engine.spec.engine.precision;
-	const found = await warnOfLayers({ base: isComparable ? base.engine : undefined, head: engine }, backend);
+	const isComparable = base?.spec.engine.precision === engine.spec.engine.precision;
+	const found = await warnOfLayers({ base: isComparable ? base : undefined, head: engine }, backend);
 	const record = { ...built.record, warnings: [...built.record.warnings, ...found] };
 	return { record, engine: { ...engine, record } };
 }
@@ -77,14 +77,11 @@ function shareWithHead({ record, engine }: Built): Built {
 	return { record: shared, engine: engine && { ...engine, arm: "head", record: shared } };
 }
 
-function servesHead(prepared: Buildable, { models, sharesUnchanged }: BuildInput): boolean {
-	const other = models.find(({ arm, spec }) => arm !== prepared.arm && spec.id === prepared.spec.id);
-	return sharesUnchanged && other !== undefined && isUnchanged(prepared, other);
-}
-
 /** Every build times its kernels again, so that builds vary as any two do. */
 async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
-	const times = servesHead(prepared, input) ? 1 : input.rebuilds;
+	const other = input.models.find(({ arm, spec }) => arm !== prepared.arm && spec.id === prepared.spec.id);
+	const servesHead = input.sharesUnchanged && other !== undefined && isUnchanged(prepared, other);
+	const times = servesHead ? 1 : input.rebuilds;
 	const each = { ...input, rebuilds: times };
 	const first = await buildOne(prepared, each, ports);
 	if (first.engine === undefined) return first;

@@ -1,6 +1,6 @@
 // Counts the work of each workload, base and head in parallel processes.
 
-import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
+import type { Arm, Comparison, WorkloadResult } from "../../generated/result.ts";
 import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -9,7 +9,8 @@ import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { identicalEngines, identityOf } from "./compare.ts";
-import { isIdentical, type TimedWorkload } from "./workloads.ts";
+import type { Measured } from "./measure.ts";
+import { isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
 
 export interface CountInput {
 	workloads: readonly TimedWorkload[];
@@ -18,14 +19,9 @@ export interface CountInput {
 	outFolder: string;
 }
 
-interface Counted {
-	row: WorkloadResult;
-	error?: ErrorRecord;
-}
-
 type CountPorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "count"> };
 
-export async function* count(input: CountInput, ports: CountPorts): AsyncGenerator<Counted> {
+export async function* count(input: CountInput, ports: CountPorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
 	for (const timed of input.workloads) {
 		if (ports.interrupt.reason() !== null) return;
@@ -35,27 +31,26 @@ export async function* count(input: CountInput, ports: CountPorts): AsyncGenerat
 	ports.progress.done(counted(input.workloads.length, "workload"));
 }
 
-async function countWorkload(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Counted> {
+async function countWorkload(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Measured> {
 	const { gates } = timed.workload.config;
 	const minimalEffect = gates.work.warn ?? gates.work.fail ?? 0.02;
 	const blank = { estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect, level: 1 };
-	if (isIdentical(timed, input.measure))
-		return { row: rowOf(timed, { ...blank, ...identicalEngines(timed, "counted") }) };
+	const without = (work: Pick<Comparison, "verdict" | "reason"> & Partial<Comparison>): Measured => ({
+		row: rowOf(timed, { ...blank, ...work }),
+	});
+	if (isIdentical(timed, input.measure)) return without(identicalEngines(timed, "counted"));
 	const { base, head } = await countBoth(timed, input, ports);
 	if (ports.interrupt.reason() !== null)
-		return { row: rowOf(timed, { ...blank, verdict: "inconclusive", reason: "The count was interrupted." }) };
+		return without({ verdict: "inconclusive", reason: "The count was interrupted." });
 	const fault = [head, base].find((result) => result !== null && result.state !== "counted");
-	if (fault?.state === "absent")
-		return { row: rowOf(timed, { ...blank, verdict: "missing", reason: fault.reason }) };
+	if (fault?.state === "absent") return without({ verdict: "missing", reason: fault.reason });
 	if (fault?.state === "failed") {
-		const { model, engine } = timed.head.spec;
-		const subject = { model: model.name, engine: engine.name, workload: timed.workload.config.name };
-		const row = rowOf(timed, { ...blank, verdict: "not-comparable", reason: fault.failure.message });
-		return { row, error: recordFault(fault.failure, subject) };
+		const { row } = without({ verdict: "not-comparable", reason: fault.failure.message });
+		return { row, error: recordFault(fault.failure, subjectOf(timed)) };
 	}
 	const works = { base: base as Work | null, head: head as Work };
 	if (works.base === null || timed.base === undefined)
-		return { row: rowOf(timed, { ...blank, ...input.noBase(timed), head: works.head.instructions }) };
+		return without({ ...input.noBase(timed), head: works.head.instructions });
 	const both = { base: works.base, head: works.head };
 	const doubt = doubtOfWork(both, { base: timed.base.model.onnx, head: timed.head.model.onnx });
 	return { row: { ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt === null ? {} : { doubt }) } };

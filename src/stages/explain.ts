@@ -17,24 +17,23 @@ import type { TimedWorkload } from "./workloads.ts";
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
 	const { rows, skipped } = chooseRows(input);
 	const chosen = { ...input, rows, workloads: input.workloads.filter((timed) => wasTimed(timed, input)) };
-	const [timings, profilings] = [[...layerTimings(chosen)], [...kernelProfiles(chosen)]];
-	ports.progress.stage("explain", timings.length + profilings.length);
+	const [timings, profiles] = [[...layerTimings(chosen)], [...kernelProfiles(chosen)]];
+	ports.progress.stage("explain", timings.length + profiles.length);
 	if (skipped > 0) {
-		yield {
-			files: [],
-			note: `The layers of ${skipped} more workloads that changed or are undecided were not timed; at most ${maxChanged} are.`,
-		};
+		const note = `The layers of ${skipped} more workloads that changed or are undecided were not timed; at most ${maxChanged} are.`;
+		yield { files: [], note };
 	}
 	for (const timing of timings) {
 		ports.progress.item(`layers of ${timing.timed.workload.id}`);
 		yield* timeLayers(timing, chosen, ports);
 	}
-	for (const profiling of profilings) {
+	for (const profile of profiles) {
 		if (ports.interrupt.reason() !== null) return;
-		ports.progress.item(profiling.label);
-		yield await profiling.run(ports.backend);
+		const what = profile.tool === "nsys" ? "kernels" : "slowest kernel";
+		ports.progress.item(`${what} of ${profile.timed.workload.id} (${profile.engine.arm})`);
+		yield await profileKernels(profile, chosen, ports);
 	}
-	ports.progress.done(counted(timings.length + profilings.length, "profile"));
+	ports.progress.done(counted(timings.length + profiles.length, "profile"));
 }
 
 function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
@@ -57,11 +56,6 @@ function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipp
 	return { rows: candidates.slice(0, maxChanged), skipped: Math.max(0, candidates.length - maxChanged) };
 }
 
-interface Profiling {
-	label: string;
-	run(backend: ExplainPorts["backend"]): Promise<Explained>;
-}
-
 function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
 	for (const engineId of new Set(input.workloads.map(({ workload }) => workload.engineId))) {
 		const own = input.workloads.filter(({ workload }) => workload.engineId === engineId);
@@ -73,16 +67,13 @@ function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
 	}
 }
 
-function* kernelProfiles(input: ExplainInput): Generator<Profiling> {
+function* kernelProfiles(input: ExplainInput): Generator<KernelProfile> {
 	for (const timed of input.workloads) {
 		if (input.rows.find(({ id }) => id === timed.workload.id)?.work !== undefined) continue;
 		const found: WorkloadKernels = { base: null, head: null };
 		for (const tool of ["nsys", "ncu"] as const) {
 			if (!isEnabled(tool, timed, input)) continue;
-			for (const engine of enginesOf(timed)) {
-				const label = `${tool === "nsys" ? "kernels" : "slowest kernel"} of ${timed.workload.id} (${engine.arm})`;
-				yield { label, run: (backend) => profileKernels({ tool, engine, timed, found }, { input, backend }) };
-			}
+			for (const engine of enginesOf(timed)) yield { tool, engine, timed, found };
 		}
 	}
 }
@@ -100,11 +91,6 @@ function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
 	return base === undefined || base.record.engineSha256 === head.record.engineSha256 ? [head] : [base, head];
 }
 
-interface ProfileContext {
-	input: ExplainInput;
-	backend: ExplainPorts["backend"];
-}
-
 interface KernelProfile {
 	tool: TraceJob["tool"];
 	engine: BuiltEngine;
@@ -114,7 +100,8 @@ interface KernelProfile {
 
 async function profileKernels(
 	{ tool, engine, timed, found }: KernelProfile,
-	{ input, backend }: ProfileContext,
+	input: ExplainInput,
+	{ backend }: ExplainPorts,
 ): Promise<Explained> {
 	const { id, config } = timed.workload;
 	const { arm } = engine;

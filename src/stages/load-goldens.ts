@@ -80,12 +80,8 @@ export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promi
 
 function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolean): GoldenSet {
 	const { manifest } = set;
-	return {
-		...set,
-		manifest: limitsOfBase ? underLimitsOf(ofBase, manifest) : manifest,
-		asWritten: manifest,
-		ofBase,
-	};
+	const limited = limitsOfBase ? underLimitsOf(ofBase, manifest) : manifest;
+	return { ...set, manifest: limited, asWritten: manifest, ofBase };
 }
 
 /** null if the base has no readable golden; the review reports unreadable ones. */
@@ -119,13 +115,8 @@ export function judgeUnusable(
 	{ model, engine }: EngineSpec,
 	{ code, message, fix = "" }: ConfigError,
 ): GoldenVerdict {
-	const about = {
-		model: model.name,
-		engine: engine.name,
-		precision: engine.precision,
-		case: wholeSet,
-		scope: "set",
-	} as const;
+	const { name, precision } = engine;
+	const about = { model: model.name, engine: name, precision, case: wholeSet, scope: "set" } as const;
 	// Reports show the fix apart.
 	const what = fix !== "" && message.endsWith(fix) ? message.slice(0, -fix.length).trim() : message;
 	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };

@@ -26,17 +26,13 @@ interface PrepareInput {
 
 type PreparePorts = Pick<Ports, "models" | "shell" | "progress"> & { files: AssetFiles };
 
-interface Context {
-	input: PrepareInput;
-	ports: PreparePorts;
-}
-
 type CommandFailure = Omit<Fault, "code">;
 
 interface Wanted {
 	spec: EngineSpec;
 	folder: ArmFolder;
-	commandFailure: CommandFailure | null;
+	input: PrepareInput;
+	ports: PreparePorts;
 }
 
 /**
@@ -44,29 +40,28 @@ interface Wanted {
  * cannot be used is `broken`.
  */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
-	const engines = Math.max(...input.sides.map(({ specs }) => specs.length));
+	const counts = input.sides.map(({ specs }) => specs.length);
 	ports.progress.stage(
 		"prepare",
-		input.sides.reduce((sum, { specs }) => sum + specs.length, 0),
+		counts.reduce((sum, count) => sum + count, 0),
 	);
 	const prepared = new Map<string, Promise<CommandFailure | null>>();
 	for (const { folder, specs } of input.sides) {
 		for (const [index, spec] of specs.entries()) {
 			ports.progress.item(`${spec.id} (${folder.arm})`);
+			const wanted = { spec, folder, input, ports };
 			const key = `${folder.arm}\n${spec.model.name}`;
-			const command = prepared.get(key) ?? runPrepare({ spec, index }, folder, { input, ports });
+			const command = prepared.get(key) ?? runPrepare(wanted, index);
 			prepared.set(key, command);
-			const commandFailure = await command;
-			yield await readModel({ spec, folder, commandFailure }, { input, ports });
+			yield await readModel(wanted, await command);
 		}
 	}
-	ports.progress.done(counted(engines, "engine"));
+	ports.progress.done(counted(Math.max(...counts), "engine"));
 }
 
 async function runPrepare(
-	{ spec, index }: { spec: EngineSpec; index: number },
-	folder: ArmFolder,
-	{ input, ports }: Context,
+	{ spec, folder, input, ports }: Wanted,
+	index: number,
 ): Promise<CommandFailure | null> {
 	const { prepare } = spec.model;
 	if (prepare === undefined) return null;
@@ -77,19 +72,15 @@ async function runPrepare(
 	if (failure.code === "interrupted") throw new ToolError(failure);
 	if (folder.arm === "base") return { ...failure, log: logPath, fix: `${fixOfCommand} ${otherBase}` };
 	const fix = `Run it by hand in ${folder.path}: ${prepare.command}. A variable that holds credentials must be listed under prepare.env.`;
-	return {
-		...failure,
-		message: `The prepare command of ${spec.model.name} failed: ${failure.message}`,
-		log: logPath,
-		fix,
-	};
+	const message = `The prepare command of ${spec.model.name} failed: ${failure.message}`;
+	return { ...failure, message, log: logPath, fix };
 }
 
 /** A fault of one model does not end the run of the others. */
-async function readModel(wanted: Wanted, context: Context): Promise<PreparedModel> {
+async function readModel(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
 	try {
-		return await readArm(wanted, context);
+		return await readArm(wanted, command);
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
 		if (folder.arm === "head") return { state: "broken", spec, arm: "head", fault: error };
@@ -97,24 +88,22 @@ async function readModel(wanted: Wanted, context: Context): Promise<PreparedMode
 	}
 }
 
-async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel> {
-	const { spec, folder, commandFailure } = wanted;
-	const { input, ports } = context;
+async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
+	const { spec, folder, input, ports } = wanted;
 	const { arm } = folder;
-	if (arm === "head" && commandFailure !== null)
-		throw new ConfigError({ ...commandFailure, code: "prepare-failed" });
+	if (arm === "head" && command !== null) throw new ConfigError({ ...command, code: "prepare-failed" });
 	const path = await confine(ports.files, folder.path, spec.engine.onnx);
 	const model =
 		arm === "head"
 			? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`)
-			: await readBase(path, wanted, context);
+			: await readBase(path, wanted, command);
 	if ("state" in model) return model;
 	// ONNX Runtime needs no assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
 	const assets = await readAssets(spec, folder.path, ports.files);
 	if (assets.state === "ready") return { state: "ready", spec, arm, model, assets: assets.assets };
 	if (arm === "head") throw missingAsset(assets, spec);
-	if (assets.state === "missing") return absentFromBase(assets.path, wanted, input);
+	if (assets.state === "missing") return absentFromBase(assets.path, wanted);
 	const message = `The base's ${assets.what} ${assets.path} is an empty file.`;
 	return brokenBase(wanted, { code: "asset-missing", message, fix: otherBase });
 }
@@ -136,16 +125,21 @@ const notWhole: Readonly<Record<string, string>> = {
 async function readBase(
 	path: string | null,
 	wanted: Wanted,
-	{ input, ports }: Context,
+	command: CommandFailure | null,
 ): Promise<ModelOnDisk | PreparedModel> {
-	const { spec, commandFailure } = wanted;
+	const { spec, input, ports } = wanted;
 	const { onnx } = spec.engine;
-	if (commandFailure !== null && (path !== null || input.hasBaseConfig)) {
-		const message = `The prepare command of ${spec.model.name} failed in the base: ${commandFailure.message}`;
-		return brokenBase(wanted, { ...commandFailure, code: "prepare-failed", message });
+	const { name, prepare } = spec.model;
+	if (command !== null && (path !== null || input.hasBaseConfig)) {
+		const message = `The prepare command of ${name} failed in the base: ${command.message}`;
+		return brokenBase(wanted, { ...command, code: "prepare-failed", message });
 	}
-	if (path === null)
-		return commandFailure === null ? notWritten(wanted, input) : absentFromBase(onnx, wanted, input);
+	if (path === null) {
+		if (command !== null || prepare === undefined || !input.hasBaseConfig)
+			return absentFromBase(onnx, wanted);
+		const message = `The prepare command of ${name} succeeded in the base but wrote no ${onnx}.`;
+		return brokenBase(wanted, { code: "model-missing", message, fix: `${fixOfCommand} ${otherBase}` });
+	}
 	try {
 		const model = await ports.models.read(path);
 		const external = model.external.find(({ problem }) => Object.hasOwn(notWhole, problem ?? ""));
@@ -160,44 +154,26 @@ async function readBase(
 	}
 }
 
-async function notWritten(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
-	const { spec } = wanted;
-	const { onnx } = spec.engine;
-	if (spec.model.prepare === undefined || !input.hasBaseConfig) return absentFromBase(onnx, wanted, input);
-	const message = `The prepare command of ${spec.model.name} succeeded in the base but wrote no ${onnx}.`;
-	return brokenBase(wanted, { code: "model-missing", message, fix: `${fixOfCommand} ${otherBase}` });
-}
-
-async function absentFromBase(path: string, wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
-	const { spec, folder } = wanted;
+async function absentFromBase(path: string, wanted: Wanted): Promise<PreparedModel> {
+	const { spec, folder, input } = wanted;
 	const why = (await folder.whyAbsent?.(path)) ?? null;
 	if (why === null) {
 		const reason = `the base has no ${path}`;
 		return { state: "missing", spec, arm: folder.arm, isNew: !input.hasBaseConfig, reason };
 	}
+	const message = `The base's ${path} is not in its checkout: ${why}.`;
 	const fix = `Put the file itself into the repository, or let the model's \`prepare\` fetch it. ${otherBase}`;
-	return brokenBase(wanted, {
-		code: "model-missing",
-		message: `The base's ${path} is not in its checkout: ${why}.`,
-		fix,
-	});
+	return brokenBase(wanted, { code: "model-missing", message, fix });
 }
 
 function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFault>[0]): PreparedModel {
 	const place = { model: spec.model.name, arm: folder.arm };
 	const { lfsProblem } = folder;
-	const isOfLfs = lfsProblem !== undefined && fault.code === "model-unreadable";
-	const error = isOfLfs
-		? recordFault(
-				{
-					...fault,
-					code: "lfs-unavailable",
-					message: `${fault.message} ${lfsProblem.reason}`,
-					fix: `${lfsProblem.fix} ${otherBase}`,
-				},
-				place,
-			)
-		: recordFault(fault, place, "configuration");
+	if (lfsProblem === undefined || fault.code !== "model-unreadable")
+		return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
+	const message = `${fault.message} ${lfsProblem.reason}`;
+	const fix = `${lfsProblem.fix} ${otherBase}`;
+	const error = recordFault({ ...fault, code: "lfs-unavailable", message, fix }, place);
 	return { state: "broken", spec, arm: "base", error };
 }
 

@@ -32,16 +32,21 @@ export async function writeReport(result: Result, outFolder: string, files: Repo
 
 /** The same result gives the same bytes. */
 export async function renderReport(result: Result, outFolder: string, files: ReportFiles): Promise<void> {
-	await files.writeText(`${outFolder}/${reportFiles.markdown}`, renderMarkdown(result));
-	await files.writeText(`${outFolder}/${reportFiles.html}`, renderHtml(result));
-	await files.writeText(`${outFolder}/${reportFiles.junit}`, renderJunit(result));
 	await files.makeFolder(`${outFolder}/exports`);
-	await files.writeText(`${outFolder}/${reportFiles.benchmark}`, renderBenchmark(result));
-	await files.writeText(`${outFolder}/${reportFiles.bencher}`, renderBencher(result));
-	await files.writeText(`${outFolder}/${reportFiles.csv}`, renderCsv(result));
-	await files.writeText(`${outFolder}/${reportFiles.sarif}`, renderSarif(result));
-	await files.writeText(`${outFolder}/${reportFiles.manifest}`, renderManifest(result));
+	for (const [file, render] of Object.entries(renderers) as [keyof typeof renderers, typeof renderCsv][])
+		await files.writeText(`${outFolder}/${reportFiles[file]}`, render(result));
 }
+
+const renderers = {
+	markdown: renderMarkdown,
+	html: (result: Result) => renderHtml(result),
+	junit: renderJunit,
+	benchmark: renderBenchmark,
+	bencher: renderBencher,
+	csv: renderCsv,
+	sarif: renderSarif,
+	manifest: renderManifest,
+};
 
 export async function openPageWith(
 	before: Result,

@@ -31,15 +31,9 @@ export async function runComparatorCommands(
 	return answers;
 }
 
-interface CommandRun {
-	output: string;
-	custom: CustomSpec;
-	commands: AvailableCommands;
-}
-
 async function runOne(
 	input: Omit<CaseInput, "answers">,
-	{ output, custom, commands }: CommandRun,
+	{ output, custom, commands }: { output: string; custom: CustomSpec; commands: AvailableCommands },
 ): Promise<CommandAnswer> {
 	const command = commands.known.find(({ name }) => name === custom.name);
 	if (command === undefined)
@@ -67,12 +61,6 @@ async function runOne(
 		tolerance: toleranceAt(custom.tolerance, precision) ?? null,
 		labels,
 	};
-	return commands.port.run({
-		command,
-		cwd: commands.cwd,
-		scratchFolder: commands.scratchFolder,
-		about,
-		expected,
-		got,
-	});
+	const { cwd, scratchFolder, port } = commands;
+	return port.run({ command, cwd, scratchFolder, about, expected, got });
 }

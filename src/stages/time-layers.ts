@@ -1,6 +1,6 @@
 // Times layers, several times to explain a change.
 
-import type { Arm, EngineDiff, Result, WorkloadResult } from "../../generated/result.ts";
+import type { Arm, Result, WorkloadResult } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { diffEngines } from "../core/engine/diff.ts";
@@ -60,7 +60,7 @@ export async function* timeLayers(
 		for (const engine of repeat % 2 === 1 ? timing.engines : timing.engines.toReversed()) {
 			if (ports.interrupt.reason() !== null) return;
 			ports.progress.detail(`${engine.arm}, profile ${repeat}`);
-			yield* profileOnce({ engine, repeat, seen }, timing, { input, ports });
+			yield* profileOnce({ engine, repeat, seen, timed: timing.timed }, input, ports);
 		}
 		if (repeat === 1) repeats = repeatsOf(timing, seen);
 	}
@@ -71,37 +71,27 @@ export async function* timeLayers(
 		{ base, head },
 		{ gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit },
 	);
+	const machine = machineOf(timing, input);
 	yield {
 		files: [],
 		seen: {
 			id: timing.timed.workload.id,
 			arm: "head",
-			explanation: { ...explanation, ...machineOf(timing, input) },
+			explanation: { ...explanation, machine },
 		},
 	};
 }
 
-function machineOf(
-	{ row }: LayerTiming,
-	{ memoryBytes, cudaGraph = false }: ExplainInput,
-): Pick<EngineDiff, "machine"> {
+function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: ExplainInput) {
 	const machine = machineCauses({ runs: [], ...row, cudaGraph, memoryBytes });
-	return machine.length === 0 ? {} : { machine };
+	return machine.length === 0 ? undefined : machine;
 }
 
 function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): number {
+	const isOpen = row !== undefined && ["regressed", "inconclusive"].includes(row.verdict);
 	// A count repeats exactly.
-	if (row?.work !== undefined) return 1;
-	if (
-		row === undefined ||
-		!["regressed", "inconclusive"].includes(row.verdict) ||
-		engines.length < 2 ||
-		seen.size < 2
-	)
-		return 1;
-	const onceMs = [...seen.values()]
-		.map(({ times: [first] }) => profileMs(first))
-		.reduce((sum, ms) => sum + ms, 0);
+	if (!isOpen || row.work !== undefined || engines.length < 2 || seen.size < 2) return 1;
+	const onceMs = [...seen.values()].reduce((sum, { times: [first] }) => sum + profileMs(first), 0);
 	return Math.max(1, Math.min(mostProfiles, Math.floor(budgetMs / Math.max(1, onceMs))));
 }
 
@@ -124,16 +114,15 @@ function modelOf(arm: Arm, { engines }: LayerTiming, seen: ReadonlyMap<Arm, Prof
 		: engineModel({ info: profiled.info, profiles: profiled.times, graph: engine.model.onnx.graph });
 }
 
-interface OneProfile {
-	engine: BuiltEngine;
-	repeat: number;
-	seen: Map<Arm, Profiled>;
-}
-
 async function* profileOnce(
-	{ engine, repeat, seen }: OneProfile,
-	{ timed }: LayerTiming,
-	{ input, ports }: { input: ExplainInput; ports: ExplainPorts },
+	{
+		engine,
+		repeat,
+		seen,
+		timed,
+	}: { engine: BuiltEngine; repeat: number; seen: Map<Arm, Profiled>; timed: TimedWorkload },
+	input: ExplainInput,
+	ports: ExplainPorts,
 ): AsyncGenerator<Explained> {
 	const { id } = timed.workload;
 	const { arm } = engine;

@@ -93,8 +93,8 @@ function located(
 	{ engine, model }: EngineSpec,
 	config: Pick<Config, "sources">,
 ): ConfigError {
-	const holders = [engine.pointer, model.pointer, pointer];
-	const place = placeOfInherited(config, { holders, key: (fault.pointer ?? pointer).slice(pointer.length) });
+	const key = (fault.pointer ?? pointer).slice(pointer.length);
+	const place = placeOfInherited(config, { holders: [engine.pointer, model.pointer, pointer], key });
 	return new ConfigError({ ...faultOf(fault), ...place });
 }
 

@@ -19,8 +19,6 @@ async function costs(models: string, files: { base?: string; head: string }): Pr
 		arms,
 		cases: new Map(),
 		seed: "s",
-		isScheduled: false,
-		backend: "tensorrt",
 	});
 	const reader = fileModelReader();
 	const prepared: PreparedModel[] = [];

@@ -16,7 +16,7 @@ export interface LengthLimits extends RunLength {
 export const pilotMs = 1000;
 
 const windowMs = 100;
-export const leastRunLength: RunLength = { warmUpMs: 300, durationMs: 500 };
+const leastRunLength: RunLength = { warmUpMs: 300, durationMs: 500 };
 /** 2 MB at 90 bytes per iteration of trtexec. */
 const maxIterations = 20_000;
 const leastDurationMs = 300;

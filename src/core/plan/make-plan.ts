@@ -5,7 +5,6 @@ import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { probesEnabled } from "../golden/probes/subject.ts";
-import { type BackendKind, estimateStep } from "./estimate.ts";
 import {
 	type EngineSpec,
 	engineSpecs,
@@ -24,8 +23,6 @@ export interface PlanInput {
 	cases: ReadonlyMap<string, readonly string[]>;
 	seed: string;
 	isScheduled?: boolean;
-	/** Default: the config's, and TensorRT, the slower, for `auto`. */
-	backend?: BackendKind;
 }
 
 export function makePlan(input: PlanInput): Plan {
@@ -40,19 +37,7 @@ export function makePlan(input: PlanInput): Plan {
 		...probes,
 		...workloads.map((workload) => measureStep(workload, input)),
 	];
-	return { arms, engines, workloads, cases, ...estimateSteps(steps, input) };
-}
-
-function estimateSteps(
-	steps: readonly Step[],
-	{ config: { backend: wanted, measure }, arms, backend }: PlanInput,
-): Pick<Plan, "steps" | "estimateMs"> {
-	const usual = wanted === "onnxruntime" ? "onnxruntime" : "tensorrt";
-	const expected = { backend: backend ?? usual, measure, arms: arms.length } as const;
-	const estimated = steps.map((step) => estimateStep(step, expected));
-	const sum = (key: "likelyMs" | "estimateMs"): number =>
-		estimated.reduce((total, step) => total + step[key], 0);
-	return { steps: estimated, estimateMs: { least: sum("likelyMs"), most: sum("estimateMs") } };
+	return { arms, engines, workloads, cases, steps };
 }
 
 function workloadsOf(spec: EngineSpec): Workload[] {

@@ -50,16 +50,8 @@ export interface Plan {
 	baseEngines?: readonly EngineSpec[];
 	workloads: readonly Workload[];
 	cases: readonly PlannedCase[];
-	steps: readonly PlannedStep[];
-	/** If every verdict falls at the first look, or at the last. */
-	estimateMs: { least: number; most: number };
+	steps: readonly Step[];
 }
-
-export type PlannedStep = Step & {
-	/** The longest expected. */
-	estimateMs: number;
-	likelyMs: number;
-};
 
 export function describeBuild({
 	spec,

@@ -6,18 +6,10 @@ import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts
 import { counted, listNames } from "../text/labels.ts";
 import { formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
-import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
+import type { EngineSpec, Plan, Step } from "./plan.ts";
 
 export function renderPlan(plan: Plan, config: Config): string {
-	const lines = [
-		headline(plan, config),
-		"",
-		...stepLines(plan, config),
-		"",
-		estimateLine(plan),
-		"",
-		...settingLines(config),
-	];
+	const lines = [headline(plan, config), "", ...stepLines(plan, config), "", ...settingLines(config)];
 	return `${lines.join("\n")}\n`;
 }
 
@@ -32,16 +24,11 @@ function headline(plan: Plan, config: Config): string {
 
 function stepLines(plan: Plan, config: Config): string[] {
 	return columns(
-		plan.steps.map((step, index) => [
-			`${index + 1}`,
-			step.kind,
-			...describeStep(step, plan, config),
-			formatDuration(step.estimateMs),
-		]),
+		plan.steps.map((step, index) => [`${index + 1}`, step.kind, ...describeStep(step, plan, config)]),
 	);
 }
 
-function describeStep(step: PlannedStep, plan: Plan, config: Config): [string, string] {
+function describeStep(step: Step, plan: Plan, config: Config): [string, string] {
 	switch (step.kind) {
 		case "prepare": {
 			const given = step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`;
@@ -61,7 +48,7 @@ function describeStep(step: PlannedStep, plan: Plan, config: Config): [string, s
 }
 
 function describeBuild(
-	{ engineId, arm }: Extract<PlannedStep, { kind: "build" }>,
+	{ engineId, arm }: Extract<Step, { kind: "build" }>,
 	{ engines, baseEngines = engines }: Plan,
 ): string {
 	const spec = (arm === "base" ? baseEngines : engines).find(({ id }) => id === engineId);
@@ -85,11 +72,7 @@ function describeCases(cases: readonly string[]): string {
 	return `${counted(cases.length, "golden case")} (${listNames(shown, 4)})`;
 }
 
-function describeMeasure(
-	step: Extract<PlannedStep, { kind: "measure" }>,
-	plan: Plan,
-	config: Config,
-): string {
+function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, config: Config): string {
 	const name = cleanName(step.workloadId);
 	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
 	if (plan.arms.length < 2) return `${name}: ${counted(step.pairs, "run")} of the head`;
@@ -114,19 +97,6 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 				.join("  ")
 				.trimEnd()}`,
 	);
-}
-
-const tellingShare = 0.1;
-
-function estimateLine({ estimateMs, steps }: Plan): string {
-	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
-	const guessedMs = steps.reduce((sum, step) => sum + (step.kind === "build" ? step.estimateMs : 0), 0);
-	const guessed = `${formatDuration(guessedMs)} of it are builds: TensorRT takes from seconds to many minutes for each.`;
-	const time =
-		least === most
-			? `Estimated time: ${most}.`
-			: `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
-	return guessedMs > tellingShare * estimateMs.least ? `${time} ${guessed}` : time;
 }
 
 function lengthText(ms: number, { measure }: Config): string {
