@@ -146,15 +146,9 @@ function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Co
 	return { ...config, models: pinShapes(models, shapes) };
 }
 
-export interface Sides {
-	config: Config;
-	baseConfig: Config | undefined;
-	rules: Config | undefined;
-	baseConfigFault: string | undefined;
-	notes: string[];
-}
+export type Sides = ReturnType<typeof twoSides>;
 
-export function twoSides({ own, options }: Opened, { baseConfig, rules, folders }: OpenedArms): Sides {
+export function twoSides({ own, options }: Opened, { baseConfig, rules, folders }: OpenedArms) {
 	const hasBase = folders.some(({ arm }) => arm === "base");
 	const decides = options.event === undefined || isReview(options.event);
 	const broken = [rules, baseConfig].find((side) => side.state === "broken");

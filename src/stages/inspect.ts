@@ -2,15 +2,12 @@
 
 import type {
 	Detections,
-	DType,
 	GoldenManifest,
 	GoldenOutput,
-	NoiseFloor,
 	OutputSlice,
 	Precision,
 	SensitivityRecord,
 	Spread,
-	TensorStatistics,
 } from "../../generated/golden.ts";
 import { defaultGates } from "../core/config/defaults.ts";
 import { boxComparators, boxKinds, boxLimit } from "../core/golden/boxes/check-boxes.ts";
@@ -40,13 +37,7 @@ import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
 import { readTensors } from "./load-goldens.ts";
 
-export interface InspectedTensor {
-	name: string;
-	dtype: DType;
-	shape: readonly number[];
-	stats: TensorStatistics;
-}
-
+export type InspectedTensor = ReturnType<typeof describeTensors>[number];
 export interface InspectedLimit {
 	kind: string;
 	slice?: OutputSlice;
@@ -61,41 +52,17 @@ export interface InspectedLimit {
 	timesNoise?: number;
 }
 
-export interface InspectedOutput {
-	name: string;
-	semantic: string | null;
-	noise: Spread | null;
-	rounding: { precision: Precision; relativeL2: number }[];
-	/** The group of boxes that it is compared with, if any. */
-	group?: string;
-	limits: InspectedLimit[];
-	proposal: { output: GoldenOutput; why: string[] };
-}
-
-export interface Inspection {
-	golden: string;
-	reason: string | null;
-	author: string | null;
-	model: GoldenManifest["model"];
-	producer: GoldenManifest["producer"];
-	cases: { id: string; tags: string[]; inputs: InspectedTensor[]; outputs: InspectedTensor[] }[];
-	outputs: InspectedOutput[];
-	groups: { name: string; limits: InspectedLimit[] }[];
-	/** How to compare outputs that hold boxes together, if any. */
-	detections: { proposal: Detections; why: string[] } | null;
-	noiseFloor: NoiseFloor | null;
-	sensitivity: SensitivityRecord;
-	findings: Weakness[];
-}
+export type InspectedOutput = ReturnType<typeof inspectOutput>;
+export type Inspection = Awaited<ReturnType<typeof inspect>>;
 
 const shownPrecisions: readonly Precision[] = ["fp32", "fp16", "bf16", "int8"];
 
 export async function inspect(
 	set: { manifest: GoldenManifest; folder: string },
 	ports: { files: Files; tensors: TensorReader },
-): Promise<Inspection> {
+) {
 	const { manifest, folder } = set;
-	const cases: Inspection["cases"] = [];
+	const cases: { id: string; tags: string[]; inputs: InspectedTensor[]; outputs: InspectedTensor[] }[] = [];
 	const outputs: Record<string, Tensor>[] = [];
 	for (const { id, tags = [], inputs, outputs: files } of manifest.cases) {
 		const fed = describeTensors(await readTensors(inputs, folder, ports));
@@ -125,7 +92,7 @@ export async function inspect(
 	};
 }
 
-function describeTensors(tensors: Readonly<Record<string, Tensor>>): InspectedTensor[] {
+function describeTensors(tensors: Readonly<Record<string, Tensor>>) {
 	return Object.entries(tensors).map(([name, tensor]) => {
 		const { dtype, shape } = tensor;
 		return { name, dtype, shape, stats: tensorStatistics(tensor) };
@@ -162,7 +129,7 @@ function findingsOf(
 	return found;
 }
 
-function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs): InspectedOutput {
+function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs) {
 	const { outputs, detections = [], noiseFloor, rounding = {} } = manifest;
 	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
 	const tensors = cases.flatMap((tensorsOfCase) => tensorsOfCase[name] ?? []);

@@ -31,12 +31,9 @@ export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "mo
 	return { spec, modelSha256: model.sha256, assets };
 }
 
-export interface Interfaces {
-	changes: readonly InterfaceChange[];
-	engines: ReadonlySet<string>;
-}
+export type Interfaces = ReturnType<typeof compareInterfaces>;
 
-export function compareInterfaces(models: readonly PreparedModel[]): Interfaces {
+export function compareInterfaces(models: readonly PreparedModel[]) {
 	const changes = new Map<string, InterfaceChange>();
 	const engines = new Set<string>();
 	const ready = models.filter((prepared) => prepared.state === "ready");
@@ -45,21 +42,15 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 		if (base === undefined) continue;
 		const [first, ...others] = interfaceRows(base.model.onnx, model.onnx);
 		const { name: engine, onnx } = spec.engine;
+		const { name } = spec.model;
 		if (first !== undefined) {
 			engines.add(spec.id);
-			changes.set(JSON.stringify([spec.model.name, onnx]), {
-				model: spec.model.name,
-				engine: onnx === spec.model.onnx ? undefined : engine,
-				rows: [first, ...others],
-			});
+			const variant = onnx === spec.model.onnx ? undefined : engine;
+			changes.set(JSON.stringify([name, onnx]), { model: name, engine: variant, rows: [first, ...others] });
 		}
 		const [narrower, ...more] = narrowerRanges(base.spec, spec);
 		if (narrower !== undefined)
-			changes.set(JSON.stringify([spec.id]), {
-				model: spec.model.name,
-				engine,
-				rows: [narrower, ...more],
-			});
+			changes.set(JSON.stringify([spec.id]), { model: name, engine, rows: [narrower, ...more] });
 	}
 	return { changes: [...changes.values()], engines };
 }

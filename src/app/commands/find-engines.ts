@@ -56,10 +56,7 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 			? profiled.filter((path) => new RegExp(`-${arm}\\.layers\\.json$`).test(path))
 			: found;
 	if (own.length === 0)
-		throw notFound(
-			wanted,
-			`It contains no layers.json or *.layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`,
-		);
+		throw notFound(wanted, `It contains no layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`);
 	const all = facts.isDirectory() ? files : await listFiles(dirname(root));
 	return own.map((layers) => besides(layers, root, all));
 }

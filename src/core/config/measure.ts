@@ -11,29 +11,24 @@ const times = {
 	durationMs: "duration",
 	timeoutMs: "timeout",
 	buildTimeoutMs: "build-timeout",
-} as const satisfies Partial<Record<keyof MeasureConfig, keyof MeasureFile>>;
-
-const settings = {
-	looks: "pairs",
-	threads: "threads",
-	rebuilds: "rebuilds",
-	identicalEngines: "identical-engines",
-	cudaGraph: "cuda-graph",
-	transfers: "transfers",
-	spinWait: "spin-wait",
-	unchangedModels: "unchanged-models",
-} as const satisfies Partial<Record<keyof MeasureConfig, keyof MeasureFile>>;
+} as const;
 
 export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 	const adaptsLength = file["warm-up"] === undefined && file.duration === undefined;
-	const measure: MeasureConfig = { ...defaultMeasure, adaptsLength };
-	for (const [key, name] of Object.entries(settings))
-		if (file[name] !== undefined) Object.assign(measure, { [key]: file[name] });
-	for (const [key, name] of Object.entries(times) as [
-		keyof typeof times,
-		(typeof times)[keyof typeof times],
-	][]) {
-		const options = { text: file[name] ?? "", allowsZero: name === "warm-up" };
+	const measure: MeasureConfig = {
+		...defaultMeasure,
+		adaptsLength,
+		looks: file.pairs ?? defaultMeasure.looks,
+		threads: file.threads ?? defaultMeasure.threads,
+		rebuilds: file.rebuilds ?? defaultMeasure.rebuilds,
+		identicalEngines: file["identical-engines"] ?? defaultMeasure.identicalEngines,
+		cudaGraph: file["cuda-graph"] ?? defaultMeasure.cudaGraph,
+		transfers: file.transfers ?? defaultMeasure.transfers,
+		spinWait: file["spin-wait"] ?? defaultMeasure.spinWait,
+		unchangedModels: file["unchanged-models"],
+	};
+	for (const [key, name] of Object.entries(times) as [keyof typeof times, "duration"][]) {
+		const options = { text: file[name] ?? "", allowsZero: key === "warmUpMs" };
 		if (file[name] !== undefined) measure[key] = yield* parseDuration(`/measure/${name}`, options);
 	}
 	const { looks, warmUpMs, durationMs, timeoutMs } = measure;

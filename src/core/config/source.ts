@@ -45,9 +45,6 @@ export function placeOfInherited(
 	config: Placed,
 	{ holders, key }: { holders: readonly string[]; key: string },
 ): { location?: Location } {
-	const places = holders.map((holder) => `${holder}${key}`);
-	return placeOf(
-		config,
-		places.find((place) => Object.hasOwn(config.sources, place)) ?? holders.at(-1) ?? "",
-	);
+	const place = holders.map((holder) => `${holder}${key}`).find((at) => Object.hasOwn(config.sources, at));
+	return placeOf(config, place ?? holders.at(-1) ?? "");
 }

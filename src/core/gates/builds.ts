@@ -42,57 +42,46 @@ type BuildGate = [GateName, GateStatus, message: string] | null;
 function preflightGate({ findings }: BuildFacts, config: Config): BuildGate {
 	const of = (severity: Finding["severity"]) =>
 		findings.filter((finding) => finding.arm === "head" && finding.severity === severity);
-	const errors = of("error");
-	const warnings = of("warning");
-	const isBad = errors.length > 0 || (config.preflight.strict && warnings.length > 0);
-	const status = isBad ? "fail" : warnings.length > 0 ? "warn" : "pass";
-	const [first] = [...errors, ...warnings];
-	const more = errors.length + warnings.length - 1;
-	const message =
-		first === undefined ? "No findings." : `${first.message}${more > 0 ? ` (and ${more} more)` : ""}`;
-	return ["preflight", status, message];
+	const [errors, warnings] = [of("error"), of("warning")];
+	const [first, ...more] = [...errors, ...warnings];
+	if (first === undefined) return ["preflight", "pass", "No findings."];
+	const status = errors.length > 0 || config.preflight.strict ? "fail" : "warn";
+	return ["preflight", status, `${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ""}`];
 }
 
 function buildGate({ head, base }: BuildFacts): BuildGate {
+	const { failure } = head;
 	switch (head.state) {
 		case "skipped":
 			return null;
 		case "built":
-			return builtGate(head, base);
-		case "timed-out":
+			return ["build", ...builtMessage(head, base)];
+		case "timed-out": {
+			const message = `The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`;
 			// A machine too slow for the base as well is the cause.
-			return [
-				"build",
-				hitSameLimit(head, base) ? "error" : "fail",
-				`The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`,
-			];
+			return ["build", hitSameLimit(head, base) ? "error" : "fail", message];
+		}
 		case "missing":
-			return ["build", "fail", head.failure?.title ?? "The head has no such model."];
+			return ["build", "fail", failure?.title ?? "The head has no such model."];
 		case "refused":
-			return [
-				"build",
-				head.failure?.kind === "runner" ? "error" : "fail",
-				head.failure?.title ?? "The build failed.",
-			];
+			return ["build", failure?.kind === "runner" ? "error" : "fail", failure?.title ?? "The build failed."];
 	}
 }
 
-function builtGate(head: BuildRecord, base: BuildRecord | undefined): BuildGate {
-	const fresh = head.warnings.filter(({ isNew }) => isNew === true);
-	if (fresh.length > 0)
-		return ["build", "warn", fresh.map(({ example }) => example.replaceAll("`", "")).join(" ")];
-	return [
-		"build",
-		"pass",
-		base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head),
-	];
-}
-
-function builtMessage({ durationMs, fromCache, sharedWithBase }: BuildRecord): string {
-	const time = formatDuration(durationMs);
+function builtMessage(
+	{ durationMs, fromCache, sharedWithBase, warnings }: BuildRecord,
+	base: BuildRecord | undefined,
+): [GateStatus, string] {
+	const fresh = warnings.filter(({ isNew }) => isNew === true);
+	if (fresh.length > 0) return ["warn", fresh.map(({ example }) => example.replaceAll("`", "")).join(" ")];
+	if (base?.state === "refused") return ["pass", "Builds again: the base does not."];
 	if (sharedWithBase === true)
-		return "Unchanged: the same model and settings as in the base, so one engine serves both.";
-	return fromCache === true ? `Taken from the engine cache; it was built in ${time}.` : `Built in ${time}.`;
+		return ["pass", "Unchanged: the same model and settings as in the base, so one engine serves both."];
+	const time = formatDuration(durationMs);
+	return [
+		"pass",
+		fromCache === true ? `Taken from the engine cache; it was built in ${time}.` : `Built in ${time}.`,
+	];
 }
 
 function sizeGate({ base, head, spec }: BuildFacts): BuildGate {

@@ -12,7 +12,7 @@ import type {
 import type { Config, Gates } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
-import { interfaceText, listNames } from "../text/labels.ts";
+import { counted, interfaceText, listNames } from "../text/labels.ts";
 
 interface Level {
 	pointer: string;
@@ -49,7 +49,13 @@ function messageOf(verdict: GoldenVerdict): string {
 	if (verdict.fault !== undefined)
 		return `${verdict.message ?? "The golden cannot be used."} ${verdict.fault.fix}`;
 	const failing = shownCheck(verdict);
-	if (failing === undefined) return verdict.message ?? agreement(verdict.checks.length);
+	if (failing === undefined) {
+		const { checks, message } = verdict;
+		return (
+			message ??
+			`${counted(checks.length, "check")} ${checks.length === 1 ? "agrees" : "agree"} with the golden.`
+		);
+	}
 	if (failing.metric === growthMetric)
 		return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
 	const bound = failing.bound === "at-most" ? "at most" : "at least";
@@ -69,10 +75,6 @@ function shownCheck({ checks }: GoldenVerdict): GoldenCheck | undefined {
 	const failed = checks.filter((check) => !check.pass);
 	const failing = failed.filter(({ severity }) => severity === "fail");
 	return failing.find(({ existing }) => existing !== true) ?? failing[0] ?? failed[0];
-}
-
-function agreement(checks: number): string {
-	return checks === 1 ? "1 check agrees with the golden." : `${checks} checks agree with the golden.`;
 }
 
 function othersText(verdict: GoldenVerdict, shown: string): string {

@@ -5,14 +5,7 @@ import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { probesEnabled } from "../golden/probes/subject.ts";
-import {
-	type EngineSpec,
-	engineSpecs,
-	type Plan,
-	type PlannedCase,
-	type Step,
-	type Workload,
-} from "./plan.ts";
+import { type EngineSpec, engineSpecs, type Plan, type Step, type Workload } from "./plan.ts";
 
 /** Runs of a workload without a base, to show its noise. */
 export const runsWithoutBase = 3;
@@ -28,28 +21,16 @@ export interface PlanInput {
 export function makePlan(input: PlanInput): Plan {
 	const { config, arms } = input;
 	const engines = engineSpecs(config);
-	const workloads = engines.flatMap(workloadsOf);
-	const cases = engines.flatMap((spec) => casesOf(spec, input));
+	const workloads = engines.flatMap(({ id, engine }) =>
+		engine.workloads.map((workload) => ({ id: `${id}/${workload.name}`, engineId: id, config: workload })),
+	);
+	const cases = engines.flatMap(({ id }) =>
+		(input.cases.get(id) ?? []).map((caseId) => ({ engineId: id, caseId })),
+	);
 	const probes = engines.flatMap((spec) => probeSteps(spec, input));
 	if (workloads.length === 0 && cases.length === 0 && probes.length === 0) throw nothingToCheck(config);
-	const steps = [
-		...stepsOf(engines, input),
-		...probes,
-		...workloads.map((workload) => measureStep(workload, input)),
-	];
-	return { arms, engines, workloads, cases, steps };
-}
-
-function workloadsOf(spec: EngineSpec): Workload[] {
-	return spec.engine.workloads.map((config) => ({
-		id: `${spec.id}/${config.name}`,
-		engineId: spec.id,
-		config,
-	}));
-}
-
-function casesOf(spec: EngineSpec, { cases }: PlanInput): PlannedCase[] {
-	return (cases.get(spec.id) ?? []).map((caseId) => ({ engineId: spec.id, caseId }));
+	const measured = workloads.map((workload) => measureStep(workload, input));
+	return { arms, engines, workloads, cases, steps: [...stepsOf(engines, input), ...probes, ...measured] };
 }
 
 /** Cheap steps that are likely to fail come first. */
@@ -57,13 +38,16 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 	const prepared = config.models.flatMap(({ name, prepare }) =>
 		prepare === undefined ? [] : [{ model: name, ...prepare }],
 	);
-	const withCases = engines
-		.map(({ id }) => ({ engineId: id, cases: cases.get(id) ?? [] }))
-		.filter((spec) => spec.cases.length > 0);
+	const withCases = engines.flatMap(({ id }) => {
+		const own = cases.get(id) ?? [];
+		return own.length === 0 ? [] : [{ engineId: id, cases: own }];
+	});
+	const each = (kind: "preflight" | "build"): Step[] =>
+		arms.flatMap((arm) => engines.map(({ id }) => ({ kind, arm, engineId: id })));
 	return [
 		...arms.flatMap((arm) => prepared.map((model): Step => ({ kind: "prepare", arm, ...model }))),
-		...arms.flatMap((arm) => engines.map(({ id }): Step => ({ kind: "preflight", arm, engineId: id }))),
-		...arms.flatMap((arm) => engines.map(({ id }): Step => ({ kind: "build", arm, engineId: id }))),
+		...each("preflight"),
+		...each("build"),
 		...withCases.flatMap((spec) => arms.map((arm): Step => ({ kind: "verify", arm, ...spec }))),
 	];
 }
@@ -75,22 +59,11 @@ function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInpu
 		: [];
 }
 
-function measureStep(workload: Workload, input: PlanInput): Step {
-	const pairs = lastLook(input);
-	const [only] = input.arms;
-	const order =
-		hasBase(input) || only === undefined
-			? firstArms(`${input.seed}:${workload.id}`, pairs)
-			: Array.from({ length: pairs }, () => only);
-	return { kind: "measure", engineId: workload.engineId, workloadId: workload.id, pairs, firstArms: order };
-}
-
-function hasBase({ arms }: PlanInput): boolean {
-	return arms.length > 1;
-}
-
-function lastLook(input: PlanInput): number {
-	return hasBase(input) ? (input.config.measure.looks.at(-1) ?? 0) : runsWithoutBase;
+function measureStep({ id, engineId }: Workload, { arms: [only, other], config, seed }: PlanInput): Step {
+	const isAlone = only !== undefined && other === undefined;
+	const pairs = isAlone ? runsWithoutBase : (config.measure.looks.at(-1) ?? 0);
+	const order = isAlone ? Array.from({ length: pairs }, () => only) : firstArms(`${seed}:${id}`, pairs);
+	return { kind: "measure", engineId, workloadId: id, pairs, firstArms: order };
 }
 
 function nothingToCheck(config: Config): ConfigError {

@@ -33,18 +33,15 @@ export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): Gpu
 
 /** From the better source alone. */
 function useOf(all: readonly GpuUse[]): GpuUse | null {
-	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source ?? "nvidia-smi";
+	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source;
+	if (source === undefined) return null;
 	const uses = all.filter((use) => use.source === source);
-	if (uses.length === 0) return null;
-	const mean = (key: Exclude<keyof GpuUse, "source">): number | null =>
-		meanOf(uses.map((use) => use[key] ?? null));
-	const smUtilisation = mean("smUtilisation");
-	const memoryBandwidth = mean("memoryBandwidth");
-	if (source !== "gpm") return { source, smUtilisation, memoryBandwidth };
-	const smOccupancy = mean("smOccupancy");
-	const tensorActivity = mean("tensorActivity");
-	return { source, smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
+	const keys = ["smUtilisation", "memoryBandwidth", ...(source === "gpm" ? counterKeys : [])] as const;
+	const means = keys.map((key) => [key, meanOf(uses.map((use) => use[key] ?? null))]);
+	return { source, ...Object.fromEntries(means) } as GpuUse;
 }
+
+const counterKeys = ["smOccupancy", "tensorActivity"] as const;
 
 export function clockNotes(
 	gpu: WorkloadGpu,

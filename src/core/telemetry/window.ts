@@ -64,7 +64,9 @@ export function gpuWindow(trace: GpuTrace, fromMs: number, toMs: number): GpuWin
 		otherMemoryBytes: memoryOf(processes, (process) => process.owner !== "ours"),
 		use: counted(between(trace.use, fromMs + useLagMs, toMs + useLagMs)) ?? sampled(busy, trace.source),
 		throttleReasons: reasonNames(mask),
-		powerCapShare: shareCapped(busy),
+		powerCapShare: meanOf(
+			busy.map(({ eventReasons: is }) => (is === null ? null : Number((is & powerCapBit) !== 0n))),
+		),
 	};
 }
 
@@ -111,11 +113,9 @@ function memoryOf(
 
 function counted(readings: readonly UseSample[]): GpuUse | null {
 	const mean = (key: Exclude<keyof UseSample, "atMs">) => meanOf(readings.map((reading) => reading[key]));
-	const smUtilisation = mean("smUtilisation");
-	const memoryBandwidth = mean("memoryBandwidth");
+	const [smUtilisation, memoryBandwidth] = [mean("smUtilisation"), mean("memoryBandwidth")];
 	if (smUtilisation === null && memoryBandwidth === null) return null;
-	const smOccupancy = mean("smOccupancy");
-	const tensorActivity = mean("tensorActivity");
+	const [smOccupancy, tensorActivity] = [mean("smOccupancy"), mean("tensorActivity")];
 	return { source: "gpm", smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }
 
@@ -125,14 +125,6 @@ function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = 
 	return smUtilisation === null && memoryBandwidth === null
 		? null
 		: { source, smUtilisation, memoryBandwidth };
-}
-
-function shareCapped(busy: readonly TelemetrySample[]): number | null {
-	return meanOf(
-		busy.map(({ eventReasons }) =>
-			eventReasons === null ? null : Number((eventReasons & powerCapBit) !== 0n),
-		),
-	);
 }
 
 type Timed = Pick<UseSample, "atMs">;

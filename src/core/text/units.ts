@@ -64,7 +64,12 @@ export function formatLarge(value: number): string {
 	if (Math.abs(value) < 10_000) return formatCount(value);
 	let [size, unit] = [value, 0];
 	while (Math.abs(size) >= 999.5 && unit < decimalUnits.length - 1) [size, unit] = [size / 1000, unit + 1];
-	return `${size.toFixed(Math.abs(size) >= 99.95 ? 0 : Math.abs(size) >= 9.995 ? 1 : 2)}${decimalUnits[unit]}`;
+	return `${threeDigits(size)}${decimalUnits[unit]}`;
+}
+
+function threeDigits(value: number): string {
+	const size = Math.abs(value);
+	return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
 export function formatTimes(factor: number): string {
@@ -101,14 +106,9 @@ export function formatWork(instructions: number): string {
 /** Three significant digits: `743 MiB`, `8.52 MiB`, `512 B`. */
 export function formatBytes(bytes: number): string {
 	if (!Number.isFinite(bytes)) return notANumber;
-	let size = Math.abs(bytes);
-	let unit = 0;
-	while (Math.round(size) >= 1024 && unit < byteUnits.length - 1) {
-		size /= 1024;
-		unit += 1;
-	}
-	const digits = unit === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-	return `${bytes < 0 ? minus : ""}${size.toFixed(digits)} ${byteUnits[unit]}`;
+	let [size, unit] = [Math.abs(bytes), 0];
+	while (Math.round(size) >= 1024 && unit < byteUnits.length - 1) [size, unit] = [size / 1024, unit + 1];
+	return `${bytes < 0 ? minus : ""}${unit === 0 ? size.toFixed(0) : threeDigits(size)} ${byteUnits[unit]}`;
 }
 
 /** `320 ms`, `4.2 s`, `1 min 12 s`, `2 h 05 min`. */

@@ -31,6 +31,7 @@ const inspection: Inspection = {
 			semantic: "logits",
 			noise: { relativeL2: 0, maxAbs: 0 },
 			rounding: [],
+			group: undefined,
 			limits: [
 				{
 					kind: "cosine",
