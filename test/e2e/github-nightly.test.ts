@@ -1,5 +1,5 @@
 // The nightly run, played end to end: one issue while it fails, closed with a word when all is well again.
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";

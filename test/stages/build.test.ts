@@ -9,6 +9,7 @@ import type { BuildJob, BuiltEngine } from "../../src/ports/backend.ts";
 import { build, warnOfLayers } from "../../src/stages/build.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildBuild } from "../support/build-result.ts";
+import { silent } from "../support/fakes.ts";
 
 /** Recorded layers take the place of what trtexec left beside the engine. */
 const backend = {
@@ -71,11 +72,20 @@ it("warnOfLayers counts what a head without a base has, and the gate does not wa
 	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
 });
 
+const plainBuild = {
+	findings: [],
+	strict: false,
+	sharesUnchanged: false,
+	rebuilds: 1,
+	outFolder: "out",
+	timeoutMs: 1,
+};
+
 it("build names which build of an engine is running", async () => {
 	const [spec] = engineSpecs(buildConfig());
 	const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1 } };
 	const told: string[] = [];
-	const progress = { stage() {}, item() {}, done() {}, detail: (text: string) => told.push(text) };
+	const progress = { ...silent, detail: (text: string) => void told.push(text) };
 	const twice = {
 		layersOf: () => Promise.resolve(null),
 		async build(job: BuildJob) {
@@ -86,15 +96,7 @@ it("build names which build of an engine is running", async () => {
 	const models = [
 		{ state: "ready" as const, spec: spec!, arm: "head" as const, model },
 	] as unknown as Parameters<typeof build>[0]["models"];
-	const input = {
-		models,
-		findings: [],
-		strict: false,
-		sharesUnchanged: false,
-		rebuilds: 2,
-		outFolder: "out",
-		timeoutMs: 1,
-	};
+	const input = { ...plainBuild, models, rebuilds: 2 };
 	for await (const _ of build(input, { progress, backend: twice }));
 	expect(told).toEqual(["build 1 of 2, half-way", "build 2 of 2", "build 2 of 2, half-way"]);
 });
@@ -119,18 +121,9 @@ it.each([
 			build: async ({ arm }: BuildJob) =>
 				buildBuild({ arm, enginePath: arm === "base" ? "det-base" : "det-island" }),
 		};
-		const progress = { stage() {}, item() {}, done() {}, detail() {} };
-		const input = {
-			models,
-			findings: [],
-			strict: false,
-			sharesUnchanged: false,
-			rebuilds: 1,
-			outFolder: "out",
-			timeoutMs: 1,
-		};
+		const input = { ...plainBuild, models };
 		const warnings: unknown[] = [];
-		for await (const { record } of build(input, { progress, backend: recorded }))
+		for await (const { record } of build(input, { progress: silent, backend: recorded }))
 			warnings.push(...record.warnings);
 		expect(warnings).toMatchObject(flags.map((flag) => ({ class: "fp32-island", ...flag })));
 		expect(warnings).toHaveLength(flags.length);

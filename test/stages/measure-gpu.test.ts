@@ -5,6 +5,8 @@ import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
+import { buildGpuWindow } from "../support/build-result.ts";
+import { silent, steadyRun } from "../support/fakes.ts";
 
 interface Moment {
 	clock?: number;
@@ -23,17 +25,8 @@ function world(moment: (order: number) => Moment | null) {
 		const at = of(fromMs);
 		if (at === null) return null;
 		const clock = at.clock ?? 1980;
-		return {
-			samples: 10,
-			smClockMhz: { mean: clock, min: clock, max: clock },
-			memoryClockMhz: null,
-			powerW: null,
-			temperatureC: null,
-			memoryUsedBytes: 1,
-			use: null,
-			throttleReasons: at.reasons ?? [],
-			powerCapShare: 0,
-		};
+		const smClockMhz = { mean: clock, min: clock, max: clock };
+		return buildGpuWindow({ smClockMhz, throttleReasons: at.reasons ?? [] });
 	};
 	const telemetry: Telemetry = {
 		start: async () => void calls.push("start"),
@@ -44,27 +37,14 @@ function world(moment: (order: number) => Moment | null) {
 	};
 	const backend = {
 		measure: async ({ durationMs }: { durationMs: number }) => {
-			if (durationMs === 0)
-				return {
-					state: "ok" as const,
-					samplesMs: new Float64Array([1]),
-					peakMemoryBytes: null,
-					wallMs: 1,
-					timedMs: 1,
-				};
+			if (durationMs === 0) return steadyRun(1);
 			const at = moment(spans.length);
 			spans.push({ at, fromMs: nowMs });
 			nowMs += 1000;
-			return {
-				state: "ok" as const,
-				samplesMs: new Float64Array(500).fill(at?.medianMs ?? 1),
-				peakMemoryBytes: null,
-				wallMs: 1000,
-				timedMs: 1000,
-			};
+			return { ...steadyRun(at?.medianMs ?? 1, 500), wallMs: 1000, timedMs: 1000 };
 		},
 	};
-	const progress = { stage() {}, item() {}, detail: (text: string) => void calls.push(text), done() {} };
+	const progress = { ...silent, detail: (text: string) => void calls.push(text) };
 	const ports = {
 		backend,
 		telemetry,
@@ -124,7 +104,7 @@ it("measure beside a GPU records window and compute share on every run, and watc
 		expect(one).toMatchObject({
 			state: "ok",
 			computeShare: 0.5,
-			gpu: { samples: 10, smClockMhz: { mean: 1980 } },
+			gpu: { samples: 6, smClockMhz: { mean: 1980 } },
 		});
 	expect([calls[0], calls.at(-1)]).toEqual(["start", "stop"]);
 });

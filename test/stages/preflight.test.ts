@@ -4,13 +4,7 @@ import type { Finding } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import type { EngineSpec } from "../../src/core/plan/plan.ts";
 import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
-
-const progress = {
-	stage: () => undefined,
-	item: () => undefined,
-	detail: () => undefined,
-	done: () => undefined,
-};
+import { silent } from "../support/fakes.ts";
 
 interface Judged extends Omit<PreflightInput, "models"> {
 	/** The base's model is another. */
@@ -43,7 +37,7 @@ async function judge(
 		arm,
 		model: hashed(arm),
 	}));
-	return preflight({ models, ...input }, { progress });
+	return preflight({ models, ...input }, { progress: silent });
 }
 
 const codes = (findings: readonly Finding[]): string[] =>
@@ -64,25 +58,14 @@ it("the stage preflight passes the engine's precision and sizes to the checks", 
 
 it("the stage preflight marks what only the head's TensorRT finds, where the base runs the same model on another", async () => {
 	const both = { backend: "tensorrt", tensorrt: "11.1" } as const;
-	const found = await judge(
-		"classifier",
-		{ ...both, baseTensorrt: "10.6" },
-		{ precision: "fp16", dims: batch },
-	);
+	const half = { precision: "fp16", dims: batch } as const;
+	const found = await judge("classifier", { ...both, baseTensorrt: "10.6" }, half);
 	expect(found.map(({ arm, code, isNew }) => ({ arm, code, isNew }))).toEqual([
 		{ arm: "head", code: "precision-typed", isNew: true },
 	]);
-	const edited = await judge(
-		"classifier",
-		{ ...both, baseTensorrt: "10.6", changed: true },
-		{ precision: "fp16", dims: batch },
-	);
+	const edited = await judge("classifier", { ...both, baseTensorrt: "10.6", changed: true }, half);
 	expect(edited.map(({ arm, isNew }) => ({ arm, isNew }))).toEqual([{ arm: "head", isNew: undefined }]);
-	const known = await judge(
-		"classifier",
-		{ ...both, baseTensorrt: "11.0" },
-		{ precision: "fp16", dims: batch },
-	);
+	const known = await judge("classifier", { ...both, baseTensorrt: "11.0" }, half);
 	expect(known.map(({ isNew }) => isNew)).toEqual([undefined, undefined]);
 });
 

@@ -13,13 +13,13 @@ import { buildBuild } from "./build-result.ts";
 export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} };
 
 /** A run whose samples all have one value. */
-export function steadyRun(medianMs: number): MeasureResult {
+export function steadyRun(medianMs: number, iterations = 20): MeasureResult {
 	return {
 		state: "ok",
-		samplesMs: new Float64Array(20).fill(medianMs),
+		samplesMs: new Float64Array(iterations).fill(medianMs),
 		peakMemoryBytes: 1000,
 		wallMs: 10,
-		timedMs: 20 * medianMs,
+		timedMs: iterations * medianMs,
 	};
 }
 

@@ -2,30 +2,16 @@
 import { expect, test } from "vitest";
 import type { Arm, PerfRun } from "../../../generated/result.ts";
 import { compareRuns } from "../../../src/core/compare/compare.ts";
+import { buildStats } from "../../support/build-result.ts";
 
 const options = { minimalEffect: 0.02, p99MinimalEffect: 0.1 };
 const mib = 2 ** 20;
 
 function run([arm, pair]: readonly [Arm, number], medianMs: number, more: Partial<PerfRun> = {}): PerfRun {
-	const figures = {
-		medianMs,
-		meanMs: medianMs,
-		minMs: medianMs,
-		p90Ms: medianMs,
-		p95Ms: medianMs,
-		p99Ms: 2 * medianMs,
-	};
-	return {
-		arm,
-		pair,
-		order: 2 * pair,
-		state: "ok",
-		wallMs: 900,
-		iterations: 500,
-		...figures,
-		peakMemoryBytes: 743 * mib,
-		...more,
-	};
+	const { meanMs, minMs, p90Ms, p95Ms, iterations } = buildStats(medianMs);
+	const figures = { iterations, medianMs, meanMs, minMs, p90Ms, p95Ms, p99Ms: 2 * medianMs };
+	const peakMemoryBytes = 743 * mib;
+	return { arm, pair, order: 2 * pair, state: "ok", wallMs: 900, ...figures, peakMemoryBytes, ...more };
 }
 
 /** Pairs with a little noise in the base, and a head slower by this factor. */

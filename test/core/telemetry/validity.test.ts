@@ -1,9 +1,9 @@
 // Which runs may count: by conditions, blind to the side.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { GpuWindow } from "../../../generated/result.ts";
 import { judgeValidity, type RunConditions } from "../../../src/core/telemetry/validity.ts";
 import { gpuWindow } from "../../../src/core/telemetry/window.ts";
+import { buildGpuWindow } from "../../support/build-result.ts";
 import { readComparison } from "../../support/gpu-recording.ts";
 
 function conditions(
@@ -16,17 +16,11 @@ function conditions(
 	} = {},
 ): RunConditions {
 	const clock = of.clock ?? 1980;
-	const window: GpuWindow = {
-		samples: 6,
+	const window = buildGpuWindow({
 		smClockMhz: { mean: clock, min: clock, max: clock },
-		memoryClockMhz: null,
-		powerW: null,
-		temperatureC: null,
-		memoryUsedBytes: null,
-		use: null,
 		throttleReasons: of.reasons ?? [],
 		powerCapShare: of.capped ?? 0,
-	};
+	});
 	return {
 		window,
 		computeShare: of.share ?? 0.64,
