@@ -28,24 +28,21 @@ export interface ReadConfig {
 export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig> {
 	const path = resolve(request.cwd, request.path);
 	const shown = relative(request.cwd, path) || path;
-	const { text, loaded } = await loadConfigAt(path, {
-		...request,
-		path: shown,
-		workspace: request.workspace ?? workspaceOf(path, request.cwd),
-	});
-	return readLoaded(loaded, { text, shown, home: dirname(path) });
+	const workspace = request.workspace ?? workspaceOf(path, request.cwd);
+	return readLoaded(await loadConfigAt(path, { ...request, path: shown, workspace }), shown, dirname(path));
 }
 
 export function parseConfigText(
 	text: string,
 	{ home, ...options }: LoadOptions & { home: string },
 ): ReadConfig {
-	return readLoaded(loadConfig(text, options), { text, shown: options.path, home });
+	return readLoaded({ text, loaded: loadConfig(text, options) }, options.path, home);
 }
 
 function readLoaded(
-	loaded: LoadResult,
-	{ text, shown, home }: { text: string; shown: string; home: string },
+	{ text, loaded }: { text: string; loaded: LoadResult },
+	shown: string,
+	home: string,
 ): ReadConfig {
 	if (loaded.state === "invalid")
 		throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);

@@ -37,11 +37,9 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 		const fix = `Give the folder of a run that failed; only ${acceptableNames.join(", ")} can be accepted.`;
 		throw usageError(`${file} has no failed figure that can be accepted.`, fix);
 	}
-	const edited = editAccepted(
-		text,
-		added,
-		(entry) => isCurrent(entry, result) && !added.some((one) => isSame(one, entry)),
-	);
+	const isReplaced = ({ engine, figure }: Partial<AcceptFile>): boolean =>
+		added.some((one) => one.engine === engine && one.figure === figure);
+	const edited = editAccepted(text, added, (entry) => isCurrent(entry, result) && !isReplaced(entry));
 	const shown = relative(terminal.cwd, path);
 	const loaded = loadConfig(edited, { path: shown });
 	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has errors`);
@@ -89,10 +87,6 @@ function mostOf(gate: GateResult, result: Result): number | null {
 	return change === null ? null : Math.max(change, interval?.[1] ?? 0);
 }
 
-function isSame(one: AcceptFile, other: Partial<AcceptFile>): boolean {
-	return one.engine === other.engine && one.figure === other.figure;
-}
-
 /** Unknown engines may belong to another job. */
 function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result): boolean {
 	const hashOf = (arm: string) =>
@@ -102,9 +96,7 @@ function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result):
 }
 
 async function gitName(cwd: string): Promise<string | null> {
-	const read = await gitIn(
-		cwd,
-		createProcesses({ env: childEnvironment() }),
-	)(["config", "user.name"]).catch(() => null);
+	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }));
+	const read = await git(["config", "user.name"]).catch(() => null);
 	return read !== null && succeeded(read) ? read.stdout.trim() || null : null;
 }

@@ -130,30 +130,21 @@ function describeTrtexec(found: Found, option: string) {
 	if (found.state === "found")
 		return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
 	const [only, ...others] = found.tried;
-	const absent =
-		only !== undefined && others.length === 0
-			? `${only.program} does not exist`
-			: "not on PATH nor in a usual folder";
 	const broken = found.tried
 		.filter(({ why }) => why !== "does not exist")
 		.map(({ program, why }) => `${program} ${why}`);
-	const status = broken.length === 0 ? absent : broken.join("; ");
-	return {
-		ok: false,
-		status: cleanLine(status),
-		fix: `Install TensorRT with its programs, or name trtexec with ${option}; the Python wheels have none.`,
-	};
+	const isNamed = only !== undefined && others.length === 0;
+	const absent = isNamed ? `${only.program} does not exist` : "not on PATH nor in a usual folder";
+	const fix = `Install TensorRT with its programs, or name trtexec with ${option}; the Python wheels have none.`;
+	return { ok: false, status: cleanLine(broken.join("; ") || absent), fix };
 }
 
 async function lookForWorker(python: string, { processes }: Found) {
 	const probed = await tensorRtWorker({ python, workerPath: workerPathOf(distFolder()), processes }).probe();
-	if ("absent" in probed)
-		return {
-			ok: false,
-			status: cleanLine(probed.absent),
-			fix: "Without it, golden cases run in trtexec, one process each.",
-		};
-	return { ok: true, status: `${probed.tensorrt}, ${probed.device}` };
+	const fix = "Without it, golden cases run in trtexec, one process each.";
+	return "absent" in probed
+		? { ok: false, status: cleanLine(probed.absent), fix }
+		: { ok: true, status: `${probed.tensorrt}, ${probed.device}` };
 }
 
 async function readable(path: string) {

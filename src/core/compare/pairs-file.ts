@@ -40,13 +40,9 @@ function parsePair(value: unknown, path: string, pointer: string): Pair {
 	if (!isObject(value))
 		throw invalid(path, pointer, 'an object with "base" and "head"', describeFound(value, pointer));
 	return {
-		base: parseTime(own(value, "base"), path, `${pointer}/base`),
-		head: parseTime(own(value, "head"), path, `${pointer}/head`),
+		base: parseTime(value["base"], path, `${pointer}/base`),
+		head: parseTime(value["head"], path, `${pointer}/head`),
 	};
-}
-
-function own(object: Readonly<Record<string, unknown>>, key: string): unknown {
-	return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function parseEffect(value: unknown, path: string): number {
@@ -67,11 +63,11 @@ export function parsePairs(text: string, path: string): PairsFile {
 			'only "pairs" and "minimalEffect"',
 			"another key",
 		);
-	const list = own(file, "pairs");
+	const list = file["pairs"];
 	if (!Array.isArray(list)) throw invalid(path, "/pairs", "an array of pairs", describeFound(list, "/pairs"));
 	if (list.length > maxPairs) throw invalid(path, "/pairs", `at most ${maxPairs} pairs`, `${list.length}`);
 	return {
 		pairs: list.map((pair: unknown, index) => parsePair(pair, path, `/pairs/${index}`)),
-		minimalEffect: parseEffect(own(file, "minimalEffect"), path),
+		minimalEffect: parseEffect(file["minimalEffect"], path),
 	};
 }

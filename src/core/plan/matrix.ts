@@ -43,13 +43,17 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 	const errors = runners.flatMap((runner) => unknownEngines(runner, config));
 	const selected = selectModels(config.models, input.only ?? []);
 	if (selected.state !== "ok") throw unknownSelection(selected.problems, config.path);
-	if (errors.length > 0)
-		throw errors.length === 1
-			? errors[0]
-			: new AggregateError(errors, `${config.path} has ${errors.length} errors`);
+	if (errors.length === 1) throw errors[0];
+	if (errors.length > 0) throw new AggregateError(errors, `${config.path} has ${errors.length} errors`);
 	const taken = new Set<string>();
 	const jobs = runners.flatMap((runner) => jobsOf(runner, { input, taken }));
-	if (jobs.length > maxJobs) throw tooMany(jobs.length, config.path);
+	if (jobs.length > maxJobs)
+		throw new ConfigError({
+			code: "config-value",
+			message: `${config.path}: runners makes ${jobs.length} jobs; expected at most ${maxJobs}, GitHub's limit.`,
+			location: { path: config.path },
+			fix: "Write split: model or split: none for some runners, or give each fewer engines.",
+		});
 	return jobs;
 }
 
@@ -123,15 +127,6 @@ function sharesOf(
 	}
 }
 
-function tooMany(count: number, path: string): ConfigError {
-	return new ConfigError({
-		code: "config-value",
-		message: `${path}: runners makes ${count} jobs; expected at most ${maxJobs}, which is what GitHub runs from one matrix.`,
-		location: { path },
-		fix: "Write split: model or split: none for some runners, or give each fewer engines.",
-	});
-}
-
 export function formatMatrix(jobs: readonly MatrixJob[]): string {
 	return JSON.stringify({ include: jobs });
 }
@@ -144,13 +139,12 @@ export function parseMatrix(text: string): MatrixJob[] {
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
 	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
 	return list.map((entry: unknown) => {
-		if (typeof entry !== "object" || entry === null) throw notAMatrix();
-		const values = new Map<string, unknown>(Object.entries(entry));
-		const [name = "", runner = "", only = "", device = "", artifact = ""] = keys.map((key) => {
-			const text = values.get(key) ?? "";
+		const fields = new Map<string, unknown>(Object.entries(fieldsOf(entry)));
+		const [name, runner, only, device, artifact] = keys.map((key) => {
+			const text = fields.get(key) ?? "";
 			if (typeof text !== "string" || text.length > 100_000) throw notAMatrix();
 			return text;
-		});
+		}) as [string, string, string, string, string];
 		if (artifact === "") throw notAMatrix();
 		return { name, runner, only, device, artifact };
 	});
@@ -181,22 +175,14 @@ export function parseLabels(text: string): RunnerConfig["labels"] {
 	if (isPlain ? plain.length > 0 : isLabels(value)) return value as string[];
 	const { group, labels } = fieldsOf(value);
 	if (typeof group !== "string" || group === "" || (labels !== undefined && !isLabels(labels)))
-		throw notLabels(text);
+		throw usageError(
+			`The input runners is ${JSON.stringify(text.slice(0, 80))}; expected labels as runs-on takes them.`,
+			'Write labels with commas between (self-hosted, gpu), or JSON: ["self-hosted","gpu"], {"group":"gpu","labels":["l4"]}.',
+		);
 	return labels === undefined ? { group } : { group, labels };
 }
 
 function isLabels(value: unknown): value is string[] {
-	return (
-		Array.isArray(value) &&
-		value.length > 0 &&
-		value.length <= 20 &&
-		value.every((label) => typeof label === "string" && label !== "")
-	);
-}
-
-function notLabels(text: string): ConfigError {
-	return usageError(
-		`The input runners is ${JSON.stringify(text.slice(0, 80))}; expected labels as runs-on takes them.`,
-		'Write labels with commas between (self-hosted, gpu), or JSON: ["self-hosted","gpu"], {"group":"gpu","labels":["l4"]}.',
-	);
+	const isLabel = (label: unknown): boolean => typeof label === "string" && label !== "";
+	return Array.isArray(value) && value.length > 0 && value.length <= 20 && value.every(isLabel);
 }

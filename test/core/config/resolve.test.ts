@@ -23,9 +23,7 @@ it("defaults fill in all that the least file leaves out", () => {
 });
 
 it.each([
-	["{ batch: 8 }", "batch 8", { batch: 8, width: 4 }, 1],
 	["{ batch: 8, streams: 2 }", "batch 8 · 2 streams", { batch: 8, width: 4 }, 2],
-	["{ streams: 1 }", "default", { batch: 8, width: 4 }, 1],
 	["{}", "default", { batch: 8, width: 4 }, 1],
 	["{ streams: 3 }", "3 streams", { batch: 8, width: 4 }, 3],
 	["{ batch: 1, width: 2 }", "batch 1 · width 2", { batch: 1, width: 2 }, 1],

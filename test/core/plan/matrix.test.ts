@@ -89,14 +89,14 @@ it("planMatrix gives every job a name of its own that artifacts may have, and lo
 });
 
 it.each([
-	["nonsense"],
-	["{}"],
-	["[]"],
-	['{"include":[]}'],
-	['{"include":[7]}'],
-	['[{"name":"a"}]'],
-	['[{"artifact":7}]'],
-	["null"],
+	"nonsense",
+	"{}",
+	"[]",
+	'{"include":[]}',
+	'{"include":[7]}',
+	'[{"name":"a"}]',
+	'[{"artifact":7}]',
+	"null",
 ])("parseMatrix refuses %s in one sentence", (text) => {
 	expect(() => parseMatrix(text)).toThrow(/not a plan's matrix/);
 });

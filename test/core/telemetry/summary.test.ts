@@ -1,21 +1,18 @@
 // The GPU on both sides, side by side.
 import { describe, expect, it } from "vitest";
-import type { GpuWindow, PerfRun } from "../../../generated/result.ts";
+import type { PerfRun } from "../../../generated/result.ts";
 import { clockNotes, inCycles, workloadGpu } from "../../../src/core/telemetry/summary.ts";
+import { buildGpuWindow } from "../../support/build-result.ts";
 
 function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): PerfRun {
 	const range = (value: number) => ({ mean: value, min: value, max: value });
-	const gpu: GpuWindow = {
-		samples: 6,
+	const gpu = buildGpuWindow({
 		smClockMhz: range(clock),
-		memoryClockMhz: range(3201),
-		powerW: range(300),
 		temperatureC: null,
 		memoryUsedBytes: clock,
-		use: { source: "nvidia-smi", smUtilisation: 1, memoryBandwidth: 0.2 },
 		throttleReasons: ["sw-power-cap"],
 		powerCapShare: 0.5,
-	};
+	});
 	return { arm, pair: 0, order: 0, state: "ok", wallMs: 1, gpu, ...over };
 }
 
@@ -56,22 +53,10 @@ it("workloadGpu averages runs that count, each side apart", () => {
 });
 
 it("workloadGpu keeps to the better source of utilisation", () => {
-	const counted = run("head", 1980);
-	if (counted.gpu)
-		counted.gpu.use = {
-			source: "gpm",
-			smUtilisation: 0.4,
-			memoryBandwidth: 0.02,
-			smOccupancy: 0.1,
-			tensorActivity: 0.2,
-		};
-	expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual({
-		source: "gpm",
-		smUtilisation: 0.4,
-		memoryBandwidth: 0.02,
-		smOccupancy: 0.1,
-		tensorActivity: 0.2,
-	});
+	const rest = { smUtilisation: 0.4, memoryBandwidth: 0.02, smOccupancy: 0.1, tensorActivity: 0.2 };
+	const use = { source: "gpm", ...rest } as const;
+	const counted = run("head", 1980, { gpu: buildGpuWindow({ use }) });
+	expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual(use);
 });
 
 describe("clockNotes", () => {

@@ -61,25 +61,14 @@ it("gpuWindow is nothing where nothing was read, and null where nothing is repor
 });
 
 it("gpuWindow prefers the hardware's counters, which cover the second before", () => {
-	const use = (atMs: number, smUtilisation: number) => ({
-		atMs,
-		smUtilisation,
-		memoryBandwidth: 0.02,
-		smOccupancy: 0.08,
-		tensorActivity: 0.16,
-	});
+	const rest = { memoryBandwidth: 0.02, smOccupancy: 0.08, tensorActivity: 0.16 };
+	const use = (atMs: number, smUtilisation: number) => ({ atMs, smUtilisation, ...rest });
 	const trace = {
 		samples: [sample(1000)],
 		use: [use(1200, 0.1), use(2200, 0.4), use(3200, 0.6), use(4200, 0.9)],
 		processes: [],
 	};
-	expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({
-		source: "gpm",
-		smUtilisation: 0.5,
-		memoryBandwidth: 0.02,
-		smOccupancy: 0.08,
-		tensorActivity: 0.16,
-	});
+	expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({ source: "gpm", smUtilisation: 0.5, ...rest });
 });
 
 it("gpuWindow separates our memory from that of others only where every process reports it", () => {
