@@ -1,14 +1,13 @@
 // Resolves models and their engines, which inherit dims, workloads, goldens and gates.
-import type { EngineFile, InputFile, ModelFile, PrepareFile } from "../../../generated/config.ts";
+import type { EngineFile, InputFile, ModelFile, PrepareFile, ProbesFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
-import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig } from "./config.ts";
-import { defaultEngine } from "./defaults.ts";
+import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
+import { defaultEngine, defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
 import { describeGot } from "./expected.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { mergeProbes, type ProbesLayer, readProbes } from "./probes.ts";
 import { type Resolution, resolveEach } from "./problem.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
 import { checkName, checkPath } from "./values.ts";
@@ -182,4 +181,34 @@ function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 				seen.add(id);
 			}
 		}
+}
+
+type ProbesLayer = Partial<Omit<ProbesConfig, "pointer">>;
+
+export function* readProbes(file: ProbesFile | undefined, pointer: string): Resolution<ProbesLayer> {
+	if (file === undefined) return {};
+	if (typeof file === "string") return { when: file };
+	if (Array.isArray(file)) return { when: "on", only: file };
+	for (const key of ["mask", "length"] as const) {
+		const name = file[key];
+		if (name !== undefined) yield* checkName(`${pointer}/${key}`, { name, what: "an input", at: "value" });
+	}
+	if (file.mask !== undefined && file.length !== undefined) {
+		const says = "is given together with mask; either one alone marks the padding";
+		const fix = "Remove length where the model reads the mask.";
+		yield { pointer: `${pointer}/length`, says, expected: "mask or length", fix, at: "key" };
+	}
+	return file;
+}
+
+/** Key by key; a model that names a mask replaces the file's length, and the reverse. */
+function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: string): ProbesConfig {
+	const padding = narrow.mask !== undefined || narrow.length !== undefined ? narrow : wide;
+	return {
+		when: narrow.when ?? wide.when ?? defaultProbes.when,
+		only: narrow.only ?? wide.only ?? defaultProbes.only,
+		mask: padding.mask,
+		length: padding.length,
+		pointer,
+	};
 }

@@ -8,9 +8,8 @@ import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
 import { applyInputs } from "./inputs.ts";
 import { resolveMeasure, resolveRunners } from "./measure.ts";
-import { resolveModels } from "./models.ts";
+import { readProbes, resolveModels } from "./models.ts";
 import { childPointer } from "./pointer.ts";
-import { readProbes } from "./probes.ts";
 import {
 	collect,
 	type Origin,
