@@ -1,11 +1,11 @@
 // Default tolerances by precision: what a correct engine of that precision keeps, with some margin.
-import type { DType, Precision, Tolerance } from "../../../../generated/golden.ts";
+import type { Precision, Tolerance } from "../../../../generated/golden.ts";
 
 export interface DefaultTolerances {
 	relativeL2: number;
-	/** Largest absolute difference, as a share of the golden output's root mean square. */
+	/** Share of the golden output's root mean square. */
 	maxAbsPerRms: number;
-	/** allclose: rtol, atol as a share of the golden output's root mean square, and the share of elements that may lie outside. */
+	/** allclose: rtol, atol as a share of the root mean square, and the share of elements that may lie outside. */
 	rtol: number;
 	atolPerRms: number;
 	outside: number;
@@ -13,14 +13,13 @@ export interface DefaultTolerances {
 	topK: number;
 	/** Mean over rows, in nats. */
 	kl: number;
-	/** Mean structural similarity. */
 	ssim: number;
-	/** The smallest probability that the arithmetic can hold: what underflowed to 0 was no larger. */
+	/** The smallest probability that the arithmetic can hold; smaller ones underflow to 0. */
 	minProbability: number;
 }
 
-// Of measured rounding noise of a nine-layer network (relative L2: fp32 6e-7, TF32 8e-4, fp16 9e-4, bf16 7e-3, int8 3.5e-2,
-// fp8 0.1) with a factor of three to five. TensorRT uses TF32 in fp32 engines unless told not to, so fp32 leaves room for it.
+// Three to five times the rounding noise measured on a nine-layer network (relative L2: fp32 6e-7, TF32 8e-4, fp16 9e-4,
+// bf16 7e-3, int8 3.5e-2, fp8 0.1). TensorRT uses TF32 in fp32 engines by default, so fp32 leaves room for it.
 const single: DefaultTolerances = {
 	relativeL2: 1e-3,
 	maxAbsPerRms: 1e-2,
@@ -31,7 +30,7 @@ const single: DefaultTolerances = {
 	topK: 0.99,
 	kl: 1e-5,
 	ssim: 0.999,
-	// The smallest normal binary32; GPUs may flush what is below.
+	// The smallest normal binary32; GPUs may flush subnormals.
 	minProbability: 2 ** -126,
 };
 const half: DefaultTolerances = {
@@ -105,21 +104,6 @@ export const defaultTolerances: Readonly<Record<Precision, DefaultTolerances>> =
 	fp4: four,
 };
 
-const fractionBits: Partial<Record<DType, number>> = {
-	float64: 52,
-	float32: 23,
-	float16: 10,
-	bfloat16: 7,
-	float8e4m3fn: 3,
-	float8e5m2: 2,
-	float4e2m1: 1,
-};
-
-/** From 1 to the next value of a floating dtype. */
-export function epsilonOf(dtype: DType): number {
-	return 2 ** -(fractionBits[dtype] ?? 0);
-}
-
 export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
 	if (typeof tolerance === "number" || tolerance === undefined) return tolerance;
 	return Object.hasOwn(tolerance, precision) ? tolerance[precision] : undefined;
@@ -128,14 +112,13 @@ export function toleranceAt(tolerance: Tolerance | undefined, precision: Precisi
 export interface BoxTolerances {
 	/** Largest score difference, of scores from 0 to 1. */
 	score: number;
-	/** Smallest overlap of two boxes that are one. */
+	/** Smallest overlap of a pair. */
 	iou: number;
 	f1: number;
 	map: number;
 }
 
-// Scores and corners carry the rounding of the layers before them (tolerances.ts): a few times the relative error of the precision,
-// and a box of 100 pixels that moves by one keeps an overlap of 0.98.
+// A few times the relative error of the precision; a box of 100 pixels that moves by one keeps an overlap of 0.98.
 const singleBoxes: BoxTolerances = { score: 0.01, iou: 0.98, f1: 1, map: 0.99 };
 const halfBoxes: BoxTolerances = { score: 0.02, iou: 0.95, f1: 1, map: 0.98 };
 const brainBoxes: BoxTolerances = { score: 0.05, iou: 0.9, f1: 0.98, map: 0.95 };

@@ -1,4 +1,4 @@
-// How far two segmentations agree: mean intersection over union, Dice, and the share of pixels that differ.
+// How far two segmentations agree: mean intersection over union, and the share of pixels that differ.
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { isFloating } from "../tensor/tensor.ts";
@@ -6,11 +6,10 @@ import { pairChunks } from "../tensor/values.ts";
 import { argMax } from "./classification.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
-/** More classes than this are no classes. */
 const maxClasses = 65_536;
 
+/** Pixels by class. */
 interface ClassTally {
-	/** By class: pixels of both, of the golden, of the engine. */
 	both: Float64Array;
 	expected: Float64Array;
 	got: Float64Array;
@@ -21,53 +20,37 @@ interface ClassTally {
 	stray: number | null;
 }
 
-/** Of one class, from its pixels in both, in the golden and in the engine's output. */
-export type ClassScore = (both: number, expected: number, got: number) => number;
-
-export const iouScore: ClassScore = (both, expected, got) => both / (expected + got - both);
-export const diceScore: ClassScore = (both, expected, got) => (2 * both) / (expected + got);
-
 /**
- * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")` over the classes that are there). A class
- * that neither side has is left out; of a mask by threshold only what it holds counts, and two empty masks agree fully. Symmetric.
+ * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")`). Classes that neither side has are left
+ * out; of a mask by threshold only the foreground counts, and two empty masks agree fully.
  */
 export function meanIou(pair: Pair, options: MetricOptions): Measured {
-	return meanOfClasses(tallyClasses(pair, options), options, iouScore);
+	return iouOfTally(tallyClasses(pair, options), options);
 }
 
-/** Mean over classes of 2 TP / (2 TP + FP + FN) (sklearn: `f1_score(average="macro")`), with the same conventions as meanIou. */
-export function dice(pair: Pair, options: MetricOptions): Measured {
-	return meanOfClasses(tallyClasses(pair, options), options, diceScore);
-}
-
-/** Share of pixels whose class is another than the golden's (numpy: `mean(a != b)`). */
+/** Share of pixels whose class differs from the golden's (numpy: `mean(a != b)`). */
 export function pixelDisagreement(pair: Pair, options: MetricOptions): Measured {
 	const tally = tallyClasses(pair, options);
 	return measuredOf(tally, tally.differing / tally.pixels, "");
 }
 
-export function meanOfClasses(tally: ClassTally, options: MetricOptions, score: ClassScore): Measured {
-	let worst = Number.POSITIVE_INFINITY;
-	let worstClass = -1;
+export function iouOfTally(tally: ClassTally, options: MetricOptions): Measured {
+	let worst = { iou: Number.POSITIVE_INFINITY, index: -1 };
 	let sum = 0;
 	let classes = 0;
 	for (let index = options.threshold === null ? 0 : 1; index < tally.both.length; index += 1) {
-		const expected = tally.expected[index] as number;
-		const got = tally.got[index] as number;
-		if (expected + got === 0) continue;
-		const value = score(tally.both[index] as number, expected, got);
-		sum += value;
+		const both = tally.both[index] as number;
+		const either = (tally.expected[index] as number) + (tally.got[index] as number) - both;
+		if (either === 0) continue;
+		const iou = both / either;
+		sum += iou;
 		classes += 1;
-		if (value < worst) {
-			worst = value;
-			worstClass = index;
-		}
+		if (iou < worst.iou) worst = { iou, index };
 	}
-	const lowest = `lowest of ${classes} classes: ${Number(worst.toPrecision(4))} of class ${worstClass}; `;
+	const lowest = `lowest of ${classes} classes: ${Number(worst.iou.toPrecision(4))} of class ${worst.index}; `;
 	return measuredOf(tally, classes === 0 ? 1 : sum / classes, lowest);
 }
 
-/** NaN where a value is no class, or nothing was tallied. */
 function measuredOf(tally: ClassTally, value: number, before: string): Measured {
 	const { stray, pixels, differing, firstDiffering } = tally;
 	if (stray !== null) {
@@ -80,19 +63,11 @@ function measuredOf(tally: ClassTally, value: number, before: string): Measured 
 }
 
 export function emptyClassTally(): ClassTally {
-	const counts = (): Float64Array => new Float64Array(2);
-	return {
-		both: counts(),
-		expected: counts(),
-		got: counts(),
-		pixels: 0,
-		differing: 0,
-		firstDiffering: -1,
-		stray: null,
-	};
+	const counts = { both: new Float64Array(2), expected: new Float64Array(2), got: new Float64Array(2) };
+	return { ...counts, pixels: 0, differing: 0, firstDiffering: -1, stray: null };
 }
 
-/** Adds an output's pixels to those that were counted before. */
+/** Adds an output's pixels to the tally. */
 export function tallyClasses(
 	pair: Pair,
 	{ axis, ignore, threshold }: MetricOptions,
@@ -117,9 +92,9 @@ export function tallyClasses(
 }
 
 function addPixel(tally: ClassTally, expected: number, got: number, flat: number): void {
-	for (const value of [expected, got]) {
-		if (value >= 0 && value < maxClasses && Number.isInteger(value)) continue;
-		tally.stray ??= value;
+	const isClass = (value: number): boolean => value >= 0 && value < maxClasses && Number.isInteger(value);
+	if (!isClass(expected) || !isClass(got)) {
+		tally.stray ??= isClass(expected) ? got : expected;
 		return;
 	}
 	const most = Math.max(expected, got);

@@ -11,7 +11,7 @@ import {
 } from "./small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 
-/** Elements of one chunk: two of binary32 fit in the second-level cache of every host. */
+/** Two chunks of binary32 fit in the second-level cache of every host. */
 export const chunkElements = 65_536;
 
 /** Reads `count` (at most chunkElements) values from `start`; the array holds until the next call. */
@@ -42,7 +42,7 @@ const wideViews: Partial<Record<DType, ViewOf<WideArray>>> = {
 };
 const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
 
-/** A typed view of some elements; a copy where they do not lie on their natural boundary. Hosts are little-endian, as TensorRT's are. */
+/** A copy only where the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
 function viewChunk<Values>(
 	tensor: Tensor,
 	View: ViewOf<Values>,
@@ -60,10 +60,9 @@ export function float32Reader(tensor: Tensor): ChunkReader<Float32Array> {
 	if (isSmall(tensor.dtype)) return smallReader(tensor, tensor.dtype);
 	const View = narrowViews[tensor.dtype];
 	if (View === undefined) throw new RangeError(`binary32 does not hold every ${tensor.dtype}`);
-	const scratch = new Float32Array(
-		tensor.dtype === "float32" ? 0 : Math.min(chunkElements, elementCount(tensor.shape)),
-	);
-	const decode = decoders[tensor.dtype] ?? copyValues;
+	const isPlain = tensor.dtype === "float32";
+	const scratch = new Float32Array(isPlain ? 0 : Math.min(chunkElements, elementCount(tensor.shape)));
+	const decode = decoders[tensor.dtype] ?? ((bits: NarrowArray, out: Float32Array) => out.set(bits));
 	return (start, count) => {
 		const bits = viewChunk(tensor, View, { start, count });
 		if (bits instanceof Float32Array) return bits;
@@ -85,19 +84,13 @@ function smallReader({ data, shape }: Tensor, dtype: SmallDType): ChunkReader<Fl
 	};
 }
 
-type Decoder = (bits: NarrowArray, out: Float32Array) => void;
-
-const decoders: Partial<Record<DType, Decoder>> = {
+const decoders: Partial<Record<DType, (bits: NarrowArray, out: Float32Array) => void>> = {
 	float16: (bits, out) => decodeHalf(bits as Uint16Array, out),
 	bfloat16: (bits, out) => decodeBrainFloat(bits as Uint16Array, out),
 	bool: (bits, out) => {
 		for (let i = 0; i < bits.length; i += 1) out[i] = bits[i] === 0 ? 0 : 1;
 	},
 };
-
-function copyValues(bits: NarrowArray, out: Float32Array): void {
-	out.set(bits);
-}
 
 /** For every dtype; 64-bit integers beyond 2^53 are rounded. */
 export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
@@ -131,7 +124,7 @@ export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 	return View === undefined ? null : (start, count) => viewChunk(tensor, View, { start, count });
 }
 
-/** As float64Reader, but 64-bit integers less the origin, so that close values stay distinct. */
+/** Subtracts the origin from 64-bit integers, so that close values stay distinct in binary64. */
 export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float64Array> {
 	const long = longReader(tensor);
 	if (long === null || origin === 0n) return float64Reader(tensor);
@@ -147,7 +140,9 @@ export function originOf(tensor: Tensor): bigint {
 export function valueAt(tensor: Tensor, flat: number): number {
 	if (isSmall(tensor.dtype))
 		return smallReader({ ...tensor, shape: [1] }, tensor.dtype)(flat, 1)[0] ?? Number.NaN;
-	return float64Reader({ ...tensor, shape: [1], data: elementBytesAt(tensor, flat) })(0, 1)[0] ?? Number.NaN;
+	const size = elementBytes[tensor.dtype];
+	const data = tensor.data.subarray(flat * size, (flat + 1) * size);
+	return float64Reader({ ...tensor, shape: [1], data })(0, 1)[0] ?? Number.NaN;
 }
 
 /** One value in decimal, exact for every integer. */
@@ -156,18 +151,13 @@ export function formatValueAt(tensor: Tensor, flat: number): string {
 	return String(long === null ? valueAt(tensor, flat) : long(flat, 1)[0]);
 }
 
-function elementBytesAt(tensor: Tensor, flat: number): Uint8Array {
-	const size = elementBytes[tensor.dtype];
-	return tensor.data.subarray(flat * size, (flat + 1) * size);
-}
-
 /** Calls `visit` for the chunks of `elements`, in order. */
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
 	for (let start = 0; start < elements; start += chunkElements)
 		visit(start, Math.min(chunkElements, elements - start));
 }
 
-/** A tensor's values in chunks, as binary64: an array holds until the next step. */
+/** A chunk's array holds until the next step. */
 export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);
@@ -177,12 +167,12 @@ export function* valueChunks(tensor: Tensor): Generator<{ start: number; values:
 }
 
 /** The values of two tensors of one shape, side by side. */
-export function* pairChunks(pair: {
-	expected: Tensor;
-	got: Tensor;
-}): Generator<{ start: number; expected: Float64Array; got: Float64Array }> {
-	const read = float64Reader(pair.got);
-	for (const { start, values } of valueChunks(pair.expected))
+export function* pairChunks({
+	expected,
+	got,
+}: Record<"expected" | "got", Tensor>): Generator<{ start: number } & Record<"expected" | "got", Float64Array>> {
+	const read = float64Reader(got);
+	for (const { start, values } of valueChunks(expected))
 		yield { start, expected: values, got: read(start, values.length) };
 }
 
@@ -206,54 +196,32 @@ export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float
 	return all;
 }
 
-interface Sums {
-	min: number;
-	max: number;
-	mean: number;
-	/** Sum of squared distances from the mean so far. */
-	squares: number;
-	finite: number;
-	nan: number;
-	inf: number;
-}
+/** Recording asks for the statistics of one output many times. */
+const knownStatistics = new WeakMap<Tensor, TensorStatistics>();
 
-/** Mean and population standard deviation in one pass (Welford 1962), of the finite values. */
+/** Mean and population standard deviation of the finite values in one pass (Welford 1962). */
 export function tensorStatistics(tensor: Tensor): TensorStatistics {
-	const statistics = statisticsBefore.get(tensor) ?? measureStatistics(tensor);
-	statisticsBefore.set(tensor, statistics);
+	const statistics = knownStatistics.get(tensor) ?? measureStatistics(tensor);
+	knownStatistics.set(tensor, statistics);
 	return statistics;
 }
 
-/** Recording asks for those of one output many times. */
-const statisticsBefore = new WeakMap<Tensor, TensorStatistics>();
-
 function measureStatistics(tensor: Tensor): TensorStatistics {
-	const sums: Sums = {
-		min: Number.POSITIVE_INFINITY,
-		max: Number.NEGATIVE_INFINITY,
-		mean: 0,
-		squares: 0,
-		finite: 0,
-		nan: 0,
-		inf: 0,
-	};
-	for (const { values } of valueChunks(tensor)) addChunk(values, sums);
-	const { finite, nan, inf } = sums;
+	let [min, max, mean] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+	let squares = 0;
+	let [finite, nan, inf] = [0, 0, 0];
+	forEachValue(tensor, (value) => {
+		if (Number.isNaN(value)) nan += 1;
+		else if (!Number.isFinite(value)) inf += 1;
+		else {
+			finite += 1;
+			const before = value - mean;
+			mean += before / finite;
+			squares += before * (value - mean);
+			min = Math.min(min, value);
+			max = Math.max(max, value);
+		}
+	});
 	if (finite === 0) return { min: null, max: null, mean: null, std: null, nan, inf };
-	return { min: sums.min, max: sums.max, mean: sums.mean, std: Math.sqrt(sums.squares / finite), nan, inf };
-}
-
-function addChunk(values: Float64Array, sums: Sums): void {
-	for (let i = 0; i < values.length; i += 1) {
-		const value = values[i] as number;
-		if (Number.isFinite(value)) {
-			sums.finite += 1;
-			const before = value - sums.mean;
-			sums.mean += before / sums.finite;
-			sums.squares += before * (value - sums.mean);
-			if (value < sums.min) sums.min = value;
-			if (value > sums.max) sums.max = value;
-		} else if (Number.isNaN(value)) sums.nan += 1;
-		else sums.inf += 1;
-	}
+	return { min, max, mean, std: Math.sqrt(squares / finite), nan, inf };
 }
