@@ -1,14 +1,14 @@
-// Mean average precision in COCO's rule, with the golden's boxes as ground truth: agreement, not accuracy.
+// COCO's mean average precision with the golden's boxes as ground truth: agreement, not accuracy.
 import { type Detection, overlap } from "./detection.ts";
 
-/** IoU from 0.50 to 0.95 by 0.05, 101 recall levels, 100 boxes an image (cocoeval.py, Params). */
+/** As in Params of cocoeval.py. */
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
 const maxBoxes = 100;
 /** np.spacing(1). */
 const spacing = 2 ** -52;
 
-/** As numpy's linspace rounds them, or boxes at a threshold fall on its other side. */
+/** Rounds as numpy's linspace, so that boxes at a threshold fall on the same side. */
 function spread(from: number, to: number, count: number): number[] {
 	const step = (to - from) / (count - 1);
 	return Array.from({ length: count }, (_, i) => (i === count - 1 ? to : from + i * step));
@@ -20,14 +20,14 @@ export interface ImagePair {
 	got: readonly Detection[];
 }
 
-/** Mean over thresholds and over classes that the golden has; where it has none, 1 if the engine has none either, else 0. */
+/** Mean over thresholds and the golden's classes; where it has none, 1 if the engine has none either, else 0. */
 export function meanAveragePrecision(images: readonly ImagePair[]): number {
 	const tally = precisionTally();
 	for (const image of images) tally.add(image);
 	return tally.value();
 }
 
-/** The boxes of a class over all images: scores, and one bit for each threshold at which the box is right. */
+/** The engine's boxes of a class; `right` has one bit for each threshold at which a box is right. */
 interface ClassAnswers {
 	wanted: number;
 	count: number;
@@ -35,10 +35,10 @@ interface ClassAnswers {
 	right: Uint16Array;
 }
 
-/** As many as COCO's largest set has answers; above, the figure is not made. */
+/** As many as the answers of COCO's largest set; above, the value is NaN. */
 const maxAnswers = 4_000_000;
 
-/** Sees one image after the other; keeps of each box of the engine its score and whether it was right, ten bytes. */
+/** Adds image by image, keeping ten bytes for each box of the engine. */
 export function precisionTally(): { add(image: ImagePair): void; value(): number } {
 	const classes = new Map<number, ClassAnswers>();
 	let answers = 0;
@@ -112,7 +112,7 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 	return sum / recallLevels.length;
 }
 
-/** By score, each box takes the free golden box that it overlaps most; of equals the last, as COCO's loop does. */
+/** By score, each box takes the free golden box that it overlaps most, the last of equals, as COCO's loop does. */
 function judgeBoxes({ expected, got }: ImagePair, threshold: number): boolean[] {
 	const free = new Set(expected);
 	return got.map((box) => {

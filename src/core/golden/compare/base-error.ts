@@ -114,13 +114,13 @@ export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: Growt
 }
 
 function errorsOf(
-	{ output, slice, elements, existing = false, got, base }: GoldenCheck,
+	{ output, slice, elements, existing, got, base }: GoldenCheck,
 	label: string,
 	floor: number,
 	errorOf: (value: GoldenCheck["base"]) => number,
 ): Errors {
-	const about = { output, slice, elements, existing, label, noise: floor, rounding: floor };
-	return { ...about, now: errorOf(got), before: errorOf(base) };
+	const errors = { now: errorOf(got), before: errorOf(base), noise: floor, rounding: floor };
+	return { output, slice, elements, existing: existing === true, label, ...errors };
 }
 
 /** Differences that two correct engines show. */

@@ -24,7 +24,7 @@ function reads(kind: ComparatorKind, key: keyof ComparatorSpec): boolean {
 	return key === "axis" ? metric.axis !== undefined : metric.keys.includes(key);
 }
 
-function problem(pointer: string, expected: string, got: string, fix?: string): SchemaProblem {
+export function problem(pointer: string, expected: string, got: string, fix?: string): SchemaProblem {
 	return { pointer, expected, got, ...(fix === undefined ? {} : { fix }) };
 }
 

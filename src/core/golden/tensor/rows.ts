@@ -4,7 +4,6 @@ import { elementCount, type Tensor } from "./tensor.ts";
 import { chunkElements, float64Reader, forEachChunk, longReader } from "./values.ts";
 
 interface RowPosition {
-	row: number;
 	/** Flat index of the row's first element, and the step to the next. */
 	first: number;
 	stride: number;
@@ -38,12 +37,8 @@ export function forEachRow(pair: Pair, axis: number, visit: RowVisitor): void {
 			const left = readExpected(first, columns);
 			const right = readGot(first, columns);
 			for (let i = 0; i < columns; i += 1) {
-				const row = block * stride + column + i;
-				visit(left.subarray(i * length, (i + 1) * length), right.subarray(i * length, (i + 1) * length), {
-					row,
-					first: first + i,
-					stride,
-				});
+				const [from, to] = [i * length, (i + 1) * length];
+				visit(left.subarray(from, to), right.subarray(from, to), { first: first + i, stride });
 			}
 		}
 	}

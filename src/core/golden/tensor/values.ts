@@ -1,14 +1,6 @@
-// Reads a tensor's values in chunks, as binary32 where that is exact and as binary64 for every dtype.
+// Reads a tensor's values in chunks, as binary64 for every dtype.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
-import {
-	decodeBrainFloat,
-	decodeHalf,
-	isPacked,
-	isSmall,
-	nibbleAt,
-	type SmallDType,
-	smallValues,
-} from "./small-numbers.ts";
+import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 
 /** Two chunks of binary32 fit in the second-level cache of every host. */
@@ -17,85 +9,40 @@ export const chunkElements = 65_536;
 /** Reads `count` (at most chunkElements) values from `start`; the array holds until the next call. */
 type ChunkReader<Values> = (start: number, count: number) => Values;
 
-type NarrowArray = Float32Array | Uint16Array | Int16Array | Uint8Array | Int8Array;
-type WideArray = Float64Array | Int32Array | Uint32Array;
-type LongArray = BigInt64Array | BigUint64Array;
-
 interface ViewOf<Values> {
 	new (buffer: ArrayBufferLike, byteOffset: number, length: number): Values;
 }
 
-const narrowViews: Partial<Record<DType, ViewOf<NarrowArray>>> = {
+type LongArray = BigInt64Array | BigUint64Array;
+
+const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
+const plainViews: Partial<Record<DType, ViewOf<ArrayLike<number>>>> = {
+	float64: Float64Array,
 	float32: Float32Array,
-	float16: Uint16Array,
-	bfloat16: Uint16Array,
+	int32: Int32Array,
+	uint32: Uint32Array,
 	int16: Int16Array,
 	uint16: Uint16Array,
 	int8: Int8Array,
 	uint8: Uint8Array,
-	bool: Uint8Array,
 };
-const wideViews: Partial<Record<DType, ViewOf<WideArray>>> = {
-	float64: Float64Array,
-	int32: Int32Array,
-	uint32: Uint32Array,
+const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array) => void>> = {
+	float16: decodeHalf,
+	bfloat16: decodeBrainFloat,
 };
-const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
 
 /** A copy only where the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
-function viewChunk<Values>(
-	tensor: Tensor,
-	View: ViewOf<Values>,
-	range: { start: number; count: number },
-): Values {
-	const size = elementBytes[tensor.dtype];
-	const offset = range.start * size;
-	const at = tensor.data.byteOffset + offset;
-	if (at % size === 0) return new View(tensor.data.buffer, at, range.count);
-	return new View(tensor.data.slice(offset, offset + range.count * size).buffer, 0, range.count);
+function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start: number, count: number): Values {
+	const size = elementBytes[dtype];
+	const at = data.byteOffset + start * size;
+	if (at % size === 0) return new View(data.buffer, at, count);
+	return new View(data.slice(start * size, (start + count) * size).buffer, 0, count);
 }
-
-/** For dtypes whose values binary32 holds exactly. */
-export function float32Reader(tensor: Tensor): ChunkReader<Float32Array> {
-	if (isSmall(tensor.dtype)) return smallReader(tensor, tensor.dtype);
-	const View = narrowViews[tensor.dtype];
-	if (View === undefined) throw new RangeError(`binary32 does not hold every ${tensor.dtype}`);
-	const isPlain = tensor.dtype === "float32";
-	const scratch = new Float32Array(isPlain ? 0 : Math.min(chunkElements, elementCount(tensor.shape)));
-	const decode = decoders[tensor.dtype] ?? ((bits: NarrowArray, out: Float32Array) => out.set(bits));
-	return (start, count) => {
-		const bits = viewChunk(tensor, View, { start, count });
-		if (bits instanceof Float32Array) return bits;
-		const out = scratch.subarray(0, count);
-		decode(bits, out);
-		return out;
-	};
-}
-
-function smallReader({ data, shape }: Tensor, dtype: SmallDType): ChunkReader<Float32Array> {
-	const table = smallValues(dtype);
-	const packed = isPacked(dtype);
-	const scratch = new Float32Array(Math.min(chunkElements, elementCount(shape)));
-	return (start, count) => {
-		for (let i = 0; i < count; i += 1) {
-			scratch[i] = table[packed ? nibbleAt(data, start + i) : (data[start + i] as number)] as number;
-		}
-		return scratch.subarray(0, count);
-	};
-}
-
-const decoders: Partial<Record<DType, (bits: NarrowArray, out: Float32Array) => void>> = {
-	float16: (bits, out) => decodeHalf(bits as Uint16Array, out),
-	bfloat16: (bits, out) => decodeBrainFloat(bits as Uint16Array, out),
-	bool: (bits, out) => {
-		for (let i = 0; i < bits.length; i += 1) out[i] = bits[i] === 0 ? 0 : 1;
-	},
-};
 
 /** For every dtype; 64-bit integers beyond 2^53 are rounded. */
 export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	const scratch = new Float64Array(Math.min(chunkElements, elementCount(tensor.shape)));
-	const fill = float64Filler(tensor);
+	const fill = filler(tensor, scratch.length);
 	return (start, count) => {
 		const out = scratch.subarray(0, count);
 		fill(out, start);
@@ -103,25 +50,37 @@ export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	};
 }
 
-function float64Filler(tensor: Tensor): (out: Float64Array, start: number) => void {
-	const Wide = wideViews[tensor.dtype];
-	if (Wide !== undefined)
-		return (out, start) => out.set(viewChunk(tensor, Wide, { start, count: out.length }));
-	const Long = longViews[tensor.dtype];
-	if (Long !== undefined) {
+function filler(tensor: Tensor, longest: number): (out: Float64Array, start: number) => void {
+	const { dtype, data } = tensor;
+	const Plain = plainViews[dtype];
+	if (Plain) return (out, start) => out.set(viewChunk(tensor, Plain, start, out.length));
+	const Long = longViews[dtype];
+	if (Long)
 		return (out, start) => {
-			const values = viewChunk(tensor, Long, { start, count: out.length });
+			const values = viewChunk(tensor, Long, start, out.length);
 			for (let i = 0; i < out.length; i += 1) out[i] = Number(values[i]);
 		};
+	const decode = halfDecoders[dtype];
+	if (decode) {
+		const scratch = new Float32Array(longest);
+		return (out, start) => {
+			const values = scratch.subarray(0, out.length);
+			decode(viewChunk(tensor, Uint16Array, start, out.length), values);
+			out.set(values);
+		};
 	}
-	const narrow = float32Reader(tensor);
-	return (out, start) => out.set(narrow(start, out.length));
+	const table = isSmall(dtype) ? smallValues(dtype) : Uint8Array.from({ length: 256 }, (_, byte) => byte && 1);
+	const packed = isPacked(dtype);
+	return (out, start) => {
+		for (let i = 0; i < out.length; i += 1)
+			out[i] = table[packed ? nibbleAt(data, start + i) : (data[start + i] as number)] as number;
+	};
 }
 
 /** 64-bit integers, exactly; null for every other dtype. */
 export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 	const View = longViews[tensor.dtype];
-	return View === undefined ? null : (start, count) => viewChunk(tensor, View, { start, count });
+	return View === undefined ? null : (start, count) => viewChunk(tensor, View, start, count);
 }
 
 /** Subtracts the origin from 64-bit integers, so that close values stay distinct in binary64. */
@@ -136,22 +95,15 @@ export function originOf(tensor: Tensor): bigint {
 	return elementCount(tensor.shape) === 0 ? 0n : (longReader(tensor)?.(0, 1)[0] ?? 0n);
 }
 
-/** One value as binary64. */
 export function valueAt(tensor: Tensor, flat: number): number {
-	if (isSmall(tensor.dtype))
-		return smallReader({ ...tensor, shape: [1] }, tensor.dtype)(flat, 1)[0] ?? Number.NaN;
-	const size = elementBytes[tensor.dtype];
-	const data = tensor.data.subarray(flat * size, (flat + 1) * size);
-	return float64Reader({ ...tensor, shape: [1], data })(0, 1)[0] ?? Number.NaN;
+	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? Number.NaN;
 }
 
-/** One value in decimal, exact for every integer. */
+/** In decimal, exact for every integer. */
 export function formatValueAt(tensor: Tensor, flat: number): string {
-	const long = longReader(tensor);
-	return String(long === null ? valueAt(tensor, flat) : long(flat, 1)[0]);
+	return String(longReader(tensor)?.(flat, 1)[0] ?? valueAt(tensor, flat));
 }
 
-/** Calls `visit` for the chunks of `elements`, in order. */
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
 	for (let start = 0; start < elements; start += chunkElements)
 		visit(start, Math.min(chunkElements, elements - start));
@@ -161,9 +113,8 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);
-	for (let start = 0; start < elements; start += chunkElements) {
+	for (let start = 0; start < elements; start += chunkElements)
 		yield { start, values: read(start, Math.min(chunkElements, elements - start)) };
-	}
 }
 
 /** The values of two tensors of one shape, side by side. */
@@ -176,11 +127,9 @@ export function* pairChunks({
 		yield { start, expected: values, got: read(start, values.length) };
 }
 
-/** Calls `visit` for each value with its flat index. */
 export function forEachValue(tensor: Tensor, visit: (value: number, flat: number) => void): void {
-	for (const { start, values } of valueChunks(tensor)) {
+	for (const { start, values } of valueChunks(tensor))
 		for (let i = 0; i < values.length; i += 1) visit(values[i] as number, start + i);
-	}
 }
 
 export function everyValue(tensor: Tensor, test: (value: number) => boolean): boolean {
@@ -188,7 +137,7 @@ export function everyValue(tensor: Tensor, test: (value: number) => boolean): bo
 	return true;
 }
 
-/** All values, or the first `most`, as binary64. */
+/** All values, or the first `most`. */
 export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float64Array {
 	const all = new Float64Array(Math.min(most, elementCount(tensor.shape)));
 	const read = float64Reader(tensor);
