@@ -76,9 +76,7 @@ function errorsOfOutput(
 
 /** Places of the comparators that make a check for each case; the default comparator is at 0. */
 function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] {
-	return (
-		specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0]
-	);
+	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0];
 }
 
 export function lossOf(value: number, bound: Bound): number {

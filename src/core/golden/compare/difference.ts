@@ -47,8 +47,7 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 		got,
 		difference(requested) {
 			const known = passes.find(
-				({ closeness: { rtol, atol } }) =>
-					!requested || (rtol === requested.rtol && atol === requested.atol),
+				({ closeness: { rtol, atol } }) => !requested || (rtol === requested.rtol && atol === requested.atol),
 			);
 			if (known) return known.difference;
 			const closeness = requested ?? planned;

@@ -38,7 +38,9 @@ export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined)
 		JSON.stringify([
 			files(inputs).sort(),
 			files(outputs).sort(),
-			Object.entries(labels).map((entry) => JSON.stringify(entry)).sort(),
+			Object.entries(labels)
+				.map((entry) => JSON.stringify(entry))
+				.sort(),
 		]);
 	const own = base?.cases.find(({ id }) => id === golden.id);
 	return own !== undefined && contents(own) === contents(golden);

@@ -34,10 +34,7 @@ export function comparatorProblem(
 	dtypes: readonly DType[],
 ): SchemaProblem | null {
 	return (
-		keyProblem(spec, output) ??
-		scopeProblem(spec, output) ??
-		dtypeProblem(spec, dtypes) ??
-		limitProblem(spec)
+		keyProblem(spec, output) ?? scopeProblem(spec, output) ?? dtypeProblem(spec, dtypes) ?? limitProblem(spec)
 	);
 }
 
@@ -126,8 +123,7 @@ function classAxisProblem(
 	if (spec.axis === undefined && metric.readsIds === true && !isFloating(dtype)) return null;
 	const given = spec.axis ?? metric.axis.default;
 	const axis = axisFromStart(given, shape.length);
-	if (axis < 0)
-		return problem("/axis", `an axis of the output, which has ${shape.length}`, String(given));
+	if (axis < 0) return problem("/axis", `an axis of the output, which has ${shape.length}`, String(given));
 	if (axis === batchAxis && isPerSample(spec))
 		return problem("/axis", "another axis than the batch axis", String(given));
 	// Where k classes are all there are, every engine chooses the same.

@@ -69,9 +69,7 @@ export function packCase(
 		return { path, sha256, ...image, ...layout };
 	};
 	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: "in" | "out") =>
-		Object.fromEntries(
-			Object.entries(tensors).map(([name, tensor]) => [name, fileOf(name, tensor, prefix)]),
-		);
+		Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fileOf(name, tensor, prefix)]));
 	const golden = {
 		id,
 		tags: tags === undefined ? undefined : [...tags],
@@ -89,9 +87,13 @@ export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest):
 
 function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
 	const hashes = (files: GoldenCase["inputs"]): unknown =>
-		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 = null }]) =>
-			[name, sha256, dtype, shape, tensorSha256],
-		);
+		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 = null }]) => [
+			name,
+			sha256,
+			dtype,
+			shape,
+			tensorSha256,
+		]);
 	return [
 		model.sha256,
 		outputs,

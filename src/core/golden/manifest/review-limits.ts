@@ -104,7 +104,11 @@ const looserWhenLarger: ReadonlySet<string> = new Set([
 ]);
 
 /** A change of unknown direction counts as looser, so that a person reviews it. */
-function isLooser({ name, atLeast }: { name: keyof Limit; atLeast: boolean }, from: Shown, to: Shown): boolean {
+function isLooser(
+	{ name, atLeast }: { name: keyof Limit; atLeast: boolean },
+	from: Shown,
+	to: Shown,
+): boolean {
 	if (name === "severity") return to === "warn";
 	if (name === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
 	if (typeof from !== "number" || typeof to !== "number" || !looserWhenLarger.has(name)) return true;

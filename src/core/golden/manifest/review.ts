@@ -108,7 +108,11 @@ function notesOf(base: GoldenManifest, head: GoldenManifest, reason: string | un
 }
 
 function inputsOf({ inputs }: GoldenCase): string {
-	return JSON.stringify(Object.entries(inputs).map(([name, { sha256 }]) => [name, sha256]).sort());
+	return JSON.stringify(
+		Object.entries(inputs)
+			.map(([name, { sha256 }]) => [name, sha256])
+			.sort(),
+	);
 }
 
 function listed(names: readonly string[]): string {

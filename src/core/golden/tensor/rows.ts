@@ -58,8 +58,7 @@ function stripReader(
 	const read = float64Reader(tensor);
 	const rows = new Float64Array(length * width);
 	return (first, columns) => {
-		if (stride === 1)
-			forEachChunk(rows.length, (at, count) => rows.set(read(first + at, count), at));
+		if (stride === 1) forEachChunk(rows.length, (at, count) => rows.set(read(first + at, count), at));
 		else
 			for (let k = 0; k < length; k += 1) {
 				const values = read(first + k * stride, columns);

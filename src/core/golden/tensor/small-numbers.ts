@@ -41,14 +41,14 @@ const tables = new Map<SmallDType, Float32Array>();
 
 /** The value of every pattern. */
 export function smallValues(dtype: SmallDType): Float32Array {
-	const valueOf = (bits: number): number => {
+	const decode = (bits: number): number => {
 		if (dtype === "uint4") return bits;
 		if (dtype === "int4") return bits < 8 ? bits : bits - 16;
 		return floatOf(bits, floatFormats[dtype]);
 	};
 	const table =
 		tables.get(dtype) ??
-		Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => valueOf(bits));
+		Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => decode(bits));
 	tables.set(dtype, table);
 	return table;
 }

@@ -88,7 +88,11 @@ export function sliceTensor(tensor: Tensor, axis: number, at: number): Tensor {
 }
 
 /** Some indices of an axis, which keeps its place. A view where they lie in one piece, else a copy. */
-export function cutRanges({ dtype, shape, data }: Tensor, axis: number, ranges: readonly IndexRange[]): Tensor {
+export function cutRanges(
+	{ dtype, shape, data }: Tensor,
+	axis: number,
+	ranges: readonly IndexRange[],
+): Tensor {
 	const kept = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 	const cut = { dtype, shape: shape.map((length, index) => (index === axis ? kept : length)) };
 	const bytes = elementBytes[dtype];
@@ -120,7 +124,11 @@ function* runsOf(
 }
 
 /** Runs of 4-bit elements may begin in the middle of a byte. */
-function copyNibbles(data: Uint8Array, [from, to]: IndexRange, target: { out: Uint8Array; at: number }): void {
+function copyNibbles(
+	data: Uint8Array,
+	[from, to]: IndexRange,
+	target: { out: Uint8Array; at: number },
+): void {
 	const { out } = target;
 	for (let i = from; i < to; i += 1) {
 		const at = target.at + i - from;

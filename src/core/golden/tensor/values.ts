@@ -32,7 +32,12 @@ const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array)
 };
 
 /** A copy only where the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
-function viewChunk<Values>({ dtype, data }: Tensor, View: ViewOf<Values>, start: number, count: number): Values {
+function viewChunk<Values>(
+	{ dtype, data }: Tensor,
+	View: ViewOf<Values>,
+	start: number,
+	count: number,
+): Values {
 	const size = elementBytes[dtype];
 	const at = data.byteOffset + start * size;
 	if (at % size === 0) return new View(data.buffer, at, count);
@@ -69,7 +74,9 @@ function filler(tensor: Tensor, longest: number): (out: Float64Array, start: num
 			out.set(values);
 		};
 	}
-	const table = isSmall(dtype) ? smallValues(dtype) : Uint8Array.from({ length: 256 }, (_, byte) => byte && 1);
+	const table = isSmall(dtype)
+		? smallValues(dtype)
+		: Uint8Array.from({ length: 256 }, (_, byte) => byte && 1);
 	const packed = isPacked(dtype);
 	return (out, start) => {
 		for (let i = 0; i < out.length; i += 1)
@@ -121,7 +128,9 @@ export function* valueChunks(tensor: Tensor): Generator<{ start: number; values:
 export function* pairChunks({
 	expected,
 	got,
-}: Record<"expected" | "got", Tensor>): Generator<{ start: number } & Record<"expected" | "got", Float64Array>> {
+}: Record<"expected" | "got", Tensor>): Generator<
+	{ start: number } & Record<"expected" | "got", Float64Array>
+> {
 	const read = float64Reader(got);
 	for (const { start, values } of valueChunks(expected))
 		yield { start, expected: values, got: read(start, values.length) };

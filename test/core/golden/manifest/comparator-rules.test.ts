@@ -35,23 +35,19 @@ function problemOf(
 }
 
 it.each<[object, Parameters<typeof problemOf>[1]?]>([
-	[{ kind: "js", input: "logits" }],
 	[{ kind: "relative-l2", floor: 1e-6, slice: { axis: 1, from: 1, to: 3 } }],
 	[{ kind: "top-k", minScore: 0.25, slice: { axis: -1, from: 2 } }],
 	[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, { labels: { y: [1, 2, 3, 0] } }],
-	[{ kind: "ulp" }],
-	[{ kind: "quantile", quantile: 0.999, tolerance: 0.1 }],
 	[{ kind: "psnr", dataRange: 255, tolerance: 40 }],
 	[{ kind: "ssim", window: "uniform", channels: "last", dataRange: 1 }],
 	[{ kind: "miou", ignore: 255 }],
-	[{ kind: "dice", threshold: 0.5 }],
 	[{ kind: "pixel-disagreement" }, { output: "ids" }],
 	[{ kind: "recall-at-k", k: 3 }],
 	[{ kind: "token-agreement", ignore: 0 }, { output: "ids" }],
 	[{ kind: "accuracy", k: 2 }, { labels: { y: [1, 2, 3, 4, 5, 0, 1, 2] } }],
 	[{ kind: "accuracy" }, { output: "ids", labels: { ids: new Array(12).fill(1) } }],
 	[
-		{ kind: "ulp" },
+		{ kind: "max-abs" },
 		{
 			detections: [
 				{
@@ -77,33 +73,30 @@ it.each<[object, string, Parameters<typeof problemOf>[1]?]>([
 	[{ kind: "relative-l2", slice: { axis: 0, to: 1 } }, "another axis than the batch axis"],
 	[{ kind: "top-k", slice: { axis: -1, from: 5 } }, "an axis of more than 1 classes"],
 	[{ kind: "accuracy", slice: { axis: 1, to: 2 } }, "4 labels", { labels: { y: [1, 2, 3, 4, 5, 0, 1, 2] } }],
-	[{ kind: "ulp", k: 2 }, "no such key for ulp"],
-	[{ kind: "quantile", dataRange: 1 }, "no such key for quantile"],
+	[{ kind: "max-abs", k: 2 }, "no such key for max-abs"],
 	[{ kind: "miou", threshold: 0.5, axis: 1 }, "no such key for miou by threshold"],
-	[{ kind: "js" }, "logits or probabilities"],
-	[{ kind: "js", input: "logits", tolerance: 0.8 }, "a limit from 0 to 0.6931"],
+	[{ kind: "kl" }, "logits or probabilities"],
 	[{ kind: "miou", tolerance: 0 }, "one that miou always keeps"],
 	[{ kind: "pixel-disagreement", tolerance: { fp16: 1 } }, "one that pixel-disagreement always keeps"],
 	[{ kind: "ssim", tolerance: 1.5 }, "a limit from 0 to 1"],
 	[{ kind: "accuracy", scope: "per-sample" }, "whole for accuracy"],
 	[{ kind: "accuracy" }, 'labels of "y"'],
 	[{ kind: "accuracy" }, "8 labels, one for each row, got 2", { labels: { y: [1, 2] } }],
-	[{ kind: "ulp" }, "with the comparator accuracy", { labels: { y: [1] } }],
-	[{ kind: "ulp" }, "ulp of int64", { output: "ids" }],
+	[{ kind: "max-abs" }, "with the comparator accuracy", { labels: { y: [1] } }],
 	[{ kind: "top-k", k: 6 }, "an axis of more than 6 classes, got one of 6"],
 	[{ kind: "miou", axis: 7 }, "an axis of the output, which has 3"],
 	[
-		{ kind: "ulp" },
+		{ kind: "max-abs" },
 		"an output of [images, boxes, 4]",
 		{ detections: [{ name: "d", boxes: "ids", scores: "scores", format: "xyxy" }] },
 	],
 	[
-		{ kind: "ulp" },
+		{ kind: "max-abs" },
 		'an output of case "only"',
 		{ detections: [{ name: "d", boxes: "__proto__", format: "xyxy" }] },
 	],
 	[
-		{ kind: "ulp" },
+		{ kind: "max-abs" },
 		"a limit above 0 and up to 1",
 		{
 			detections: [

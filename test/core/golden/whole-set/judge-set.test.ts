@@ -115,7 +115,6 @@ describe("one number over all cases", () => {
 			rows["relative-l2"],
 		],
 		["mIoU, as scikit-learn's jaccard_score of all pixels", maps.cases, { kind: "miou" }, maps.miou],
-		["Dice, as scikit-learn's f1_score of all pixels", maps.cases, { kind: "dice" }, maps.dice],
 		["pixels that differ", maps.cases, { kind: "pixel-disagreement" }, maps["pixel-disagreement"]],
 		[
 			"neighbours that are kept, as numpy's argsort",
@@ -289,7 +288,7 @@ describe("a manifest", () => {
 		return "";
 	};
 
-	it.each(["max-abs", "ulp", "quantile", "cosine", "psnr", "ssim"] as const)(
+	it.each(["max-abs", "cosine", "psnr", "ssim"] as const)(
 		"a manifest may not ask for %s over the set, where the worst case decides",
 		(kind) => {
 			expect(problem({ comparators: [{ kind, scope: "set" }] })).toContain("the worst case decides");
