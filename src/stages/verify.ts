@@ -21,16 +21,13 @@ import { type AvailableCommands, runComparatorCommands } from "./run-comparator-
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
-	/** Engines whose golden cannot be used. */
 	unusable?: readonly { spec: EngineSpec; fault: ConfigError }[];
 	/** Hash of each model's own ONNX file in the head, which the goldens of its variants name too. */
 	modelSha256: ReadonlyMap<string, string>;
 	outFolder: string;
 	threads: number;
-	/** For each batch. */
 	timeoutMs: number;
 	batch?: BatchLimits;
-	/** Commands that comparators may name. */
 	commands?: { known: readonly CommandConfig[]; cwd: string };
 }
 
@@ -73,14 +70,12 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 
 interface EngineVerification {
 	head: BuiltEngine;
-	/** Absent where there is none, or where it failed. */
 	base: BuiltEngine | undefined;
 	hasBase: boolean;
 	set: GoldenSet;
 	batches: readonly (readonly GoldenCase[])[];
 	input: VerifyInput;
 	ports: VerifyPorts;
-	/** Error maps that may still be drawn. */
 	mapsLeft: number;
 	/** Null where no comparator covers the whole set. */
 	whole: SetWatch | null;
@@ -128,13 +123,10 @@ async function* verifyEngine(verification: EngineVerification): AsyncGenerator<V
 
 interface Batch {
 	cases: readonly GoldenCase[];
-	/** Among the batches of its engine. */
 	index: number;
-	/** Cases before it. */
 	done: number;
 }
 
-/** Returns whether the engine ran. */
 async function* verifyBatch(
 	batch: Batch,
 	verification: EngineVerification,

@@ -30,18 +30,13 @@ const limited = (tolerance: Tolerance) => (golden: GoldenManifest) => ({
 });
 const limitOf = ({ outputs }: GoldenManifest) => outputs["hidden"]?.comparators?.[0]?.tolerance;
 
-it("golden calibrate prints the engine's own error of each case beside its limit, worst first, and keeps a limit that fits", async () => {
+it("golden calibrate prints the engine's own error beside its limit, and keeps a limit that fits", async () => {
 	const { cwd, run } = recorded("same-model");
 	const { exit, stdout } = await run("golden", "calibrate");
 	expect(exit, stdout).toBe(0);
 	expect(stdout).toMatch(/^net\/fp16 at fp16, TensorRT 10\.6\.0 on NVIDIA H200, golden encoder@1$/m);
-	const rows = stdout.split("\n").filter((line) => line.includes("case-"));
-	expect(rows.map((line) => line.trim().split(/ {2,}/).slice(-4))).toEqual([
-		["case-1", "1.2e-3", "5e-3", "25 %"],
-		["case-0", "1.2e-3", "5e-3", "24 %"],
-	]);
 	expect(stdout).toContain(
-		"hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit",
+		"hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit (1.2e-3 in case-1)",
 	);
 	expect(readGolden(cwd)).not.toHaveProperty("calibration");
 });

@@ -34,7 +34,6 @@ function jpegHeader(view: DataView): ImageHeader | null {
 	return null;
 }
 
-/** A file of more bytes than this is no test image. */
 export const maxImageBytes = 64 * 1024 * 1024;
 /** Pixels that the header may promise, 4096 × 4096: decoding them takes about a second and at most half a gibibyte. */
 export const maxPixels = 16 * 1024 * 1024;

@@ -17,14 +17,11 @@ import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.t
 export interface BoxSides {
 	expected: ReadonlyMap<string, Tensor>;
 	got: ReadonlyMap<string, Tensor>;
-	/** The base engine's outputs. */
 	base: ReadonlyMap<string, Tensor> | undefined;
 }
 
-/** Over all images of a case. */
 interface BoxMeasured {
 	value: number;
-	/** The image that decides. */
 	image?: number;
 	worst?: NonNullable<GoldenCheck["worst"]>;
 	detail?: string;
@@ -34,7 +31,6 @@ interface MatchedImage extends ImagePair, Matching {
 	image: number;
 }
 
-/** Counts over all cases. */
 export interface BoxSums {
 	matches: number;
 	missing: number;
@@ -101,7 +97,6 @@ export const boxKinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
 	},
 };
 
-/** The group's comparators, or the defaults where it names none. */
 export function boxComparators({ comparators }: Detections): readonly BoxComparatorSpec[] {
 	const kinds = ["box-missing", "box-extra", "box-iou", "box-score"] as const;
 	return comparators ?? kinds.map((kind) => ({ kind }));

@@ -3,7 +3,6 @@ import type { Detections } from "../../../../generated/golden.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 
-/** A box by two corners. */
 export interface Detection {
 	x1: number;
 	y1: number;
@@ -15,7 +14,6 @@ export interface Detection {
 	at: number;
 }
 
-/** Or the reason why the outputs hold no detections. */
 type Images = readonly (readonly Detection[])[] | string;
 
 /** Per image, because matching takes cubic time. */

@@ -58,7 +58,6 @@ function pairGreedily(expected: readonly Detection[], got: readonly Detection[],
 	return matches;
 }
 
-/** The pairing with the largest sum of overlaps. */
 function pairBest(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
 	if (expected.length === 0 || got.length === 0) return [];
 	const turned = expected.length > got.length;

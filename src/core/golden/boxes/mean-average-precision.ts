@@ -5,7 +5,6 @@ import { type Detection, overlap } from "./detection.ts";
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
 const maxBoxes = 100;
-/** np.spacing(1). */
 const spacing = 2 ** -52;
 
 /** Rounds as numpy's linspace, so that boxes at a threshold fall on the same side. */
@@ -16,7 +15,6 @@ function spread(from: number, to: number, count: number): number[] {
 
 export interface ImagePair {
 	expected: readonly Detection[];
-	/** Largest score first. */
 	got: readonly Detection[];
 }
 

@@ -16,7 +16,6 @@ export interface CaseError {
 
 export interface ComparatorErrors {
 	output: string;
-	/** Place among the output's comparators. */
 	comparator: number;
 	kind: MetricKind;
 	slice?: OutputSlice;
@@ -34,7 +33,6 @@ export interface EngineErrors {
 	faults: readonly string[];
 }
 
-/** @param verdicts of one engine of the head. */
 export function errorsOf(
 	manifest: GoldenManifest,
 	verdicts: readonly GoldenVerdict[],

@@ -2,7 +2,7 @@
 import type { Precision } from "../../../../generated/golden.ts";
 import type { BackendFacts } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../text/escape.ts";
-import { counted, withCaveat } from "../../text/labels.ts";
+import { withCaveat } from "../../text/labels.ts";
 import { formatValue, twoDigits } from "../../text/units.ts";
 import { metricLabels, metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
@@ -31,7 +31,6 @@ export interface ProposedLimit {
 export interface CalibrationRule {
 	multiple: number;
 	backend: BackendFacts["kind"];
-	/** Limits of --limit, by output. */
 	given: ReadonlyMap<string, number>;
 }
 
@@ -106,59 +105,30 @@ export interface CalibratedErrors extends EngineErrors {
 	limits: readonly ProposedLimit[];
 }
 
-const maxCases = 5;
 const maxFaults = 5;
 
-/** Each engine's own errors beside the limits, worst case first, and what is proposed. */
+/** What is proposed for each limit of each engine, with the error that it follows from. */
 export function renderCalibration(engines: readonly CalibratedErrors[], backend: BackendFacts): string {
 	const where = withCaveat(`${cleanName(backend.name)} ${cleanName(backend.version)}`, backend);
-	return engines.map((engine) => engineText(engine, `${where} on ${cleanName(backend.device)}`)).join("\n");
-}
-
-function engineText(calibrated: CalibratedErrors, where: string): string {
-	const { engine, precision, golden, errors, faults, limits } = calibrated;
-	const worstShare = ({ cases }: ComparatorErrors): number => cases[0]?.share ?? 0;
-	const rows = errors.toSorted((left, right) => worstShare(right) - worstShare(left)).flatMap(rowsOf);
-	const head = ["output", "check", "case", "error", "limit", "of the limit"];
-	const lines = rows.length === 0 ? [] : alignColumns([head, ...rows]);
-	lines.push(...faults.slice(0, maxFaults).map((fault) => `not calibrated: ${cleanText(fault)}`));
-	if (faults.length > maxFaults) lines.push(`and ${faults.length - maxFaults} more`);
-	lines.push(...limits.map((limit) => proposalText(limit, precision)));
-	const heading = `${cleanName(engine)} at ${precision}, ${where}, golden ${cleanName(golden)}`;
-	return [heading, ...lines.map((line) => `  ${line}`), ""].join("\n");
-}
-
-function rowsOf(errors: ComparatorErrors): string[][] {
-	const { cases } = errors;
-	const shown = cases
-		.slice(0, maxCases)
-		.map(({ case: id, got, allowed, share }, index) => [
-			...(index === 0 ? nameCells(errors) : ["", ""]),
-			cleanName(id, 40),
-			formatValue(got),
-			formatValue(allowed),
-			percent(share),
-		]);
-	const more = cases.length - maxCases;
-	return more > 0 ? [...shown, ["", "", `and ${counted(more, "case")} below`, "", "", ""]] : shown;
-}
-
-function nameCells({ output, kind, slice }: ComparatorErrors): string[] {
-	return [cleanName(output, 40), `${metricLabels[kind]}${ofSlice(slice)}`];
+	const texts = engines.map(({ engine, precision, golden, faults, limits }) => {
+		const more = faults.length - maxFaults;
+		const lines = [
+			`${cleanName(engine)} at ${precision}, ${where} on ${cleanName(backend.device)}, golden ${cleanName(golden)}`,
+			...faults.slice(0, maxFaults).map((fault) => `  not calibrated: ${cleanText(fault)}`),
+			...(more > 0 ? [`  and ${more} more`] : []),
+			...limits.map((limit) => `  ${proposalText(limit, precision)}`),
+		];
+		return `${lines.join("\n")}\n`;
+	});
+	return texts.join("\n");
 }
 
 function proposalText({ errors, state, before, limit, why }: ProposedLimit, precision: string): string {
+	const { output, kind, slice, cases } = errors;
 	let what = `${formatValue(before)} → ${formatValue(limit)}`;
 	if (state === "kept") what = `keeps ${formatValue(before)}`;
 	if (state === "refused") what = "REFUSED";
-	return `${nameCells(errors).join(", ")} at ${precision}: ${what}, ${why}`;
-}
-
-/** Text to the left, numbers to the right. */
-function alignColumns(rows: readonly (readonly string[])[]): string[] {
-	const widthOf = (column: number): number => Math.max(...rows.map((row) => (row[column] ?? "").length));
-	const widths = (rows[0] ?? []).map((_, column) => widthOf(column));
-	const pad = (cell: string, column: number): string =>
-		column < 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
-	return rows.map((row) => row.map(pad).join("  ").trimEnd());
+	const worst =
+		cases[0] === undefined ? "" : ` (${formatValue(cases[0].got)} in ${cleanName(cases[0].case, 40)})`;
+	return `${cleanName(output, 40)}, ${metricLabels[kind]}${ofSlice(slice)} at ${precision}: ${what}, ${why}${worst}`;
 }

@@ -42,7 +42,6 @@ export function growthRule({
 	return { precision, noiseFloor, rounding, limits, hasOtherBase };
 }
 
-/** One error of both engines, with what correct engines show of it. */
 interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
 	label: string;
 	/** NaN on either side exceeds nothing. */
@@ -123,7 +122,6 @@ function errorsOf(
 	return { output, slice, elements, existing: existing === true, label, ...errors };
 }
 
-/** Differences that two correct engines show. */
 const boxNoise = { score: 1e-4, overlap: 1e-3 };
 
 /** Only warns, because the worst box of a picture scatters more than a norm over an output; the first that grew. */

@@ -25,17 +25,14 @@ export interface OutputSides {
 	name: string;
 	expected: Tensor;
 	got: Tensor;
-	/** The base engine's output. */
 	base: Tensor | undefined;
 }
 
 export interface OutputContext {
 	spec: GoldenOutput | undefined;
 	precision: Precision;
-	/** The base engine's precision, where it differs. */
 	basePrecision?: Precision | undefined;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** Human labels: one class for each row. */
 	labels?: readonly number[] | undefined;
 	/** Answers of the output's commands, in order; absent where no commands run, as during recording. */
 	answers?: readonly CommandAnswer[] | undefined;
@@ -43,7 +40,6 @@ export interface OutputContext {
 
 export interface OutputChecks {
 	checks: GoldenCheck[];
-	/** Elements that some metric covers. */
 	compared: number;
 }
 

@@ -13,7 +13,6 @@ export function toNumeric(value: number): Numeric {
 	return value > 0 ? "Infinity" : "-Infinity";
 }
 
-/** A check that failed before anything could be measured. */
 export function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
 	return {
 		output,
@@ -28,7 +27,6 @@ export function structuralCheck(output: string, metric: string, detail: string):
 	};
 }
 
-/** Marks a check that head and base both fail. */
 export function markExisting(check: GoldenCheck, baseFails: boolean): GoldenCheck {
 	return check.pass || !baseFails ? check : { ...check, existing: true };
 }
@@ -139,7 +137,6 @@ export function splitParts(
 export interface Worst {
 	part: OutputPart;
 	measured: Measured;
-	/** Elements of all parts together. */
 	elements: number;
 }
 

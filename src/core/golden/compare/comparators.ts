@@ -13,9 +13,7 @@ export interface Comparator extends MetricOptions {
 	allowed: number;
 	scope: "per-sample" | "whole" | "set";
 	severity: "fail" | "warn";
-	/** The part of the output that it covers; undefined: all of it. */
 	slice: OutputSlice | undefined;
-	/** Elements below it on both sides do not count. */
 	floor: number;
 }
 
@@ -24,7 +22,6 @@ export interface ResolveContext {
 	precision: Precision;
 	/** The config's limits of relative-l2, for comparators without a tolerance. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** Human labels: one class for each row. */
 	labels?: readonly number[] | undefined;
 }
 
@@ -47,9 +44,7 @@ export function resolveComparators(output: GoldenOutput | undefined, context: Re
 }
 
 interface PartFacts {
-	/** The part of the output that the comparator covers. */
 	part: () => Tensor;
-	/** Its root mean square. */
 	rms: () => number;
 }
 
@@ -104,7 +99,6 @@ function resolve(spec: MetricSpec, output: GoldenOutput, context: ResolveContext
 	};
 }
 
-/** Options that the golden gives as they are. */
 const givenKeys = [
 	"k",
 	"axis",

@@ -54,7 +54,6 @@ function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
 }
 
 export interface BatchLimits {
-	/** Of inputs and outputs as the manifest has them. */
 	bytes: number;
 	cases: number;
 }

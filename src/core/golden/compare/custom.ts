@@ -9,7 +9,6 @@ import { toleranceAt } from "./tolerances.ts";
 export interface CommandRequest {
 	schemaVersion: 1;
 	comparator: string;
-	/** goldenId. */
 	golden: string;
 	case: string;
 	output: string;
@@ -18,7 +17,6 @@ export interface CommandRequest {
 	precision: Precision;
 	/** The golden's limit at this precision; null: the command decides alone. */
 	tolerance: number | null;
-	/** Human labels of the case. */
 	labels?: readonly number[];
 }
 

@@ -90,7 +90,6 @@ function passOver(
 	return total;
 }
 
-/** Local sums keep the loop fast. */
 function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
 	const { differenceNorm, expectedNorm } = total;
 	let differences = 0;
@@ -171,7 +170,6 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 	};
 }
 
-/** The largest absolute value among the finite ones. */
 export function largestFinite(tensor: Tensor): number {
 	let largest = 0;
 	for (const { values } of valueChunks(tensor)) {
@@ -190,7 +188,6 @@ export function rootMeanSquare(tensor: Tensor): number {
 }
 
 export interface Norm {
-	/** Of the values times the scale. */
 	sumSquared: number;
 	/** A power of two; 1 unless squares would leave binary64. */
 	scale: number;
@@ -215,7 +212,6 @@ export function normRatio(left: Norm, right: Norm): number {
 	return (Math.sqrt(left.sumSquared) / Math.sqrt(right.sumSquared)) * (right.scale / left.scale);
 }
 
-/** The norm of all values of both. */
 export function joinNorms(left: Norm, right: Norm): Norm {
 	if (left.sumSquared === 0) return right;
 	const scale = Math.min(left.scale, right.scale);

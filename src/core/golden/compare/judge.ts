@@ -13,7 +13,6 @@ import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { markExisting, mismatchState, structuralCheck } from "./checks.ts";
 import type { CommandAnswer } from "./custom.ts";
 
-/** A golden case run on an engine. */
 export interface CaseRef {
 	manifest: GoldenManifest;
 	caseId: string;
@@ -27,9 +26,7 @@ export interface CaseRef {
 }
 
 export interface CaseInput extends CaseRef {
-	/** The golden's outputs. */
 	expected: TensorSet;
-	/** The engine's outputs. */
 	got: TensorSet;
 	/** The base engine's outputs: the report shows its error, and the head's may grow beyond it only so far. */
 	base?: TensorSet;
@@ -41,7 +38,6 @@ export interface CaseInput extends CaseRef {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	/** The config's limits on the head's error as a multiple of the base's; absent: the defaults. */
 	errorGrowth?: Threshold;
-	/** Answers of commands, by output; absent: no commands run. */
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }
 

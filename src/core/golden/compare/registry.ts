@@ -27,13 +27,10 @@ import { classTally, meanTally, type SetTally, squareTally, vectorTally } from "
 import { makePair, type Pair } from "./difference.ts";
 import type { DefaultTolerances } from "./tolerances.ts";
 
-/** What a default limit may depend on. */
 interface LimitFacts {
 	defaults: DefaultTolerances;
 	dtype: DType;
-	/** The part of the golden output that the comparator covers. */
 	part(): Tensor;
-	/** Root mean square of the part. */
 	rms(): number;
 	options: MetricOptions;
 }
@@ -50,7 +47,6 @@ export interface Metric {
 	/** Keys of the comparator that only some metrics read, except `axis`. */
 	keys: readonly (keyof ComparatorSpec)[];
 	axis?: { default: number; holds: "classes" | "vectors" };
-	/** Default of the comparator's `k`. */
 	k?: number;
 	/** Integers are classes and need no axis. */
 	readsIds?: boolean;
@@ -58,77 +54,68 @@ export interface Metric {
 	whole?: "by default" | "always";
 	/** How `scope: set` adds up cases; absent: the worst case decides anyway. */
 	set?: "mean" | (() => SetTally);
-	/** Element types that it cannot measure. */
 	refuses?: "bool";
 }
 
-/** Kinds that are measured here; a custom command measures for itself. */
 export type MetricKind = Exclude<ComparatorKind, "custom">;
 
 const signed: Range = { least: -1, most: 1 };
 const decibels: Range = { least: -Number.MAX_VALUE, most: Number.POSITIVE_INFINITY };
 
 const topK = ({ defaults }: LimitFacts): number => defaults.topK;
+const error = { bound: "at-most", range: fromZero } as const;
+const agreement = { bound: "at-least", range: share, emptyLimit: 0, defaultLimit: topK } as const;
+const disagreement = { bound: "at-most", range: share, emptyLimit: 1 } as const;
+const similarity = { bound: "at-least", range: signed } as const;
 const lastAxis = { default: -1, holds: "classes" } as const;
 /** Images have their channels, and with them the classes, before height and width. */
 const classMap = {
-	range: share,
 	keys: ["threshold", "ignore"],
 	axis: { default: 1, holds: "classes" },
 	readsIds: true,
 } as const;
 const neighbours = {
-	bound: "at-least",
 	axis: { default: -1, holds: "vectors" },
 	whole: "always",
 	refuses: "bool",
-	defaultLimit: topK,
 } as const;
 
 const records: Readonly<Record<MetricKind, Metric>> = {
 	"relative-l2": {
+		...error,
 		label: "relative L2",
-		bound: "at-most",
-		range: fromZero,
 		measure: relativeL2,
 		defaultLimit: ({ defaults }) => defaults.relativeL2,
 		keys: ["floor"],
 		set: squareTally,
 	},
 	"max-abs": {
+		...error,
 		label: "largest absolute difference",
-		bound: "at-most",
-		range: fromZero,
 		measure: maxAbs,
 		defaultLimit: ({ defaults, rms }) => defaults.maxAbsPerRms * rms(),
 		keys: ["floor"],
 	},
 	allclose: {
+		...disagreement,
 		label: "share of elements outside tolerance",
-		bound: "at-most",
-		range: share,
-		emptyLimit: 1,
 		measure: allclose,
 		defaultLimit: ({ defaults, dtype }) => (isFloating(dtype) ? defaults.outside : 0),
 		keys: ["rtol", "atol", "floor"],
 		set: "mean",
 	},
 	cosine: {
+		...similarity,
 		label: "cosine similarity",
-		bound: "at-least",
-		range: signed,
 		measure: cosine,
 		defaultLimit: ({ defaults }) => defaults.cosine,
 		keys: ["floor"],
 		refuses: "bool",
 	},
 	"top-k": {
+		...agreement,
 		label: "share of rows whose top classes agree",
-		bound: "at-least",
-		range: share,
-		emptyLimit: 0,
 		measure: topKAgreement,
-		defaultLimit: topK,
 		keys: ["k", "minScore"],
 		axis: lastAxis,
 		whole: "by default",
@@ -136,9 +123,8 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		refuses: "bool",
 	},
 	kl: {
+		...error,
 		label: "mean KL divergence",
-		bound: "at-most",
-		range: fromZero,
 		measure: klDivergence,
 		defaultLimit: ({ defaults }) => defaults.kl,
 		keys: ["input"],
@@ -156,56 +142,49 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		keys: ["dataRange", "floor"],
 	},
 	ssim: {
+		...similarity,
 		label: "mean SSIM",
-		bound: "at-least",
-		range: signed,
 		measure: ssim,
 		defaultLimit: ({ defaults }) => defaults.ssim,
 		keys: ["dataRange", "window", "channels"],
 	},
 	miou: {
+		...agreement,
 		...classMap,
 		label: "mean IoU of the classes",
-		bound: "at-least",
-		emptyLimit: 0,
 		measure: meanIou,
-		defaultLimit: topK,
 		set: classTally,
 	},
 	"pixel-disagreement": {
+		...disagreement,
 		...classMap,
 		label: "share of pixels of another class",
-		bound: "at-most",
-		emptyLimit: 1,
 		measure: pixelDisagreement,
 		defaultLimit: ({ defaults }) => 1 - defaults.topK,
 		set: "mean",
 	},
 	"recall-at-k": {
+		...agreement,
 		...neighbours,
 		label: "share of nearest neighbours kept",
-		range: share,
-		emptyLimit: 0,
 		measure: recallAtK,
 		keys: ["k"],
 		k: 10,
 		set: () => vectorTally(measureRecall),
 	},
 	"rank-agreement": {
+		...similarity,
 		...neighbours,
 		label: "mean rank correlation of similarities",
-		range: signed,
 		measure: rankAgreement,
+		defaultLimit: topK,
 		keys: [],
 		set: () => vectorTally(measureRanks),
 	},
 	"token-agreement": {
+		...agreement,
 		label: "share of tokens that agree",
-		bound: "at-least",
-		range: share,
-		emptyLimit: 0,
 		measure: tokenAgreement,
-		defaultLimit: topK,
 		keys: ["ignore"],
 		axis: lastAxis,
 		readsIds: true,
@@ -213,10 +192,8 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		set: "mean",
 	},
 	accuracy: {
+		...agreement,
 		label: "share of rows that are right by their labels",
-		bound: "at-least",
-		range: share,
-		emptyLimit: 0,
 		measure: accuracy,
 		// A share of what the golden itself reaches.
 		defaultLimit: ({ defaults, part, options }) =>

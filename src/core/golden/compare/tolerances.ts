@@ -6,7 +6,6 @@ import type { Precision, Tolerance } from "../../../../generated/golden.ts";
 // default, so fp32 leaves room for it.
 const outputs = {
 	relativeL2: [1e-3, 5e-3, 5e-3, 2e-2, 5e-2, 0.1, 0.2],
-	/** Share of the golden output's root mean square. */
 	maxAbsPerRms: [1e-2, 5e-2, 5e-2, 0.2, 0.5, 1, 2],
 	/** allclose: rtol, atol as a share of the root mean square, and the share of elements that may lie outside. */
 	rtol: [5e-3, 1e-2, 1e-2, 5e-2, 0.1, 0.2, 0.4],
@@ -14,7 +13,6 @@ const outputs = {
 	outside: [1e-4, 1e-4, 1e-4, 1e-3, 1e-2, 1e-2, 1e-2],
 	cosine: [0.99999, 0.9999, 0.9999, 0.999, 0.99, 0.99, 0.98],
 	topK: [0.99, 0.99, 0.99, 0.98, 0.95, 0.95, 0.9],
-	/** Mean over rows, in nats. */
 	kl: [1e-5, 1e-4, 1e-4, 5e-4, 5e-3, 2e-2, 5e-2],
 	ssim: [0.999, 0.995, 0.995, 0.99, 0.95, 0.9, 0.85],
 	/** The smallest probability that the arithmetic holds; layers between quantised ones run in binary16. */
@@ -25,7 +23,6 @@ const outputs = {
 const boxes = {
 	/** Largest score difference, of scores from 0 to 1. */
 	score: [0.01, 0.02, 0.02, 0.05, 0.1, 0.1, 0.2],
-	/** Smallest overlap of a pair. */
 	iou: [0.98, 0.95, 0.95, 0.9, 0.8, 0.8, 0.7],
 	f1: [1, 1, 1, 0.98, 0.95, 0.95, 0.9],
 	map: [0.99, 0.98, 0.98, 0.95, 0.9, 0.9, 0.8],

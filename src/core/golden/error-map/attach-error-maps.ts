@@ -60,7 +60,6 @@ export function planeOf(shape: readonly number[]): [number, number] | null {
 	return isWide(height) && isWide(height + 1) ? [height, height + 1] : null;
 }
 
-/** The largest difference of each cell, over all other axes. */
 export function errorMap({ expected, got }: Sides, axes: [number, number]): ErrorMap {
 	const { shape } = expected;
 	const [height, width] = axes.map((axis) => shape[axis] ?? 1) as [number, number];

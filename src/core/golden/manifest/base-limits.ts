@@ -30,7 +30,6 @@ function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
 	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
 }
 
-/** Whether the base's golden has this case with the same inputs, outputs and labels. */
 export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
 	const files = (side: GoldenCase["inputs"]): string[] =>
 		Object.entries(side).map(([name, { path: _, stats: __, ...content }]) => JSON.stringify([name, content]));

@@ -6,7 +6,6 @@ import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape, sliceProblem } from "../tensor/slice.ts";
 import { formatShape, isFloating } from "../tensor/tensor.ts";
 
-/** undefined: a command, which measures for itself. */
 function metricOf(kind: ComparatorKind): Metric | undefined {
 	return kind === "custom" ? undefined : metrics[kind];
 }

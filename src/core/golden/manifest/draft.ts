@@ -11,7 +11,6 @@ export interface RecordedCase {
 	labels?: NonNullable<GoldenCase["labels"]>;
 	inputs: Readonly<Record<string, Tensor>>;
 	outputs: Readonly<Record<string, Tensor>>;
-	/** Inputs that are stored as their original pictures. */
 	pictures?: Readonly<Record<string, Picture>>;
 }
 

@@ -115,7 +115,6 @@ function isLooser(
 	return name === "allowed" && atLeast ? to < from : to > from;
 }
 
-/** One change for all precisions at which it is the same. */
 function joinPrecisions(changes: readonly ToleranceChange[]): ToleranceChange[] {
 	const joined = new Map<string, ToleranceChange[]>();
 	for (const change of changes) {

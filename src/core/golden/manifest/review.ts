@@ -17,7 +17,6 @@ export interface ReviewInput extends LimitContext {
 
 const maxMoved = 100;
 
-/** null: both judge an engine in the same way. */
 export function reviewGolden(input: ReviewInput): GoldenChange | null {
 	const { model, path, base, head } = input;
 	if (isEquivalentGolden(base, head)) return null;

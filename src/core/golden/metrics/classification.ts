@@ -56,7 +56,6 @@ function leadOf(tensor: Tensor): ((flat: number, over: number) => number) | null
 	return (flat, over) => Number((read(flat, 1)[0] as bigint) - (read(over, 1)[0] as bigint));
 }
 
-/** Share of rows whose k largest lead the others by at least `lead`. */
 export function clearShare(
 	tensor: Tensor,
 	{ axis, k, minScore }: Pick<MetricOptions, "axis" | "k" | "minScore">,

@@ -85,7 +85,6 @@ function logProbabilities(
 	return [p.map(Math.log), filled.map((value) => Math.log(value / sum))];
 }
 
-/** Values whose sum is further than this from 1 are no probabilities. */
 const sumTolerance = 1e-2;
 
 /** Scaled to a sum of 1; NaN where the values are no distribution. */

@@ -4,14 +4,12 @@ import type { Bound } from "../../../../generated/result.ts";
 export interface Measured {
 	/** NaN where the metric is not defined; NaN never passes. */
 	value: number;
-	/** Pairs of elements that the value covers. */
 	elements: number;
 	/** Flat index of the worst element, or -1. */
 	worstAt: number;
 	detail?: string;
 }
 
-/** The values that a metric can have. */
 export interface Range {
 	least: number;
 	most: number;
@@ -20,7 +18,6 @@ export interface Range {
 export const fromZero: Range = { least: 0, most: Number.POSITIVE_INFINITY };
 export const share: Range = { least: 0, most: 1 };
 
-/** What rounding may add to the ends of a range. */
 const rangeSlack = 1e-9;
 
 /** NaN, with the reason, in place of a value outside the range. */
@@ -40,17 +37,14 @@ export function keepsLimit(value: number, bound: Bound, allowed: number): boolea
 	return bound === "at-most" ? value <= allowed && value < Number.POSITIVE_INFINITY : value >= allowed;
 }
 
-/** Options of a comparator; each metric reads what it needs. */
 export interface MetricOptions {
 	rtol: number;
 	atol: number;
 	k: number;
-	/** The class axis, counted from the end where negative. */
 	axis: number;
 	input: "logits" | "probabilities";
 	/** Largest probability that the engine may have flushed to 0. */
 	zeroProbability: number;
-	/** The largest pixel value less the smallest. */
 	dataRange: number;
 	window: "gaussian" | "uniform";
 	channels: "first" | "last";
@@ -58,13 +52,11 @@ export interface MetricOptions {
 	threshold: number | null;
 	/** The class of the golden, or the label, that is left out. */
 	ignore: number | null;
-	/** One class for each row. */
 	labels: readonly number[] | null;
 	/** Rows whose largest golden value is below it are left out; null: none. */
 	minScore: number | null;
 }
 
-/** The options without any comparator key. */
 export const defaultMetricOptions: MetricOptions = {
 	rtol: 0,
 	atol: 0,

@@ -8,7 +8,6 @@ import type { Measured, MetricOptions } from "./measured.ts";
 
 const maxClasses = 65_536;
 
-/** Pixels by class. */
 interface ClassTally {
 	both: Float64Array;
 	expected: Float64Array;
@@ -16,7 +15,6 @@ interface ClassTally {
 	pixels: number;
 	differing: number;
 	firstDiffering: number;
-	/** A value that is no class. */
 	stray: number | null;
 }
 
@@ -67,7 +65,6 @@ export function emptyClassTally(): ClassTally {
 	return { ...counts, pixels: 0, differing: 0, firstDiffering: -1, stray: null };
 }
 
-/** Adds an output's pixels to the tally. */
 export function tallyClasses(
 	pair: Pair,
 	{ axis, ignore, threshold }: MetricOptions,

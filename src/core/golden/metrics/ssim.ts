@@ -43,7 +43,6 @@ function gridOf(shape: readonly number[], channels: "first" | "last"): Grid | nu
 	return { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
 }
 
-/** Flat index of the first pixel of a row. */
 function rowStart(grid: Grid, plane: number, row: number): number {
 	const image = Math.floor(plane / grid.step);
 	return (image * grid.height + row) * grid.width * grid.step + (plane % grid.step);
@@ -109,7 +108,6 @@ interface PlaneTask {
 	rows: { expected: RowReader; got: RowReader };
 	c1: number;
 	c2: number;
-	/** Subtracted by the readers. */
 	origin: number;
 }
 
@@ -158,7 +156,6 @@ function filterRow(
 interface RingRow {
 	ring: Float64Array;
 	valid: number;
-	/** The last row of the window. */
 	row: number;
 	plane: number;
 	shift: number;

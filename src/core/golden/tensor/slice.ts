@@ -3,7 +3,6 @@ import type { OutputSlice } from "../../../../generated/golden.ts";
 import { axisFromStart } from "./rows.ts";
 import { cutRanges, type IndexRange, type Tensor } from "./tensor.ts";
 
-/** A slice in a tensor of known shape, cut to it. */
 export interface PlacedSlice {
 	axis: number;
 	ranges: readonly IndexRange[];
@@ -15,7 +14,6 @@ export function cutSlice(tensor: Tensor, slice: OutputSlice | undefined): Tensor
 	return placed === null ? tensor : cutRanges(tensor, placed.axis, placed.ranges);
 }
 
-/** null: the whole. */
 export function placeSlice(slice: OutputSlice | undefined, shape: readonly number[]): PlacedSlice | null {
 	const axis = slice === undefined ? -1 : axisFromStart(slice.axis, shape.length);
 	if (slice === undefined || axis < 0) return null;
@@ -37,7 +35,6 @@ export function slicedShape(slice: OutputSlice | undefined, shape: readonly numb
 	return shape.map((size, axis) => (axis === placed.axis ? kept : size));
 }
 
-/** A position in the slice as one in the whole. */
 export function positionInWhole(position: readonly number[], slice: PlacedSlice | null): number[] {
 	if (slice === null) return [...position];
 	let remaining = position[slice.axis] ?? 0;
@@ -78,7 +75,6 @@ export function sliceProblem(slice: OutputSlice, shape: readonly number[]): Slic
 	return null;
 }
 
-/** Null: the range is right. */
 function expectedRange([from, to]: IndexRange, size: number, after: number): string | null {
 	if (to > size || from >= size) return `indices up to ${size}, the size of the axis`;
 	if (to <= from) return `an end behind the start, ${from}`;

@@ -39,7 +39,6 @@ export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
 
 const tables = new Map<SmallDType, Float32Array>();
 
-/** The value of every pattern. */
 export function smallValues(dtype: SmallDType): Float32Array {
 	const decode = (bits: number): number => {
 		if (dtype === "uint4") return bits;
@@ -47,8 +46,7 @@ export function smallValues(dtype: SmallDType): Float32Array {
 		return floatOf(bits, floatFormats[dtype]);
 	};
 	const table =
-		tables.get(dtype) ??
-		Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => decode(bits));
+		tables.get(dtype) ?? Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => decode(bits));
 	tables.set(dtype, table);
 	return table;
 }
@@ -81,7 +79,6 @@ export function smallBits(dtype: SmallDType, value: number): number {
 
 let halfTable: Float32Array | null = null;
 
-/** Writes the values of binary16 patterns to `out`, which is at least as long. */
 export function decodeHalf(bits: Uint16Array, out: Float32Array): void {
 	halfTable ??= Float32Array.from({ length: 65_536 }, (_, pattern) => floatOf(pattern, halfFormat));
 	for (let i = 0; i < bits.length; i += 1) out[i] = halfTable[bits[i] as number] as number;

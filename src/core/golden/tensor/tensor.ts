@@ -9,7 +9,6 @@ export interface Tensor {
 	data: Uint8Array;
 }
 
-/** Tensors by output or input name. */
 export type TensorSet = ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>;
 
 export const elementBytes: Readonly<Record<DType, number>> = {
@@ -53,7 +52,6 @@ export function isFloating(dtype: DType): boolean {
 	return floating.has(dtype);
 }
 
-/** Number of elements of a shape; 1 for a scalar. */
 export function elementCount(shape: readonly number[]): number {
 	return shape.reduce((product, size) => product * size, 1);
 }
@@ -67,7 +65,6 @@ export function tensorMap(set: TensorSet): ReadonlyMap<string, Tensor> {
 	return set instanceof Map ? set : new Map(Object.entries(set));
 }
 
-/** The position of a flat index. */
 export function unravel(flat: number, shape: readonly number[]): number[] {
 	const position = new Array<number>(shape.length).fill(0);
 	let remaining = flat;
@@ -111,7 +108,6 @@ export function cutRanges(
 	return { ...cut, data: out };
 }
 
-/** The flat indices of the ranges, run by run. */
 function* runsOf(
 	shape: readonly number[],
 	axis: number,

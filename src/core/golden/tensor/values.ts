@@ -106,7 +106,6 @@ export function valueAt(tensor: Tensor, flat: number): number {
 	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? Number.NaN;
 }
 
-/** In decimal, exact for every integer. */
 export function formatValueAt(tensor: Tensor, flat: number): string {
 	return String(longReader(tensor)?.(flat, 1)[0] ?? valueAt(tensor, flat));
 }
@@ -124,7 +123,6 @@ export function* valueChunks(tensor: Tensor): Generator<{ start: number; values:
 		yield { start, values: read(start, Math.min(chunkElements, elements - start)) };
 }
 
-/** The values of two tensors of one shape, side by side. */
 export function* pairChunks({
 	expected,
 	got,
@@ -146,7 +144,6 @@ export function everyValue(tensor: Tensor, test: (value: number) => boolean): bo
 	return true;
 }
 
-/** All values, or the first `most`. */
 export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float64Array {
 	const all = new Float64Array(Math.min(most, elementCount(tensor.shape)));
 	const read = float64Reader(tensor);

@@ -69,7 +69,6 @@ export function watchSet(ref: SetRef): SetWatch | null {
 	};
 }
 
-/** The verdict on cases that are all loaded. */
 export function judgeSet(
 	ref: SetRef,
 	cases: readonly { golden: GoldenCase; sides: SetSides | null }[],
@@ -79,7 +78,6 @@ export function judgeSet(
 	return watch?.verdict() ?? null;
 }
 
-/** Whether every sum took the case. */
 function addAll(
 	sums: readonly Sum[],
 	golden: GoldenCase,

@@ -7,7 +7,6 @@ import { emptyClassTally, iouOfTally, tallyClasses } from "../metrics/segmentati
 import { forEachRow } from "../tensor/rows.ts";
 
 export interface SetTally {
-	/** Adds one output of one case. */
 	add(pair: Pair, options: MetricOptions, caseId: string): void;
 	measure(options: MetricOptions): SetMeasured;
 }
@@ -56,7 +55,6 @@ export function classTally(): SetTally {
 	};
 }
 
-/** The norm of all differences over the norm of all goldens. */
 export function squareTally(): SetTally {
 	let difference = noNorm;
 	let expected = noNorm;
@@ -81,7 +79,6 @@ export function squareTally(): SetTally {
 	};
 }
 
-/** For both sides together. */
 const maxBytes = 128 * 1024 * 1024;
 /** With fewer there is hardly a neighbourhood. */
 const minVectors = 16;

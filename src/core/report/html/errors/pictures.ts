@@ -48,9 +48,7 @@ function picture({ verdict, check, map }: Drawn): Piece {
 `;
 }
 
-/** Colours from the smallest to the largest difference. */
 const heatSteps = 10;
-/** Bytes of a cell in result.json. */
 const largestByte = 254;
 const notFiniteByte = 255;
 const frame = { left: 24, top: 8, longest: 268, shortest: 56 };
