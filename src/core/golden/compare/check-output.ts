@@ -6,7 +6,6 @@ import { placeSlice } from "../tensor/slice.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { everyValue } from "../tensor/values.ts";
 import {
-	exactValues,
 	findWorst,
 	layoutCheck,
 	markExisting,
@@ -149,7 +148,6 @@ function measuredCheck(
 	if (worst === null) return { ...about, pass: false, detail: "nothing could be measured" };
 	const { measured, part, elements } = worst;
 	const at = measured.worstAt < 0 ? null : measured.worstAt;
-	const exact = at === null ? undefined : exactValues(part, at);
 	return {
 		...about,
 		sample: part.sample ?? undefined,
@@ -157,7 +155,7 @@ function measuredCheck(
 		pass: keepsLimit(measured.value, bound, comparator.allowed),
 		elements,
 		worst: at === null ? undefined : worstOf(part, at, batchAxis),
-		detail: [measured.detail, exact].filter(Boolean).join("; ") || undefined,
+		detail: measured.detail,
 	};
 }
 

@@ -4,7 +4,7 @@ import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.t
 import type { Measured } from "../metrics/measured.ts";
 import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";
 import { formatShape, sliceTensor, type Tensor, tensorBytes, unravel } from "../tensor/tensor.ts";
-import { formatValueAt, valueAt } from "../tensor/values.ts";
+import { valueAt } from "../tensor/values.ts";
 import { type Closeness, makePair, type Pair } from "./difference.ts";
 
 export function toNumeric(value: number): Numeric {
@@ -99,13 +99,6 @@ export function worstOf(
 		got: toNumeric(valueAt(got, flat)),
 		expected: toNumeric(valueAt(expected, flat)),
 	};
-}
-
-/** Both values in decimal where binary64 cannot tell them apart. */
-export function exactValues({ pair: { expected, got } }: OutputPart, flat: number): string | undefined {
-	if (valueAt(expected, flat) !== valueAt(got, flat)) return undefined;
-	const texts = { expected: formatValueAt(expected, flat), got: formatValueAt(got, flat) };
-	return texts.expected === texts.got ? undefined : `expected ${texts.expected}, got ${texts.got}`;
 }
 
 export interface OutputPart {

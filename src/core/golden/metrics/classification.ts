@@ -2,7 +2,7 @@
 import { makePair, type Pair, wideReader } from "../compare/difference.ts";
 import { forEachExactRow, forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
 /**
@@ -11,7 +11,6 @@ import type { Measured, MetricOptions } from "./measured.ts";
  * class leads the engine's choice by most: a flip at a wide margin is a fault, at a narrow one noise.
  */
 export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions): Measured {
-	const lead = leadOf(pair.expected);
 	let [rows, agreeing, overlap, elements] = [0, 0, 0, 0];
 	let worst = { at: -1, margin: -1 };
 	forEachExactRow(pair, { axis, keep: "order" }, (expected, got, place) => {
@@ -30,9 +29,7 @@ export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions):
 		const lost = missed[0] as number;
 		const gained = notIn(found, wanted)[0] as number;
 		const at = place.first + lost * place.stride;
-		const margin =
-			lead?.(at, place.first + gained * place.stride) ??
-			(expected[lost] as number) - (expected[gained] as number);
+		const margin = (expected[lost] as number) - (expected[gained] as number);
 		if (margin > worst.margin) worst = { at, margin };
 	});
 	if (rows === 0 && elements > 0)
@@ -47,13 +44,6 @@ export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions):
 function notIn(some: readonly number[], others: readonly number[]): number[] {
 	const known = new Set(others);
 	return some.filter((index) => !known.has(index));
-}
-
-/** The lead of one element over another in 64-bit integers; null: the row's own values are exact. */
-function leadOf(tensor: Tensor): ((flat: number, over: number) => number) | null {
-	const read = longReader(tensor);
-	if (read === null) return null;
-	return (flat, over) => Number((read(flat, 1)[0] as bigint) - (read(over, 1)[0] as bigint));
 }
 
 export function clearShare(

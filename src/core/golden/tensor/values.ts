@@ -106,10 +106,6 @@ export function valueAt(tensor: Tensor, flat: number): number {
 	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? Number.NaN;
 }
 
-export function formatValueAt(tensor: Tensor, flat: number): string {
-	return String(longReader(tensor)?.(flat, 1)[0] ?? valueAt(tensor, flat));
-}
-
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
 	for (let start = 0; start < elements; start += chunkElements)
 		visit(start, Math.min(chunkElements, elements - start));

@@ -5,7 +5,6 @@ import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../../src/core/config/config.ts";
 import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import { keepsLimit } from "../../../../src/core/golden/metrics/measured.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { caseInput, float32, float64, int64, manifestOf, zeros } from "../../../support/golden-tensors.ts";
 
@@ -89,9 +88,7 @@ it("judgeCase passes empty outputs of one shape, but never a case in which nothi
 it("judgeCase compares integers and bools exactly where the golden names no comparator", () => {
 	const ids = int64([2n ** 53n, 7n]);
 	expect(judge({ ids }, { ids }).checks[0]).toMatchObject({ metric: "allclose", allowed: 0, pass: true });
-	const verdict = judge({ ids }, { ids: int64([2n ** 53n + 1n, 7n]) });
-	expect(verdict.state).toBe("mismatch");
-	expect(verdict.checks[0]?.detail).toContain("expected 9007199254740992, got 9007199254740993");
+	expect(judge({ ids }, { ids: int64([2n ** 53n + 1n, 7n]) }).state).toBe("mismatch");
 	const mask: Tensor = { dtype: "bool", shape: [3], data: Uint8Array.of(1, 0, 1) };
 	expect(judge({ mask }, { mask: { ...mask, data: Uint8Array.of(1, 1, 1) } }).state).toBe("mismatch");
 	expect(judge({ mask }, { mask: { ...mask, data: Uint8Array.of(255, 0, 1) } }).state).toBe("match");
@@ -124,12 +121,6 @@ it.each([0, 1, 2])(
 		expect(verdict.checks[0]).toMatchObject({ sample: broken, got: "NaN", pass: false });
 	},
 );
-
-it.each(["at-most", "at-least"] as const)("keepsLimit lets NaN keep no limit of %s", (bound) => {
-	expect(keepsLimit(Number.NaN, bound, 1)).toBe(false);
-	expect(keepsLimit(1, bound, Number.NaN)).toBe(false);
-	expect(keepsLimit(1, bound, 1)).toBe(true);
-});
 
 it("judgeCase cuts samples along inner axes too", () => {
 	const got = float32([1, 2, 3, 4, 9, 6], [2, 3]);

@@ -11,22 +11,17 @@ const outputs = {
 	scores: zeros("float32", [1, 5]),
 };
 
+const group = { name: "d", boxes: "boxes", scores: "scores", format: "xyxy" };
+
 function problemOf(
 	comparator: object,
 	options: { output?: string; batchAxis?: number; labels?: object; detections?: object[] } = {},
 ): string {
 	const { output = "y", batchAxis = 0, labels, detections } = options;
 	const manifest = manifestOf(outputs, { [output]: { batchAxis, comparators: [comparator as never] } });
-	const [golden] = manifest.cases;
+	const cases = [{ ...manifest.cases[0], labels }];
 	try {
-		parseManifest(
-			JSON.stringify({
-				...manifest,
-				...(detections ? { detections } : {}),
-				cases: [{ ...golden, ...(labels ? { labels } : {}) }],
-			}),
-			"golden.json",
-		);
+		parseManifest(JSON.stringify({ ...manifest, detections, cases }), "golden.json");
 	} catch (error) {
 		if (error instanceof ConfigError) return error.message;
 		throw error;
@@ -48,17 +43,7 @@ it.each<[object, Parameters<typeof problemOf>[1]?]>([
 	[{ kind: "accuracy" }, { output: "ids", labels: { ids: new Array(12).fill(1) } }],
 	[
 		{ kind: "max-abs" },
-		{
-			detections: [
-				{
-					name: "d",
-					boxes: "boxes",
-					scores: "scores",
-					format: "cxcywh",
-					comparators: [{ kind: "map", tolerance: 0.9 }],
-				},
-			],
-		},
+		{ detections: [{ ...group, format: "cxcywh", comparators: [{ kind: "map", tolerance: 0.9 }] }] },
 	],
 ])("comparators of a manifest are taken: %j", (comparator, options) => {
 	expect(problemOf(comparator, options)).toBe("");
@@ -85,11 +70,7 @@ it.each<[object, string, Parameters<typeof problemOf>[1]?]>([
 	[{ kind: "max-abs" }, "with the comparator accuracy", { labels: { y: [1] } }],
 	[{ kind: "top-k", k: 6 }, "an axis of more than 6 classes, got one of 6"],
 	[{ kind: "miou", axis: 7 }, "an axis of the output, which has 3"],
-	[
-		{ kind: "max-abs" },
-		"an output of [images, boxes, 4]",
-		{ detections: [{ name: "d", boxes: "ids", scores: "scores", format: "xyxy" }] },
-	],
+	[{ kind: "max-abs" }, "an output of [images, boxes, 4]", { detections: [{ ...group, boxes: "ids" }] }],
 	[
 		{ kind: "max-abs" },
 		'an output of case "only"',
@@ -98,17 +79,7 @@ it.each<[object, string, Parameters<typeof problemOf>[1]?]>([
 	[
 		{ kind: "max-abs" },
 		"a limit above 0 and up to 1",
-		{
-			detections: [
-				{
-					name: "d",
-					boxes: "boxes",
-					scores: "scores",
-					format: "xyxy",
-					comparators: [{ kind: "box-iou", tolerance: 2 }],
-				},
-			],
-		},
+		{ detections: [{ ...group, format: "xyxy", comparators: [{ kind: "box-iou", tolerance: 2 }] }] },
 	],
 ])("comparators of a manifest are refused: %j, %s", (comparator, words, options) => {
 	expect(problemOf(comparator, options)).toContain(words);
