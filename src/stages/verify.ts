@@ -12,7 +12,7 @@ import { type SetWatch, watchSet } from "../core/golden/whole-set/judge-set.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
 import { formatCount } from "../core/text/units.ts";
-import type { BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
+import type { BuiltEngine, InferCase, InferResult, InferredCase } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { CustomCommands } from "../ports/world.ts";
 import { type GoldenSet, isNewCase, judgeUnusable, readTensors } from "./load-goldens.ts";
@@ -153,8 +153,6 @@ function labelOf({ cases, done }: Batch, { head, batches, set }: EngineVerificat
 	return batches.length === 1 ? head.spec.id : `${head.spec.id} · cases ${from} to ${to} of ${total}`;
 }
 
-type InferredCase = Extract<InferResult, { state: "done" }>["cases"][number];
-
 interface Answers {
 	state: "done";
 	head: Map<string, InferredCase>;
@@ -211,9 +209,9 @@ const noCommands: CustomCommands = {
 };
 
 function commandsOf({ input, ports, head }: EngineVerification): AvailableCommands {
-	const { known, cwd } = input.commands ?? { known: [], cwd: input.outFolder };
-	const scratchFolder = `${input.outFolder}/scratch/${folderName(head.spec.id)}-custom`;
-	return { known, cwd, scratchFolder, port: ports.custom ?? noCommands };
+	const { outFolder, commands = { known: [], cwd: outFolder } } = input;
+	const scratchFolder = `${outFolder}/scratch/${folderName(head.spec.id)}-custom`;
+	return { ...commands, scratchFolder, port: ports.custom ?? noCommands };
 }
 
 /** `basePrecision` only where it differs. */

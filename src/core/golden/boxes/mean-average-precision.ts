@@ -28,29 +28,32 @@ export function meanAveragePrecision(images: readonly ImagePair[]): number {
 /** The engine's boxes of a class; `right` has one bit for each threshold at which a box is right. */
 interface ClassAnswers {
 	wanted: number;
-	count: number;
-	scores: Float64Array;
-	right: Uint16Array;
+	scores: number[];
+	right: number[];
 }
 
 /** As many as the answers of COCO's largest set; above, the value is NaN. */
 const maxAnswers = 4_000_000;
 
-/** Adds image by image, keeping ten bytes for each box of the engine. */
+/** Adds image by image, keeping only score and verdicts of each box of the engine. */
 export function precisionTally(): { add(image: ImagePair): void; value(): number } {
 	const classes = new Map<number, ClassAnswers>();
 	let answers = 0;
 	return {
 		add({ expected, got }) {
 			for (const label of new Set([...expected, ...got].map((box) => box.class))) {
-				const empty = { wanted: 0, count: 0, scores: new Float64Array(16), right: new Uint16Array(16) };
-				const known = classes.get(label) ?? empty;
+				const known = classes.get(label) ?? { wanted: 0, scores: [], right: [] };
 				classes.set(label, known);
 				const ofClass = (box: Detection): boolean => box.class === label;
 				const image = { expected: expected.filter(ofClass), got: got.filter(ofClass).slice(0, maxBoxes) };
 				known.wanted += image.expected.length;
 				answers += image.got.length;
-				if (answers <= maxAnswers) addAnswers(known, image);
+				if (answers > maxAnswers) return;
+				const verdicts = thresholds.map((threshold) => judgeBoxes(image, threshold));
+				for (const [index, { score }] of image.got.entries()) {
+					known.scores.push(score);
+					known.right.push(verdicts.reduce((bits, right, bit) => bits | (Number(right[index]) << bit), 0));
+				}
 			}
 		},
 		value: () => (answers > maxAnswers ? Number.NaN : meanOf([...classes.values()])),
@@ -58,35 +61,16 @@ export function precisionTally(): { add(image: ImagePair): void; value(): number
 }
 
 function meanOf(classes: readonly ClassAnswers[]): number {
-	const there = classes.filter(({ wanted }) => wanted > 0);
-	if (there.length === 0) return classes.some(({ count }) => count > 0) ? 0 : 1;
-	const precisions = there.flatMap((answers) => {
-		const { scores, count } = answers;
+	const wanted = classes.filter((one) => one.wanted > 0);
+	if (wanted.length === 0) return classes.some(({ scores }) => scores.length > 0) ? 0 : 1;
+	const precisions = wanted.flatMap((answers) => {
+		const { scores } = answers;
 		// Largest score first; stable, as COCO's merge sort is.
-		const order = Uint32Array.from({ length: count }, (_, index) => index);
+		const order = Uint32Array.from(scores, (_, index) => index);
 		order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));
 	});
 	return precisions.reduce((sum, precision) => sum + precision, 0) / precisions.length;
-}
-
-function addAnswers(known: ClassAnswers, image: ImagePair): void {
-	const { got } = image;
-	if (known.count + got.length > known.scores.length) {
-		const length = 2 * (known.count + got.length);
-		const [scores, right] = [new Float64Array(length), new Uint16Array(length)];
-		scores.set(known.scores);
-		right.set(known.right);
-		Object.assign(known, { scores, right });
-	}
-	for (const [index, box] of got.entries()) known.scores[known.count + index] = box.score;
-	for (const [bit, threshold] of thresholds.entries()) {
-		for (const [index, isRight] of judgeBoxes(image, threshold).entries()) {
-			const at = known.count + index;
-			if (isRight) known.right[at] = (known.right[at] as number) | (1 << bit);
-		}
-	}
-	known.count += got.length;
 }
 
 /** Precision at each recall level, made to fall monotonically, averaged. */

@@ -22,7 +22,7 @@ interface Difference {
 	nonFinite: { expected: number; got: number; differing: number; firstDiffering: number };
 }
 
-/** An output of the golden with the engine's, of one dtype and shape. */
+/** Both sides have one dtype and shape. */
 export interface Pair {
 	expected: Tensor;
 	got: Tensor;
@@ -138,7 +138,7 @@ interface WideChunk {
 	difference: Float64Array;
 }
 
-/** Pairs and their differences in binary64; a chunk holds until the next call. */
+/** A chunk holds until the next call. */
 export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
 	const readExpected = float64Reader(expected);
 	const readGot = float64Reader(got);

@@ -9,9 +9,9 @@ import type { Measured, MetricOptions } from "./measured.ts";
 const maxClasses = 65_536;
 
 interface ClassTally {
-	both: Float64Array;
-	expected: Float64Array;
-	got: Float64Array;
+	both: number[];
+	expected: number[];
+	got: number[];
 	pixels: number;
 	differing: number;
 	firstDiffering: number;
@@ -33,20 +33,15 @@ export function pixelDisagreement(pair: Pair, options: MetricOptions): Measured 
 }
 
 export function iouOfTally(tally: ClassTally, options: MetricOptions): Measured {
-	let worst = { iou: Number.POSITIVE_INFINITY, index: -1 };
-	let sum = 0;
-	let classes = 0;
-	for (let index = options.threshold === null ? 0 : 1; index < tally.both.length; index += 1) {
-		const both = tally.both[index] as number;
+	const first = options.threshold === null ? 0 : 1;
+	const scores = tally.both.flatMap((both, index) => {
 		const either = (tally.expected[index] as number) + (tally.got[index] as number) - both;
-		if (either === 0) continue;
-		const iou = both / either;
-		sum += iou;
-		classes += 1;
-		if (iou < worst.iou) worst = { iou, index };
-	}
-	const lowest = `lowest of ${classes} classes: ${Number(worst.iou.toPrecision(4))} of class ${worst.index}; `;
-	return measuredOf(tally, classes === 0 ? 1 : sum / classes, lowest);
+		return index < first || either === 0 ? [] : [{ iou: both / either, index }];
+	});
+	const mean = scores.reduce((sum, { iou }) => sum + iou, 0) / scores.length;
+	const worst = scores.reduce((lowest, one) => (one.iou < lowest.iou ? one : lowest), { iou: 2, index: -1 });
+	const lowest = `lowest of ${scores.length} classes: ${Number(worst.iou.toPrecision(4))} of class ${worst.index}; `;
+	return measuredOf(tally, scores.length === 0 ? 1 : mean, lowest);
 }
 
 function measuredOf(tally: ClassTally, value: number, before: string): Measured {
@@ -61,8 +56,7 @@ function measuredOf(tally: ClassTally, value: number, before: string): Measured 
 }
 
 export function emptyClassTally(): ClassTally {
-	const counts = { both: new Float64Array(2), expected: new Float64Array(2), got: new Float64Array(2) };
-	return { ...counts, pixels: 0, differing: 0, firstDiffering: -1, stray: null };
+	return { both: [], expected: [], got: [], pixels: 0, differing: 0, firstDiffering: -1, stray: null };
 }
 
 export function tallyClasses(
@@ -88,14 +82,19 @@ export function tallyClasses(
 	return tally;
 }
 
+function isClass(value: number): boolean {
+	return value >= 0 && value < maxClasses && Number.isInteger(value);
+}
+
+const counted = ["both", "expected", "got"] as const;
+
 function addPixel(tally: ClassTally, expected: number, got: number, flat: number): void {
-	const isClass = (value: number): boolean => value >= 0 && value < maxClasses && Number.isInteger(value);
 	if (!isClass(expected) || !isClass(got)) {
 		tally.stray ??= isClass(expected) ? got : expected;
 		return;
 	}
 	const most = Math.max(expected, got);
-	if (most >= tally.both.length) grow(tally, most + 1);
+	while (tally.both.length <= most) for (const key of counted) tally[key].push(0);
 	tally.pixels += 1;
 	tally.expected[expected] = (tally.expected[expected] as number) + 1;
 	tally.got[got] = (tally.got[got] as number) + 1;
@@ -103,14 +102,5 @@ function addPixel(tally: ClassTally, expected: number, got: number, flat: number
 	else {
 		tally.differing += 1;
 		if (tally.firstDiffering < 0) tally.firstDiffering = flat;
-	}
-}
-
-function grow(tally: ClassTally, classes: number): void {
-	const length = Math.min(maxClasses, Math.max(classes, 2 * tally.both.length));
-	for (const key of ["both", "expected", "got"] as const) {
-		const longer = new Float64Array(length);
-		longer.set(tally[key]);
-		tally[key] = longer;
 	}
 }
