@@ -37,7 +37,6 @@ export type Verified =
 
 type VerifyPorts = Pick<Ports, "backend" | "files" | "tensors" | "progress" | "custom">;
 
-/** Error maps: a report shows a few, and no engine may use them all. */
 const maxMaps = { all: 50, engine: 16 } as const;
 
 /** Judges the head's outputs; the base runs first, so that each error can be shown next to the base's. */
@@ -77,7 +76,6 @@ interface EngineVerification {
 	input: VerifyInput;
 	ports: VerifyPorts;
 	mapsLeft: number;
-	/** Null where no comparator covers the whole set. */
 	whole: SetWatch | null;
 }
 
@@ -214,7 +212,6 @@ function commandsOf({ input, ports, head }: EngineVerification): AvailableComman
 	return { ...commands, scratchFolder, port: ports.custom ?? noCommands };
 }
 
-/** `basePrecision` only where it differs. */
 function setRefOf({ head, base, set, input }: Pick<EngineVerification, "head" | "base" | "set" | "input">) {
 	const { model, engine } = head.spec;
 	const { precision, gates } = engine;

@@ -162,7 +162,6 @@ export function tensorOfBytes(file: Uint8Array, input: BytesInput, how: BytesPre
 	);
 }
 
-/** Strips ASCII white space, as Python's bytes.strip() does. */
 function stripped(bytes: Uint8Array): Uint8Array {
 	const isText = (byte: number): boolean => byte !== 0x20 && (byte < 0x09 || byte > 0x0d);
 	const start = bytes.findIndex(isText);

@@ -124,7 +124,6 @@ export function encodeNpy(tensor: Tensor): Uint8Array {
 }
 
 interface NpyHeader {
-	/** numpy's type string, e.g. `<f4`. */
 	descr: string;
 	fortranOrder: boolean;
 	shape: number[];

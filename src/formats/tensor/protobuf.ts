@@ -1,6 +1,5 @@
 // A reader of one protobuf message in memory: fields in order, every length checked against what is there.
 
-/** Groups (3, 4) are not used by ONNX. */
 type WireType = 0 | 1 | 2 | 5;
 
 export interface Field {

@@ -10,7 +10,6 @@ export interface Detection {
 	y2: number;
 	score: number;
 	class: number;
-	/** Flat index of the first coordinate in the output of boxes. */
 	at: number;
 }
 

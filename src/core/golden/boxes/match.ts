@@ -15,11 +15,9 @@ export interface Matching {
 
 export interface MatchRule {
 	matching: "hungarian" | "greedy";
-	/** Boxes that overlap less are not paired. */
 	iou: number;
 }
 
-/** @param expected and got, largest score first. */
 export function matchBoxes(
 	expected: readonly Detection[],
 	got: readonly Detection[],
@@ -41,7 +39,6 @@ export function matchBoxes(
 	};
 }
 
-/** By score, each box of the engine takes the free golden box that it overlaps most, as in COCO. */
 function pairGreedily(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
 	const free = new Set(expected);
 	const matches: Match[] = [];

@@ -35,7 +35,6 @@ interface ClassAnswers {
 /** As many as the answers of COCO's largest set; above, the value is NaN. */
 const maxAnswers = 4_000_000;
 
-/** Adds image by image, keeping only score and verdicts of each box of the engine. */
 export function precisionTally(): { add(image: ImagePair): void; value(): number } {
 	const classes = new Map<number, ClassAnswers>();
 	let answers = 0;
@@ -73,7 +72,6 @@ function meanOf(classes: readonly ClassAnswers[]): number {
 	return precisions.reduce((sum, precision) => sum + precision, 0) / precisions.length;
 }
 
-/** Precision at each recall level, made to fall monotonically, averaged. */
 function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, bit: number): number {
 	const recalls = new Float64Array(order.length);
 	const precisions = new Float64Array(order.length);

@@ -7,10 +7,8 @@ import { emulatedRounding } from "../record/emulated-rounding.ts";
 
 export interface CaseError {
 	case: string;
-	/** Null where nothing could be measured. */
 	got: Numeric | null;
 	allowed: number;
-	/** The error as a share of the limit. */
 	share: number;
 }
 

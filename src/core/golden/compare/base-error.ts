@@ -47,7 +47,6 @@ interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
 	/** NaN on either side exceeds nothing. */
 	now: number;
 	before: number;
-	/** Growth is measured from here. */
 	noise: number;
 	/**
 	 * What the precision explains. A builder may leave layers in fp32, so that the base's error lies below it: growth up to here

@@ -131,10 +131,10 @@ function measuredCheck(
 	all: readonly OutputPart[],
 	batchAxis: number | null,
 ): GoldenCheck {
-	const { bound, measure } = metrics[comparator.kind];
+	const { kind } = comparator;
+	const { bound, measure } = metrics[kind];
 	const about = { ...aboutCheck(output, comparator), got: null, elements: 0 };
-	const parts =
-		comparator.kind === "accuracy" ? all : all.filter(({ pair }) => pair.difference().elements > 0);
+	const parts = kind === "accuracy" ? all : all.filter(({ pair }) => pair.difference().elements > 0);
 	if (parts.length === 0) {
 		// Both sides are identical, as checked before. Infinities count as values, but any broken engine returns NaN everywhere.
 		const isInfinite = (value: number): boolean => Math.abs(value) === Number.POSITIVE_INFINITY;

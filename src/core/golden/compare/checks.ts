@@ -14,17 +14,8 @@ export function toNumeric(value: number): Numeric {
 }
 
 export function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
-	return {
-		output,
-		metric,
-		got: null,
-		allowed: null,
-		bound: "at-most",
-		pass: false,
-		severity: "fail",
-		elements: 0,
-		detail,
-	};
+	const failed = { got: null, allowed: null, bound: "at-most", pass: false, severity: "fail" } as const;
+	return { output, metric, ...failed, elements: 0, detail };
 }
 
 export function markExisting(check: GoldenCheck, baseFails: boolean): GoldenCheck {
@@ -38,7 +29,6 @@ export function mismatchState(checks: readonly GoldenCheck[]): "mismatch" | "exi
 	return failing.every(({ existing }) => existing === true) ? "existing" : "mismatch";
 }
 
-/** The first way in which an output cannot be compared with the golden's, or null. */
 export function layoutCheck(output: string, expected: Tensor, got: Tensor): GoldenCheck | null {
 	if (got.dtype !== expected.dtype)
 		return structuralCheck(output, "dtype", `expected ${expected.dtype}, got ${got.dtype}`);
@@ -103,7 +93,6 @@ export function worstOf(
 
 export interface OutputPart {
 	pair: Pair;
-	/** Place along the batch axis; null: the whole. */
 	sample: number | null;
 	/** Where both sides lie in the whole output; null: they are all of it. */
 	slice: PlacedSlice | null;

@@ -20,12 +20,10 @@ export interface Comparator extends MetricOptions {
 export interface ResolveContext {
 	expected: Tensor;
 	precision: Precision;
-	/** The config's limits of relative-l2, for comparators without a tolerance. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	labels?: readonly number[] | undefined;
 }
 
-/** A comparator of the golden that is measured here, not by a command. */
 export type MetricSpec = ComparatorSpec & { kind: MetricKind };
 
 export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
@@ -48,7 +46,6 @@ interface PartFacts {
 	rms: () => number;
 }
 
-/** Each part is cut and measured once, and only where a default depends on it. */
 function partFacts(expected: Tensor): (slice: OutputSlice | undefined) => PartFacts {
 	const known = new Map<string, PartFacts>();
 	return (slice) => {

@@ -61,7 +61,6 @@ export interface BatchLimits {
 /** Engines' outputs take as much again; a process is started for each batch, so batches should not be small. */
 export const defaultBatchLimits: BatchLimits = { bytes: 64 * 1024 * 1024, cases: 2048 };
 
-/** A case above the limit gets a batch of its own. */
 export function* cutBatches(
 	cases: readonly GoldenCase[],
 	limits: BatchLimits,

@@ -2,7 +2,7 @@
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { toNumeric } from "./checks.ts";
+import { structuralCheck, toNumeric } from "./checks.ts";
 import { toleranceAt } from "./tolerances.ts";
 
 /** Sent to a command as JSON on stdin; its arguments name the tensor files. */
@@ -72,25 +72,21 @@ export function customCheck(
 	{ answer, expected, precision }: { answer: CommandAnswer; expected: Tensor; precision: Precision },
 ): GoldenCheck {
 	const allowed = toleranceAt(spec.tolerance, precision) ?? null;
-	const check: GoldenCheck = {
-		output,
-		metric: `custom ${spec.name}`,
-		got: null,
-		allowed,
-		bound: "at-most",
-		pass: false,
-		severity: spec.severity ?? "fail",
-		elements: 0,
-	};
-	if (answer.state === "failed") return { ...check, detail: `the command failed: ${answer.message}` };
+	const metric = `custom ${spec.name}`;
+	const about = { allowed, severity: spec.severity ?? "fail" };
+	if (answer.state === "failed")
+		return { ...structuralCheck(output, metric, `the command failed: ${answer.message}`), ...about };
 	const { value, pass, detail } = answer;
 	const keeps = allowed === null || (value !== null && value <= allowed);
 	let refused: string | undefined;
 	if (allowed !== null && value === null) refused = "the command gave no value to compare with the limit";
 	else if (keeps && !pass) refused = "the command reported a failure";
 	return {
-		...check,
+		output,
+		metric,
+		...about,
 		got: value === null ? null : toNumeric(value),
+		bound: "at-most",
 		pass: keeps && pass,
 		elements: elementCount(expected.shape),
 		detail: [refused, detail].filter(Boolean).join("; ") || undefined,

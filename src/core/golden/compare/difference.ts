@@ -13,9 +13,7 @@ interface Difference {
 	elements: number;
 	differenceNorm: Norm;
 	expectedNorm: Norm;
-	/** Infinite where it leaves binary64. */
 	maxAbs: number;
-	/** Flat index, the lowest of equals, or -1. */
 	maxAbsAt: number;
 	outside: number;
 	/** NaN and infinities by side; `differing` counts positions where the sides are not identical. */
@@ -181,7 +179,6 @@ export function largestFinite(tensor: Tensor): number {
 	return largest;
 }
 
-/** Of the finite values: the scale of default absolute tolerances. */
 export function rootMeanSquare(tensor: Tensor): number {
 	const { expectedNorm, elements } = measureDifference(tensor, tensor, anyCloseness);
 	return elements === 0 ? 0 : Math.sqrt(expectedNorm.sumSquared / elements) / expectedNorm.scale;

@@ -16,12 +16,10 @@ import type { CommandAnswer } from "./custom.ts";
 export interface CaseRef {
 	manifest: GoldenManifest;
 	caseId: string;
-	/** The case of that id, where the caller has it at hand. */
 	golden?: GoldenCase;
 	model: string;
 	engine: string;
 	precision: Precision;
-	/** Hash of the golden's model in the head. */
 	modelSha256: string;
 }
 

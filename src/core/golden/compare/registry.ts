@@ -38,7 +38,6 @@ interface LimitFacts {
 export interface Metric {
 	label: string;
 	bound: Bound;
-	/** Possible values; others become NaN. */
 	range: Range;
 	/** A limit that every output keeps, so a golden may not set it. */
 	emptyLimit?: number;

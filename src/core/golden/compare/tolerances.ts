@@ -21,7 +21,6 @@ const outputs = {
 
 // A few times the relative error of the precision; a box of 100 pixels that moves by one keeps an overlap of 0.98.
 const boxes = {
-	/** Largest score difference, of scores from 0 to 1. */
 	score: [0.01, 0.02, 0.02, 0.05, 0.1, 0.1, 0.2],
 	iou: [0.98, 0.95, 0.95, 0.9, 0.8, 0.8, 0.7],
 	f1: [1, 1, 1, 0.98, 0.95, 0.95, 0.9],

@@ -79,7 +79,6 @@ export function packCase(
 	return { golden, files };
 }
 
-/** Whether both judge an engine alike: same model, inputs, outputs and limits. */
 export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest): boolean {
 	return JSON.stringify(essence(left)) === JSON.stringify(essence(right));
 }

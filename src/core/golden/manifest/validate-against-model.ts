@@ -30,7 +30,6 @@ export function validateAgainstModel(
 	});
 }
 
-/** What keeps the stored inputs from being run through the model, or null. */
 export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
 	const values = feeds(model.graph);
 	for (const { id, inputs } of cases) {

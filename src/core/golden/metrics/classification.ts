@@ -66,7 +66,6 @@ export function holdsNaN(values: Float64Array): boolean {
 	return false;
 }
 
-/** Index of the largest value, the lowest of equals; NaN is never the largest. */
 export function argMax(values: Float64Array): number {
 	let best = 0;
 	for (let i = 1; i < values.length; i += 1) {

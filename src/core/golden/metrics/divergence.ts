@@ -87,7 +87,6 @@ function logProbabilities(
 
 const sumTolerance = 1e-2;
 
-/** Scaled to a sum of 1; NaN where the values are no distribution. */
 function probabilities(values: Float64Array): Float64Array {
 	const sum = values.reduce((total, value) => total + value, 0);
 	const isDistribution = Math.abs(sum - 1) <= sumTolerance && values.every((value) => value >= 0);

@@ -5,7 +5,6 @@ export interface Measured {
 	/** NaN where the metric is not defined; NaN never passes. */
 	value: number;
 	elements: number;
-	/** Flat index of the worst element, or -1. */
 	worstAt: number;
 	detail?: string;
 }
@@ -48,9 +47,7 @@ export interface MetricOptions {
 	dataRange: number;
 	window: "gaussian" | "uniform";
 	channels: "first" | "last";
-	/** A mask is what lies above it; null: classes. */
 	threshold: number | null;
-	/** The class of the golden, or the label, that is left out. */
 	ignore: number | null;
 	labels: readonly number[] | null;
 	/** Rows whose largest golden value is below it are left out; null: none. */

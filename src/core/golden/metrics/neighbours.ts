@@ -18,7 +18,6 @@ export interface VectorScores {
 	/** Mean over vectors; NaN where it is not defined. */
 	value: number;
 	lowest: number;
-	/** Index of the lowest vector, or -1. */
 	at: number;
 	problem?: string;
 }

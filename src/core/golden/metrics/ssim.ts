@@ -50,7 +50,6 @@ function rowStart(grid: Grid, plane: number, row: number): number {
 
 interface Filter {
 	weights: Float64Array;
-	/** Factor that makes the covariance that of a sample. */
 	covariance: number;
 }
 

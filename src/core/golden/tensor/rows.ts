@@ -50,7 +50,6 @@ interface Strip {
 	width: number;
 }
 
-/** Reads the rows of some neighbouring columns, each row in one piece. */
 function stripReader(
 	tensor: Tensor,
 	{ length, stride, width }: Strip,

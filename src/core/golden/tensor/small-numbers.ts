@@ -84,7 +84,6 @@ export function decodeHalf(bits: Uint16Array, out: Float32Array): void {
 	for (let i = 0; i < bits.length; i += 1) out[i] = halfTable[bits[i] as number] as number;
 }
 
-/** Writes the values of bfloat16 patterns to `out`: they are the upper halves of binary32. */
 export function decodeBrainFloat(bits: Uint16Array, out: Float32Array): void {
 	const words = new Uint32Array(out.buffer, out.byteOffset, out.length);
 	for (let i = 0; i < bits.length; i += 1) words[i] = (bits[i] as number) << 16;

@@ -76,10 +76,8 @@ export function unravel(flat: number, shape: readonly number[]): number[] {
 	return position;
 }
 
-/** First index and the one after the last. */
 export type IndexRange = readonly [number, number];
 
-/** One index of an axis, which keeps its place with size 1. */
 export function sliceTensor(tensor: Tensor, axis: number, at: number): Tensor {
 	return cutRanges(tensor, axis, [[at, at + 1]]);
 }

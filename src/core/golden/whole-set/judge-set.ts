@@ -43,16 +43,8 @@ export function watchSet(ref: SetRef): SetWatch | null {
 		verdict() {
 			const modelChanged = manifest.model.sha256 !== ref.modelSha256;
 			if (modelChanged && (manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
-			const about = {
-				model,
-				engine,
-				precision,
-				case: wholeSet,
-				scope: "set" as const,
-				cases: seen,
-				golden: manifest.goldenId,
-				modelChanged,
-			};
+			const set = { case: wholeSet, scope: "set" as const, cases: seen };
+			const about = { model, engine, precision, ...set, golden: manifest.goldenId, modelChanged };
 			if (lost.length > 0 || seen === 0) {
 				const first = quoteName(lost[0] ?? "");
 				const some = `${lost.length} of ${seen} cases cannot be compared (the first is ${first}), so there is no result for the whole set.`;

@@ -36,7 +36,6 @@ export interface Sum {
 	/** False where the case holds nothing that can be compared. */
 	add(golden: GoldenCase, sides: Omit<BoxSides, "base">): boolean;
 	measure(): SetMeasured;
-	/** Valid once all cases are added. */
 	allowed(): number;
 }
 
@@ -45,7 +44,6 @@ interface SumContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
 
-/** Empty where every comparator covers one case only. */
 export function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 	const isOfSet = ({ scope }: { scope?: string }): boolean => scope === "set";
 	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) =>

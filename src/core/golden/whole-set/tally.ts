@@ -16,7 +16,6 @@ export type SetMeasured = Pick<Measured, "value" | "elements" | "detail">;
 /** A share of rows times their number is a whole number; rounding may miss it by this. */
 const countSlack = 1e-6;
 
-/** The mean of the cases' own numbers, weighted by the elements that each covers. */
 export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measured, bound: Bound): SetTally {
 	let sum = 0;
 	let elements = 0;

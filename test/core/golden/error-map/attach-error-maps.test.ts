@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/result-validator.js";
-import type { CaseInput } from "../../../../src/core/golden/compare/judge.ts";
-import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
+import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import {
 	attachErrorMaps,
 	errorMap,

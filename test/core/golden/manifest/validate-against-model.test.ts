@@ -35,7 +35,7 @@ it.each([
 	["a model with one more output", modelOf([x], [y, tensor("z", [1])])],
 	["a model whose stated output size is not the real one", modelOf([x], [tensor("y", [7, 7])])],
 	["a model whose stated output rank is not the real one", modelOf([x], [tensor("y", [2])])],
-])("checkFit lets pass %s", (_, model) => {
+])("validateAgainstModel takes %s", (_, model) => {
 	expect(() => validateAgainstModel(golden(), model)).not.toThrow();
 });
 
@@ -68,7 +68,7 @@ it.each([
 		"has shape [1, 3]; the model's is [batch, 4]",
 	],
 	["a sequence", modelOf([x], [{ ...y, kind: "sequence" }]), "is a sequence"],
-])("checkFit refuses a model with %s", (_, model, words) => {
+])("validateAgainstModel refuses a model with %s", (_, model, words) => {
 	expect(() => validateAgainstModel(golden(), model)).toThrow(words);
 	expect(() => validateAgainstModel(golden(), model)).toThrow(
 		expect.objectContaining({ code: "golden-other-model", fix: expect.any(String) }),

@@ -53,7 +53,6 @@ const largestByte = 254;
 const notFiniteByte = 255;
 const frame = { left: 24, top: 8, longest: 268, shortest: 56 };
 
-/** Null where the stored cells are no map. */
 export function drawErrorMap(map: ErrorMap, name: string): Markup | null {
 	const { rows, columns, cells, axes } = map;
 	if (!/^[A-Za-z0-9+/]*={0,2}$/.test(cells) || cells.length % 4 !== 0) return null;
