@@ -10,13 +10,9 @@ export type ComparatorKind =
 	| "cosine"
 	| "top-k"
 	| "kl"
-	| "js"
-	| "ulp"
-	| "quantile"
 	| "psnr"
 	| "ssim"
 	| "miou"
-	| "dice"
 	| "pixel-disagreement"
 	| "recall-at-k"
 	| "rank-agreement"
@@ -292,25 +288,23 @@ export interface ComparatorSpec {
 	atol?: number;
 	/** Of top-k, recall-at-k and accuracy; 1 by default (recall-at-k: 10). */
 	k?: number;
-	/** The axis of the classes, or of a vector's elements; -1 (default): the last. Of miou, dice and pixel-disagreement 1. */
+	/** The axis of the classes, or of a vector's elements; -1 (default): the last. Of miou and pixel-disagreement 1. */
 	axis?: number;
-	/** What kl and js read. */
+	/** What kl reads. */
 	input?: "logits" | "probabilities";
-	/** Of quantile: the share of elements that keep the limit; 0.99 by default. */
-	quantile?: number;
 	/** Of psnr and ssim: the largest less the smallest value that a pixel can have. Default: 255 for uint8, else that of the golden output. */
 	dataRange?: number;
 	/** Of ssim. gaussian (default): 11 by 11, sigma 1.5, as in the paper; uniform: 7 by 7, sample covariance. */
 	window?: "gaussian" | "uniform";
 	/** Of ssim. first (default): height and width are the last two axes; last: the two before the last. */
 	channels?: "first" | "last";
-	/** Of miou, dice and pixel-disagreement: a mask holds what is above it. Default: the largest class along the axis, or the ids themselves where the output is of integers. */
+	/** Of miou and pixel-disagreement: a mask holds what is above it. Default: the largest class along the axis, or the ids themselves where the output is of integers. */
 	threshold?: number;
-	/** Of miou, dice, pixel-disagreement, token-agreement and accuracy: where the golden (or the label) says this class, nothing is compared. */
+	/** Of miou, pixel-disagreement, token-agreement and accuracy: where the golden (or the label) says this class, nothing is compared. */
 	ignore?: number;
 	/** Of top-k: rows whose largest golden value is below it are left out, such as the background of a detector. */
 	minScore?: number;
-	/** Elements that are smaller than this on both sides do not count: they are noise. Of relative-l2, max-abs, allclose, quantile, ulp, cosine and psnr. */
+	/** Elements that are smaller than this on both sides do not count: they are noise. Of relative-l2, max-abs, allclose, cosine and psnr. */
 	floor?: number;
 	slice?: OutputSlice;
 	/** Whether the worst slice along batchAxis decides, the whole tensor, or one number over all cases of the golden. Default: per-sample where the output has a batchAxis, except for top-k, recall-at-k, rank-agreement, token-agreement, accuracy and custom. */

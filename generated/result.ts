@@ -285,8 +285,6 @@ export interface GoldenCheck {
 	elements: number;
 	worst?: GoldenElement;
 	errorMap?: ErrorMap;
-	/** The elements that are furthest from the golden, furthest first. */
-	largest?: GoldenElement[];
 	detail?: string;
 }
 /** The part of the output that the comparator covers, as the golden names it; absent: all of it. */
@@ -304,10 +302,8 @@ export interface GoldenElement {
 	index: number[];
 	got: Numeric;
 	expected: Numeric;
-	/** Largest allowed error of this element, where the check is per element. */
-	allowed?: number;
 }
-/** Where the differences are in the worst sample of an output that has a plane: the largest of each cell, over all channels. */
+/** Where the differences are in the worst sample of an output that has a plane: the largest of each cell, over all other axes. */
 export interface ErrorMap {
 	rows: number;
 	columns: number;
@@ -315,8 +311,6 @@ export interface ErrorMap {
 	width: number;
 	/** The output's axes that are the map's height and width. */
 	axes: [number, number];
-	/** The plane is an image's. */
-	image?: boolean;
 	/** Place along the axis of samples. */
 	sample?: number;
 	largest: Numeric;

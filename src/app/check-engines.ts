@@ -1,5 +1,4 @@
 // Checks what engines compute: against goldens, ONNX Runtime and themselves.
-import { calibrationDue } from "../core/golden/calibrate/apply.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { bisect } from "../stages/bisect.ts";
@@ -59,7 +58,6 @@ export async function* verifyEngines(
 		yield verified.state === "judged" ? { golden: [verified.verdict] } : { errors: [verified.error] };
 		stopIfInterrupted(ports);
 	}
-	yield { notes: calibrationDue(seen().golden, prepared.goldens, backend) };
 	if (kept !== undefined)
 		await keepVerdicts(verifying, found, { facts: conditions, kept, at: ports.clock.timestamp() });
 }

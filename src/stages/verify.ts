@@ -6,14 +6,13 @@ import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/compare/coverage.ts";
-import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/compare/judge.ts";
+import { judgeCase, judgeUnanswered } from "../core/golden/compare/judge.ts";
 import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";
-import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../core/golden/whole-set/judge-set.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
 import { formatCount } from "../core/text/units.ts";
-import type { BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
+import type { BuiltEngine, InferCase, InferResult, InferredCase } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { CustomCommands } from "../ports/world.ts";
 import { type GoldenSet, isNewCase, judgeUnusable, readTensors } from "./load-goldens.ts";
@@ -22,16 +21,13 @@ import { type AvailableCommands, runComparatorCommands } from "./run-comparator-
 export interface VerifyInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
-	/** Engines whose golden cannot be used. */
 	unusable?: readonly { spec: EngineSpec; fault: ConfigError }[];
-	/** Of each model's own ONNX file in the head, by model: the goldens of its variants speak of it too. */
+	/** Hash of each model's own ONNX file in the head, which the goldens of its variants name too. */
 	modelSha256: ReadonlyMap<string, string>;
 	outFolder: string;
 	threads: number;
-	/** For each batch. */
 	timeoutMs: number;
 	batch?: BatchLimits;
-	/** Commands that comparators may name; absent: none. */
 	commands?: { known: readonly CommandConfig[]; cwd: string };
 }
 
@@ -41,65 +37,64 @@ export type Verified =
 
 type VerifyPorts = Pick<Ports, "backend" | "files" | "tensors" | "progress" | "custom">;
 
+const maxMaps = { all: 50, engine: 16 } as const;
+
 /** Judges the head's outputs; the base runs first, so that each error can be shown next to the base's. */
 export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGenerator<Verified> {
 	for (const { spec, fault } of input.unusable ?? [])
 		yield { state: "judged", verdict: judgeUnusable(spec, fault) };
 	const verifications = input.engines.flatMap((head) => verificationsOf(head, input, ports));
-	ports.progress.stage(
-		"verify",
-		verifications.reduce((sum, { batches }) => sum + batches.length, 0),
-	);
+	const batches = verifications.reduce((sum, one) => sum + one.batches.length, 0);
+	ports.progress.stage("verify", batches);
 	let mismatches = 0;
 	let hasJudged = false;
-	let picturesLeft: number = maxPictures.all;
+	let mapsLeft: number = maxMaps.all;
 	for (const verification of verifications) {
-		verification.pictures.left = Math.min(picturesLeft, maxPictures.engine);
-		picturesLeft -= verification.pictures.left;
+		verification.mapsLeft = Math.min(mapsLeft, maxMaps.engine);
+		mapsLeft -= verification.mapsLeft;
 		for await (const verified of verifyReadable(verification)) {
 			hasJudged = true;
 			if (verified.state === "failed" || verified.verdict.state !== "match") mismatches += 1;
 			yield verified;
 		}
-		picturesLeft += verification.pictures.left;
+		mapsLeft += verification.mapsLeft;
 	}
-	// Verdicts that were taken over are not among these, so a match here is not a match of all.
+	// Not "all": verdicts of earlier runs are not among these.
 	const found =
 		mismatches === 0
 			? "golden cases match"
-			: `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`;
+			: counted(mismatches, "golden case does not match", "golden cases do not match");
 	ports.progress.done(hasJudged ? found : "no golden cases to run");
 }
 
 interface EngineVerification {
 	head: BuiltEngine;
-	/** Absent where there is none, or where it failed: then there is nothing to compare with. */
 	base: BuiltEngine | undefined;
 	hasBase: boolean;
 	set: GoldenSet;
 	batches: readonly (readonly GoldenCase[])[];
 	input: VerifyInput;
 	ports: VerifyPorts;
-	/** How many checks may still be drawn. */
-	pictures: { left: number };
-	/** Sums over all cases; null where no comparator needs them. */
+	mapsLeft: number;
 	whole: SetWatch | null;
 }
-
-/** For all engines, and for one: a report shows a few, and no engine uses them all. */
-const maxPictures = { all: 50, engine: 16 } as const;
 
 function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPorts): EngineVerification[] {
 	const set = input.goldens.get(head.spec.id);
 	if (head.arm !== "head" || set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
-	const isNewSet =
-		base !== undefined && set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
+	const isNewSet = set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
 	const whole = watchSet({ ...setRefOf({ head, base, set, input }), isNewSet });
-	const pictures = { left: maxPictures.engine };
-	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures, whole }];
+	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, mapsLeft: 0, whole }];
 }
+
+const goldenFaults: ReadonlySet<string> = new Set([
+	"golden-missing",
+	"tensor-invalid",
+	"path-outside-workspace",
+	"path-unreadable",
+]);
 
 /** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
 async function* verifyReadable(verification: EngineVerification): AsyncGenerator<Verified> {
@@ -111,20 +106,13 @@ async function* verifyReadable(verification: EngineVerification): AsyncGenerator
 	}
 }
 
-const goldenFaults: ReadonlySet<string> = new Set([
-	"golden-missing",
-	"tensor-invalid",
-	"path-outside-workspace",
-	"path-unreadable",
-]);
-
 async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {
-	// An engine that fails midway gets no verdict on the whole set.
 	let done = 0;
 	for (const [index, cases] of verification.batches.entries()) {
-		// All that a batch holds in memory goes with its own call.
-		const end = yield* verifyBatch({ cases, index, done }, verification);
-		if (end === "stop") return;
+		// What a batch holds in memory goes with its own call.
+		const isRunning = yield* verifyBatch({ cases, index, done }, verification);
+		// An engine that fails midway gets no verdict on the whole set.
+		if (!isRunning) return;
 		done += cases.length;
 	}
 	const whole = verification.whole?.verdict() ?? null;
@@ -133,51 +121,40 @@ async function* verifyEngine(verification: EngineVerification): AsyncGenerator<V
 
 interface Batch {
 	cases: readonly GoldenCase[];
-	/** Among the batches of its engine. */
 	index: number;
-	/** Cases before it. */
 	done: number;
 }
 
 async function* verifyBatch(
 	batch: Batch,
 	verification: EngineVerification,
-): AsyncGenerator<Verified, "go on" | "stop"> {
-	const { head, ports, set } = verification;
+): AsyncGenerator<Verified, boolean> {
+	const { head, ports } = verification;
 	ports.progress.item(labelOf(batch, verification));
 	const answers = await inferArms(batch, verification);
 	if (answers.state === "failed") {
 		const ref = { model: head.spec.model.name, engine: head.spec.engine.name, arm: head.arm };
 		yield { state: "failed", error: recordFault(answers.failure, ref) };
-		return "stop";
+		return false;
 	}
 	for (const golden of batch.cases) {
-		const expected = await readTensors(golden.outputs, set.folder, ports);
 		const lacksBase = verification.hasBase && answers.base.get(golden.id)?.state !== "done";
-		yield {
-			state: "judged",
-			verdict: await judgeOne(golden, expected, { answers, verification }),
-			lacksBase,
-		};
+		yield { state: "judged", verdict: await judgeOne(golden, answers, verification), lacksBase };
 		answers.head.delete(golden.id);
 		answers.base.delete(golden.id);
 	}
-	return "go on";
+	return true;
 }
 
 function labelOf({ cases, done }: Batch, { head, batches, set }: EngineVerification): string {
 	const [from, to, total] = [done + 1, done + cases.length, set.manifest.cases.length].map(formatCount);
-	if (batches.length === 1) return head.spec.id;
-	return `${head.spec.id} · cases ${from} to ${to} of ${total}`;
+	return batches.length === 1 ? head.spec.id : `${head.spec.id} · cases ${from} to ${to} of ${total}`;
 }
-
-type Outputs = Readonly<Record<string, Tensor>>;
-type Answer = { state: "done"; outputs: Outputs } | { state: "failed"; message: string };
 
 interface Answers {
 	state: "done";
-	head: Map<string, Answer>;
-	base: Map<string, Answer>;
+	head: Map<string, InferredCase>;
+	base: Map<string, InferredCase>;
 }
 
 /** The inputs live as long as this call. */
@@ -193,12 +170,11 @@ async function inferArms(
 		verification.base === undefined || isShared
 			? null
 			: await inferBatch(verification.base, cases, { batch, verification });
-	// An engine that failed once is not run again for every batch.
+	// A base that failed once is not run again for every batch.
 	if (own?.state === "failed") verification.base = undefined;
 	const head = await inferBatch(verification.head, cases, { batch, verification });
 	if (head.state === "failed") return head;
-	const base = isShared ? head : own;
-	return { state: "done", head: byId(head), base: base === null ? new Map() : byId(base) };
+	return { state: "done", head: byId(head), base: byId(isShared ? head : own) };
 }
 
 function inferBatch(
@@ -206,10 +182,11 @@ function inferBatch(
 	cases: readonly InferCase[],
 	{ batch, verification }: { batch: Batch; verification: EngineVerification },
 ): Promise<InferResult> {
-	const { outFolder, threads, timeoutMs } = verification.input;
-	const total = formatCount(verification.set.manifest.cases.length);
+	const { input, ports, set } = verification;
+	const { outFolder, threads, timeoutMs } = input;
+	const total = formatCount(set.manifest.cases.length);
 	const name = `${folderName(engine.spec.id)}-${engine.arm}`;
-	return verification.ports.backend.infer({
+	return ports.backend.infer({
 		engine,
 		cases,
 		scratchFolder: `${outFolder}/scratch/${name}`,
@@ -217,15 +194,12 @@ function inferBatch(
 		threads,
 		timeoutMs,
 		onCase: (done) =>
-			verification.ports.progress.detail(
-				`case ${formatCount(batch.done + done)} of ${total} (${engine.arm})`,
-			),
+			ports.progress.detail(`case ${formatCount(batch.done + done)} of ${total} (${engine.arm})`),
 	});
 }
 
-function byId(result: InferResult): Map<string, Answer> {
-	const cases = result.state === "done" ? result.cases : [];
-	return new Map(cases.map((inferred) => [inferred.id, inferred]));
+function byId(result: InferResult | null): Map<string, InferredCase> {
+	return new Map(result?.state === "done" ? result.cases.map((inferred) => [inferred.id, inferred]) : []);
 }
 
 const noCommands: CustomCommands = {
@@ -233,12 +207,11 @@ const noCommands: CustomCommands = {
 };
 
 function commandsOf({ input, ports, head }: EngineVerification): AvailableCommands {
-	const { known, cwd } = input.commands ?? { known: [], cwd: input.outFolder };
-	const scratchFolder = `${input.outFolder}/scratch/${folderName(head.spec.id)}-custom`;
-	return { known, cwd, scratchFolder, port: ports.custom ?? noCommands };
+	const { outFolder, commands = { known: [], cwd: outFolder } } = input;
+	const scratchFolder = `${outFolder}/scratch/${folderName(head.spec.id)}-custom`;
+	return { ...commands, scratchFolder, port: ports.custom ?? noCommands };
 }
 
-/** What every verdict on an engine rests on. `basePrecision` only where it is another one. */
 function setRefOf({ head, base, set, input }: Pick<EngineVerification, "head" | "base" | "set" | "input">) {
 	const { model, engine } = head.spec;
 	const { precision, gates } = engine;
@@ -257,9 +230,10 @@ function setRefOf({ head, base, set, input }: Pick<EngineVerification, "head" | 
 
 async function judgeOne(
 	golden: GoldenCase,
-	expected: Outputs,
-	{ answers, verification }: { answers: Answers; verification: EngineVerification },
+	answers: Answers,
+	verification: EngineVerification,
 ): Promise<GoldenVerdict> {
+	const expected = await readTensors(golden.outputs, verification.set.folder, verification.ports);
 	const ref = { ...setRefOf(verification), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);
 	if (got?.state !== "done") {
@@ -274,12 +248,9 @@ async function judgeOne(
 		got: got.outputs,
 		base: base?.state === "done" ? base.outputs : undefined,
 	};
-	const judged: CaseInput = {
-		...sides,
-		answers: await runComparatorCommands(sides, commandsOf(verification)),
-	};
+	const judged = { ...sides, answers: await runComparatorCommands(sides, commandsOf(verification)) };
 	verification.whole?.see(golden, judged);
-	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, verification.pictures.left);
-	verification.pictures.left -= drawn;
+	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, verification.mapsLeft);
+	verification.mapsLeft -= drawn;
 	return verdict;
 }

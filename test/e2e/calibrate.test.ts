@@ -4,14 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest, Tolerance } from "../../generated/golden.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
-import {
-	quickConfig,
-	quickProject,
-	readResult,
-	runCli,
-	temporaryFolder,
-	writeProject,
-} from "../support/project.ts";
+import { quickConfig, quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 
 const readGolden = (cwd: string): GoldenManifest =>
@@ -37,30 +30,19 @@ const limited = (tolerance: Tolerance) => (golden: GoldenManifest) => ({
 });
 const limitOf = ({ outputs }: GoldenManifest) => outputs["hidden"]?.comparators?.[0]?.tolerance;
 
-it("golden calibrate prints the engine's own error of each case beside its limit, worst first, and keeps a limit that fits", async () => {
+it("golden calibrate prints the engine's own error beside its limit, and keeps a limit that fits", async () => {
 	const { cwd, run } = recorded("same-model");
 	const { exit, stdout } = await run("golden", "calibrate");
 	expect(exit, stdout).toBe(0);
 	expect(stdout).toMatch(/^net\/fp16 at fp16, TensorRT 10\.6\.0 on NVIDIA H200, golden encoder@1$/m);
-	const rows = stdout.split("\n").filter((line) => line.includes("case-"));
-	expect(rows.map((line) => line.trim().split(/ {2,}/).slice(-4))).toEqual([
-		["case-1", "1.2e-3", "5e-3", "25 %"],
-		["case-0", "1.2e-3", "5e-3", "24 %"],
-	]);
 	expect(stdout).toContain(
-		"hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit",
+		"hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit (1.2e-3 in case-1)",
 	);
 	expect(readGolden(cwd)).not.toHaveProperty("calibration");
 });
 
-it("golden calibrate raises a limit that is too tight, keeps the evidence, and is due until then", async () => {
+it("golden calibrate raises a limit that is too tight, and keeps the evidence", async () => {
 	const { cwd, run } = recorded("same-model", limited(2e-3));
-	const due = await run("run", "--out", "before");
-	expect(due.exit, due.stdout + due.stderr).toBe(0);
-	const said = "Calibration is due: net/fp16 takes 61 % of its limit (output hidden, case case-1)";
-	expect(readResult(join(cwd, "before")).notes).toContainEqual(expect.stringContaining(said));
-	expect(due.stdout.replace(/\s+/g, " ")).toContain("trtgate golden calibrate --only net/fp16");
-
 	const { exit, stdout } = await run(
 		"golden",
 		"calibrate",
@@ -91,9 +73,6 @@ it("golden calibrate raises a limit that is too tight, keeps the evidence, and i
 	]);
 	expect(golden.calibration?.[0]?.limits[0]?.error).toBeCloseTo(1.23e-3, 5);
 
-	const after = await run("run", "--out", "after");
-	expect(after.exit, after.stdout + after.stderr).toBe(0);
-	expect(readResult(join(cwd, "after")).notes.join()).not.toContain("Calibration is due");
 	const again = await run("golden", "calibrate", "--write", "--author", "Ann");
 	expect(again.stdout).toContain("hidden, relative L2 at fp16: keeps 5e-3");
 	const confirmed = readGolden(cwd);
@@ -116,12 +95,12 @@ it("golden calibrate refuses the error of a wrong engine, and takes a limit that
 	const refused = await run("golden", "calibrate", "--write", "--author", "Ann");
 	expect(refused.exit).toBe(1);
 	expect(refused.stdout).toMatch(
-		/logits_out, relative L2 at fp32: REFUSED, an error of 0\.033 at fp32 says that the engine is wrong/,
+		/logits_out, relative L2 at fp32: REFUSED, an error of 3\.3e-2 at fp32 says that the engine is wrong/,
 	);
 	expect(refused.stdout).toContain("Nothing was written: ");
 	expect(readGolden(cwd).goldenId).toBe("segmenter@1");
 	const given = await run("golden", "calibrate", "--write", "--author", "Ann", "--limit", "logits_out=5e-2");
-	expect(given.stdout).toContain("1e-3 → 5e-2, set by --limit; the engine's own error is 0.033");
+	expect(given.stdout).toContain("1e-3 → 5e-2, set by --limit; the engine's own error is 3.3e-2");
 	expect(readGolden(cwd).outputs["logits_out"]?.comparators?.[0]?.tolerance).toMatchObject({ fp32: 5e-2 });
 });
 

@@ -18,7 +18,6 @@ decimal.getcontext().prec = 60
 INFINITY = Decimal("Infinity")
 FLOATS = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 INTS = {"int64": np.int64, "uint64": np.uint64, "int32": np.int32, "uint8": np.uint8}
-BITS = {"float64": np.int64, "float32": np.int32, "float16": np.int16, "bfloat16": np.int16}
 ROWS, CLASSES = 8, 8
 
 
@@ -69,11 +68,6 @@ def errors(both):
     return sorted(abs(b - a) for a, b in both)
 
 
-def quantile(both, q):
-    ordered = errors(both)
-    return dec(ordered[max(1, math.ceil(Fraction(q) * len(ordered))) - 1])
-
-
 def allclose(both, rtol, atol):
     outside = sum(1 for a, b in both if abs(b - a) > Fraction(atol) + Fraction(rtol) * abs(a))
     return Decimal(outside) / len(both)
@@ -94,16 +88,6 @@ def psnr(both, dtype):
     r = data_range(both, dtype)
     mse = sum((v * v for v in d), Fraction(0)) / len(d)
     return 20 * dec(r).log10() - 10 * dec(mse).log10() if r else -INFINITY
-
-
-def ulp(dtype, g, c):
-    """Places between two values in the order of all values of the type."""
-    def order(array):
-        words = [int(v) for v in array.ravel().view(BITS[dtype])]
-        low = 1 << (array.dtype.itemsize * 8 - 1)
-        return [w if w >= 0 else -(w + low) for w in words]
-    usable = np.isfinite(g.astype(np.float64)) & np.isfinite(c.astype(np.float64))
-    return max((abs(a - b) for a, b, ok in zip(order(g), order(c), usable.ravel()) if ok), default=0)
 
 
 def rows(values):
@@ -134,13 +118,6 @@ def softmax(row):
 def kl_row(g, c):
     (p, lp), (_, lq) = softmax(g), softmax(c)
     return sum((INFINITY if b == -INFINITY else x * (a - b)) for x, a, b in zip(p, lp, lq) if x and a != b)
-
-
-def js_row(g, c):
-    (p, _), (q, _) = softmax(g), softmax(c)
-    middle = [(a + b) / 2 for a, b in zip(p, q)]
-    half = lambda xs: sum(x * (x / m).ln() for x, m in zip(xs, middle) if x)
-    return (half(p) + half(q)) / 2
 
 
 def mean_rows(g, c, of):
@@ -205,11 +182,11 @@ def rank_agreement(g, c):
 
 
 def masks(g, c):
-    """Of what is above 0.5: IoU, Dice and the share of pixels that differ."""
+    """Of what is above 0.5: IoU and the share of pixels that differ."""
     a, b = [v > Fraction(1, 2) for v in g], [v > Fraction(1, 2) for v in c]
     both, either = sum(x and y for x, y in zip(a, b)), sum(x or y for x, y in zip(a, b))
     differing = Decimal(sum(x != y for x, y in zip(a, b))) / len(a)
-    return (Decimal(both) / either, Decimal(2 * both) / (sum(a) + sum(b)), differing) if either else (1, 1, differing)
+    return (Decimal(both) / either if either else 1, differing)
 
 
 def values_of(dtype, g, c, labels):
@@ -218,19 +195,17 @@ def values_of(dtype, g, c, labels):
     integer = dtype in INTS
     out = {
         "relative-l2": relative_l2(both), "max-abs": dec(errors(both)[-1]), "allclose": allclose(both, 1 / 1024, 0),
-        "quantile": quantile(both, 0.75), "cosine": cosine(both), "psnr": psnr(both, dtype),
-        "top-k": top_k(eg, ec, 3), "kl": mean_rows(eg, ec, kl_row), "js": mean_rows(eg, ec, js_row),
+        "cosine": cosine(both), "psnr": psnr(both, dtype),
+        "top-k": top_k(eg, ec, 3), "kl": mean_rows(eg, ec, kl_row),
         "recall-at-k": neighbours(eg, ec, 3), "rank-agreement": rank_agreement(eg, ec),
     }
-    out["miou"], out["dice"], out["pixel-disagreement"] = masks(eg, ec)
+    out["miou"], out["pixel-disagreement"] = masks(eg, ec)
     first = lambda values: [best(row, 1)[0] for row in rows(values)]
     if integer:
         out["token-agreement"] = Decimal(sum(a == b for a, b in zip(eg, ec))) / len(eg)
-        out["ulp"] = dec(errors(both)[-1])
     else:
         out["token-agreement"] = Decimal(sum(a == b for a, b in zip(first(eg), first(ec)))) / ROWS
         out["accuracy"] = Decimal(sum(a == b for a, b in zip(labels, first(ec)))) / ROWS
-        out["ulp"] = Decimal(ulp(dtype, g, c))
     if all(map(finite, eg)):
         out["ssim"] = ssim(eg, ec, dtype)
     return {kind: number(value) for kind, value in out.items() if value is not None}
@@ -291,7 +266,7 @@ def int_cases(dtype):
     return [entry(name, dtype, g, c) for name, (g, c) in kinds.items()]
 
 
-def js_of_the_report():
+def one_class_far_below():
     """Row 0 of the golden is all zeros, the engine's too but for class 3, at -730."""
     g = np.zeros(ROWS * CLASSES)
     c = g.copy()
@@ -305,6 +280,6 @@ def far_smaller():
 
 
 cases = [case for dtype in FLOATS for case in float_cases(dtype)] + [case for dtype in INTS for case in int_cases(dtype)]
-cases += [js_of_the_report(), far_smaller()]
+cases += [one_class_far_below(), far_smaller()]
 text = ",\n".join("\t\t" + json.dumps(case) for case in cases)
 (here / "golden-extremes.json").write_text('{\n\t"shape": [%d, %d],\n\t"cases": [\n%s\n\t]\n}\n' % (ROWS, CLASSES, text))

@@ -1,20 +1,17 @@
 # Writes golden-tasks.json: what scipy, scikit-image, scikit-learn, pycocotools and numpy say of task metrics.
-# python3 test/oracles/golden-tasks.py   (numpy 2.4.6, scipy 1.17.1, scikit-image 0.26.0, scikit-learn 1.9.1, pycocotools 2.0.11, ml_dtypes 0.6.0)
+# python3 test/oracles/golden-tasks.py   (numpy 2.4.6, scipy 1.17.1, scikit-image 0.26.0, scikit-learn 1.9.1, pycocotools 2.0.11)
 import base64
 import contextlib
 import io
 import json
 import pathlib
 
-import ml_dtypes
 import numpy as np
 import scipy.optimize
-import scipy.spatial.distance
-import scipy.special
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
-from sklearn.metrics import f1_score, jaccard_score, top_k_accuracy_score
+from sklearn.metrics import jaccard_score, top_k_accuracy_score
 
 here = pathlib.Path(__file__).parent
 random = np.random.default_rng(11)
@@ -26,50 +23,6 @@ def b64(array):
 
 def pair(g, c, dtype=None):
     return {"dtype": dtype or str(g.dtype), "shape": list(g.shape), "expected": b64(g), "got": b64(c)}
-
-
-def js():
-    out = []
-    wide = random.normal(size=(4, 9)) * 3
-    for name, g, c in (
-        ("logits", wide, wide + random.normal(size=wide.shape)), ("logits", wide, wide + 1e-6 * random.normal(size=wide.shape)),
-        ("logits", np.array([[2., 1, 0, -1]]), np.array([[1.9, 1.1, .05, -1.2]])),
-        ("probabilities", np.array([[.1, .4, .5]]), np.array([[.8, .15, .05]])), ("probabilities", np.array([[1., 0]]), np.array([[0., 1]])),
-    ):
-        p, q = (scipy.special.softmax(x, axis=-1) if name == "logits" else x for x in (g, c))
-        value = float(np.mean(scipy.spatial.distance.jensenshannon(p, q, axis=-1) ** 2))
-        out.append(pair(g, c) | {"input": name, "value": value})
-    return out
-
-
-KINDS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64,
-         "float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e5m2": ml_dtypes.float8_e5m2}
-
-
-def ordered(x):
-    bits = x.view({1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}[x.dtype.itemsize])
-    low = -(1 << (8 * x.dtype.itemsize - 1))
-    return [int(b) if b >= 0 else low - int(b) for b in bits.ravel()]
-
-
-def ulp():
-    out = []
-    for name, kind in KINDS.items():
-        g = (random.normal(size=(3, 40)) * 2).astype(kind)
-        c = (g.astype(np.float64) * (1 + 0.01 * random.normal(size=g.shape))).astype(kind)
-        c.ravel()[:2], g.ravel()[:2] = [kind(-0.0), kind(-0.0156)], [kind(0.0), kind(0.0156)]
-        distances = [abs(a - b) for a, b in zip(ordered(g), ordered(c))]
-        out.append(pair(g, c, name) | {"value": float(max(distances)), "at": int(np.argmax(distances))})
-    return out
-
-
-def quantile():
-    out = []
-    for n, q in ((100, 0.99), (100, 0.9), (101, 0.5), (7, 1.0), (10, 0.9), (1000, 0.001), (3, 0.34)):
-        g = random.normal(size=n)
-        c = g + random.standard_t(2, size=n) * 1e-3
-        out.append(pair(g, c) | {"quantile": q, "value": float(np.quantile(np.abs(c - g), q, method="inverted_cdf"))})
-    return out
 
 
 def images():
@@ -99,8 +52,7 @@ def segments():
 
     def scores(a, b, labels=None):
         labels = sorted(set(a) | set(b)) if labels is None else labels
-        return {"miou": float(jaccard_score(a, b, average="macro", labels=labels)), "dice": float(f1_score(a, b, average="macro", labels=labels)),
-                "pixels": float(np.mean(a != b))}
+        return {"miou": float(jaccard_score(a, b, average="macro", labels=labels)), "pixels": float(np.mean(a != b))}
 
     out.append(pair(logits, noisy) | {"name": "argmax"} | scores(a, b))
     ids, other = (x.reshape(2, 6, 7).astype(np.int64) for x in (a, b))
@@ -161,7 +113,8 @@ def coco():
             c[:, :4] += noise * random.normal(size=(count, 4))
             # pycocotools leaves out boxes of a negative area; ours count as extra.
             c[:, 2:4] = np.maximum(c[:, 2:4], c[:, :2])
-            c[:, 4] = np.clip(c[:, 4] + 0.05 * random.normal(size=count), 0.06, 1)
+            # No two scores are equal, because readers order equal ones differently.
+            c[:, 4] = np.clip(c[:, 4] + 0.05 * random.normal(size=count), 0.06, 0.99) + 0.01 * random.random(count)
             c = c[random.random(count) >= lost]
             images.append((g, c))
         out.append({"images": [{"expected": g.tolist(), "got": c.tolist()} for g, c in images], "map": coco_map(images)})
@@ -189,6 +142,6 @@ def coco_map(images):
     return float(np.mean(precision[precision > -1]))
 
 
-result = {"js": js(), "ulp": ulp(), "quantile": quantile(), "images": images(), "segments": segments(), "neighbours": neighbours(),
+result = {"images": images(), "segments": segments(), "neighbours": neighbours(),
           "labelled": labelled(), "assignments": assignments(), "coco": coco()}
 (here / "golden-tasks.json").write_text(json.dumps(result) + "\n")

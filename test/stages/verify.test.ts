@@ -1,7 +1,6 @@
 // Golden cases are streamed: batch after batch, both sides, one batch in memory at a time.
 import { expect, it } from "vitest";
 import type { ComparatorSpec } from "../../generated/golden.ts";
-import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { InferJob, InferResult } from "../../src/ports/backend.ts";
 import type { Files, Progress } from "../../src/ports/world.ts";
 import type { GoldenSet } from "../../src/stages/load-goldens.ts";
@@ -15,13 +14,11 @@ import {
 	streamedEngine,
 	streamedSet,
 } from "../support/golden-stream.ts";
-import { modelSha256 } from "../support/golden-tensors.ts";
+import { modelSha256, zeros } from "../support/golden-tensors.ts";
 
-const crash: InferResult = {
-	state: "failed",
-	failure: { code: "tool-crashed", message: "it died" },
-	wallMs: 1,
-};
+const failure = { code: "tool-crashed", message: "it died" } as const;
+const crash: InferResult = { state: "failed", failure, wallMs: 1 };
+const overSet: [ComparatorSpec] = [{ kind: "relative-l2", scope: "set" }];
 
 interface Asked {
 	cases: number;
@@ -119,13 +116,9 @@ it("verify never holds the tensors of more than one batch", async () => {
 });
 
 it("verify reports which case of all is at hand, with the side", async () => {
-	const told: string[] = [];
-	const items: string[] = [];
-	const progress: Progress = {
-		...silent,
-		detail: (text) => told.push(text),
-		item: (label) => items.push(label),
-	};
+	const [told, items]: [string[], string[]] = [[], []];
+	const detail = (text: string) => told.push(text);
+	const progress: Progress = { ...silent, detail, item: (label) => items.push(label) };
 	await verifyAll({ cases: 1500, batch: 1000, progress });
 	expect(told).toEqual([
 		"case 1,000 of 1,500 (base)",
@@ -136,12 +129,13 @@ it("verify reports which case of all is at hand, with the side", async () => {
 	expect(items[1]).toContain("cases 1,001 to 1,500 of 1,500");
 });
 
-it("verify reports a match only of cases that ran", async () => {
+it.each([
+	[2, "golden cases match"],
+	[0, "no golden cases to run"],
+])("verify reports of %i cases that ran: %s", async (cases, ending) => {
 	const endings: string[] = [];
-	const progress: Progress = { ...silent, done: (text) => endings.push(text) };
-	await verifyAll({ cases: 2, batch: 2, progress });
-	await verifyAll({ cases: 0, batch: 2, progress });
-	expect(endings).toEqual(["golden cases match", "no golden cases to run"]);
+	await verifyAll({ cases, batch: 2, progress: { ...silent, done: (text) => endings.push(text) } });
+	expect(endings).toEqual([ending]);
 });
 
 it("verify judges the whole set once, after all of its batches, and holds no batch for it", async () => {
@@ -156,7 +150,7 @@ it("verify judges the whole set once, after all of its batches, and holds no bat
 		batch: 10,
 		reader,
 		answer,
-		comparators: [{ kind: "relative-l2", scope: "set" }],
+		comparators: overSet,
 	});
 	expect(Math.max(...alive)).toBe(10);
 	expect(verdicts.length).toBe(41);
@@ -180,34 +174,11 @@ it("verify runs only commands of the config, and counts an unknown one as no mat
 	});
 });
 
-it("verify gives no number over the set where cases have no answer", async () => {
-	const answer = (job: InferJob): InferResult => {
-		const all = echo(job);
-		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
-	};
-	const { verdicts } = await verifyAll({
-		cases: 4,
-		batch: 4,
-		answer,
-		comparators: [{ kind: "relative-l2", scope: "set" }],
-	});
-	expect(states(verdicts).at(-1)).toBe("whole set error");
-});
-
-it("verify gives no number over the set where the engine broke down before its end", async () => {
-	const asked = {
-		cases: 6,
-		batch: 2,
-		comparators: [{ kind: "relative-l2", scope: "set" }] as [ComparatorSpec],
-	};
-	const { verdicts } = await verifyAll({ ...asked, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
-	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
-});
-
-it("verify keeps the verdicts of the batches before an engine that breaks down, and stops there", async () => {
+it("verify keeps the verdicts of the batches before an engine that breaks down, without one on the set", async () => {
 	const { verdicts, jobs } = await verifyAll({
 		cases: 6,
 		batch: 2,
+		comparators: overSet,
 		answer: (job, nth) => (nth === 3 ? crash : echo(job)),
 	});
 	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
@@ -224,34 +195,21 @@ it("verify stops running a base that failed, and judges the head without it", as
 	expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
 });
 
-it("verify never takes a case without an answer for a match", async () => {
+it("verify never takes a case without an answer for a match, and gives no number over the set", async () => {
 	const answer = (job: InferJob): InferResult => {
 		const all = echo(job);
 		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
 	};
-	expect(states((await verifyAll({ cases: 2, batch: 2, answer })).verdicts)).toEqual([
-		"case-0 error",
-		"case-1 match",
-	]);
+	const { verdicts } = await verifyAll({ cases: 2, batch: 2, answer, comparators: overSet });
+	expect(states(verdicts)).toEqual(["case-0 error", "case-1 match", "whole set error"]);
 });
 
 it("verify lets a base that is built otherwise excuse no failure of a case that its own golden lacks", async () => {
 	const wrong = (job: InferJob): InferResult => {
 		const all = echo(job);
-		const zeroed = (outputs: Record<string, Tensor>) =>
-			Object.fromEntries(
-				Object.entries(outputs).map(([name, tensor]) => [
-					name,
-					{ ...tensor, data: new Uint8Array(tensor.data.length) },
-				]),
-			);
 		if (all.state !== "done") return all;
-		return {
-			...all,
-			cases: all.cases.map((one) =>
-				one.state === "done" ? { ...one, outputs: zeroed(one.outputs as Record<string, Tensor>) } : one,
-			),
-		};
+		const cases = all.cases.map((one) => ({ ...one, outputs: { y: zeros("float32", [4]) } }));
+		return { ...all, cases };
 	};
 	const [base, head] = [streamedEngine("base"), streamedEngine("head")];
 	const { tensorrt } = head.spec.engine;

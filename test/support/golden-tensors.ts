@@ -1,6 +1,7 @@
 // Tensors and manifests for tests of golden comparison.
 
 import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
+import type { CaseInput } from "../../src/core/golden/compare/judge.ts";
 import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor/tensor.ts";
 
 export function fromBase64(dtype: string, shape: readonly number[], data: string): Tensor {
@@ -49,5 +50,25 @@ export function manifestOf(
 		producer: { backend: "onnxruntime-wasm", version: "1.0", precision: "fp32" },
 		outputs: specs,
 		cases: [{ id: "only", inputs: {}, outputs: Object.fromEntries(files) }],
+	};
+}
+
+/** The one case of manifestOf on an engine. */
+export function caseInput(
+	expected: Readonly<Record<string, Tensor>>,
+	got: Readonly<Record<string, Tensor>>,
+	{ specs, ...more }: { specs?: Readonly<Record<string, GoldenOutput>> } & Partial<CaseInput> = {},
+): CaseInput {
+	return {
+		manifest: manifestOf(expected, specs),
+		caseId: "only",
+		model: "net",
+		engine: "fp16",
+		precision: "fp16",
+		modelSha256,
+		expected,
+		got,
+		relativeL2: {},
+		...more,
 	};
 }

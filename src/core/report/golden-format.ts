@@ -1,12 +1,6 @@
 // Golden verdicts, checks and changes as text: counts, metrics, limits, elements.
 
-import type {
-	GoldenCheck,
-	GoldenElement,
-	GoldenVerdict,
-	MovedOutput,
-	Numeric,
-} from "../../../generated/result.ts";
+import type { GoldenCheck, GoldenElement, GoldenVerdict, MovedOutput } from "../../../generated/result.ts";
 import { metricLabels } from "../golden/compare/registry.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
 import { cleanName } from "../text/escape.ts";
@@ -105,15 +99,6 @@ export function apartTexts({ got, expected }: GoldenElement): { got: string; exp
 	return short.got === short.expected && got !== expected
 		? { got: formatValue(got, 8), expected: formatValue(expected, 8) }
 		: short;
-}
-
-/** How far apart both values are; infinite where one of them is no finite number. */
-export function offBy({ got, expected }: GoldenElement): Numeric {
-	const size =
-		typeof got === "number" && typeof expected === "number"
-			? Math.abs(got - expected)
-			: Number.POSITIVE_INFINITY;
-	return Number.isFinite(size) ? size : "Infinity";
 }
 
 export function worstText(check: GoldenCheck): string | null {

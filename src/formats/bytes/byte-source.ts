@@ -1,6 +1,5 @@
 // Random access to the bytes of a file, or of memory.
 
-/** Bytes that can be read at any offset; a file, or memory. */
 export interface ByteSource {
 	size: number;
 	/** The bytes from `offset`; fewer than `length` only where the source ends. */

@@ -7,7 +7,6 @@ export interface ImageHeader {
 
 const pngMagic = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/** null: neither PNG nor JPEG, or no size. */
 export function readImageHeader(bytes: Uint8Array): ImageHeader | null {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 	if (pngMagic.every((byte, at) => bytes[at] === byte)) {
@@ -34,7 +33,6 @@ function jpegHeader(view: DataView): ImageHeader | null {
 	return null;
 }
 
-/** A file of more bytes than this is no test image. */
 export const maxImageBytes = 64 * 1024 * 1024;
 /** Pixels that the header may promise, 4096 × 4096: decoding them takes about a second and at most half a gibibyte. */
 export const maxPixels = 16 * 1024 * 1024;

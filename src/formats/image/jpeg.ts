@@ -17,7 +17,6 @@ const marks = {
 	restart: 0xdd,
 };
 
-/** null: valid. Else the problem. */
 export function jpegFault(bytes: Uint8Array): string | null {
 	let frames = 0;
 	let scans = 0;

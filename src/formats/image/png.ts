@@ -39,19 +39,13 @@ export function decodePng(bytes: Uint8Array, inflate: InflateZlib): Pixels {
 	if (raw.length !== size) throw new Error(`${raw.length} bytes of pixels where ${size} belong`);
 	const rgb = new Uint8Array(header.width * header.height * 3);
 	unfilter(raw, header);
-	paint(raw, { header, palette, rgb });
+	paint(raw, header, palette, rgb);
 	return { width: header.width, height: header.height, rgb };
-}
-
-interface Chunks {
-	header: Header;
-	palette: Uint8Array;
-	packed: Uint8Array;
 }
 
 const signatureBytes = 8;
 
-function readChunks(bytes: Uint8Array): Chunks {
+function readChunks(bytes: Uint8Array): { header: Header; palette: Uint8Array; packed: Uint8Array } {
 	const parts: Uint8Array[] = [];
 	let header: Header | null = null;
 	let palette = new Uint8Array();
@@ -61,7 +55,7 @@ function readChunks(bytes: Uint8Array): Chunks {
 		else if (type === "PLTE") palette = data.slice(0, 768);
 		else if (type === "IDAT") parts.push(data);
 		else if (type === "IEND") return { header, palette, packed: join(parts) };
-		// A first letter in lower case marks what a reader may skip.
+		// A lower-case first letter marks what a reader may skip.
 		else if (!/^[a-z]/.test(type)) throw new Error(`the unknown chunk ${JSON.stringify(type)}`);
 	}
 	throw new Error("an end before the IEND chunk");
@@ -101,15 +95,10 @@ function readHeader(type: string, data: Uint8Array): Header {
 	if (interlace === 1) throw new Error(interlaced);
 	if (compression !== 0 || filter !== 0 || interlace > 1)
 		throw new Error("an unknown way to compress, filter or interlace");
-	const [width, height, { samples }] = [view.getUint32(0), view.getUint32(4), known];
-	return {
-		width,
-		height,
-		depth,
-		samples,
-		isPalette: colour === 3,
-		rowBytes: Math.ceil((width * samples * depth) / 8),
-	};
+	const [width, height] = [view.getUint32(0), view.getUint32(4)];
+	const { samples } = known;
+	const rowBytes = Math.ceil((width * samples * depth) / 8);
+	return { width, height, depth, samples, isPalette: colour === 3, rowBytes };
 }
 
 /** Each row begins with its filter's number; what it predicts is added in place. */
@@ -119,29 +108,22 @@ function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header
 	for (let y = 0; y < height; y += 1) {
 		const start = y * (rowBytes + 1) + 1;
 		const row = rows.subarray(start, start + rowBytes);
-		unfilterRow(row, above, { filter: rows[start - 1] as number, pixelBytes });
+		unfilterRow(row, above, rows[start - 1] as number, pixelBytes);
 		above = row;
 	}
 }
 
-function unfilterRow(
-	row: Uint8Array,
-	above: Uint8Array,
-	{ filter, pixelBytes }: { filter: number; pixelBytes: number },
-): void {
+function unfilterRow(row: Uint8Array, above: Uint8Array, filter: number, pixelBytes: number): void {
 	if (filter > 4) throw new Error(`the unknown row filter ${filter}`);
 	if (filter === 0) return;
 	for (let i = 0; i < row.length; i += 1) {
 		const left = i < pixelBytes ? 0 : (row[i - pixelBytes] as number);
 		const corner = i < pixelBytes ? 0 : (above[i - pixelBytes] as number);
-		row[i] = (row[i] as number) + predict(filter, { left, above: above[i] as number, corner });
+		row[i] = (row[i] as number) + predict(filter, left, above[i] as number, corner);
 	}
 }
 
-function predict(
-	filter: number,
-	{ left, above, corner }: { left: number; above: number; corner: number },
-): number {
+function predict(filter: number, left: number, above: number, corner: number): number {
 	if (filter === 1) return left;
 	if (filter === 2) return above;
 	if (filter === 3) return (left + above) >> 1;
@@ -152,26 +134,20 @@ function predict(
 	return toAbove <= toCorner ? above : corner;
 }
 
-interface Canvas {
-	header: Header;
-	palette: Uint8Array;
-	rgb: Uint8Array;
-}
-
 /** Alpha is dropped: a tensor has three channels or one. */
-function paint(rows: Uint8Array, { header, palette, rgb }: Canvas): void {
+function paint(rows: Uint8Array, header: Header, palette: Uint8Array, rgb: Uint8Array): void {
 	const { width, height, samples, isPalette, rowBytes } = header;
 	const step = samples >= 3 ? 1 : 0;
 	let to = 0;
 	for (let y = 0; y < height; y += 1) {
 		const start = y * (rowBytes + 1) + 1;
 		for (let index = 0; index < width * samples; index += samples) {
-			const first = sampleAt(rows, start, { index, header });
+			const first = sampleAt(rows, start, index, header);
 			if (isPalette) rgb.set(colourOf(palette, first), to);
 			else {
 				rgb[to] = first;
-				rgb[to + 1] = sampleAt(rows, start, { index: index + step, header });
-				rgb[to + 2] = sampleAt(rows, start, { index: index + 2 * step, header });
+				rgb[to + 1] = sampleAt(rows, start, index + step, header);
+				rgb[to + 2] = sampleAt(rows, start, index + 2 * step, header);
 			}
 			to += 3;
 		}
@@ -183,12 +159,7 @@ function colourOf(palette: Uint8Array, index: number): Uint8Array {
 	return palette.subarray(index * 3, index * 3 + 3);
 }
 
-function sampleAt(
-	rows: Uint8Array,
-	start: number,
-	{ index, header }: { index: number; header: Header },
-): number {
-	const { depth, isPalette } = header;
+function sampleAt(rows: Uint8Array, start: number, index: number, { depth, isPalette }: Header): number {
 	if (depth === 8) return rows[start + index] as number;
 	if (depth === 16) {
 		const value = (rows[start + index * 2] as number) * 256 + (rows[start + index * 2 + 1] as number);

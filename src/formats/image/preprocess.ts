@@ -20,36 +20,23 @@ interface Planes {
 
 /** @throws ConfigError tensor-invalid where the result is not as the manifest says. */
 export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
-	const { preprocess } = file;
+	const { preprocess, dtype, shape } = file;
 	if (preprocess === undefined) {
-		throw tensorInvalid(
-			path,
-			"how the image becomes a tensor",
-			"nothing",
-			'Add "preprocess" to the manifest.',
-		);
+		const fix = 'Add "preprocess" to the manifest.';
+		throw tensorInvalid(path, "how the image becomes a tensor", "nothing", fix);
 	}
-	const size = sizeAfter(pixels, preprocess);
-	const planned = plannedShape(preprocess, size);
-	const supported = file.dtype === "float32" || file.dtype === "uint8";
-	if (
-		!supported ||
-		planned.length !== file.shape.length ||
-		planned.some((length, axis) => length !== file.shape[axis])
-	) {
-		const dtype = supported ? file.dtype : "float32 or uint8";
-		throw tensorInvalid(path, formatLayout(file), `${dtype} ${formatShape(planned)} by its preprocess`);
+	const { resized, cropped } = sizeAfter(pixels, preprocess);
+	const planned = plannedShape(preprocess, cropped);
+	const isSupported = dtype === "float32" || dtype === "uint8";
+	if (!isSupported || formatShape(planned) !== formatShape(shape)) {
+		const made = isSupported ? dtype : "float32 or uint8";
+		throw tensorInvalid(path, formatLayout(file), `${made} ${formatShape(planned)} by its preprocess`);
 	}
-	if (size.resized.height * size.resized.width > maxPixels) {
-		throw tensorInvalid(
-			path,
-			`at most ${maxPixels} pixels`,
-			`${size.resized.height} × ${size.resized.width}`,
-		);
-	}
+	if (resized.height * resized.width > maxPixels)
+		throw tensorInvalid(path, `at most ${maxPixels} pixels`, `${resized.height} × ${resized.width}`);
 	const colours = toPlanes(pixels, preprocess.colour ?? "rgb");
-	const cropped = crop(resize(colours, size.resized), size.cropped);
-	return layOut(normalise(cropped, preprocess), { file, channelsLast: preprocess.layout.endsWith("c") });
+	const normalised = normalise(crop(resize(colours, resized), cropped), preprocess);
+	return layOut(normalised, file, preprocess.layout.endsWith("c"));
 }
 
 interface Size {
@@ -87,12 +74,11 @@ function inProportion(own: Size, { height, width }: { height: number | null; wid
 }
 
 export function imageShape(own: Size, preprocess: Preprocess): number[] {
-	return plannedShape(preprocess, sizeAfter(own, preprocess));
+	return plannedShape(preprocess, sizeAfter(own, preprocess).cropped);
 }
 
-function plannedShape({ colour, layout }: Preprocess, { cropped }: { cropped: Size }): number[] {
+function plannedShape({ colour, layout }: Preprocess, { height, width }: Size): number[] {
 	const channels = colour === "grey" ? 1 : 3;
-	const { height, width } = cropped;
 	const plain = layout.endsWith("c") ? [height, width, channels] : [channels, height, width];
 	return layout.startsWith("n") ? [1, ...plain] : plain;
 }
@@ -103,21 +89,20 @@ function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey"
 		for (let i = 0; i < plane.length; i += 1) plane[i] = rgb[i * 3 + channel] as number;
 		return plane;
 	};
-	if (colour === "grey") return { width, height, planes: [greyOf(pick(0), pick(1), pick(2))] };
-	return { width, height, planes: (colour === "rgb" ? [0, 1, 2] : [2, 1, 0]).map(pick) };
-}
-
-/** Luma of ITU-R BT.601. */
-function greyOf(red: Float32Array, green: Float32Array, blue: Float32Array): Float32Array {
-	return red.map((value, i) => 0.299 * value + 0.587 * (green[i] as number) + 0.114 * (blue[i] as number));
+	const planes = (colour === "bgr" ? [2, 1, 0] : [0, 1, 2]).map(pick);
+	if (colour !== "grey") return { width, height, planes };
+	const [red, green, blue] = planes as [Float32Array, Float32Array, Float32Array];
+	// Luma of ITU-R BT.601.
+	const luma = (value: number, i: number): number =>
+		0.299 * value + 0.587 * (green[i] as number) + 0.114 * (blue[i] as number);
+	return { width, height, planes: [red.map(luma)] };
 }
 
 function resize(image: Planes, size: Size): Planes {
 	if (image.height === size.height && image.width === size.width) return image;
 	const rows = steps(image.height, size.height);
 	const columns = steps(image.width, size.width);
-	const planes = image.planes.map((plane) => resizePlane(plane, image.width, { rows, columns }));
-	return { ...size, planes };
+	return { ...size, planes: image.planes.map((plane) => resizePlane(plane, image.width, rows, columns)) };
 }
 
 interface Step {
@@ -127,8 +112,8 @@ interface Step {
 }
 
 /**
- * Where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, clamped to the image. The rule of ONNX Resize with
- * coordinate_transformation_mode half_pixel, of torch's interpolate with align_corners off, and of OpenCV's INTER_LINEAR.
+ * Where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, clamped to the image, as in ONNX Resize with
+ * half_pixel, torch's interpolate without align_corners, and OpenCV's INTER_LINEAR.
  */
 function steps(from: number, to: number): Step[] {
 	return Array.from({ length: to }, (_, i) => {
@@ -141,7 +126,8 @@ function steps(from: number, to: number): Step[] {
 function resizePlane(
 	plane: Float32Array,
 	width: number,
-	{ rows, columns }: { rows: readonly Step[]; columns: readonly Step[] },
+	rows: readonly Step[],
+	columns: readonly Step[],
 ): Float32Array {
 	const out = new Float32Array(rows.length * columns.length);
 	let to = 0;
@@ -158,7 +144,7 @@ function resizePlane(
 	return out;
 }
 
-/** From the middle, the odd pixel left over below and to the right; what lies outside is 0. */
+/** From the middle, an odd pixel being left over below and to the right; 0 outside the image. */
 function crop(image: Planes, size: Size): Planes {
 	if (image.height === size.height && image.width === size.width) return image;
 	const top = Math.floor((image.height - size.height) / 2);
@@ -178,24 +164,16 @@ function crop(image: Planes, size: Size): Planes {
 	return { ...size, planes };
 }
 
-function normalise(image: Planes, { scale, mean, std }: Preprocess): Planes {
-	const factor = scale ?? 1 / 255;
+function normalise(image: Planes, { scale = 1 / 255, mean, std }: Preprocess): Planes {
 	const planes = image.planes.map((plane, channel) => {
-		const shift = channelValue(mean, channel, 0);
-		const spread = channelValue(std, channel, 1);
-		return plane.map((value) => (value * factor - shift) / spread);
+		const of = (values: readonly number[] | undefined) => values?.[values.length === 1 ? 0 : channel];
+		const [shift, spread] = [of(mean) ?? 0, of(std) ?? 1];
+		return plane.map((value) => (value * scale - shift) / spread);
 	});
 	return { ...image, planes };
 }
 
-function channelValue(values: readonly number[] | undefined, channel: number, otherwise: number): number {
-	return values?.[values.length === 1 ? 0 : channel] ?? otherwise;
-}
-
-function layOut(
-	{ planes, width, height }: Planes,
-	{ file, channelsLast }: { file: TensorFile; channelsLast: boolean },
-): Tensor {
+function layOut({ planes, width, height }: Planes, file: TensorFile, channelsLast: boolean): Tensor {
 	const values = new Float32Array(planes.length * width * height);
 	const step = channelsLast ? planes.length : 1;
 	for (const [channel, plane] of planes.entries()) {

@@ -11,7 +11,7 @@ import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
 
 const maxHeaderBytes = 10_000 + 12;
-/** Deflate adds five bytes to every 16 KiB that it cannot shrink; writers may use smaller blocks. */
+/** Deflate adds five bytes to every block that it cannot shrink. */
 const packingShare = 1.01;
 const packingBytes = 1024;
 
@@ -27,7 +27,7 @@ export function decodeNpzMember(source: ByteSource, file: TensorFile, place: Npz
 	return decodeNpy(npzMember(source, 2 * tensorBytes(file) + maxHeaderBytes, place), file, place.path);
 }
 
-/** The .npy file of at most `most` bytes that a member is. @throws ConfigError tensor-invalid. */
+/** A member's .npy file, of at most `most` bytes. @throws ConfigError tensor-invalid. */
 export function npzMember(
 	source: ByteSource,
 	most: number,
@@ -35,11 +35,8 @@ export function npzMember(
 ): Uint8Array {
 	const entry = findMember(source, member, path);
 	if (entry.bytes > most || entry.packedBytes > most * packingShare + packingBytes) {
-		throw tensorInvalid(
-			path,
-			`at most ${most} bytes in member ${JSON.stringify(member)}`,
-			`${entry.bytes}, packed ${entry.packedBytes}`,
-		);
+		const expected = `at most ${most} bytes in member ${JSON.stringify(member)}`;
+		throw tensorInvalid(path, expected, `${entry.bytes}, packed ${entry.packedBytes}`);
 	}
 	const packed = source.read(entry.dataAt, entry.packedBytes);
 	if (entry.method === "stored") return packed;

@@ -1,4 +1,4 @@
-// Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
+// Reads one tensor of a safetensors file: a JSON header with offsets, then the values.
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
@@ -26,7 +26,7 @@ const dtypeNames: Readonly<Record<string, DType>> = {
 };
 
 const lengthBytes = 8;
-/** The format allows 100 MB; a golden of a hundred thousand tensors has less. */
+/** The format allows 100 MB; a hundred thousand tensors take less. */
 const maxHeaderBytes = 16 * 1024 * 1024;
 
 interface Member {
@@ -69,11 +69,8 @@ function readSpan(
 	const needed = tensorBytes({ dtype, shape });
 	if (end - start === needed && end <= source.size)
 		return { dtype, shape, data: source.read(start, needed).slice() };
-	throw tensorInvalid(
-		path,
-		`${needed} bytes inside the file for ${formatLayout({ dtype, shape })}`,
-		`bytes ${start} to ${end} of ${source.size}`,
-	);
+	const expected = `${needed} bytes inside the file for ${formatLayout({ dtype, shape })}`;
+	throw tensorInvalid(path, expected, `bytes ${start} to ${end} of ${source.size}`);
 }
 
 function readHeader(source: ByteSource, path: string) {
@@ -85,15 +82,17 @@ function readHeader(source: ByteSource, path: string) {
 		throw wrong(`a header of ${length} bytes, where ${maxHeaderBytes} are read`);
 	const dataAt = lengthBytes + Number(length);
 	if (dataAt > source.size) throw wrong("a header that ends beyond the file");
-	try {
-		const entries: unknown = JSON.parse(
-			new TextDecoder("utf-8", { fatal: true }).decode(source.read(lengthBytes, Number(length))),
-		);
-		if (isObject(entries)) return { entries, dataAt };
-	} catch {
-		// As no object would be.
-	}
+	const entries = parseJson(source.read(lengthBytes, Number(length)));
+	if (isObject(entries)) return { entries, dataAt };
 	throw wrong("a header that is not a JSON object");
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+	try {
+		return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+	} catch {
+		return null;
+	}
 }
 
 interface TensorSpan {

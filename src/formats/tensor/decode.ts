@@ -36,12 +36,8 @@ export function tensorFormat(file: TensorFile, path: string): TensorFormat {
 	if (format !== undefined) return format;
 	const endings = Object.keys(formatByEnding).map((known) => `.${known}`);
 	const expected = `a name that ends in ${endings.slice(0, -1).join(", ")} or ${endings.at(-1)}`;
-	throw tensorInvalid(
-		path,
-		expected,
-		ending === "" ? "no ending" : `.${ending}`,
-		'Add "format" to the manifest.',
-	);
+	const got = ending === "" ? "no ending" : `.${ending}`;
+	throw tensorInvalid(path, expected, got, 'Add "format" to the manifest.');
 }
 
 export function isContainer(format: TensorFormat): boolean {
@@ -49,38 +45,31 @@ export function isContainer(format: TensorFormat): boolean {
 }
 
 const overheadBytes = 1024 * 1024;
-/** An element takes at most this many bytes as a varint, or as a byte of its own where two share one. */
+/** Of an element as a varint. */
 const varintBytes = 10;
 
 const maxContainerBytes = 2 ** 36;
 
 /**
- * Bytes that the file may have by what the manifest says, for a check before it is read.
+ * Checks a file's size against the manifest before it is read.
  * @throws ConfigError tensor-invalid.
  */
 export function checkFileSize(sizeBytes: number, file: TensorFile, path: string): void {
-	const { least, most } = sizeLimits(file, path);
-	if (sizeBytes <= most && sizeBytes >= least) return;
-	const expected = least === most ? `${most} bytes` : `at most ${most} bytes`;
-	throw tensorInvalid(path, `${expected} for ${file.dtype} [${file.shape.join(", ")}]`, `${sizeBytes} bytes`);
-}
-
-function sizeLimits(file: TensorFile, path: string): { least: number; most: number } {
+	const format = tensorFormat(file, path);
 	const needed = tensorBytes(file);
-	switch (tensorFormat(file, path)) {
-		case "raw":
-			return { least: needed, most: needed };
-		case "npy":
-			return { least: 0, most: overheadBytes + needed * (isPacked(file.dtype) ? 2 : 1) };
-		case "tensor-proto":
-			return { least: 0, most: overheadBytes + needed * varintBytes };
-		case "image":
-			return { least: 0, most: maxImageBytes };
-		case "polygraphy":
-			return { least: 0, most: maxPolygraphyBytes };
-		default:
-			return { least: 0, most: maxContainerBytes };
-	}
+	const most: Readonly<Record<TensorFormat, number>> = {
+		raw: needed,
+		npy: overheadBytes + needed * (isPacked(file.dtype) ? 2 : 1),
+		"tensor-proto": overheadBytes + needed * varintBytes,
+		image: maxImageBytes,
+		polygraphy: maxPolygraphyBytes,
+		npz: maxContainerBytes,
+		safetensors: maxContainerBytes,
+	};
+	const isExact = format === "raw";
+	if (sizeBytes <= most[format] && (!isExact || sizeBytes === needed)) return;
+	const expected = `${isExact ? "" : "at most "}${most[format]} bytes for ${formatLayout(file)}`;
+	throw tensorInvalid(path, expected, `${sizeBytes} bytes`);
 }
 
 /** @throws ConfigError tensor-invalid. */
@@ -91,19 +80,15 @@ export function refuseLfsPointer(head: Uint8Array, path: string): void {
 }
 
 /**
- * The tensor of a file of one tensor, checked against the manifest before anything is allocated. The bytes may be kept as its own.
+ * Decodes a file of one tensor, checked against the manifest before anything is allocated. The tensor may keep the bytes.
  * @throws ConfigError tensor-invalid.
  */
 export function decodeTensor(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	refuseLfsPointer(bytes, path);
 	const format = tensorFormat(file, path);
-	if (format === "raw") return decodeRaw(bytes, file, path);
 	if (format === "npy") return decodeNpy(bytes, file, path);
 	if (format === "tensor-proto") return decodeTensorProto(bytes, file, path);
-	throw tensorInvalid(path, "a file of one tensor", format);
-}
-
-function decodeRaw(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
+	if (format !== "raw") throw tensorInvalid(path, "a file of one tensor", format);
 	const needed = tensorBytes(file);
 	if (bytes.length !== needed)
 		throw tensorInvalid(path, `${needed} bytes for ${formatLayout(file)}`, `${bytes.length} bytes`);
@@ -117,7 +102,7 @@ interface MemberSource {
 }
 
 /**
- * One tensor of a file of several; only its own bytes are read, of Polygraphy's JSON all.
+ * Decodes one tensor of a file of several, reading only its own bytes where the format allows.
  * @throws ConfigError tensor-invalid.
  */
 export function decodeMember(source: ByteSource, file: TensorFile, place: MemberSource): Tensor {
@@ -157,16 +142,14 @@ export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 	return decodeOwnNpy(npy, path, dtype);
 }
 
-// From the bytes of any file to a tensor: the first ones and the last ones, with padding where there are too few.
-
 interface BytesInput {
 	dtype: DType;
-	/** Where neither head nor tail is given; null: all of the file. */
+	/** Used where neither head nor tail is given; null: all of the file. */
 	length: number | null;
 	shapeOf(elements: number): readonly number[];
 }
 
-/** Padding stands behind the first bytes and before the last ones. */
+/** The first and last bytes of any file, with padding after the first and before the last where there are too few. */
 export function tensorOfBytes(file: Uint8Array, input: BytesInput, how: BytesPreprocess): Tensor {
 	const bytes = how.strip === true ? stripped(file) : file;
 	const tail = how.tail ?? 0;
@@ -179,14 +162,8 @@ export function tensorOfBytes(file: Uint8Array, input: BytesInput, how: BytesPre
 	);
 }
 
-/** ASCII's white space, as Python's bytes.strip() has it. */
-function isSpace(byte: number | undefined): boolean {
-	return byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d);
-}
-
 function stripped(bytes: Uint8Array): Uint8Array {
-	let [start, end] = [0, bytes.length];
-	while (start < end && isSpace(bytes[start])) start += 1;
-	while (end > start && isSpace(bytes[end - 1])) end -= 1;
-	return bytes.subarray(start, end);
+	const isText = (byte: number): boolean => byte !== 0x20 && (byte < 0x09 || byte > 0x0d);
+	const start = bytes.findIndex(isText);
+	return start < 0 ? bytes.subarray(0, 0) : bytes.subarray(start, bytes.findLastIndex(isText) + 1);
 }

@@ -5,7 +5,7 @@ import { isPacked, isSmall, nibbleAt } from "../../core/golden/tensor/small-numb
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 
-/** numpy's type letters with the size; bfloat16 has none and is written as two bytes of anything. */
+/** numpy's type letters with the size. numpy has none for bfloat16 and below 16 bits; these are ml_dtypes'. */
 const letters: Readonly<Record<DType, string>> = {
 	float32: "f4",
 	float16: "f2",
@@ -20,7 +20,6 @@ const letters: Readonly<Record<DType, string>> = {
 	int64: "i8",
 	uint64: "u8",
 	bool: "b1",
-	// numpy has none of these either: so ml_dtypes writes them. 4-bit numbers take a byte each.
 	float8e4m3fn: "V1",
 	float8e5m2: "f1",
 	int4: "V1",
@@ -33,31 +32,27 @@ const dtypes = Object.keys(letters) as DType[];
 export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	const header = parseNpyHeader(bytes, path);
 	const { dtype, shape } = file;
-	if (!/^[<>|=]/.test(header.descr) || header.descr.slice(1) !== letters[dtype])
-		throw tensorInvalid(
-			path,
-			`${dtype}, which numpy writes as ${letters[dtype]}`,
-			describeType(header.descr),
-		);
+	if (!/^[<>|=]/.test(header.descr) || header.descr.slice(1) !== letters[dtype]) {
+		const expected = `${dtype}, which numpy writes as ${letters[dtype]}`;
+		throw tensorInvalid(path, expected, describeType(header.descr));
+	}
 	checkLayout({ dtype, shape: header.shape }, file, path);
 	const values = bytes.subarray(header.dataAt);
 	const packed = isPacked(dtype);
 	const needed = packed ? elementCount(shape) : tensorBytes(file);
-	if (values.length !== needed)
-		throw tensorInvalid(
-			path,
-			`${needed} bytes of values for ${formatLayout(file)}`,
-			`${values.length} bytes`,
-		);
+	if (values.length !== needed) {
+		const expected = `${needed} bytes of values for ${formatLayout(file)}`;
+		throw tensorInvalid(path, expected, `${values.length} bytes`);
+	}
 	const size = packed ? 1 : elementBytes[dtype];
-	// A view, unless the values are misaligned, which would slow down every read.
+	// Misaligned values would slow down every read.
 	const aligned = values.byteOffset % size === 0 ? values : values.slice();
 	const little = header.descr.startsWith(">") && size > 1 ? swapBytes(values, size) : aligned;
 	const data = header.fortranOrder && shape.length > 1 ? toRowMajor(little, shape, size) : little;
 	return { dtype, shape, data: packed ? packHalves(data) : data };
 }
 
-/** An array in the layout that its header states. numpy has letters only for its own types: others are read as `wanted`, if possible. */
+/** An array in the layout that its header states; types that numpy has no letter for are read as `wanted`. */
 export function decodeOwnNpy(bytes: Uint8Array, path: string, wanted?: DType): Tensor {
 	const { descr, shape } = parseNpyHeader(bytes, path);
 	const letter = descr.slice(1);
@@ -68,7 +63,6 @@ export function decodeOwnNpy(bytes: Uint8Array, path: string, wanted?: DType): T
 	return decodeNpy(bytes, { path, sha256: "", dtype, shape }, path);
 }
 
-/** From a byte each to two in a byte, the first in the low half. */
 function packHalves(bytes: Uint8Array): Uint8Array {
 	const packed = new Uint8Array(Math.ceil(bytes.length / 2));
 	for (let i = 0; i < bytes.length; i += 1)
@@ -130,17 +124,16 @@ export function encodeNpy(tensor: Tensor): Uint8Array {
 }
 
 interface NpyHeader {
-	/** numpy's type string, e.g. `<f4`. */
 	descr: string;
 	fortranOrder: boolean;
 	shape: number[];
 	dataAt: number;
 }
 
-/** numpy's own limit for headers that it reads without trusting them. */
+/** numpy's own limit for untrusted headers. */
 const maxHeaderChars = 10_000;
 
-/** The previous header: many small arrays often repeat it. */
+/** The previous header, which small arrays often repeat. */
 let known: (NpyHeader & { head: Uint8Array }) | null = null;
 
 function parseNpyHeader(bytes: Uint8Array, path: string): NpyHeader {
@@ -162,13 +155,9 @@ function parseNpyHeader(bytes: Uint8Array, path: string): NpyHeader {
 }
 
 function parseDictionary(text: string, path: string): Omit<NpyHeader, "dataAt"> {
+	const expected = "a plain array (descr, fortran_order, shape)";
 	const problem = (got: string): Error =>
-		tensorInvalid(
-			path,
-			"a plain array (descr, fortran_order, shape)",
-			got,
-			"Save one plain array with numpy.save.",
-		);
+		tensorInvalid(path, expected, got, "Save one plain array with numpy.save.");
 	const descr = /'descr'\s*:\s*(?:'([^']*)'|"([^"]*)"|(\[))/.exec(text);
 	const order = /'fortran_order'\s*:\s*(True|False)\b/.exec(text);
 	const shape = /'shape'\s*:\s*\(([\d,\sL]*)\)/.exec(text);

@@ -1,12 +1,11 @@
 // A reader of one protobuf message in memory: fields in order, every length checked against what is there.
 
-/** Wire types of protobuf; groups (3, 4) are not used by ONNX. */
 type WireType = 0 | 1 | 2 | 5;
 
 export interface Field {
 	number: number;
 	type: WireType;
-	/** The payload: of a varint its bytes, of a length-delimited field its content. */
+	/** The bytes of a varint, or the content of a length-delimited field. */
 	bytes: Uint8Array;
 	whole: Uint8Array;
 }
@@ -22,8 +21,8 @@ export function readFields(bytes: Uint8Array, visit: (field: Field) => void): Wi
 		if (key === null) return { got: `a broken field at byte ${at}` };
 		const number = Number(key.value >> 3n);
 		const type = Number(key.value & 7n);
-		const span = payloadOf(bytes, key.end, type);
-		if (span === null || number === 0)
+		const span = spanOf(bytes, key.end, type);
+		if (span === null || span.end > bytes.length || number === 0)
 			return { got: `a field at byte ${at} that ends beyond the file or is none` };
 		visit({
 			number,
@@ -36,40 +35,26 @@ export function readFields(bytes: Uint8Array, visit: (field: Field) => void): Wi
 	return null;
 }
 
-function payloadOf(bytes: Uint8Array, at: number, type: number): { start: number; end: number } | null {
-	const span = spanOf(bytes, at, type);
-	return span === null || span.end > bytes.length ? null : span;
-}
-
 function spanOf(bytes: Uint8Array, at: number, type: number): { start: number; end: number } | null {
 	if (type === 1) return { start: at, end: at + 8 };
 	if (type === 5) return { start: at, end: at + 4 };
 	const varint = type === 0 || type === 2 ? readVarint(bytes, at) : null;
 	if (varint === null) return null;
-	return type === 0
-		? { start: at, end: varint.end }
-		: { start: varint.end, end: varint.end + Number(varint.value) };
+	if (type === 0) return { start: at, end: varint.end };
+	return { start: varint.end, end: varint.end + Number(varint.value) };
 }
 
 /** An unsigned 64-bit varint; null where it does not end within ten bytes of the message. */
 export function readVarint(bytes: Uint8Array, at: number): { value: bigint; end: number } | null {
+	// Most varints are short, and need no big integers until the end.
 	let low = 0;
-	for (let i = 0; i < 4; i += 1) {
-		const byte = bytes[at + i];
-		if (byte === undefined) return null;
-		low |= (byte & 0x7f) << (7 * i);
-		if (byte < 0x80) return { value: BigInt(low), end: at + i + 1 };
-	}
-	return readLongVarint(bytes, at);
-}
-
-function readLongVarint(bytes: Uint8Array, at: number): { value: bigint; end: number } | null {
 	let value = 0n;
 	for (let i = 0; i < 10; i += 1) {
 		const byte = bytes[at + i];
 		if (byte === undefined) return null;
-		value |= BigInt(byte & 0x7f) << BigInt(7 * i);
-		if (byte < 0x80) return { value: BigInt.asUintN(64, value), end: at + i + 1 };
+		if (i < 4) low |= (byte & 0x7f) << (7 * i);
+		else value |= BigInt(byte & 0x7f) << BigInt(7 * i);
+		if (byte < 0x80) return { value: BigInt.asUintN(64, value | BigInt(low)), end: at + i + 1 };
 	}
 	return null;
 }

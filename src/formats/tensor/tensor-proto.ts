@@ -7,29 +7,15 @@ import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
 import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 
-const fieldOf = {
-	dims: 1,
-	dataType: 2,
-	segment: 3,
-	floats: 4,
-	int32s: 5,
-	strings: 6,
-	int64s: 7,
-	raw: 9,
-	doubles: 10,
-	name: 8,
-	uint64s: 11,
-	external: 13,
-	location: 14,
-};
+const fieldOf = { dims: 1, dataType: 2, segment: 3, int32s: 5, name: 8, raw: 9, external: 13, location: 14 };
 
-/** Which typed field holds the values where raw_data does not (comments of onnx.proto); else int32_data. */
+/** The field of values where there is no raw_data (comments of onnx.proto); else int32_data. */
 const typedField: Readonly<Partial<Record<DType, number>>> = {
-	float32: fieldOf.floats,
-	float64: fieldOf.doubles,
-	int64: fieldOf.int64s,
-	uint32: fieldOf.uint64s,
-	uint64: fieldOf.uint64s,
+	float32: 4,
+	int64: 7,
+	float64: 10,
+	uint32: 11,
+	uint64: 11,
 };
 
 interface Draft {
@@ -44,40 +30,32 @@ interface Draft {
 const maxRank = 16;
 
 export function decodeTensorProto(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
-	const { draft, got } = readDraft(bytes);
-	if (got !== null) throw tensorInvalid(path, "an ONNX TensorProto", got);
-	if (draft.refused !== null)
-		throw tensorInvalid(
-			path,
-			"the values inside the file",
-			draft.refused,
-			"Save with onnx.numpy_helper.from_array.",
-		);
-	checkLayout(draft.layout, file, path);
+	const { draft, layout, fault } = readDraft(bytes);
+	if (fault !== null) throw tensorInvalid(path, "an ONNX TensorProto", fault);
+	if (draft.refused !== null) {
+		const fix = "Save with onnx.numpy_helper.from_array.";
+		throw tensorInvalid(path, "the values inside the file", draft.refused, fix);
+	}
+	checkLayout(layout, file, path);
 	const { dtype, shape } = file;
 	const data = draft.raw === null ? typedValues(draft, file, path) : rawValues(draft.raw, file, path);
 	return { dtype, shape, data };
 }
 
 /**
- * Dtype, shape and name that a file says of itself, for files that no manifest describes.
- * @throws ConfigError tensor-invalid where it is no tensor, or of a type that no golden holds.
+ * The layout and name that a file states itself.
+ * @throws ConfigError tensor-invalid where it is no tensor of numbers.
  */
 export function describeTensorProto(
 	bytes: Uint8Array,
 	path: string,
 ): { dtype: DType; shape: number[]; name: string } {
-	const { draft, got } = readDraft(bytes);
-	const { layout, name } = draft;
+	const { draft, layout, fault } = readDraft(bytes);
+	const { shape } = layout;
 	const dtype = toDType(elementTypeOfCode(draft.code));
-	if (
-		got === null &&
-		dtype !== null &&
-		layout.shape.length <= maxRank &&
-		layout.shape.every(Number.isSafeInteger)
-	)
-		return { dtype, shape: layout.shape, name };
-	throw tensorInvalid(path, "an ONNX TensorProto of numbers", got ?? formatLayout(layout));
+	if (fault === null && dtype !== null && shape.length <= maxRank && shape.every(Number.isSafeInteger))
+		return { dtype, shape, name: draft.name };
+	throw tensorInvalid(path, "an ONNX TensorProto of numbers", fault ?? formatLayout(layout));
 }
 
 function readDraft(bytes: Uint8Array) {
@@ -85,39 +63,24 @@ function readDraft(bytes: Uint8Array) {
 	const problem = readFields(bytes, (field) => takeField(draft, field));
 	const type = elementTypeOfCode(draft.code);
 	const layout = { dtype: toDType(type) ?? type, shape: draft.dims.map(Number) };
-	return { draft: { ...draft, layout }, got: problem?.got ?? null };
+	return { draft, layout, fault: problem?.got ?? null };
 }
 
 function takeField(draft: Draft, field: Field): void {
-	switch (field.number) {
-		case fieldOf.dims:
-			// One more than the largest rank is enough to see that it is too large.
-			for (const dim of varints(field, maxRank + 1 - draft.dims.length)) draft.dims.push(dim);
-			break;
-		case fieldOf.dataType:
-			draft.code = Number(firstVarint(field));
-			break;
-		case fieldOf.name:
-			draft.name = new TextDecoder().decode(field.bytes);
-			break;
-		case fieldOf.raw:
-			draft.raw = field.bytes;
-			break;
-		case fieldOf.segment:
-			draft.refused = "a segment of a tensor";
-			break;
-		case fieldOf.external:
-			draft.refused = "values in another file";
-			break;
-		case fieldOf.location:
-			if (firstVarint(field) !== 0n) draft.refused = "values in another file";
-			break;
-		default: {
-			const fields = draft.typed.get(field.number) ?? [];
-			fields.push(field);
-			draft.typed.set(field.number, fields);
-		}
-	}
+	const { number, bytes } = field;
+	if (number === fieldOf.dims)
+		// One more than the largest rank shows that it is too large.
+		draft.dims.push(...varints(field, maxRank + 1 - draft.dims.length));
+	else if (number === fieldOf.dataType) draft.code = Number(firstVarint(field));
+	else if (number === fieldOf.name) draft.name = new TextDecoder().decode(bytes);
+	else if (number === fieldOf.raw) draft.raw = bytes;
+	else if (number === fieldOf.segment) draft.refused = "a segment of a tensor";
+	else if (number === fieldOf.external) draft.refused = "values in another file";
+	else if (number !== fieldOf.location) {
+		const fields = draft.typed.get(number) ?? [];
+		fields.push(field);
+		draft.typed.set(number, fields);
+	} else if (firstVarint(field) !== 0n) draft.refused = "values in another file";
 }
 
 function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array {
@@ -127,20 +90,20 @@ function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array 
 	return raw.byteOffset % elementBytes[file.dtype] === 0 ? raw : raw.slice();
 }
 
-function typedValues(draft: Draft, file: TensorFile, path: string): Uint8Array {
-	const fields = draft.typed.get(typedField[file.dtype] ?? fieldOf.int32s) ?? [];
-	// Two 4-bit numbers stand in one typed value.
-	const needed = isPacked(file.dtype) ? tensorBytes(file) : elementCount(file.shape);
+function typedValues({ typed }: Draft, file: TensorFile, path: string): Uint8Array {
+	const { dtype } = file;
+	const fields = typed.get(typedField[dtype] ?? fieldOf.int32s) ?? [];
+	// One typed value holds two 4-bit numbers.
+	const needed = isPacked(dtype) ? tensorBytes(file) : elementCount(file.shape);
 	const wrong = (got: number | string): Error =>
 		tensorInvalid(path, `${needed} values for ${formatLayout(file)}`, `${got} values`);
-	// Each value takes at least a byte, so that nothing is allocated for values that cannot be there.
+	// Each value takes at least a byte; nothing is allocated for values that cannot be there.
 	const present = fields.reduce((sum, field) => sum + field.bytes.length, 0);
 	if (present < needed) throw wrong(`at most ${present}`);
 	const out = new Uint8Array(tensorBytes(file));
-	const fixed = file.dtype === "float32" || file.dtype === "float64";
-	const count = fixed
-		? copyFixed(fields, out) / elementBytes[file.dtype]
-		: copyVarints(fields, out, file.dtype);
+	const size = Math.ceil(elementBytes[dtype]);
+	const isFixed = dtype === "float32" || dtype === "float64";
+	const count = isFixed ? copyFixed(fields, out) / size : copyVarints(fields, out, size);
 	if (count !== needed) throw wrong(count > needed ? `more than ${needed}` : count);
 	return out;
 }
@@ -155,32 +118,25 @@ function copyFixed(fields: readonly Field[], out: Uint8Array): number {
 	return at;
 }
 
-/** Writes the low bytes of each varint: two's complement and bit patterns of 16-bit floats are both just that. @returns the values. */
-function copyVarints(fields: readonly Field[], out: Uint8Array, dtype: DType): number {
-	const size = Math.ceil(elementBytes[dtype]);
+/** Takes the low bytes: two's complement, or the bit pattern of a 16-bit float. @returns the values. */
+function copyVarints(fields: readonly Field[], out: Uint8Array, size: number): number {
 	const capacity = out.length / size;
 	let count = 0;
-	for (const field of fields) {
-		for (const value of varints(field, capacity + 1 - count)) {
-			if (count < capacity) writeLow(out, count * size, { value, size });
+	for (const field of fields)
+		for (let value of varints(field, capacity + 1 - count)) {
+			for (let i = 0; count < capacity && i < size; i += 1) {
+				out[count * size + i] = Number(value & 0xffn);
+				value >>= 8n;
+			}
 			count += 1;
 		}
-	}
 	return count;
 }
 
-function writeLow(out: Uint8Array, at: number, low: { value: bigint; size: number }): void {
-	let remaining = low.value;
-	for (let i = 0; i < low.size; i += 1) {
-		out[at + i] = Number(remaining & 0xffn);
-		remaining >>= 8n;
-	}
-}
-
-function* varints(field: Field, limit: number): Generator<bigint> {
+function* varints({ bytes }: Field, limit: number): Generator<bigint> {
 	let at = 0;
-	for (let count = 0; count < limit && at < field.bytes.length; count += 1) {
-		const varint = readVarint(field.bytes, at);
+	for (let count = 0; count < limit && at < bytes.length; count += 1) {
+		const varint = readVarint(bytes, at);
 		if (varint === null) return;
 		yield varint.value;
 		at = varint.end;

@@ -11,7 +11,7 @@ import type { DType, Preprocess, TensorFile } from "../../../generated/golden.ts
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import { float32Reader } from "../../../src/core/golden/tensor/values.ts";
+import { float64Reader } from "../../../src/core/golden/tensor/values.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
@@ -293,8 +293,8 @@ it.each(oracle.small)(
 			? Uint8Array.from({ length: 8 }, (_, i) => 2 * i + ((2 * i + 1) << 4))
 			: Uint8Array.from(values, (_, i) => i);
 		const tensor: Tensor = { dtype: dtype as DType, shape: [values.length], data: patterns };
-		expect([...float32Reader(tensor)(0, values.length)]).toEqual(values.map(Number));
-		if (packed) expect([...float32Reader(tensor)(3, 4)]).toEqual(values.slice(3, 7).map(Number));
+		expect([...float64Reader(tensor)(0, values.length)]).toEqual(values.map(Number));
+		if (packed) expect([...float64Reader(tensor)(3, 4)]).toEqual(values.slice(3, 7).map(Number));
 	},
 );
 
@@ -417,7 +417,7 @@ describe("images", () => {
 			layout: "nchw",
 		};
 		const tensor = await taken("a.png", png, { dtype: "float32", shape: [1, 3, 11, 10], preprocess });
-		const values = float32Reader(tensor)(0, images.normal.length);
+		const values = float64Reader(tensor)(0, images.normal.length);
 		for (const [i, value] of values.entries()) expect(value).toBeCloseTo(images.normal[i] ?? Number.NaN, 5);
 	});
 
@@ -435,7 +435,7 @@ describe("images", () => {
 			preprocess: { layout: "chw", colour: "grey", scale: 1 },
 		});
 		const [r, g, b] = pixels.subarray(30, 33);
-		expect(float32Reader(grey)(10, 1)[0]).toBeCloseTo(
+		expect(float64Reader(grey)(10, 1)[0]).toBeCloseTo(
 			0.299 * (r ?? 0) + 0.587 * (g ?? 0) + 0.114 * (b ?? 0),
 			4,
 		);
@@ -588,7 +588,7 @@ it("a file of several tensors that changes between two reads gives the tensors t
 	for (const of of [text(1, 2), text(33, 44)]) {
 		await writeFile(path, of);
 		const [x, y] = [await reader.read(path, member("x", of)), await reader.read(path, member("y", of))];
-		expect(float32Reader(x)(0, 1)[0]).toBe(of === text(1, 2) ? 1 : 33);
-		expect(float32Reader(y)(0, 1)[0]).toBe(of === text(1, 2) ? 2 : 44);
+		expect(float64Reader(x)(0, 1)[0]).toBe(of === text(1, 2) ? 1 : 33);
+		expect(float64Reader(y)(0, 1)[0]).toBe(of === text(1, 2) ? 2 : 44);
 	}
 });

@@ -5,7 +5,7 @@ import type { Detections } from "../../../generated/golden.ts";
 import { checkBoxes } from "../../../src/core/golden/boxes/check-boxes.ts";
 import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import { float32, int64, manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
+import { caseInput, float32, int64, manifestOf } from "../../support/golden-tensors.ts";
 
 type Row = readonly [x1: number, y1: number, x2: number, y2: number, score: number, label: number];
 
@@ -14,28 +14,12 @@ const packed = (rows: readonly Row[]): ReadonlyMap<string, Tensor> =>
 	new Map([["boxes", float32(rows.flat(), [1, rows.length, 6])]]);
 const separate = (rows: readonly Row[], pad = 0): ReadonlyMap<string, Tensor> => {
 	const padded = [...rows, ...Array.from({ length: pad }, (): Row => [1, 2, 3, 4, 0.9, 1])];
+	const corners = padded.flatMap((row) => row.slice(0, 4));
+	const [scores, labels] = [padded.map((row) => row[4]), padded.map((row) => BigInt(row[5]))];
 	return new Map<string, Tensor>([
-		[
-			"boxes",
-			float32(
-				padded.flatMap((row) => row.slice(0, 4)),
-				[1, padded.length, 4],
-			),
-		],
-		[
-			"scores",
-			float32(
-				padded.map((row) => row[4]),
-				[1, padded.length],
-			),
-		],
-		[
-			"classes",
-			int64(
-				padded.map((row) => BigInt(row[5])),
-				[1, padded.length],
-			),
-		],
+		["boxes", float32(corners, [1, padded.length, 4])],
+		["scores", float32(scores, [1, padded.length])],
+		["classes", int64(labels, [1, padded.length])],
 		["count", int64([BigInt(rows.length)], [1, 1])],
 	]);
 };
@@ -48,20 +32,14 @@ const golden: readonly Row[] = [
 ];
 
 function check(got: readonly Row[], options: Partial<Detections> = {}, expected: readonly Row[] = golden) {
-	const { checks } = checkBoxes(
-		{ ...spec, ...options },
-		{ expected: packed(expected), got: packed(got), base: undefined },
-		"fp16",
-	);
+	const sides = { expected: packed(expected), got: packed(got), base: undefined };
+	const { checks } = checkBoxes({ ...spec, ...options }, sides, "fp16");
 	return Object.fromEntries(checks.map((entry) => [entry.metric, entry]));
 }
 
 it("checkBoxes takes the same boxes in another order, with padding that the count leaves out", () => {
-	const { checks, compared } = checkBoxes(
-		nms,
-		{ expected: separate(golden), got: separate(golden.toReversed(), 5), base: undefined },
-		"fp16",
-	);
+	const got = separate(golden.toReversed(), 5);
+	const { checks, compared } = checkBoxes(nms, { expected: separate(golden), got, base: undefined }, "fp16");
 	expect(checks.map(({ metric, pass, got }) => [metric, pass, got])).toEqual([
 		["box-missing", true, 0],
 		["box-extra", true, 0],
@@ -98,9 +76,8 @@ it("checkBoxes lets boxes near the score threshold come and go", () => {
 	expect(check([...golden, near], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(true);
 	expect(check(golden, { scoreThreshold: 0.3 }, [...golden, near])["box-missing"]?.pass).toBe(true);
 	expect(check([...golden, near], { scoreThreshold: 0.3, scoreBand: 0 })["box-extra"]?.pass).toBe(false);
-	expect(check([...golden, [200, 200, 240, 240, 0.4, 1]], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(
-		false,
-	);
+	const sure: Row = [200, 200, 240, 240, 0.4, 1];
+	expect(check([...golden, sure], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(false);
 });
 
 it("checkBoxes finds pairings that greed loses", () => {
@@ -117,17 +94,10 @@ it("checkBoxes finds pairings that greed loses", () => {
 });
 
 it.each([
-	["xywh", (row: Row): Row => [row[0], row[1], row[2] - row[0], row[3] - row[1], row[4], row[5]]],
+	["xywh", ([x1, y1, x2, y2, ...rest]: Row): Row => [x1, y1, x2 - x1, y2 - y1, ...rest]],
 	[
 		"cxcywh",
-		(row: Row): Row => [
-			(row[0] + row[2]) / 2,
-			(row[1] + row[3]) / 2,
-			row[2] - row[0],
-			row[3] - row[1],
-			row[4],
-			row[5],
-		],
+		([x1, y1, x2, y2, ...rest]: Row): Row => [(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1, ...rest],
 	],
 ] as const)("checkBoxes reads boxes as %s", (format, turn) => {
 	const moved = golden.map(([x1, y1, x2, y2, score, label]): Row => [x1, y1, x2, y2 + 5, score, label]);
@@ -160,42 +130,36 @@ it("checkBoxes refuses outputs that hold no detections, and more than can be mat
 	const sides = { expected: separate(golden), base: undefined };
 	const bad = (change: [string, Tensor]) =>
 		checkBoxes(nms, { ...sides, got: new Map([...separate(golden), change]) }, "fp16").checks[0];
-	expect(bad(["count", int64([9n], [1, 1])])).toMatchObject({
-		metric: "shape",
-		pass: false,
-		detail: "the engine gave a count of 9, where there are 3 boxes",
-	});
-	expect(bad(["count", int64([-1n], [1, 1])])).toMatchObject({ pass: false });
-	expect(bad(["boxes", float32([1, 2, 3], [1, 3])])).toMatchObject({
-		pass: false,
-		detail: expect.stringContaining("the last axis has 4"),
-	});
-	expect(bad(["scores", float32([1], [1, 1])])).toMatchObject({
-		pass: false,
-		detail: expect.stringContaining("scores or classes"),
-	});
+	for (const [change, detail] of [
+		[["count", int64([9n], [1, 1])], "a count of 9, where there are 3 boxes"],
+		[["count", int64([-1n], [1, 1])], "a count of -1"],
+		[["boxes", float32([1, 2, 3], [1, 3])], "the last axis has 4"],
+		[["scores", float32([1], [1, 1])], "scores or classes"],
+	] as const)
+		expect(bad([...change])).toMatchObject({
+			metric: "shape",
+			pass: false,
+			detail: expect.stringContaining(detail),
+		});
 	const crowd = Array.from({ length: 1001 }, (_, i): Row => [i, 0, i + 1, 1, 0.5, 0]);
 	expect(check(crowd, {}, crowd)["shape"]?.detail).toContain("raise scoreThreshold");
 });
 
 it("checkBoxes does not depend on the order of boxes", () => {
-	const row = fc.tuple(
-		fc.nat(90),
-		fc.nat(90),
-		fc.integer({ min: 1, max: 40 }),
-		fc.integer({ min: 1, max: 40 }),
-		fc.integer({ min: 10, max: 99 }),
-		fc.nat(2),
-	);
+	const side = fc.integer({ min: 1, max: 40 });
+	const row = fc.tuple(fc.nat(90), fc.nat(90), side, side, fc.integer({ min: 10, max: 99 }), fc.nat(2));
 	const rows = fc
 		.uniqueArray(row, { maxLength: 12, selector: (entry) => entry[4] })
 		.map((list) => list.map(([x, y, w, h, score, label]): Row => [x, y, x + w, y + h, score / 100, label]));
 	fc.assert(
 		fc.property(rows, rows, (expected, got) => {
+			const comparators: Detections["comparators"] = [
+				{ kind: "box-missing" },
+				{ kind: "box-f1" },
+				{ kind: "map" },
+			];
 			const summary = (a: readonly Row[], b: readonly Row[]) =>
-				Object.values(
-					check(b, { comparators: [{ kind: "box-missing" }, { kind: "box-f1" }, { kind: "map" }] }, a),
-				).map((entry) => Number(entry.got).toFixed(9));
+				Object.values(check(b, { comparators }, a)).map((entry) => Number(entry.got).toFixed(9));
 			expect(summary(expected, got)).toEqual(summary(expected.toReversed(), got.toReversed()));
 			expect(Object.values(check(expected, {}, expected)).every((entry) => entry.pass)).toBe(true);
 		}),
@@ -203,22 +167,13 @@ it("checkBoxes does not depend on the order of boxes", () => {
 	);
 });
 
-describe("judgeCase with detections", () => {
-	const place = {
-		caseId: "only",
-		model: "net",
-		engine: "fp16",
-		precision: "fp16",
-		modelSha256,
-		relativeL2: {},
-	} as const;
+describe("with detections", () => {
 	const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detections: [nms] as [Detections] };
+	const place = caseInput({}, {}, { manifest, expected: separate(golden) });
 
-	it("judgeCase with detections compares boxes by their group alone, and reports the base's error too", () => {
+	it("judgeCase compares boxes by their group alone, and reports the base's error too", () => {
 		const verdict = judgeCase({
 			...place,
-			manifest,
-			expected: separate(golden),
 			got: separate(golden.toReversed()),
 			base: separate(golden.slice(0, 2), 1),
 		});
@@ -232,52 +187,34 @@ describe("judgeCase with detections", () => {
 	});
 
 	it.each([
-		[
-			"scores",
-			[0, 0.004],
-			[0, 0.001],
-			/the fp16 error grew 4×: its largest score difference went from 0\.001 in the base to 0\.004, still within the limits/,
-		],
-		["boxes", [2, 0], [0.5, 0], /the fp16 error grew [\d.]+×: its largest loss of overlap went from/],
+		["scores", [0, 0.004], [0, 0.001], /grew 4×: its largest score difference went from 0\.001 .* to 0\.004/],
+		["boxes", [2, 0], [0.5, 0], /grew [\d.]+×: its largest loss of overlap went from/],
 		["scores from noise", [0, 0.004], [0, 0], /grew 40×: its largest score difference went from noise \(0\)/],
 		["nothing much", [0, 0.0015], [0, 0.001], null],
 		["less than the base", [0, 0.001], [0, 0.004], null],
 	] as const)(
-		"judgeCase with detections warns where the error of %s grew beyond the base's, still within the limits",
+		"judgeCase warns where the error of %s grew beyond the base's, still within the limits",
 		(_, head, base, says) => {
 			const off = ([pixels, score]: readonly [number, number]) =>
 				separate(
-					golden.map(
-						([x1, y1, x2, y2, s, label]): Row => [x1 + pixels, y1, x2 + pixels, y2, s + score, label],
-					),
+					golden.map(([x1, y1, x2, y2, s, label]) => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]),
 				);
-			const limits = {
-				...nms,
-				comparators: [{ kind: "box-score" }, { kind: "box-iou", tolerance: 0.8 }],
-			} satisfies Detections;
-			const verdict = judgeCase({
-				...place,
-				manifest: { ...manifest, detections: [limits] },
-				expected: separate(golden),
-				got: off(head),
-				base: off(base),
-			});
+			const comparators: Detections["comparators"] = [
+				{ kind: "box-score" },
+				{ kind: "box-iou", tolerance: 0.8 },
+			];
+			const limits = { ...manifest, detections: [{ ...nms, comparators }] as [Detections] };
+			const verdict = judgeCase({ ...place, manifest: limits, got: off(head), base: off(base) });
 			expect(verdict.state).toBe("match");
 			const growth = verdict.checks.find(({ metric }) => metric === "error-growth");
-			if (says === null) expect(growth).toBeUndefined();
-			else
-				expect(growth).toMatchObject({
-					output: "detections",
-					severity: "warn",
-					pass: false,
-					detail: expect.stringMatching(says),
-				});
+			expect(growth?.severity).toBe(says === null ? undefined : "warn");
+			if (says !== null) expect(growth?.detail).toMatch(says);
 		},
 	);
 
-	it("judgeCase with detections reports which output is missing", () => {
+	it("judgeCase reports which output is missing", () => {
 		const got = new Map([...separate(golden)].filter(([name]) => name !== "scores"));
-		const verdict = judgeCase({ ...place, manifest, expected: separate(golden), got });
+		const verdict = judgeCase({ ...place, got });
 		expect(verdict.state).toBe("mismatch");
 		expect(verdict.checks[0]).toMatchObject({ output: "scores", metric: "missing", pass: false });
 	});

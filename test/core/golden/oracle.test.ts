@@ -8,7 +8,7 @@ import { klDivergence } from "../../../src/core/golden/metrics/divergence.ts";
 import { allclose, maxAbs, relativeL2 } from "../../../src/core/golden/metrics/element-errors.ts";
 import { defaultMetricOptions } from "../../../src/core/golden/metrics/measured.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import { float32Reader } from "../../../src/core/golden/tensor/values.ts";
+import { float64Reader } from "../../../src/core/golden/tensor/values.ts";
 import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
 import { float32, fromBase64, toNumber } from "../../support/golden-tensors.ts";
 
@@ -81,7 +81,7 @@ it.each(["float16", "bfloat16"] as const)(
 	(dtype) => {
 		const patterns = Uint16Array.from({ length: 65_536 }, (_, index) => index);
 		const tensor: Tensor = { dtype, shape: [65_536], data: new Uint8Array(patterns.buffer) };
-		const bits = new Uint32Array(Float32Array.from(float32Reader(tensor)(0, 65_536)).buffer);
+		const bits = new Uint32Array(Float32Array.from(float64Reader(tensor)(0, 65_536)).buffer);
 		const canonical = bits.map((word) => ((word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word));
 		expect(createHash("sha256").update(new Uint8Array(canonical.buffer)).digest("hex")).toBe(
 			oracle.decode[dtype],

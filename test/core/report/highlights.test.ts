@@ -62,8 +62,8 @@ it("highlights state a mismatch in a line for each output, then the worst elemen
 	);
 });
 
-it("highlights state how far the worst element is off where something is allowed of each", () => {
-	const worst = { index: [0, 3], got: 1.84, expected: 1.97, allowed: 2e-3 };
+it("highlights name the worst element", () => {
+	const worst = { index: [0, 3], got: 1.84, expected: 1.97 };
 	const check = buildCheck({
 		metric: "allclose",
 		output: "mask",
@@ -73,7 +73,7 @@ it("highlights state how far the worst element is off where something is allowed
 		worst,
 	});
 	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
-		"Worst element [0,3]: got 1.84, expected 1.97: off by 0.13 (limit 2e-3).",
+		"Worst element [0,3]: got 1.84, expected 1.97.",
 	);
 	const hair = { index: [7], got: 1.00000012, expected: 1 };
 	expect(

@@ -1,4 +1,4 @@
-// Entry of boxes/: checks the detections of a case, finding missing and extra boxes and the distance of matched ones.
+// Entry of boxes/: checks the detections of a case: missing and extra boxes, and how far matched ones are apart.
 import type {
 	BoxComparatorKind,
 	BoxComparatorSpec,
@@ -17,25 +17,20 @@ import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.t
 export interface BoxSides {
 	expected: ReadonlyMap<string, Tensor>;
 	got: ReadonlyMap<string, Tensor>;
-	/** The base engine's, where there is one. */
 	base: ReadonlyMap<string, Tensor> | undefined;
 }
 
-/** The value of one comparator over all images of a case. */
 interface BoxMeasured {
 	value: number;
-	/** The image that decides. */
 	image?: number;
 	worst?: NonNullable<GoldenCheck["worst"]>;
 	detail?: string;
 }
 
-/** An image with its boxes paired. */
 interface MatchedImage extends ImagePair, Matching {
 	image: number;
 }
 
-/** Counts over all cases. */
 export interface BoxSums {
 	matches: number;
 	missing: number;
@@ -44,17 +39,15 @@ export interface BoxSums {
 }
 
 interface BoxKind {
-	/** For people: what the number is. */
 	label: string;
 	bound: Bound;
 	range: Range;
 	measure(images: readonly MatchedImage[]): BoxMeasured;
-	/** Over all cases under `scope: set`; absent: the worst case decides anyway. */
+	/** The value under `scope: set`; absent: the worst case decides anyway. */
 	set?(sums: BoxSums): number;
 	defaultLimit(defaults: BoxTolerances): number;
 }
 
-/** One record for each comparator of boxes. */
 export const boxKinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
 	"box-missing": {
 		label: "boxes of the golden that are missing",
@@ -104,23 +97,16 @@ export const boxKinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
 	},
 };
 
-/** The group's comparators, or the defaults where it names none. */
 export function boxComparators({ comparators }: Detections): readonly BoxComparatorSpec[] {
-	return (
-		comparators ?? [
-			{ kind: "box-missing" },
-			{ kind: "box-extra" },
-			{ kind: "box-iou" },
-			{ kind: "box-score" },
-		]
-	);
+	const kinds = ["box-missing", "box-extra", "box-iou", "box-score"] as const;
+	return comparators ?? kinds.map((kind) => ({ kind }));
 }
 
 export function boxLimit({ kind, tolerance }: BoxComparatorSpec, precision: Precision): number {
 	return toleranceAt(tolerance, precision) ?? boxKinds[kind].defaultLimit(boxTolerances[precision]);
 }
 
-/** The images of a case with their boxes paired; a string is the reason why that failed. */
+/** The images of a case with their boxes paired, or the reason why that failed. */
 export function matchImages(
 	spec: Detections,
 	sides: Omit<BoxSides, "base">,
@@ -134,23 +120,17 @@ export function matchImages(
 	const rule = { matching: spec.matching ?? "hungarian", iou: spec.iou ?? 0.5 } as const;
 	const band = spec.scoreBand ?? boxTolerances[precision].score;
 	const certain = (spec.scoreThreshold ?? defaultScoreThreshold) + band;
-	// Noise decides whether a box this near the threshold is there; a NaN score is always wrong.
+	// Noise decides whether a box this near the threshold exists; a NaN score is always wrong.
 	const matters = (box: Detection): boolean => !(box.score < certain);
 	return expected.map((boxes, image) => {
 		const found = got[image] ?? [];
 		const { matches, missing, extra } = matchBoxes(boxes, found, rule);
-		return {
-			image,
-			expected: boxes,
-			got: found,
-			matches,
-			missing: missing.filter(matters),
-			extra: extra.filter(matters),
-		};
+		const lone = { missing: missing.filter(matters), extra: extra.filter(matters) };
+		return { image, expected: boxes, got: found, matches, ...lone };
 	});
 }
 
-/** `compared`: number of golden boxes plus number of images. */
+/** `compared` is the number of the golden's boxes and images. */
 export function checkBoxes(
 	spec: Detections,
 	sides: BoxSides,
@@ -158,11 +138,10 @@ export function checkBoxes(
 ): { checks: GoldenCheck[]; compared: number } {
 	const images = matchImages(spec, sides, precision);
 	const base = sides.base && matchImages(spec, { ...sides, got: sides.base }, precision);
-	if (typeof images === "string")
-		return {
-			checks: [markExisting(structuralCheck(spec.name, "shape", images), base === images)],
-			compared: 0,
-		};
+	if (typeof images === "string") {
+		const check = markExisting(structuralCheck(spec.name, "shape", images), base === images);
+		return { checks: [check], compared: 0 };
+	}
 	const boxes = images.reduce((sum, { expected }) => sum + expected.length, 0);
 	const comparators = boxComparators(spec).filter(({ scope }) => scope !== "set");
 	const checks = comparators.map((comparator): GoldenCheck => {
@@ -193,11 +172,11 @@ export function checkBoxes(
 
 function loneBoxes(images: readonly MatchedImage[], side: "missing" | "extra"): BoxMeasured {
 	const value = images.reduce((sum, image) => sum + image[side].length, 0);
-	const worst = images.find((image) => image[side].length > 0);
-	const box = worst?.[side][0];
-	if (worst === undefined || box === undefined) return { value };
-	const who = side === "missing" ? "the engine has no" : "the golden has no";
-	return { value, image: worst.image, detail: `${who} box like ${describe(box)}` };
+	const first = images.find((image) => image[side].length > 0);
+	const box = first?.[side][0];
+	if (first === undefined || box === undefined) return { value };
+	const who = side === "missing" ? "engine" : "golden";
+	return { value, image: first.image, detail: `the ${who} has no box like ${describe(box)}` };
 }
 
 function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
@@ -205,7 +184,7 @@ function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
 	return `class ${label}, score ${round(score)}, corners (${round(x1)}, ${round(y1)}) and (${round(x2)}, ${round(y2)})`;
 }
 
-/** 2 TP / (2 TP + missing + extra); two sides without boxes agree fully. */
+/** 2 TP / (2 TP + missing + extra); 1 where neither side has boxes. */
 function f1Of(matches: number, lone: number): number {
 	return lone === 0 ? 1 : (2 * matches) / (2 * matches + lone);
 }
@@ -225,12 +204,11 @@ function worstMatch(
 	badness: (match: Match) => number,
 ): { match: Match; image: number } | null {
 	let worst: { match: Match; image: number; bad: number } | null = null;
-	for (const { image, matches } of images) {
+	for (const { image, matches } of images)
 		for (const match of matches) {
 			const bad = badness(match);
 			if (worst === null || (!Number.isNaN(worst.bad) && !(bad <= worst.bad))) worst = { match, image, bad };
 		}
-	}
 	return worst;
 }
 

@@ -4,25 +4,22 @@ import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 
 export interface Detection {
-	/** Two corners. */
 	x1: number;
 	y1: number;
 	x2: number;
 	y2: number;
 	score: number;
 	class: number;
-	/** Flat index of its first coordinate in the output of boxes. */
 	at: number;
 }
 
-/** A string is the reason why the outputs hold no detections. */
-export type Images = readonly (readonly Detection[])[] | string;
+type Images = readonly (readonly Detection[])[] | string;
 
-/** Boxes of one image: matching takes time with the third power of them. */
+/** Per image, because matching takes cubic time. */
 const maxBoxes = 1000;
 const packedColumns = 6;
 
-/** The detections at or above the threshold of each image, largest score first. */
+/** Each image's detections at or above the threshold, largest score first. */
 export function readDetections(outputs: ReadonlyMap<string, Tensor>, spec: Detections): Images {
 	const boxes = outputs.get(spec.boxes);
 	if (boxes === undefined) return `no output ${JSON.stringify(spec.boxes)}`;
@@ -30,14 +27,15 @@ export function readDetections(outputs: ReadonlyMap<string, Tensor>, spec: Detec
 	const grid = gridOf(boxes.shape, packed ? packedColumns : 4);
 	if (grid === null)
 		return `boxes of shape [${boxes.shape.join(", ")}], where the last axis has ${packed ? packedColumns : 4}`;
-	const rows = { ...grid, coordinates: valuesOf(boxes), ...columnsOf(outputs, spec, boxes) };
 	const each = grid.images * grid.rows;
-	if (
-		!packed &&
-		(rows.scores?.length !== each || (spec.classes !== undefined && rows.classes?.length !== each))
-	) {
+	const column = (name: string | undefined): Float64Array | undefined => {
+		const tensor = name === undefined ? undefined : outputs.get(name);
+		return tensor && elementCount(tensor.shape) === each ? valuesOf(tensor) : undefined;
+	};
+	const [scores, classes] = [column(spec.scores), column(spec.classes)];
+	if (!packed && (scores === undefined || (spec.classes !== undefined && classes === undefined)))
 		return `scores or classes that are not ${grid.images} × ${grid.rows}`;
-	}
+	const rows = { ...grid, coordinates: valuesOf(boxes), scores, classes };
 	const counts = spec.count === undefined ? null : countsOf(outputs.get(spec.count), grid);
 	if (typeof counts === "string") return counts;
 	const images = Array.from({ length: grid.images }, (_, image) =>
@@ -62,34 +60,19 @@ function gridOf(shape: readonly number[], columns: number): Grid | null {
 
 interface Rows extends Grid {
 	coordinates: Float64Array;
-	scores?: Float64Array;
-	classes?: Float64Array;
-}
-
-function columnsOf(
-	outputs: ReadonlyMap<string, Tensor>,
-	spec: Detections,
-	boxes: Tensor,
-): Pick<Rows, "scores" | "classes"> {
-	const read = (name: string | undefined): Float64Array | undefined => {
-		const tensor = name === undefined ? undefined : outputs.get(name);
-		return tensor === undefined || elementCount(tensor.shape) > elementCount(boxes.shape)
-			? undefined
-			: valuesOf(tensor);
-	};
-	const [scores, classes] = [read(spec.scores), read(spec.classes)];
-	return { ...(scores ? { scores } : {}), ...(classes ? { classes } : {}) };
+	scores: Float64Array | undefined;
+	classes: Float64Array | undefined;
 }
 
 function countsOf(tensor: Tensor | undefined, grid: Grid): readonly number[] | string {
-	const counts =
-		tensor === undefined || elementCount(tensor.shape) !== grid.images ? [] : [...valuesOf(tensor)];
-	if (counts.length !== grid.images) return `no count for each of ${grid.images} images`;
+	if (tensor === undefined || elementCount(tensor.shape) !== grid.images)
+		return `no count for each of ${grid.images} images`;
+	const counts = [...valuesOf(tensor)];
 	const bad = counts.find((count) => !(Number.isInteger(count) && count >= 0 && count <= grid.rows));
 	return bad === undefined ? counts : `a count of ${bad}, where there are ${grid.rows} boxes`;
 }
 
-/** Boxes below it are noise of most detectors. */
+/** Below it, most detectors give noise. */
 export const defaultScoreThreshold = 0.05;
 
 function readImage(
@@ -100,7 +83,7 @@ function readImage(
 	const detections: Detection[] = [];
 	for (let row = 0; row < (count ?? rows.rows); row += 1) {
 		const detection = readRow(rows, image * rows.rows + row, spec.format);
-		// Padding of detectors that give no count has a negative class.
+		// Detectors without a count pad with a negative class.
 		if (detection.score < threshold || (count === null && detection.class < 0)) continue;
 		detections.push(detection);
 	}
@@ -127,7 +110,7 @@ function cornersOf(
 	return { x1: a - c / 2, y1: b - d / 2, x2: a + c / 2, y2: b + d / 2 };
 }
 
-/** Intersection over union in binary64, areas without the old "+ 1"; 0 where a box has no area. */
+/** Intersection over union; 0 where a box has no area. */
 export function overlap(left: Detection, right: Detection): number {
 	const area = (box: Detection): number => Math.max(0, box.x2 - box.x1) * Math.max(0, box.y2 - box.y1);
 	const width = Math.min(left.x2, right.x2) - Math.max(left.x1, right.x1);

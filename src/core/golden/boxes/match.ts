@@ -15,11 +15,9 @@ export interface Matching {
 
 export interface MatchRule {
 	matching: "hungarian" | "greedy";
-	/** Boxes that overlap less are not paired. */
 	iou: number;
 }
 
-/** Both sides largest score first. */
 export function matchBoxes(
 	expected: readonly Detection[],
 	got: readonly Detection[],
@@ -32,10 +30,8 @@ export function matchBoxes(
 			boxes.filter((box) => Object.is(box.class, label) || box.class === label);
 		return pair(ofClass(expected), ofClass(got), rule.iou);
 	});
-	const [wanted, found] = [
-		new Set(matches.map((match) => match.expected)),
-		new Set(matches.map((match) => match.got)),
-	];
+	const wanted = new Set(matches.map((match) => match.expected));
+	const found = new Set(matches.map((match) => match.got));
 	return {
 		matches,
 		missing: expected.filter((box) => !wanted.has(box)),
@@ -43,7 +39,6 @@ export function matchBoxes(
 	};
 }
 
-/** Each of the engine's boxes, by score, takes the free golden box that it overlaps most, as COCO's evaluation does. */
 function pairGreedily(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
 	const free = new Set(expected);
 	const matches: Match[] = [];
@@ -60,7 +55,6 @@ function pairGreedily(expected: readonly Detection[], got: readonly Detection[],
 	return matches;
 }
 
-/** The pairs with the largest sum of overlaps among all pairings of boxes that overlap enough. */
 function pairBest(expected: readonly Detection[], got: readonly Detection[], least: number): Match[] {
 	if (expected.length === 0 || got.length === 0) return [];
 	const turned = expected.length > got.length;
@@ -79,8 +73,8 @@ function pairBest(expected: readonly Detection[], got: readonly Detection[], lea
 }
 
 /**
- * The column of each row, each column once, with the largest sum of gains: the Hungarian method with potentials, by shortest
- * augmenting paths (Kuhn 1955, Jonker and Volgenant 1987; scipy: `linear_sum_assignment`). At least as many columns as rows.
+ * The column of each row that gives the largest sum of gains: the Hungarian method by shortest augmenting paths (Kuhn 1955,
+ * Jonker and Volgenant 1987; scipy: `linear_sum_assignment`). Needs at least as many columns as rows.
  */
 export function assignColumns(gains: readonly Float64Array[]): number[] {
 	const columns = gains[0]?.length ?? 0;
@@ -128,7 +122,7 @@ interface Path {
 	used: Uint8Array;
 }
 
-/** Reaches the nearest column that is not used, and moves the potentials so that it lies at distance 0. */
+/** Reaches the nearest unused column and moves the potentials so that it lies at distance 0. */
 function advance(
 	column: number,
 	gains: readonly Float64Array[],

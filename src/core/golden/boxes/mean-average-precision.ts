@@ -1,14 +1,13 @@
-// Mean average precision in COCO's rule, with the golden's boxes as ground truth: agreement, not accuracy.
+// COCO's mean average precision with the golden's boxes as ground truth: agreement, not accuracy.
 import { type Detection, overlap } from "./detection.ts";
 
-/** IoU from 0.50 to 0.95 by 0.05, 101 recall levels, 100 boxes an image (cocoeval.py, Params). */
+/** As in Params of cocoeval.py. */
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
 const maxBoxes = 100;
-/** np.spacing(1). */
 const spacing = 2 ** -52;
 
-/** As numpy's linspace rounds them, or boxes at a threshold fall on its other side. */
+/** Rounds as numpy's linspace, so that boxes at a threshold fall on the same side. */
 function spread(from: number, to: number, count: number): number[] {
 	const step = (to - from) / (count - 1);
 	return Array.from({ length: count }, (_, i) => (i === count - 1 ? to : from + i * step));
@@ -16,43 +15,44 @@ function spread(from: number, to: number, count: number): number[] {
 
 export interface ImagePair {
 	expected: readonly Detection[];
-	/** Largest score first. */
 	got: readonly Detection[];
 }
 
-/** Mean over thresholds and over classes that the golden has; where it has none, 1 if the engine has none either, else 0. */
+/** Mean over thresholds and the golden's classes; where it has none, 1 if the engine has none either, else 0. */
 export function meanAveragePrecision(images: readonly ImagePair[]): number {
 	const tally = precisionTally();
 	for (const image of images) tally.add(image);
 	return tally.value();
 }
 
-/** The boxes of a class over all images: scores, and one bit for each threshold at which the box is right. */
+/** The engine's boxes of a class; `right` has one bit for each threshold at which a box is right. */
 interface ClassAnswers {
 	wanted: number;
-	count: number;
-	scores: Float64Array;
-	right: Uint16Array;
+	scores: number[];
+	right: number[];
 }
 
-/** As many as COCO's largest set has answers; above, the figure is not made. */
+/** As many as the answers of COCO's largest set; above, the value is NaN. */
 const maxAnswers = 4_000_000;
 
-/** Sees one image after the other; keeps of each box of the engine its score and whether it was right, ten bytes. */
 export function precisionTally(): { add(image: ImagePair): void; value(): number } {
 	const classes = new Map<number, ClassAnswers>();
 	let answers = 0;
 	return {
 		add({ expected, got }) {
 			for (const label of new Set([...expected, ...got].map((box) => box.class))) {
-				const empty = { wanted: 0, count: 0, scores: new Float64Array(16), right: new Uint16Array(16) };
-				const known = classes.get(label) ?? empty;
+				const known = classes.get(label) ?? { wanted: 0, scores: [], right: [] };
 				classes.set(label, known);
 				const ofClass = (box: Detection): boolean => box.class === label;
 				const image = { expected: expected.filter(ofClass), got: got.filter(ofClass).slice(0, maxBoxes) };
 				known.wanted += image.expected.length;
 				answers += image.got.length;
-				if (answers <= maxAnswers) addAnswers(known, image);
+				if (answers > maxAnswers) return;
+				const verdicts = thresholds.map((threshold) => judgeBoxes(image, threshold));
+				for (const [index, { score }] of image.got.entries()) {
+					known.scores.push(score);
+					known.right.push(verdicts.reduce((bits, right, bit) => bits | (Number(right[index]) << bit), 0));
+				}
 			}
 		},
 		value: () => (answers > maxAnswers ? Number.NaN : meanOf([...classes.values()])),
@@ -60,38 +60,18 @@ export function precisionTally(): { add(image: ImagePair): void; value(): number
 }
 
 function meanOf(classes: readonly ClassAnswers[]): number {
-	const there = classes.filter(({ wanted }) => wanted > 0);
-	if (there.length === 0) return classes.some(({ count }) => count > 0) ? 0 : 1;
-	const precisions = there.flatMap((answers) => {
-		const { scores, count } = answers;
+	const wanted = classes.filter((one) => one.wanted > 0);
+	if (wanted.length === 0) return classes.some(({ scores }) => scores.length > 0) ? 0 : 1;
+	const precisions = wanted.flatMap((answers) => {
+		const { scores } = answers;
 		// Largest score first; stable, as COCO's merge sort is.
-		const order = Uint32Array.from({ length: count }, (_, index) => index);
+		const order = Uint32Array.from(scores, (_, index) => index);
 		order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));
 	});
 	return precisions.reduce((sum, precision) => sum + precision, 0) / precisions.length;
 }
 
-function addAnswers(known: ClassAnswers, image: ImagePair): void {
-	const { got } = image;
-	if (known.count + got.length > known.scores.length) {
-		const length = 2 * (known.count + got.length);
-		const [scores, right] = [new Float64Array(length), new Uint16Array(length)];
-		scores.set(known.scores);
-		right.set(known.right);
-		Object.assign(known, { scores, right });
-	}
-	for (const [index, box] of got.entries()) known.scores[known.count + index] = box.score;
-	for (const [bit, threshold] of thresholds.entries()) {
-		for (const [index, isRight] of judgeBoxes(image, threshold).entries()) {
-			const at = known.count + index;
-			if (isRight) known.right[at] = (known.right[at] as number) | (1 << bit);
-		}
-	}
-	known.count += got.length;
-}
-
-/** Precision at each recall level, made to fall monotonically, averaged. */
 function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, bit: number): number {
 	const recalls = new Float64Array(order.length);
 	const precisions = new Float64Array(order.length);
@@ -112,7 +92,7 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 	return sum / recallLevels.length;
 }
 
-/** By score, each box takes the free golden box that it overlaps most; of equals the last, as COCO's loop does. */
+/** By score, each box takes the free golden box that it overlaps most, the last of equals, as COCO's loop does. */
 function judgeBoxes({ expected, got }: ImagePair, threshold: number): boolean[] {
 	const free = new Set(expected);
 	return got.map((box) => {

@@ -1,22 +1,23 @@
-// Proposes limits from an engine's own errors: a stated multiple of them where the limit is far from it.
+// Proposes limits from an engine's own errors: a multiple of them where the limit is far from it.
 import type { Precision } from "../../../../generated/golden.ts";
 import type { BackendFacts } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../text/escape.ts";
-import { counted, withCaveat } from "../../text/labels.ts";
+import { withCaveat } from "../../text/labels.ts";
 import { formatValue, twoDigits } from "../../text/units.ts";
-import { metricLabels } from "../compare/registry.ts";
+import { metricLabels, metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { usualRoundings } from "../record/emulated-rounding.ts";
 import { roundedUp, rules } from "../record/limits.ts";
 import { ofSlice } from "../tensor/slice.ts";
-import { type CaseError, type ComparatorErrors, type EngineErrors, isProposable, lossOf } from "./errors.ts";
+import { type ComparatorErrors, type EngineErrors, lossOf } from "./errors.ts";
 
-export const tightShare = 0.5;
+/** A limit is too tight where the error takes more of it than this, too loose where it is more than so many times too wide. */
+const tightShare = 0.5;
 const looseTimes = 5;
-/** An error this many times what rounding does to the output, or what engines of the precision usually reach, says that the engine is wrong. */
+/** An error this many times what rounding or the precision explains says that the engine is wrong. */
 const suspectTimes = 4;
 
-/** ONNX Runtime computes in fp32 whatever an engine is named for; only weights that the model itself holds as integers are so. */
+/** ONNX Runtime computes in fp32 whatever the engine's precision; only integer weights are in the model itself. */
 const honestOnCpu: ReadonlySet<Precision> = new Set(["fp32", "int8"]);
 
 export interface ProposedLimit {
@@ -33,22 +34,22 @@ export interface CalibrationRule {
 	given: ReadonlyMap<string, number>;
 }
 
-/** One for each comparator that a limit can be proposed for, in the order of the outputs. */
+/** One for each comparator with errors, in the order of the outputs. Decibels have no loss to propose a limit from. */
 export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
 	return errors.flatMap((one): ProposedLimit[] => {
 		const [worst] = one.cases;
-		if (worst === undefined || !isProposable(one)) return [];
+		if (worst === undefined || (one.bound === "at-least" && metrics[one.kind].range.most !== 1)) return [];
 		const before = Math.max(...one.cases.map(({ allowed }) => allowed));
 		const limit = one.kind === "relative-l2" ? rule.given.get(one.output) : undefined;
 		if (limit === undefined) return [{ errors: one, before, ...judgeOn(one, before, precision, rule) }];
-		const why = `set by --limit; the engine's own error is ${text(worst.got)}`;
+		const why = `set by --limit; the engine's own error is ${formatValue(worst.got)}`;
 		return [{ errors: one, state: "given", before, limit, why }];
 	});
 }
 
 type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
 
-/** What an engine on a CPU does not show stays. */
+/** Limits that an engine on a CPU says nothing about stay. */
 function judgeOn(
 	errors: ComparatorErrors,
 	before: number,
@@ -66,21 +67,26 @@ function judgeOn(
 }
 
 function judge(errors: ComparatorErrors, before: number, precision: Precision, multiple: number): Judged {
-	const { bound, kind, cases, rounding = 0 } = errors;
+	const { bound, kind, cases, rounding } = errors;
 	const got = cases[0]?.got ?? null;
 	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
 	if (got === null) return keep("nothing was measured");
 	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
 	const allowed = lossOf(before, bound);
-	const suspect = suspectError(errors, allowed, precision);
+	const isL2 = kind === "relative-l2";
+	const expected =
+		rounding === undefined
+			? defaultTolerances[precision].relativeL2
+			: Math.max(rounding, usualRoundings[precision]);
+	const suspect = suspectTimes * (isL2 ? expected : allowed);
 	if (!(error <= suspect)) {
-		const why = `an error of ${text(got)} at ${precision} says that the engine is wrong: above ${twoDigits(suspect)}, a limit would hide defects`;
+		const why = `an error of ${formatValue(got)} at ${precision} says that the engine is wrong: above ${formatValue(suspect)}, a limit would hide defects`;
 		return { state: "refused", limit: before, why };
 	}
 	if (error <= 0) return keep("no error");
-	const floor = kind === "relative-l2" ? rules.usualFp32 : 0;
-	// What rounding alone may do on another GPU stays allowed, whatever this engine keeps.
-	const loss = roundedUp(Math.max(multiple * Math.max(error, floor), rules.room * rounding));
+	const floor = isL2 ? rules.usualFp32 : 0;
+	// What rounding alone may do on another GPU stays allowed.
+	const loss = roundedUp(Math.max(multiple * Math.max(error, floor), rules.room * (rounding ?? 0)));
 	const limit = bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
 	const share = allowed > 0 ? error / allowed : Number.POSITIVE_INFINITY;
 	const takes = `its own error takes ${percent(share)} of the limit`;
@@ -90,95 +96,39 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	return { state: "lowered", limit, why };
 }
 
-function suspectError({ kind, rounding }: ComparatorErrors, limit: number, precision: Precision): number {
-	if (kind !== "relative-l2") return suspectTimes * limit;
-	return (
-		suspectTimes *
-		(rounding === undefined
-			? defaultTolerances[precision].relativeL2
-			: Math.max(rounding, usualRoundings[precision]))
-	);
-}
-
-function text(value: ComparatorErrors["cases"][number]["got"]): string {
-	return typeof value === "number" ? twoDigits(value) : (value ?? "none");
-}
-
 function percent(share: number): string {
 	return Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all";
 }
-
-// A calibration as text: each engine's own errors beside the limits, worst case first, and what is proposed.
 
 export interface CalibratedErrors extends EngineErrors {
 	golden: string;
 	limits: readonly ProposedLimit[];
 }
 
-const maxCases = 5;
 const maxFaults = 5;
 
+/** What is proposed for each limit of each engine, with the error that it follows from. */
 export function renderCalibration(engines: readonly CalibratedErrors[], backend: BackendFacts): string {
 	const where = withCaveat(`${cleanName(backend.name)} ${cleanName(backend.version)}`, backend);
-	return engines.map((engine) => engineText(engine, `${where} on ${cleanName(backend.device)}`)).join("\n");
-}
-
-function engineText(calibrated: CalibratedErrors, where: string): string {
-	const { engine, precision, golden, errors, faults, limits } = calibrated;
-	const worstShare = ({ cases }: ComparatorErrors): number => cases[0]?.share ?? 0;
-	const rows = errors.toSorted((left, right) => worstShare(right) - worstShare(left)).flatMap(rowsOf);
-	const head = ["output", "check", "case", "error", "limit", "of the limit"];
-	const lines = rows.length === 0 ? [] : alignColumns([head, ...rows]);
-	lines.push(...faults.slice(0, maxFaults).map((fault) => `not calibrated: ${cleanText(fault)}`));
-	if (faults.length > maxFaults) lines.push(`and ${faults.length - maxFaults} more`);
-	lines.push(...limits.map((limit) => proposalText(limit, precision)));
-	const heading = `${cleanName(engine)} at ${precision}, ${where}, golden ${cleanName(golden)}`;
-	return [heading, ...lines.map((line) => `  ${line}`), ""].join("\n");
-}
-
-function rowsOf(errors: ComparatorErrors): string[][] {
-	const { cases } = errors;
-	const shown = cases
-		.slice(0, maxCases)
-		.map((one, index) => [...(index === 0 ? nameCells(errors) : ["", ""]), ...caseCells(one)]);
-	const more = cases.length - maxCases;
-	return more > 0 ? [...shown, ["", "", `and ${counted(more, "case")} below`, "", "", ""]] : shown;
-}
-
-function nameCells({ output, kind, slice }: ComparatorErrors): string[] {
-	return [cleanName(output, 40), `${metricLabels[kind]}${ofSlice(slice)}`];
-}
-
-function caseCells({ case: id, got, allowed, share }: CaseError): string[] {
-	return [
-		cleanName(id, 40),
-		formatValue(got),
-		formatValue(allowed),
-		Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all of it",
-	];
+	const texts = engines.map(({ engine, precision, golden, faults, limits }) => {
+		const more = faults.length - maxFaults;
+		const lines = [
+			`${cleanName(engine)} at ${precision}, ${where} on ${cleanName(backend.device)}, golden ${cleanName(golden)}`,
+			...faults.slice(0, maxFaults).map((fault) => `  not calibrated: ${cleanText(fault)}`),
+			...(more > 0 ? [`  and ${more} more`] : []),
+			...limits.map((limit) => `  ${proposalText(limit, precision)}`),
+		];
+		return `${lines.join("\n")}\n`;
+	});
+	return texts.join("\n");
 }
 
 function proposalText({ errors, state, before, limit, why }: ProposedLimit, precision: string): string {
-	const [output, check] = nameCells(errors);
-	const what =
-		state === "kept"
-			? `keeps ${formatValue(before)}`
-			: state === "refused"
-				? "REFUSED"
-				: `${formatValue(before)} → ${formatValue(limit)}`;
-	return `${output}, ${check} at ${precision}: ${what}, ${why}`;
-}
-
-function alignColumns(rows: readonly (readonly string[])[]): string[] {
-	const widths = (rows[0] ?? []).map((_, column) =>
-		Math.max(...rows.map((row) => (row[column] ?? "").length)),
-	);
-	return rows.map((row) =>
-		row
-			.map((cell, column) =>
-				column < 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-			)
-			.join("  ")
-			.trimEnd(),
-	);
+	const { output, kind, slice, cases } = errors;
+	let what = `${formatValue(before)} → ${formatValue(limit)}`;
+	if (state === "kept") what = `keeps ${formatValue(before)}`;
+	if (state === "refused") what = "REFUSED";
+	const worst =
+		cases[0] === undefined ? "" : ` (${formatValue(cases[0].got)} in ${cleanName(cases[0].case, 40)})`;
+	return `${cleanName(output, 40)}, ${metricLabels[kind]}${ofSlice(slice)} at ${precision}: ${what}, ${why}${worst}`;
 }

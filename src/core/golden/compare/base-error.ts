@@ -1,6 +1,6 @@
 // Compares an engine's error with its base's error: growth beyond a factor warns or fails, even within the golden's limits.
 
-import type { GoldenManifest, NoiseFloor, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type { GoldenManifest, NoiseFloor, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import type { Threshold } from "../../config/config.ts";
 import { defaultGates } from "../../config/defaults.ts";
@@ -17,11 +17,11 @@ interface GrowthRule {
 	noiseFloor: NoiseFloor | undefined;
 	rounding: GoldenManifest["rounding"];
 	limits: Threshold;
-	/** The base has another precision: what the head's explains is no growth. */
+	/** The base has another precision, so growth that the head's precision explains is none. */
 	hasOtherBase: boolean;
 }
 
-/** A golden that allows more growth than the config's warning replaces it. */
+/** A golden that allows more growth than the config replaces the config's limit. */
 export function growthRule({
 	manifest,
 	precision,
@@ -42,33 +42,23 @@ export function growthRule({
 	return { precision, noiseFloor, rounding, limits, hasOtherBase };
 }
 
-/** One error of both engines, with what two right engines show of it. */
-interface Errors {
-	output: string;
-	slice: OutputSlice | undefined;
-	/** What it measures. */
+interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
 	label: string;
 	/** NaN on either side exceeds nothing. */
 	now: number;
 	before: number;
-	/** An error below it is none, so growth is measured from there. */
 	noise: number;
 	/**
-	 * Larger than the noise where the precision alone explains more. A builder may leave layers in fp32, so that a base's error lies
-	 * below it: growth up to here is another choice of kernels, which warns and never fails.
+	 * What the precision explains. A builder may leave layers in fp32, so that the base's error lies below it: growth up to here
+	 * is another choice of kernels, which warns and never fails.
 	 */
 	rounding: number;
-	elements: number;
-	/** Head and base both fail the golden's own limit. */
 	existing: boolean;
 }
 
 const relativeL2 = "relative-l2";
 
-/**
- * Checks that warn or fail: of each relative L2 that the golden asks for, else of the whole output, and of all that head
- * and base both fail. Empty where no error grew, or is no larger than noise.
- */
+/** Growth of each relative L2 that the golden asks for, else of the whole output's, and of all that head and base both fail. */
 export function errorGrowthChecks(
 	checks: readonly GoldenCheck[],
 	name: string,
@@ -82,24 +72,21 @@ export function errorGrowthChecks(
 		asked = [{ got: distance(expected, got)?.relativeL2, base: distance(expected, base)?.relativeL2 }];
 	const { noiseFloor, rounding, precision } = rule;
 	const measured = Object.hasOwn(noiseFloor?.outputs ?? {}, name) ? noiseFloor?.outputs[name] : undefined;
-	const grown = asked.flatMap((check) => {
-		const { existing = false, slice } = check;
+	const grown = asked.flatMap(({ existing = false, slice, ...check }) => {
 		const noise = Math.max(leastErrorFloor, noiseOfPart(measured, slice)?.relativeL2 ?? 0);
 		const emulated = emulatedRounding(rounding, { output: name, slice, precision });
-		return growthCheck(
-			{
-				output: name,
-				slice,
-				label: `relative L2${ofSlice(slice)}`,
-				now: finite(check.got),
-				before: finite(check.base),
-				noise,
-				rounding: Math.max(noise, emulated ?? usualRoundings[precision]),
-				elements: elementCount(expected.shape),
-				existing,
-			},
-			rule,
-		);
+		const errors: Errors = {
+			output: name,
+			slice,
+			elements: elementCount(expected.shape),
+			label: `relative L2${ofSlice(slice)}`,
+			now: finite(check.got),
+			before: finite(check.base),
+			noise,
+			rounding: Math.max(noise, emulated ?? usualRoundings[precision]),
+			existing,
+		};
+		return growthCheck(errors, rule);
 	});
 	return [...grown, ...ofExisting];
 }
@@ -108,7 +95,7 @@ function finite(value: GoldenCheck["base"]): number {
 	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** A check that the base fails too still fails the head where the head is far worse: by the loss, where more is better. */
+/** A check that the base fails too still fails the head where the head's error, or loss, is far larger. */
 export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
 	const labels: Readonly<Record<string, string>> = metricLabels;
 	return checks.flatMap((check) => {
@@ -130,34 +117,22 @@ function errorsOf(
 	floor: number,
 	errorOf: (value: GoldenCheck["base"]) => number,
 ): Errors {
-	const about = {
-		output,
-		slice,
-		elements,
-		existing: existing === true,
-		label,
-		noise: floor,
-		rounding: floor,
-	};
-	return { ...about, now: errorOf(got), before: errorOf(base) };
+	const errors = { now: errorOf(got), before: errorOf(base), noise: floor, rounding: floor };
+	return { output, slice, elements, existing: existing === true, label, ...errors };
 }
 
-/**
- * The same for detections, based on their comparators because boxes come in any order; the first that grew. It only warns:
- * the worst box of a picture scatters more than a norm over all of an output.
- */
+const boxNoise = { score: 1e-4, overlap: 1e-3 };
+
+/** Only warns, because the worst box of a picture scatters more than a norm over an output; the first that grew. */
 export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
 	const warning = { ...rule, limits: { warn: rule.limits.warn } };
 	const grown = checks.flatMap((check) => {
 		if (check.existing === true) return [];
-		// With the differences that two correct engines show.
 		if (check.metric === "box-score")
-			return growthCheck(errorsOf(check, "largest score difference", 1e-4, finite), warning);
+			return growthCheck(errorsOf(check, "largest score difference", boxNoise.score, finite), warning);
 		if (check.metric !== "box-iou") return [];
-		return growthCheck(
-			errorsOf(check, "largest loss of overlap", 1e-3, (iou) => 1 - finite(iou)),
-			warning,
-		);
+		const loss = (iou: GoldenCheck["base"]): number => 1 - finite(iou);
+		return growthCheck(errorsOf(check, "largest loss of overlap", boxNoise.overlap, loss), warning);
 	});
 	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
 }

@@ -6,7 +6,6 @@ import { placeSlice } from "../tensor/slice.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { everyValue } from "../tensor/values.ts";
 import {
-	exactValues,
 	findWorst,
 	layoutCheck,
 	markExisting,
@@ -25,25 +24,21 @@ export interface OutputSides {
 	name: string;
 	expected: Tensor;
 	got: Tensor;
-	/** The base engine's, where there is one. */
 	base: Tensor | undefined;
 }
 
 export interface OutputContext {
 	spec: GoldenOutput | undefined;
 	precision: Precision;
-	/** The base engine's, where it is another one. */
 	basePrecision?: Precision | undefined;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** Human labels: one class for each row. */
 	labels?: readonly number[] | undefined;
-	/** Results of the commands that the output's comparators name, in order; absent where no commands run, such as during recording. */
+	/** Answers of the output's commands, in order; absent where no commands run, as during recording. */
 	answers?: readonly CommandAnswer[] | undefined;
 }
 
 export interface OutputChecks {
 	checks: GoldenCheck[];
-	/** Elements that some metric covers. */
 	compared: number;
 }
 
@@ -52,50 +47,44 @@ const notRun: CommandAnswer = { state: "failed", message: "it was not run" };
 /** The checks of an output that both sides have. Metrics run only on what can be measured. */
 export function checkOutput(sides: OutputSides, context: OutputContext): OutputChecks {
 	const { name, expected, got, base } = sides;
-	const { spec, precision, basePrecision } = context;
+	const { spec, precision, basePrecision, answers } = context;
 	const layout = layoutCheck(name, expected, got);
 	const baseLayout = base && layoutCheck(name, expected, base);
 	if (layout !== null)
 		return { checks: [markExisting(layout, baseLayout?.detail === layout.detail)], compared: 0 };
+	const elements = elementCount(expected.shape);
 	const all = resolveComparators(spec, { ...context, expected });
 	// Comparators of the whole set run after all cases; here the output only has to be comparable.
 	const comparators = all.filter(({ scope }) => scope !== "set");
-	if (elementCount(expected.shape) === 0)
-		return { checks: comparators.map((one) => emptyCheck(name, one)), compared: 0 };
+	if (elements === 0) return { checks: comparators.map((one) => emptyCheck(name, one)), compared: 0 };
 	const batchAxis = batchAxisOf(spec, expected);
 	const parts = partsOf({ expected, got }, batchAxis, comparators);
 	const baseParts =
 		base && baseLayout === null ? partsOf({ expected, got: base }, batchAxis, comparators) : null;
-	const first = { scope: comparators[0]?.scope ?? "whole", slice: undefined, floor: 0 } as const;
-	const placing = { mustMatch: spec?.nonFinite === "must-match", batchAxis };
-	const nonFinite = nonFiniteCheck(name, parts(first), placing);
+	const unsliced = { scope: comparators[0]?.scope ?? "whole", slice: undefined, floor: 0 } as const;
+	const options = { mustMatch: spec?.nonFinite === "must-match", batchAxis };
+	const nonFinite = nonFiniteCheck(name, parts(unsliced), options);
 	if (nonFinite?.pass === false) {
-		const ofBase = baseParts && nonFiniteCheck(name, baseParts(first), placing);
+		const ofBase = baseParts && nonFiniteCheck(name, baseParts(unsliced), options);
 		return { checks: [markExisting(nonFinite, ofBase?.pass === false)], compared: 0 };
 	}
-	// Where the base's precision is another one, its comparators have their own limits.
+	// A base of another precision has its own limits.
 	const ofBase =
-		basePrecision === undefined
-			? null
-			: resolveComparators(spec, { ...context, precision: basePrecision, expected });
+		basePrecision && resolveComparators(spec, { ...context, precision: basePrecision, expected });
 	const measured = comparators.map((comparator) => {
 		const check = measuredCheck(name, comparator, parts(comparator), batchAxis);
 		const own = ofBase?.[all.indexOf(comparator)];
 		return base === undefined ? check : withBase(check, comparator, own, baseParts?.(comparator) ?? null);
 	});
-	const { answers } = context;
-	const ofCommands = answers === undefined ? [] : customSpecs(spec);
-	const checks = [
-		...measured,
-		...ofCommands.map((custom, index) =>
-			customCheck(name, custom, { answer: answers?.[index] ?? notRun, expected, precision }),
-		),
-	];
+	const custom = (answers === undefined ? [] : customSpecs(spec)).map((one, index) =>
+		customCheck(name, one, { answer: answers?.[index] ?? notRun, expected, precision }),
+	);
+	const checks = [...measured, ...custom];
 	const hasSetComparators = comparators.length < all.length || checks.length === 0;
 	return {
 		checks: nonFinite === null ? checks : [nonFinite, ...checks],
 		compared: hasSetComparators
-			? elementCount(expected.shape)
+			? elements
 			: Math.max(nonFinite?.elements ?? 0, ...checks.map((check) => check.elements)),
 	};
 }
@@ -105,16 +94,14 @@ function batchAxisOf(spec: GoldenOutput | undefined, { shape }: Tensor): number 
 	return axis !== null && axis < shape.length ? axis : null;
 }
 
-/** Shapes agree, so the outputs do; the case reports that nothing was compared. */
 function emptyCheck(output: string, comparator: Comparator): GoldenCheck {
 	const detail = "the output is empty, as the golden is";
 	return { ...aboutCheck(output, comparator), got: null, pass: true, elements: 0, detail };
 }
 
-/** What a comparator covers. */
 type Coverage = Pick<Comparator, "scope" | "slice" | "floor">;
 
-/** The parts that a comparator covers, created on first use; one pass over them serves the sums and the first allclose. */
+/** The parts that a comparator covers, made on first use; one pass serves the sums and the first allclose. */
 function partsOf(
 	whole: { expected: Tensor; got: Tensor },
 	batchAxis: number | null,
@@ -144,15 +131,14 @@ function measuredCheck(
 	all: readonly OutputPart[],
 	batchAxis: number | null,
 ): GoldenCheck {
-	const { bound, measure } = metrics[comparator.kind];
+	const { kind } = comparator;
+	const { bound, measure } = metrics[kind];
 	const about = { ...aboutCheck(output, comparator), got: null, elements: 0 };
-	const parts =
-		comparator.kind === "accuracy" ? all : all.filter(({ pair }) => pair.difference().elements > 0);
+	const parts = kind === "accuracy" ? all : all.filter(({ pair }) => pair.difference().elements > 0);
 	if (parts.length === 0) {
-		// Both sides are the same (checked before). Infinities count as values, but any broken engine returns NaN everywhere.
-		const pass = all.some(
-			({ pair }) => !everyValue(pair.expected, (value) => Math.abs(value) !== Number.POSITIVE_INFINITY),
-		);
+		// Both sides are identical, as checked before. Infinities count as values, but any broken engine returns NaN everywhere.
+		const isInfinite = (value: number): boolean => Math.abs(value) === Number.POSITIVE_INFINITY;
+		const pass = all.some(({ pair }) => !everyValue(pair.expected, (value) => !isInfinite(value)));
 		const detail = pass
 			? "no element of the golden is finite, and the engine's are the same"
 			: "every element is NaN, so nothing was measured";
@@ -161,23 +147,22 @@ function measuredCheck(
 	const worst = findWorst(parts, bound, (pair) => measure(pair, comparator));
 	if (worst === null) return { ...about, pass: false, detail: "nothing could be measured" };
 	const { measured, part, elements } = worst;
-	const place = measured.worstAt < 0 ? null : measured.worstAt;
-	const exact = place === null ? undefined : exactValues(part, place);
+	const at = measured.worstAt < 0 ? null : measured.worstAt;
 	return {
 		...about,
 		sample: part.sample ?? undefined,
 		got: toNumeric(measured.value),
 		pass: keepsLimit(measured.value, bound, comparator.allowed),
 		elements,
-		worst: place === null ? undefined : worstOf(part, place, batchAxis),
-		detail: [measured.detail, exact].filter(Boolean).join("; ") || undefined,
+		worst: at === null ? undefined : worstOf(part, at, batchAxis),
+		detail: measured.detail,
 	};
 }
 
 /**
  * Adds the base engine's score against the same golden.
  * @param own the base's comparator where its precision is another one.
- * @param parts null: its output cannot be compared.
+ * @param parts null: the base's output cannot be compared.
  */
 function withBase(
 	check: GoldenCheck,
@@ -188,8 +173,9 @@ function withBase(
 	if (parts === null) return { ...check, base: null };
 	const { bound, measure } = metrics[comparator.kind];
 	const misplaced = parts.some(({ pair }) => pair.difference().nonFinite.differing > 0);
-	const worst = misplaced ? null : findWorst(parts, bound, (pair) => measure(pair, comparator));
-	const value = misplaced ? Number.NaN : worst?.measured.value;
+	const value = misplaced
+		? Number.NaN
+		: findWorst(parts, bound, (pair) => measure(pair, comparator))?.measured.value;
 	if (value === undefined) return { ...check, base: null };
 	const shown = { ...check, base: toNumeric(value), baseAllowed: own?.allowed };
 	return markExisting(shown, !keepsLimit(value, bound, (own ?? comparator).allowed));

@@ -1,12 +1,10 @@
-// Makes the checks of one output that come before any metric: missing, dtype, shape, non-finite.
+// Checks of one output that come before any metric, and its parts: the whole, or samples along the batch axis.
 
 import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
-import { quoteName } from "../../onnx/quote.ts";
-import { listNames } from "../../text/labels.ts";
 import type { Measured } from "../metrics/measured.ts";
 import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";
 import { formatShape, sliceTensor, type Tensor, tensorBytes, unravel } from "../tensor/tensor.ts";
-import { formatValueAt, valueAt } from "../tensor/values.ts";
+import { valueAt } from "../tensor/values.ts";
 import { type Closeness, makePair, type Pair } from "./difference.ts";
 
 export function toNumeric(value: number): Numeric {
@@ -15,53 +13,22 @@ export function toNumeric(value: number): Numeric {
 	return value > 0 ? "Infinity" : "-Infinity";
 }
 
-/** A check that failed before anything could be measured. */
 export function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
-	return {
-		output,
-		metric,
-		got: null,
-		allowed: null,
-		bound: "at-most",
-		pass: false,
-		severity: "fail",
-		elements: 0,
-		detail,
-	};
+	const failed = { got: null, allowed: null, bound: "at-most", pass: false, severity: "fail" } as const;
+	return { output, metric, ...failed, elements: 0, detail };
 }
 
-/** Marks a check that head and base both fail. */
 export function markExisting(check: GoldenCheck, baseFails: boolean): GoldenCheck {
 	return check.pass || !baseFails ? check : { ...check, existing: true };
 }
 
-/** null: no check fails. existing: the base fails all that fail; only then is the change free of blame. */
+/** null: no check fails. existing: the base fails every check that the head fails. */
 export function mismatchState(checks: readonly GoldenCheck[]): "mismatch" | "existing" | null {
 	const failing = checks.filter(({ pass, severity }) => !pass && severity === "fail");
 	if (failing.length === 0) return null;
 	return failing.every(({ existing }) => existing === true) ? "existing" : "mismatch";
 }
 
-const namesShown = 8;
-
-export function missingCheck(output: string, present: readonly string[]): GoldenCheck {
-	const names = present.map((name) => quoteName(name));
-	const what =
-		names.length === 0
-			? "the engine gave no outputs"
-			: `the engine has no such output; it has ${listNames(names, namesShown)}`;
-	return structuralCheck(output, "missing", what);
-}
-
-export function extraCheck(output: string): GoldenCheck {
-	return structuralCheck(
-		output,
-		"missing",
-		"the golden has no such output, so it was not compared: record the golden again",
-	);
-}
-
-/** The first way in which an output cannot be compared with the golden's, or null. */
 export function layoutCheck(output: string, expected: Tensor, got: Tensor): GoldenCheck | null {
 	if (got.dtype !== expected.dtype)
 		return structuralCheck(output, "dtype", `expected ${expected.dtype}, got ${got.dtype}`);
@@ -73,7 +40,7 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	return structuralCheck(output, "shape", detail);
 }
 
-/** NaN and infinities that the golden lacks or has at other positions. null: none on either side. */
+/** null: neither side has NaN or infinities. */
 export function nonFiniteCheck(
 	output: string,
 	parts: readonly OutputPart[],
@@ -90,24 +57,21 @@ export function nonFiniteCheck(
 	}
 	if (sum.expected === 0 && sum.got === 0) return null;
 	const pass = sum.differing === 0 && options.mustMatch;
-	// Where none are allowed, those at the golden's own positions count too.
-	const wrong = pass || sum.differing > 0 ? sum.differing : sum.got;
-	const counts = `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden`;
-	let detail = `${counts}, but none are allowed: record it again, or set nonFinite: must-match`;
-	if (options.mustMatch) detail = `${counts}, at the same positions`;
-	if (sum.differing > 0) detail = `${counts}, ${sum.differing} of them at other positions`;
+	let where = "but none are allowed: record it again, or set nonFinite: must-match";
+	if (options.mustMatch) where = "at the same positions";
+	if (sum.differing > 0) where = `${sum.differing} of them at other positions`;
 	return {
 		output,
 		metric: "non-finite",
 		sample: first?.part.sample ?? undefined,
-		got: wrong,
+		got: pass || sum.differing > 0 ? sum.differing : sum.got,
 		allowed: 0,
 		bound: "at-most",
 		pass,
 		severity: "fail",
 		elements: sum.expected + sum.got,
 		worst: first && worstOf(first.part, first.at, options.batchAxis),
-		detail,
+		detail: `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden, ${where}`,
 	};
 }
 
@@ -127,48 +91,38 @@ export function worstOf(
 	};
 }
 
-/** Both values in decimal where binary64 cannot tell them apart. */
-export function exactValues(part: OutputPart, flat: number): string | undefined {
-	const { expected, got } = part.pair;
-	if (valueAt(expected, flat) !== valueAt(got, flat)) return undefined;
-	const texts = { expected: formatValueAt(expected, flat), got: formatValueAt(got, flat) };
-	return texts.expected === texts.got ? undefined : `expected ${texts.expected}, got ${texts.got}`;
-}
-
 export interface OutputPart {
 	pair: Pair;
-	/** Place along the batch axis; null for the whole. */
 	sample: number | null;
 	/** Where both sides lie in the whole output; null: they are all of it. */
 	slice: PlacedSlice | null;
 }
 
 /**
- * `sides` are cut to the slice already.
- * @param axis slices along it are parts of their own; null: one part.
+ * @param sides cut to the slice already.
+ * @param axis its samples are parts of their own; null: one part.
  */
 export function splitParts(
-	{ expected, got }: { expected: Tensor; got: Tensor },
+	sides: { expected: Tensor; got: Tensor },
 	axis: number | null,
 	slice: PlacedSlice | null,
 	planned: Closeness | undefined,
 ): OutputPart[] {
+	const { expected, got } = sides;
 	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null, slice }];
-	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => ({
-		pair: makePair(sliceTensor(expected, axis, sample), sliceTensor(got, axis, sample), planned),
-		sample,
-		slice,
-	}));
+	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => {
+		const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, sample);
+		return { pair: makePair(cut(expected), cut(got), planned), sample, slice };
+	});
 }
 
 export interface Worst {
 	part: OutputPart;
 	measured: Measured;
-	/** Elements of all parts together. */
 	elements: number;
 }
 
-/** The part that is furthest on the wrong side; NaN is further than any number. null where no part holds a finite element. */
+/** The part that is furthest on the wrong side, NaN before any number; null where no part holds a finite element. */
 export function findWorst(
 	parts: readonly OutputPart[],
 	bound: Bound,
@@ -183,7 +137,7 @@ export function findWorst(
 		if (worst === null || isWorse(measured.value, worst.measured.value, bound))
 			worst = { part, measured, elements };
 	}
-	return worst === null ? null : { ...worst, elements };
+	return worst && { ...worst, elements };
 }
 
 function isWorse(value: number, than: number, bound: Bound): boolean {

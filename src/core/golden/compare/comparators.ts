@@ -13,32 +13,24 @@ export interface Comparator extends MetricOptions {
 	allowed: number;
 	scope: "per-sample" | "whole" | "set";
 	severity: "fail" | "warn";
-	/** The part of the output that it covers; undefined: all of it. */
 	slice: OutputSlice | undefined;
-	/** Elements below it on both sides do not count. */
 	floor: number;
 }
 
 export interface ResolveContext {
 	expected: Tensor;
 	precision: Precision;
-	/** The config's limits of relative-l2, for outputs whose golden names none. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** Human labels: one class for each row. */
 	labels?: readonly number[] | undefined;
 }
 
-/** A comparator that is measured here, as the golden has it. */
 export type MetricSpec = ComparatorSpec & { kind: MetricKind };
 
 export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
 	return spec.kind !== "custom";
 }
 
-/**
- * The comparators of one output that are measured here. Without any in the golden: relative-l2 for floats, equality for integers
- * and bools.
- */
+/** Without comparators in the golden: relative-l2 for floats, equality for integers and bools. */
 export function resolveComparators(output: GoldenOutput | undefined, context: ResolveContext): Comparator[] {
 	const plain: ComparatorSpec = isFloating(context.expected.dtype)
 		? { kind: "relative-l2" }
@@ -49,25 +41,23 @@ export function resolveComparators(output: GoldenOutput | undefined, context: Re
 		.map((spec) => resolve(spec, output ?? {}, { ...context, ...partOf(spec.slice) }));
 }
 
-/** The part of the output that the comparator covers, and its root mean square. */
 interface PartFacts {
 	part: () => Tensor;
 	rms: () => number;
 }
 
-/** Each part is cut and measured once, and only where a default depends on it. */
 function partFacts(expected: Tensor): (slice: OutputSlice | undefined) => PartFacts {
 	const known = new Map<string, PartFacts>();
 	return (slice) => {
 		const key = JSON.stringify(slice ?? null);
-		const part = onceOnly(() => cutSlice(expected, slice));
-		const facts = known.get(key) ?? { part, rms: onceOnly(() => rootMeanSquare(part())) };
+		const part = once(() => cutSlice(expected, slice));
+		const facts = known.get(key) ?? { part, rms: once(() => rootMeanSquare(part())) };
 		known.set(key, facts);
 		return facts;
 	};
 }
 
-function onceOnly<Value>(compute: () => Value): () => Value {
+function once<Value>(compute: () => Value): () => Value {
 	let known: Value | undefined;
 	return () => {
 		known ??= compute();
@@ -79,13 +69,12 @@ function resolve(spec: MetricSpec, output: GoldenOutput, context: ResolveContext
 	const { precision, expected, part, rms } = context;
 	const metric = metrics[spec.kind];
 	const defaults = defaultTolerances[precision];
-	const input = output.semantic === "probabilities" ? "probabilities" : "logits";
 	const options: MetricOptions = {
 		...defaultMetricOptions,
 		...closenessOf(spec, context),
 		k: metric.k ?? 1,
 		axis: metric.axis?.default ?? -1,
-		input,
+		input: output.semantic === "probabilities" ? "probabilities" : "logits",
 		zeroProbability: defaults.minProbability,
 		dataRange: rangeOf(spec, expected, part),
 		labels: context.labels ?? null,
@@ -107,12 +96,10 @@ function resolve(spec: MetricSpec, output: GoldenOutput, context: ResolveContext
 	};
 }
 
-/** Options that the golden gives as they are. */
 const givenKeys = [
 	"k",
 	"axis",
 	"input",
-	"quantile",
 	"dataRange",
 	"window",
 	"channels",
@@ -121,7 +108,7 @@ const givenKeys = [
 	"minScore",
 ] as const satisfies (keyof MetricOptions)[];
 
-/** The largest finite value less the smallest, as far as binary64 reaches; of bytes 255. */
+/** The range of the finite values, up to the largest binary64; 255 for bytes. */
 function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor): number {
 	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;
 	if (expected.dtype === "uint8") return 255;
@@ -139,7 +126,7 @@ function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => 
 	return most >= least ? Math.min(most - least, Number.MAX_VALUE) : 0;
 }
 
-/** One of rtol and atol given alone leaves the other 0, as numpy's do when set so; neither: by precision, and exact for integers. */
+/** As in numpy, one given alone leaves the other 0. Neither given: by precision, and 0 for integers. */
 function closenessOf(
 	{ kind, rtol, atol }: MetricSpec,
 	{ expected, precision, rms }: ResolveContext & PartFacts,

@@ -1,15 +1,14 @@
-// Custom comparators, which are user commands: their request, how their result is parsed, and the resulting check.
+// Custom comparators, which are user commands: their request, the parser of their answer, and the check it makes.
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { toNumeric } from "./checks.ts";
+import { structuralCheck, toNumeric } from "./checks.ts";
 import { toleranceAt } from "./tolerances.ts";
 
 /** Sent to a command as JSON on stdin; its arguments name the tensor files. */
 export interface CommandRequest {
 	schemaVersion: 1;
 	comparator: string;
-	/** goldenId. */
 	golden: string;
 	case: string;
 	output: string;
@@ -18,7 +17,6 @@ export interface CommandRequest {
 	precision: Precision;
 	/** The golden's limit at this precision; null: the command decides alone. */
 	tolerance: number | null;
-	/** Human labels of the case, if any. */
 	labels?: readonly number[];
 }
 
@@ -39,7 +37,7 @@ const shownAnswer = 80;
 
 /**
  * Exit 0 passes and 1 fails. The last line of stdout may be a JSON object with `value` (a number, larger is worse), `pass` and
- * `detail`. Exit 1 always fails, whatever the JSON holds.
+ * `detail`. Exit 1 fails whatever the JSON says.
  */
 export function parseCommandAnswer(stdout: string, exitCode: number): CommandAnswer {
 	const failed = (message: string): CommandAnswer => ({ state: "failed", message });
@@ -52,8 +50,8 @@ export function parseCommandAnswer(stdout: string, exitCode: number): CommandAns
 		return failed(`its last line is not a JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}`);
 	const { value = null, pass = true, detail } = answer;
 	if (value !== null && (typeof value !== "number" || !Number.isFinite(value)))
-		return failed(`its value is ${show(value)}, where a finite number is expected`);
-	if (typeof pass !== "boolean") return failed(`its pass is ${show(pass)}, where true or false is expected`);
+		return failed(`its value is ${show(value)}; expected a finite number`);
+	if (typeof pass !== "boolean") return failed(`its pass is ${show(pass)}; expected true or false`);
 	const shownDetail = typeof detail === "string" ? { detail: detail.slice(0, longestDetail) } : {};
 	return { state: "answered", pass: pass && exitCode === 0, value, ...shownDetail };
 }
@@ -61,38 +59,34 @@ export function parseCommandAnswer(stdout: string, exitCode: number): CommandAns
 function parseObject(line: string): Readonly<{ value?: unknown; pass?: unknown; detail?: unknown }> | null {
 	try {
 		const parsed: unknown = JSON.parse(line);
-		return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? parsed : null;
+		return typeof parsed === "object" && !Array.isArray(parsed) ? parsed : null;
 	} catch {
 		return null;
 	}
 }
 
-/** With a limit, the value must keep it; a failure reported by the command always fails. */
+/** With a limit, the value must keep it; a failure that the command reports always fails. */
 export function customCheck(
 	output: string,
 	spec: CustomSpec,
 	{ answer, expected, precision }: { answer: CommandAnswer; expected: Tensor; precision: Precision },
 ): GoldenCheck {
 	const allowed = toleranceAt(spec.tolerance, precision) ?? null;
-	const check: GoldenCheck = {
-		output,
-		metric: `custom ${spec.name}`,
-		got: null,
-		allowed,
-		bound: "at-most",
-		pass: false,
-		severity: spec.severity ?? "fail",
-		elements: 0,
-	};
-	if (answer.state === "failed") return { ...check, detail: `the command failed: ${answer.message}` };
+	const metric = `custom ${spec.name}`;
+	const about = { allowed, severity: spec.severity ?? "fail" };
+	if (answer.state === "failed")
+		return { ...structuralCheck(output, metric, `the command failed: ${answer.message}`), ...about };
 	const { value, pass, detail } = answer;
 	const keeps = allowed === null || (value !== null && value <= allowed);
 	let refused: string | undefined;
 	if (allowed !== null && value === null) refused = "the command gave no value to compare with the limit";
 	else if (keeps && !pass) refused = "the command reported a failure";
 	return {
-		...check,
+		output,
+		metric,
+		...about,
 		got: value === null ? null : toNumeric(value),
+		bound: "at-most",
 		pass: keeps && pass,
 		elements: elementCount(expected.shape),
 		detail: [refused, detail].filter(Boolean).join("; ") || undefined,

@@ -1,4 +1,4 @@
-// One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
+// One pass over a golden output and an engine's that serves relative-l2, max-abs and allclose together.
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, float64Reader, forEachChunk, longReader, valueChunks } from "../tensor/values.ts";
 
@@ -9,24 +9,22 @@ export interface Closeness {
 }
 
 interface Difference {
-	/** Pairs that are finite on both sides; the sums and counts below cover these. */
+	/** Pairs that are finite on both sides; only these enter the figures below. */
 	elements: number;
 	differenceNorm: Norm;
 	expectedNorm: Norm;
-	/** Infinite where binary64 does not hold it. */
 	maxAbs: number;
-	/** Flat index, the lowest of equals; -1 where there is no element. */
 	maxAbsAt: number;
 	outside: number;
-	/** Positions of NaN and infinities; differing where the other side is not the same value, with the first such flat index or -1. */
+	/** NaN and infinities by side; `differing` counts positions where the sides are not identical. */
 	nonFinite: { expected: number; got: number; differing: number; firstDiffering: number };
 }
 
-/** An output of the golden with the engine's, of one dtype and shape. */
+/** Both sides have one dtype and shape. */
 export interface Pair {
 	expected: Tensor;
 	got: Tensor;
-	/** With no closeness, any pass will do and `outside` means nothing. */
+	/** Without a closeness any pass will do, and `outside` means nothing. */
 	difference(closeness?: Closeness): Difference;
 }
 
@@ -34,21 +32,20 @@ const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
 
 type Pass = { closeness: Closeness; difference: Difference };
 
-/** By the engine's tensor: a defect is judged at several precisions. */
-const passedBefore = new WeakMap<Tensor, { expected: Tensor; passes: Pass[] }>();
+/** By the engine's tensor, because a defect is judged at several precisions. */
+const knownPasses = new WeakMap<Tensor, { expected: Tensor; passes: Pass[] }>();
 
-/** Passes are cached; `planned` is the closeness that will be needed, so that one pass serves all metrics. */
+/** Passes are cached; `planned` is the closeness that will be asked for, so that one pass serves all metrics. */
 export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
-	const before = passedBefore.get(got);
+	const before = knownPasses.get(got);
 	const passes = before?.expected === expected ? before.passes : [];
-	passedBefore.set(got, { expected, passes });
+	knownPasses.set(got, { expected, passes });
 	return {
 		expected,
 		got,
 		difference(requested) {
 			const known = passes.find(
-				(pass) =>
-					!requested || (pass.closeness.rtol === requested.rtol && pass.closeness.atol === requested.atol),
+				({ closeness: { rtol, atol } }) => !requested || (rtol === requested.rtol && atol === requested.atol),
 			);
 			if (known) return known.difference;
 			const closeness = requested ?? planned;
@@ -59,7 +56,7 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 	};
 }
 
-/** One pass; of binary64 a second one for the sums where their squares left it. */
+/** A second pass scales binary64 values whose squares leave binary64. */
 function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness): Difference {
 	const plain = passOver(expected, got, closeness, { difference: 1, expected: 1 });
 	const { maxAbs, differenceNorm, expectedNorm } = plain;
@@ -70,7 +67,6 @@ function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness):
 	return { ...plain, differenceNorm: scaled.differenceNorm, expectedNorm: scaled.expectedNorm };
 }
 
-/** @param scales of binary64 values before they are squared. */
 function passOver(
 	expected: Tensor,
 	got: Tensor,
@@ -92,7 +88,6 @@ function passOver(
 	return total;
 }
 
-/** Pairs with a NaN or an infinity are counted and left out of the sums. Local sums keep the loop fast. */
 function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
 	const { differenceNorm, expectedNorm } = total;
 	let differences = 0;
@@ -106,7 +101,7 @@ function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, at
 			continue;
 		}
 		const difference = Math.abs(chunk.difference[i] as number);
-		// Of opposite values near the end of binary64 the scaled difference is finite, though the difference is not.
+		// Scaled first, opposite values near the end of binary64 have a finite difference.
 		const scaled =
 			difference < Number.POSITIVE_INFINITY
 				? difference * differenceNorm.scale
@@ -134,34 +129,30 @@ function addNonFinite(total: Difference, at: number, expected: number, got: numb
 	nonFinite.differing += 1;
 }
 
-/** Both sides of a chunk and their differences, which for 64-bit integers are exact where the sides are not. */
-export interface WideChunk {
+interface WideChunk {
 	expected: Float64Array;
 	got: Float64Array;
+	/** Exact for 64-bit integers, where the sides are rounded. */
 	difference: Float64Array;
 }
 
-/** Pairs and their differences in binary64; of 64-bit integers the differences of the integers. Holds until the next call. */
+/** A chunk holds until the next call. */
 export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
 	const readExpected = float64Reader(expected);
 	const readGot = float64Reader(got);
-	const fillDifference = longDifference(expected, got);
+	const fillLong = longDifference(expected, got);
 	const scratch = new Float64Array(Math.min(elementCount(expected.shape), chunkElements));
 	return (start, count) => {
-		const chunk = {
-			expected: readExpected(start, count),
-			got: readGot(start, count),
-			difference: scratch.subarray(0, count),
-		};
-		if (fillDifference) fillDifference(chunk.difference, start);
-		else
-			for (let i = 0; i < count; i += 1)
-				chunk.difference[i] = (chunk.got[i] as number) - (chunk.expected[i] as number);
-		return chunk;
+		const left = readExpected(start, count);
+		const right = readGot(start, count);
+		const difference = scratch.subarray(0, count);
+		if (fillLong) fillLong(difference, start);
+		else for (let i = 0; i < count; i += 1) difference[i] = (right[i] as number) - (left[i] as number);
+		return { expected: left, got: right, difference };
 	};
 }
 
-/** Differences of 64-bit integers as integers: 2^53 + 1 and 2^53 are one value in binary64. */
+/** 2^53 + 1 and 2^53 are one value in binary64, so 64-bit integers are subtracted as integers. */
 function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, start: number) => void) | null {
 	const readExpected = longReader(expected);
 	const readGot = longReader(got);
@@ -177,7 +168,6 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 	};
 }
 
-/** Of the finite values, by size. */
 export function largestFinite(tensor: Tensor): number {
 	let largest = 0;
 	for (const { values } of valueChunks(tensor)) {
@@ -189,14 +179,12 @@ export function largestFinite(tensor: Tensor): number {
 	return largest;
 }
 
-/** Root mean square of the finite values: the scale that default absolute tolerances are shares of. */
 export function rootMeanSquare(tensor: Tensor): number {
 	const { expectedNorm, elements } = measureDifference(tensor, tensor, anyCloseness);
 	return elements === 0 ? 0 : Math.sqrt(expectedNorm.sumSquared / elements) / expectedNorm.scale;
 }
 
 export interface Norm {
-	/** Of the values times the scale. */
 	sumSquared: number;
 	/** A power of two; 1 unless squares would leave binary64. */
 	scale: number;
@@ -206,14 +194,13 @@ export const noNorm: Norm = { sumSquared: 0, scale: 1 };
 
 const maxExponent = 400;
 
-/** What brings values of this size near 1; 1 where their squares are safe. */
+/** Brings values of this size near 1; 1 where their squares are safe. */
 export function scaleFor(largest: number): number {
 	if (largest === 0) return 1;
 	const exponent = Math.floor(Math.log2(largest));
 	return Math.abs(exponent) <= maxExponent ? 1 : 2 ** -Math.max(-1000, Math.min(1000, exponent));
 }
 
-/** Whether a sum of plain squares lost nothing that counts. */
 function isSafeSum(sumSquared: number): boolean {
 	return sumSquared >= 2 ** -900 && sumSquared <= 2 ** 1000;
 }
@@ -222,7 +209,6 @@ export function normRatio(left: Norm, right: Norm): number {
 	return (Math.sqrt(left.sumSquared) / Math.sqrt(right.sumSquared)) * (right.scale / left.scale);
 }
 
-/** The norm of all values of both. */
 export function joinNorms(left: Norm, right: Norm): Norm {
 	if (left.sumSquared === 0) return right;
 	const scale = Math.min(left.scale, right.scale);

@@ -4,42 +4,38 @@ import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../..
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../config/config.ts";
 import { BugError } from "../../errors.ts";
+import { quoteName } from "../../onnx/quote.ts";
+import { listNames } from "../../text/labels.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./base-error.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
-import { extraCheck, markExisting, mismatchState, missingCheck } from "./checks.ts";
+import { markExisting, mismatchState, structuralCheck } from "./checks.ts";
 import type { CommandAnswer } from "./custom.ts";
 
-/** A golden case run on an engine. */
 export interface CaseRef {
 	manifest: GoldenManifest;
 	caseId: string;
-	/** The case of that id, where it is loaded: a set may have thousands. */
 	golden?: GoldenCase;
 	model: string;
 	engine: string;
 	precision: Precision;
-	/** Hash of the golden's model in the head. */
 	modelSha256: string;
 }
 
 export interface CaseInput extends CaseRef {
-	/** The golden's outputs. */
 	expected: TensorSet;
-	/** The engine's. */
 	got: TensorSet;
-	/** The base engine's, if any: the report shows its error, and limits apply to how far the head's error grows beyond it. */
+	/** The base engine's outputs: the report shows its error, and the head's may grow beyond it only so far. */
 	base?: TensorSet;
-	/** The base engine's precision, where it is another one: its error is judged by its own limits, and may grow to the head's. */
+	/** The base engine's precision, where it differs: its error is judged by its own limits. */
 	basePrecision?: Precision | undefined;
-	/** The base's own golden has another case of this name or none, so that a failure of its engine excuses nothing. */
+	/** The base's own golden lacks this case, so a failure of its engine excuses nothing. */
 	isNewCase?: boolean | undefined;
 	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** The config's limits on how many times the base's error the head's may be; the defaults where they are left out. */
+	/** The config's limits on the head's error as a multiple of the base's; absent: the defaults. */
 	errorGrowth?: Threshold;
-	/** Results of the commands that comparators name, by output; absent: no commands run. */
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }
 
@@ -49,9 +45,8 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	const golden = input.golden ?? manifest.cases.find((candidate) => candidate.id === input.caseId);
 	if (golden === undefined) throw bug(`Golden ${manifest.goldenId} has no case ${input.caseId}.`);
 	const about = aboutCase(input);
-	const { modelChanged } = about;
 	const policy = manifest.policy?.onModelChange ?? "compare";
-	if (modelChanged && policy !== "compare") {
+	if (about.modelChanged && policy !== "compare") {
 		const message = `${otherModel(input)}; its policy forbids a comparison: record it again.`;
 		return { ...about, state: "stale", severity: policy, message, checks: [] };
 	}
@@ -59,7 +54,7 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
 	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 	const ofSet = checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined;
-	return { ...about, state, message: messageOf(state, input, modelChanged) ?? ofSet, checks };
+	return { ...about, state, message: messageOf(state, input, about.modelChanged) ?? ofSet, checks };
 }
 
 function bug(message: string): BugError {
@@ -91,9 +86,10 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 		const growth = hasNewFailure(checks) ? [] : boxGrowthChecks(checks, growthRule(input));
 		all.push({ checks: [...checks, ...growth], compared });
 	}
+	const noSuchOutput = "the golden has no such output, so it was not compared: record the golden again";
 	const extra = [...got.keys()]
 		.filter((name) => !Object.hasOwn(golden.outputs, name))
-		.map((name) => markExisting(extraCheck(name), base?.has(name) === true));
+		.map((name) => markExisting(structuralCheck(name, "missing", noSuchOutput), base?.has(name) === true));
 	return {
 		checks: [...all.flatMap(({ checks }) => checks), ...extra],
 		compared: all.reduce((sum, { compared }) => sum + compared, 0),
@@ -104,7 +100,7 @@ export function outputsOf({ boxes, scores, classes, count }: Detections): string
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 
-/** The growth check is skipped if the output already fails where the base passes. */
+/** An output that fails where the base passes needs no growth check. */
 function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
@@ -115,8 +111,11 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 	const base = sides.base?.get(name);
 	if (expected === undefined) throw bug(`Output ${name} of golden case ${input.caseId} was not read.`);
 	if (got === undefined) {
-		const alsoMissing = sides.base !== undefined && base === undefined;
-		return { checks: [markExisting(missingCheck(name, [...sides.got.keys()]), alsoMissing)], compared: 0 };
+		const names = [...sides.got.keys()].map((present) => quoteName(present));
+		const present = `the engine has no such output; it has ${listNames(names, 8)}`;
+		const detail = names.length === 0 ? "the engine gave no outputs" : present;
+		const isMissingInBase = sides.base !== undefined && base === undefined;
+		return { checks: [markExisting(structuralCheck(name, "missing", detail), isMissingInBase)], compared: 0 };
 	}
 	const { outputs, detections } = input.manifest;
 	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
@@ -133,9 +132,9 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 	return { ...checked, checks: [...checked.checks, ...growth] };
 }
 
-function otherModel(input: CaseInput): string {
+function otherModel({ manifest, modelSha256 }: CaseInput): string {
 	const short = (sha256: string): string => `${sha256.slice(0, 7)}…`;
-	return `The golden was recorded from a different model (${short(input.manifest.model.sha256)}, this one is ${short(input.modelSha256)})`;
+	return `The golden was recorded from a different model (${short(manifest.model.sha256)}, this one is ${short(modelSha256)})`;
 }
 
 function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean): string | undefined {

@@ -1,4 +1,4 @@
-// One record for each metric of a golden: everything that the rest of trtgate knows of it. Add a metric here.
+// One record for each metric of a golden. Add a metric here.
 import type {
 	BoxComparatorKind,
 	ComparatorKind,
@@ -9,8 +9,8 @@ import type { Bound } from "../../../../generated/result.ts";
 import { boxKinds } from "../boxes/check-boxes.ts";
 import { accuracy, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
 import { cosine } from "../metrics/cosine.ts";
-import { jsDivergence, klDivergence } from "../metrics/divergence.ts";
-import { allclose, errorQuantile, maxAbs, psnr, relativeL2, ulpDistance } from "../metrics/element-errors.ts";
+import { klDivergence } from "../metrics/divergence.ts";
+import { allclose, maxAbs, psnr, relativeL2 } from "../metrics/element-errors.ts";
 import {
 	fromZero,
 	type Measured,
@@ -20,126 +20,101 @@ import {
 	within,
 } from "../metrics/measured.ts";
 import { measureRanks, measureRecall, rankAgreement, recallAtK } from "../metrics/neighbours.ts";
-import { dice, diceScore, iouScore, meanIou, pixelDisagreement } from "../metrics/segmentation.ts";
+import { meanIou, pixelDisagreement } from "../metrics/segmentation.ts";
 import { ssim } from "../metrics/ssim.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import { classTally, meanTally, type SetTally, squareTally, vectorTally } from "../whole-set/tally.ts";
 import { makePair, type Pair } from "./difference.ts";
-import { type DefaultTolerances, epsilonOf } from "./tolerances.ts";
+import type { DefaultTolerances } from "./tolerances.ts";
 
-/** What a default limit may depend on. */
 interface LimitFacts {
 	defaults: DefaultTolerances;
 	dtype: DType;
-	/** The golden output, or the part of it that the comparator covers. */
 	part(): Tensor;
-	/** Its root mean square. */
 	rms(): number;
 	options: MetricOptions;
 }
 
 export interface Metric {
-	/** For people: what the number is. */
 	label: string;
 	bound: Bound;
-	/** Possible results of `measure`; everything else becomes NaN. */
 	range: Range;
-	/** A limit that every output keeps, so that a golden may not set it. */
+	/** A limit that every output keeps, so a golden may not set it. */
 	emptyLimit?: number;
 	measure(pair: Pair, options: MetricOptions): Measured;
 	defaultLimit(facts: LimitFacts): number;
-	/** Keys of the comparator that only some metrics read, `axis` aside. */
+	/** Keys of the comparator that only some metrics read, except `axis`. */
 	keys: readonly (keyof ComparatorSpec)[];
-	/** What lies along the axis that the comparator names. */
 	axis?: { default: number; holds: "classes" | "vectors" };
-	/** Without `k` in the comparator; 1 where the metric reads none. */
 	k?: number;
-	/** Bare integers are classes, and need no axis. */
+	/** Integers are classes and need no axis. */
 	readsIds?: boolean;
-	/** Whether it covers the whole output by default, or always: its value is a share of rows, or covers all rows together. */
+	/** Covers the whole output by default, or always, instead of each sample. */
 	whole?: "by default" | "always";
-	/** How cases are added up under `scope: set`; absent: the worst case decides anyway. */
+	/** How `scope: set` adds up cases; absent: the worst case decides anyway. */
 	set?: "mean" | (() => SetTally);
-	/** Element types that it cannot measure. */
-	refuses?: "integers" | "bool";
+	refuses?: "bool";
 }
 
-/** Kinds that are measured here; a custom command measures for itself. */
 export type MetricKind = Exclude<ComparatorKind, "custom">;
 
 const signed: Range = { least: -1, most: 1 };
-/** Infinite where nothing differs. */
 const decibels: Range = { least: -Number.MAX_VALUE, most: Number.POSITIVE_INFINITY };
 
 const topK = ({ defaults }: LimitFacts): number => defaults.topK;
+const error = { bound: "at-most", range: fromZero } as const;
+const agreement = { bound: "at-least", range: share, emptyLimit: 0, defaultLimit: topK } as const;
+const disagreement = { bound: "at-most", range: share, emptyLimit: 1 } as const;
+const similarity = { bound: "at-least", range: signed } as const;
 const lastAxis = { default: -1, holds: "classes" } as const;
-const divergence = {
-	bound: "at-most",
-	keys: ["input"],
-	axis: lastAxis,
-	set: "mean",
-	refuses: "bool",
-} as const;
 /** Images have their channels, and with them the classes, before height and width. */
 const classMap = {
-	range: share,
 	keys: ["threshold", "ignore"],
 	axis: { default: 1, holds: "classes" },
 	readsIds: true,
 } as const;
 const neighbours = {
-	bound: "at-least",
 	axis: { default: -1, holds: "vectors" },
 	whole: "always",
 	refuses: "bool",
-	defaultLimit: topK,
 } as const;
 
 const records: Readonly<Record<MetricKind, Metric>> = {
 	"relative-l2": {
+		...error,
 		label: "relative L2",
-		bound: "at-most",
-		range: fromZero,
 		measure: relativeL2,
 		defaultLimit: ({ defaults }) => defaults.relativeL2,
 		keys: ["floor"],
 		set: squareTally,
 	},
 	"max-abs": {
+		...error,
 		label: "largest absolute difference",
-		bound: "at-most",
-		range: fromZero,
 		measure: maxAbs,
 		defaultLimit: ({ defaults, rms }) => defaults.maxAbsPerRms * rms(),
 		keys: ["floor"],
 	},
 	allclose: {
+		...disagreement,
 		label: "share of elements outside tolerance",
-		bound: "at-most",
-		range: share,
-		emptyLimit: 1,
 		measure: allclose,
-		// Integers of an output that is no measurement: none may differ.
 		defaultLimit: ({ defaults, dtype }) => (isFloating(dtype) ? defaults.outside : 0),
 		keys: ["rtol", "atol", "floor"],
 		set: "mean",
 	},
 	cosine: {
+		...similarity,
 		label: "cosine similarity",
-		bound: "at-least",
-		range: signed,
 		measure: cosine,
 		defaultLimit: ({ defaults }) => defaults.cosine,
 		keys: ["floor"],
 		refuses: "bool",
 	},
 	"top-k": {
+		...agreement,
 		label: "share of rows whose top classes agree",
-		bound: "at-least",
-		range: share,
-		emptyLimit: 0,
 		measure: topKAgreement,
-		defaultLimit: topK,
 		keys: ["k", "minScore"],
 		axis: lastAxis,
 		whole: "by default",
@@ -147,110 +122,68 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		refuses: "bool",
 	},
 	kl: {
-		...divergence,
+		...error,
 		label: "mean KL divergence",
-		range: fromZero,
 		measure: klDivergence,
 		defaultLimit: ({ defaults }) => defaults.kl,
-	},
-	js: {
-		...divergence,
-		label: "mean Jensen-Shannon divergence",
-		range: { least: 0, most: Math.LN2 },
-		emptyLimit: Math.LN2,
-		measure: jsDivergence,
-		// Of near distributions it is a quarter of the KL divergence.
-		defaultLimit: ({ defaults }) => defaults.kl / 4,
-	},
-	ulp: {
-		label: "largest distance in ULP",
-		bound: "at-most",
-		range: fromZero,
-		measure: ulpDistance,
-		// As far as rtol reaches: an error of one epsilon is one or two units.
-		defaultLimit: ({ defaults, dtype }) =>
-			isFloating(dtype) ? Math.max(1, Math.ceil(defaults.rtol / epsilonOf(dtype))) : 0,
-		keys: ["floor"],
-		refuses: "integers",
-	},
-	quantile: {
-		label: "quantile of the absolute error",
-		bound: "at-most",
-		range: fromZero,
-		measure: errorQuantile,
-		// Three times the root mean square error that relative-l2 allows: where errors are normal, 0.3 % are larger.
-		defaultLimit: ({ defaults, rms }) => 3 * defaults.relativeL2 * rms(),
-		keys: ["quantile", "floor"],
+		keys: ["input"],
+		axis: lastAxis,
+		set: "mean",
+		refuses: "bool",
 	},
 	psnr: {
 		label: "PSNR in dB",
 		bound: "at-least",
 		range: decibels,
 		measure: psnr,
-		// What relative-l2 allows, of an image whose root mean square is its range; of others it is stricter.
+		// What relative-l2 allows of an image whose root mean square is its range; stricter for others.
 		defaultLimit: ({ defaults }) => -20 * Math.log10(defaults.relativeL2),
 		keys: ["dataRange", "floor"],
 	},
 	ssim: {
+		...similarity,
 		label: "mean SSIM",
-		bound: "at-least",
-		range: signed,
 		measure: ssim,
 		defaultLimit: ({ defaults }) => defaults.ssim,
 		keys: ["dataRange", "window", "channels"],
 	},
 	miou: {
+		...agreement,
 		...classMap,
 		label: "mean IoU of the classes",
-		bound: "at-least",
-		emptyLimit: 0,
 		measure: meanIou,
-		defaultLimit: topK,
-		set: () => classTally(iouScore),
-	},
-	dice: {
-		...classMap,
-		label: "mean Dice of the classes",
-		bound: "at-least",
-		emptyLimit: 0,
-		measure: dice,
-		defaultLimit: topK,
-		set: () => classTally(diceScore),
+		set: classTally,
 	},
 	"pixel-disagreement": {
+		...disagreement,
 		...classMap,
 		label: "share of pixels of another class",
-		bound: "at-most",
-		emptyLimit: 1,
 		measure: pixelDisagreement,
 		defaultLimit: ({ defaults }) => 1 - defaults.topK,
 		set: "mean",
 	},
 	"recall-at-k": {
+		...agreement,
 		...neighbours,
 		label: "share of nearest neighbours kept",
-		range: share,
-		emptyLimit: 0,
 		measure: recallAtK,
 		keys: ["k"],
 		k: 10,
 		set: () => vectorTally(measureRecall),
 	},
 	"rank-agreement": {
+		...similarity,
 		...neighbours,
 		label: "mean rank correlation of similarities",
-		range: signed,
 		measure: rankAgreement,
+		defaultLimit: topK,
 		keys: [],
 		set: () => vectorTally(measureRanks),
 	},
 	"token-agreement": {
+		...agreement,
 		label: "share of tokens that agree",
-		bound: "at-least",
-		range: share,
-		emptyLimit: 0,
 		measure: tokenAgreement,
-		defaultLimit: topK,
 		keys: ["ignore"],
 		axis: lastAxis,
 		readsIds: true,
@@ -258,10 +191,8 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		set: "mean",
 	},
 	accuracy: {
+		...agreement,
 		label: "share of rows that are right by their labels",
-		bound: "at-least",
-		range: share,
-		emptyLimit: 0,
 		measure: accuracy,
 		// A share of what the golden itself reaches.
 		defaultLimit: ({ defaults, part, options }) =>
@@ -274,7 +205,7 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 	},
 };
 
-/** Applies to every metric: an impossible value never passes and hides no other part or row. */
+/** An impossible value never passes, and hides no other part or row. */
 export const metrics = Object.fromEntries(
 	Object.entries(records).map(([kind, metric]): [string, Metric] => [
 		kind,
@@ -282,9 +213,8 @@ export const metrics = Object.fromEntries(
 	]),
 ) as Readonly<Record<MetricKind, Metric>>;
 
-/** null: a kind that no set can be judged by. */
-export function setTally(kind: ComparatorKind): SetTally | null {
-	if (kind === "custom") return null;
+/** Null: cases cannot be added up under this metric. */
+export function setTally(kind: MetricKind): SetTally | null {
 	const { set, measure, bound } = metrics[kind];
 	return set === "mean" ? meanTally(measure, bound) : (set?.() ?? null);
 }

@@ -1,116 +1,96 @@
-// Entry of error-map/: adds an error map and the worst elements to one failed check of each output.
-import type { ComparatorSpec } from "../../../../generated/golden.ts";
-import type { ErrorMap, GoldenCheck, GoldenElement, GoldenVerdict } from "../../../../generated/result.ts";
-import { layoutCheck, type OutputPart, worstOf } from "../compare/checks.ts";
-import { resolveComparators } from "../compare/comparators.ts";
-import { type Closeness, makePair } from "../compare/difference.ts";
+// Entry of error-map/: adds to one failed check of each output a coarse map of where the engine differs.
+import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
+import { layoutCheck, toNumeric } from "../compare/checks.ts";
+import { wideReader } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import { cutSlice, placeSlice } from "../tensor/slice.ts";
-import { elementCount, sliceTensor, tensorMap } from "../tensor/tensor.ts";
-import { errorMap, largestDifferences, planeOf, type TensorPair } from "./map.ts";
+import { cutSlice } from "../tensor/slice.ts";
+import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
+import { forEachChunk } from "../tensor/values.ts";
 
-const maxElements = 5;
-/** Of several checks of one output, one of these is drawn: it has a limit to show among the errors. */
-const byElement: readonly string[] = ["allclose", "max-abs", "quantile"] satisfies ComparatorSpec["kind"][];
+interface Sides {
+	expected: Tensor;
+	got: Tensor;
+}
 
-/** At most `most` checks are drawn: a picture takes some kilobytes and a pass over the output. */
+/** @param most maps, because each takes some kilobytes and a pass over the output. */
 export function attachErrorMaps(
 	verdict: GoldenVerdict,
 	input: CaseInput,
 	most: number,
 ): { verdict: GoldenVerdict; drawn: number } {
-	const chosen = new Map<string, GoldenCheck>();
-	for (const check of verdict.checks) {
-		if (check.pass || sidesOf(check.output, input) === null) continue;
-		const known = chosen.get(check.output);
-		if (known === undefined || rank(check) > rank(known)) chosen.set(check.output, check);
-	}
-	const drawn = [...chosen.values()].slice(0, most);
-	const checks = verdict.checks.map((check) => (drawn.includes(check) ? draw(check, input) : check));
-	return { verdict: drawn.length === 0 ? verdict : { ...verdict, checks }, drawn: drawn.length };
+	const drawn = new Set<string>();
+	const checks = verdict.checks.map((check) => {
+		if (check.pass || drawn.has(check.output) || drawn.size >= most) return check;
+		const errorMap = mapOf(check, input);
+		if (errorMap === null) return check;
+		drawn.add(check.output);
+		return { ...check, errorMap };
+	});
+	return { verdict: { ...verdict, checks }, drawn: drawn.size };
 }
 
-/** Checks of elements come first, then the one that is furthest from its limit. */
-function rank({ metric, got, allowed, bound }: GoldenCheck): number {
-	const isNumber = typeof got === "number" && allowed !== null;
-	const excess = isNumber ? (bound === "at-most" ? got / allowed : allowed / got) : Number.POSITIVE_INFINITY;
-	return (
-		Number(byElement.includes(metric)) + (Number.isFinite(excess) ? 1 - 1 / (1 + Math.abs(excess)) : 1) / 2
-	);
-}
-
-/** Both sides, where they can be laid over each other and hold anything. */
-function sidesOf(output: string, input: CaseInput): TensorPair | null {
+/** Null where the sides cannot be laid over each other, or the output has no plane. Shows the sample of the worst element. */
+function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput): ErrorMap | null {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
-	if (expected === undefined || got === undefined || elementCount(expected.shape) === 0) return null;
-	return layoutCheck(output, expected, got) === null ? { expected, got } : null;
-}
-
-function draw(check: GoldenCheck, input: CaseInput): GoldenCheck {
-	const sides = sidesOf(check.output, input);
-	if (sides === null) return check;
+	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null) return null;
+	const sides = { expected: cutSlice(expected, slice), got: cutSlice(got, slice) };
+	const { shape } = sides.expected;
+	const axes = planeOf(shape);
+	if (axes === null || elementCount(shape) === 0) return null;
 	const { outputs } = input.manifest;
-	const spec = Object.hasOwn(outputs, check.output) ? outputs[check.output] : undefined;
-	const { sample, slice } = check;
-	const axis = spec?.batchAxis ?? null;
-	const whole = { expected: cutSlice(sides.expected, slice), got: cutSlice(sides.got, slice) };
-	const judged = sample === undefined || axis === null ? whole : cutSample(whole, axis, sample);
-	const part: OutputPart = {
-		pair: makePair(judged.expected, judged.got),
-		sample: sample ?? null,
-		slice: placeSlice(slice, sides.expected.shape),
-	};
-	const closeness = closenessOf(check, input, sides);
-	const isImage = spec?.semantic === "image" || spec?.semantic === "mask";
-	const largest = largestDifferences(judged, maxElements);
-	return {
-		...check,
-		worst: check.worst && withAllowed(check.worst, closeness),
-		errorMap: mapOf(judged, isImage, sample, axis) ?? undefined,
-		largest: largest.map((flat) => withAllowed(worstOf(part, flat, axis), closeness)),
-	};
+	const spec = Object.hasOwn(outputs, output) ? outputs[output] : undefined;
+	const axis = spec?.batchAxis ?? (shape.length >= 4 ? 0 : -1);
+	const size = shape[axis] ?? 1;
+	if (size < 2 || size !== expected.shape[axis] || axes.includes(axis)) return errorMap(sides, axes);
+	const shown = sample ?? worst?.index[axis] ?? 0;
+	const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, shown);
+	return { ...errorMap({ expected: cut(sides.expected), got: cut(sides.got) }, axes), sample: shown };
 }
 
-/** Where the golden is not finite, the element only has to be the same. */
-function withAllowed(element: GoldenElement, closeness: Closeness | null): GoldenElement {
-	if (closeness === null || typeof element.expected !== "number") return element;
-	const allowed = closeness.atol + closeness.rtol * Math.abs(element.expected);
-	return Number.isFinite(allowed) ? { ...element, allowed } : element;
+const maxCells = 48;
+/** A smaller plane shows no more than a list does. */
+const minSide = 8;
+
+/** Height and width: the last two axes, or the two before the last where channels come last. Null: too narrow. */
+export function planeOf(shape: readonly number[]): [number, number] | null {
+	const channelsLast = shape.length >= 3 && (shape.at(-1) ?? 0) < minSide;
+	const height = shape.length - (channelsLast ? 3 : 2);
+	const isWide = (axis: number): boolean => (shape[axis] ?? 0) >= minSide;
+	return isWide(height) && isWide(height + 1) ? [height, height + 1] : null;
 }
 
-function cutSample({ expected, got }: TensorPair, axis: number, at: number): TensorPair {
-	return { expected: sliceTensor(expected, axis, at), got: sliceTensor(got, axis, at) };
+export function errorMap({ expected, got }: Sides, axes: [number, number]): ErrorMap {
+	const { shape } = expected;
+	const [height, width] = axes.map((axis) => shape[axis] ?? 1) as [number, number];
+	const [rowStep, columnStep] = axes.map((axis) => elementCount(shape.slice(axis + 1))) as [number, number];
+	const rows = Math.min(maxCells, height);
+	const columns = Math.min(maxCells, width);
+	const cells = new Float64Array(rows * columns);
+	const read = wideReader(expected, got);
+	forEachChunk(elementCount(shape), (start, count) => {
+		const chunk = read(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const size = differenceAt(chunk, i);
+			const y = Math.floor((start + i) / rowStep) % height;
+			const x = Math.floor((start + i) / columnStep) % width;
+			const cell = Math.floor((y * rows) / height) * columns + Math.floor((x * columns) / width);
+			if (size > (cells[cell] as number)) cells[cell] = size;
+		}
+	});
+	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
+	const bytes = Array.from(cells, (value) => {
+		if (value === Number.POSITIVE_INFINITY) return 255;
+		// The smallest difference stays visible.
+		return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
+	});
+	const encoded = btoa(String.fromCharCode(...bytes));
+	return { rows, columns, height, width, axes, largest: toNumeric(largest), cells: encoded };
 }
 
-/** The tolerance of one element, for checks of elements. */
-function closenessOf(check: GoldenCheck, input: CaseInput, { expected }: TensorPair): Closeness | null {
-	if (!byElement.includes(check.metric) || check.allowed === null) return null;
-	if (check.metric !== "allclose") return { rtol: 0, atol: check.allowed };
-	const all = resolveComparators(input.manifest.outputs[check.output], { ...input, expected });
-	const same = all.find(
-		({ kind, allowed, slice }) =>
-			kind === "allclose" &&
-			allowed === check.allowed &&
-			JSON.stringify(slice) === JSON.stringify(check.slice),
-	);
-	return same === undefined ? null : { rtol: same.rtol, atol: same.atol };
-}
-
-/** Where the whole was judged, the sample with the largest difference is shown. */
-function mapOf(
-	judged: TensorPair,
-	isImage: boolean,
-	sample: number | undefined,
-	axis: number | null,
-): ErrorMap | null {
-	const { shape } = judged.expected;
-	const plane = planeOf(shape, isImage);
-	if (plane === null) return null;
-	const samples = axis ?? (shape.length >= 4 ? 0 : null);
-	const isSingle = samples === null || plane.axes.includes(samples) || (shape[samples] ?? 1) < 2;
-	if (sample !== undefined || isSingle) return { ...errorMap(judged, plane), sample };
-	const [flat = 0] = largestDifferences(judged, 1);
-	const worst = Math.floor(flat / elementCount(shape.slice(samples + 1))) % (shape[samples] ?? 1);
-	return { ...errorMap(cutSample(judged, samples, worst), plane), sample: worst };
+/** Infinite where one side is NaN or infinite and the other is not identical. */
+function differenceAt({ expected, got, difference }: ReturnType<ReturnType<typeof wideReader>>, i: number) {
+	const size = Math.abs(difference[i] as number);
+	if (Number.isFinite(size)) return size;
+	return Object.is(expected[i], got[i]) ? 0 : Number.POSITIVE_INFINITY;
 }

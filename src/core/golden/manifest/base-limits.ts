@@ -1,8 +1,8 @@
-// The base's golden beside the head's: its limits hold for a change, and its cases show what the base's engine answers for.
+// The base's golden beside the head's: its limits judge a change.
 import type { GoldenCase, GoldenManifest } from "../../../../generated/golden.ts";
 import { outputsOf } from "../compare/judge.ts";
 
-/** The head's cases under the base's limits: looser ones hold once they are merged. Outputs that only the head has keep their own. */
+/** The head's cases under the base's limits; outputs that only the head has keep their own. */
 export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
 	const known = new Set(namedOutputs(base));
 	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {
@@ -30,21 +30,17 @@ function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
 	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
 }
 
-/** Whether the base's golden asks the same of its engine: the same inputs, and the same outputs and labels expected. */
 export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
+	const files = (side: GoldenCase["inputs"]): string[] =>
+		Object.entries(side).map(([name, { path: _, stats: __, ...content }]) => JSON.stringify([name, content]));
 	const contents = ({ inputs, outputs, labels = {} }: GoldenCase): string =>
 		JSON.stringify([
-			...[inputs, outputs].map((files) =>
-				Object.entries(files)
-					.map(([name, { path: _, stats: __, ...content }]) => [name, content] as const)
-					.sort(byName),
-			),
-			Object.entries(labels).sort(byName),
+			files(inputs).sort(),
+			files(outputs).sort(),
+			Object.entries(labels)
+				.map((entry) => JSON.stringify(entry))
+				.sort(),
 		]);
 	const own = base?.cases.find(({ id }) => id === golden.id);
 	return own !== undefined && contents(own) === contents(golden);
-}
-
-function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-	return one < other ? -1 : 1;
 }

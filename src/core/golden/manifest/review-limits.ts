@@ -1,7 +1,7 @@
-// Compares the limits of two golden revisions, defaults filled in, and lists which became weaker.
+// Compares the limits of two golden revisions, defaults filled in, and marks what became looser.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { ToleranceChange } from "../../../../generated/result.ts";
-import { type Comparator, resolveComparators } from "../compare/comparators.ts";
+import { type Comparator, type ResolveContext, resolveComparators } from "../compare/comparators.ts";
 import { customSpecs } from "../compare/custom.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
@@ -13,162 +13,118 @@ export interface LimitContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
 
-const precisions = (Object.keys(defaultTolerances) as Precision[]).filter(
-	(precision) => precision !== "fp64",
-);
+const { fp64: _, ...reviewed } = defaultTolerances;
+const precisions = Object.keys(reviewed) as Precision[];
 
 export function compareLimits(
 	base: GoldenManifest,
 	head: GoldenManifest,
-	context: LimitContext,
+	{ expected, relativeL2 }: LimitContext,
 ): ToleranceChange[] {
-	return [...context.expected].flatMap(([name, expected]) => {
-		const [before, after] = [specOf(base, name), specOf(head, name)];
-		const byPrecision = precisions.map((precision) => {
-			const resolveContext = { expected, precision, relativeL2: context.relativeL2 };
-			return {
-				precision,
-				before: resolveComparators(before, resolveContext),
-				after: resolveComparators(after, resolveContext),
-			};
+	return [...expected].flatMap(([output, tensor]) => {
+		const specOf = ({ outputs }: GoldenManifest): GoldenOutput =>
+			Object.hasOwn(outputs, output) ? (outputs[output] ?? {}) : {};
+		const [before, after] = [specOf(base), specOf(head)];
+		const changes = precisions.flatMap((precision) => {
+			const context = { expected: tensor, precision, relativeL2 };
+			return compareAt(limitsOf(before, context), limitsOf(after, context), { output, precision });
 		});
-		const custom = byPrecision.flatMap(({ precision }) => customChanges(name, precision, [before, after]));
-		return merged([...byPrecision.flatMap((at) => compareAt(name, at)), ...custom]).concat(
-			nonFiniteChange(name, before, after),
-		);
+		const [was = "reject", is = "reject"] = [before.nonFinite, after.nonFinite];
+		const looser = is === "must-match";
+		const nonFinite = { output, kind: "non-finite", what: "nonFinite", base: was, head: is, looser };
+		return [...joinPrecisions(changes), ...(was === is ? [] : [nonFinite])];
 	});
 }
 
-function specOf(manifest: GoldenManifest, name: string): GoldenOutput | undefined {
-	return Object.hasOwn(manifest.outputs, name) ? manifest.outputs[name] : undefined;
+/** A comparator with its part of the output, or a command, which has a limit and a severity only. */
+interface Limit extends Omit<Partial<Comparator>, "kind" | "slice" | "labels" | "allowed"> {
+	allowed: number | null;
 }
 
-interface AtPrecision {
-	precision: Precision;
-	before: readonly Comparator[];
-	after: readonly Comparator[];
+interface LimitOf {
+	kind: string;
+	atLeast: boolean;
+	limit: Limit;
 }
 
-function compareAt(output: string, { precision, before, after }: AtPrecision): ToleranceChange[] {
-	const labels = [...new Set([...before, ...after].map(labelOf))];
-	return labels.flatMap((kind) => {
-		const [left, right] = [before, after].map((list) =>
-			list.filter((comparator) => labelOf(comparator) === kind),
-		);
-		const longest = Math.max(left?.length ?? 0, right?.length ?? 0);
-		return Array.from({ length: longest }, (_, index) =>
-			comparePair({ output, kind, precision }, left?.[index], right?.[index]),
-		).flat();
+/** By kind, part of the output and place among comparators of the same. */
+function limitsOf(output: GoldenOutput, context: ResolveContext): Map<string, LimitOf> {
+	const measured = resolveComparators(output, context).map(({ kind, slice, labels: __, ...limit }) => {
+		return { kind: `${kind}${ofSlice(slice)}`, atLeast: metrics[kind].bound === "at-least", limit };
 	});
+	const custom = customSpecs(output).map(({ name, tolerance, severity = "fail" }) => {
+		const allowed = toleranceAt(tolerance, context.precision) ?? null;
+		return { kind: `custom ${name}`, atLeast: false, limit: { allowed, severity } };
+	});
+	const limits = new Map<string, LimitOf>();
+	for (const one of [...measured, ...custom]) {
+		let place = 0;
+		while (limits.has(`${one.kind}#${place}`)) place += 1;
+		limits.set(`${one.kind}#${place}`, one);
+	}
+	return limits;
 }
 
-function labelOf({ kind, slice }: Comparator): string {
-	return `${kind}${ofSlice(slice)}`;
-}
-
-function presence(isThere: boolean): Pick<ToleranceChange, "what" | "base" | "head" | "looser"> {
-	const states = ["absent", "present"] as const;
-	const [base, head] = isThere ? states : states.toReversed();
-	return { what: "comparator", base: base as string, head: head as string, looser: !isThere };
-}
-
-/** `kind` names the part of the output too. */
-function comparePair(
-	{ output, kind, precision }: { output: string; kind: string; precision: Precision },
-	before: Comparator | undefined,
-	after: Comparator | undefined,
+function compareAt(
+	before: ReadonlyMap<string, LimitOf>,
+	after: ReadonlyMap<string, LimitOf>,
+	{ output, precision }: { output: string; precision: Precision },
 ): ToleranceChange[] {
-	if (before === undefined || after === undefined)
-		return [{ output, kind, ...presence(after !== undefined) }];
-	const keys = Object.keys(after).filter(
-		(key) => key !== "kind" && key !== "slice" && key !== "labels",
-	) as (keyof Comparator)[];
-	return keys.flatMap((key) => {
-		const base = shown(before[key]);
-		const head = shown(after[key]);
-		if (base === head) return [];
-		const what = key === "allowed" ? precision : key;
-		return [{ output, kind, what, base, head, looser: isLooser(key, after.kind, base, head) }];
+	return [...new Set([...before.keys(), ...after.keys()])].flatMap((key): ToleranceChange[] => {
+		const [was, is] = [before.get(key), after.get(key)];
+		const { kind = "", atLeast = false } = is ?? was ?? {};
+		if (was === undefined || is === undefined) {
+			const [base, head] = is === undefined ? ["present", "absent"] : ["absent", "present"];
+			return [{ output, kind, what: "comparator", base, head, looser: is === undefined }];
+		}
+		return (Object.keys(is.limit) as (keyof Limit)[]).flatMap((name) => {
+			const [base, head] = [shown(was.limit[name]), shown(is.limit[name])];
+			if (base === head) return [];
+			const what = name === "allowed" ? precision : name;
+			return [{ output, kind, what, base, head, looser: isLooser({ name, atLeast }, base, head) }];
+		});
 	});
 }
 
-function shown(value: unknown): number | string | null {
+type Shown = ToleranceChange["base"];
+
+function shown(value: unknown): Shown {
 	if (typeof value === "number" && Number.isFinite(value)) return value;
 	return value === undefined || value === null ? null : String(value);
 }
 
-/** Strictest first: what one slice may not hide in the whole, one case may not hide in the set. */
-const scopes: readonly unknown[] = ["per-sample", "whole", "set"];
+/** Strictest first: what one sample may not hide in the whole, one case may not hide in the set. */
+const scopes: readonly Shown[] = ["per-sample", "whole", "set"];
+const looserWhenLarger: ReadonlySet<string> = new Set([
+	"allowed",
+	"rtol",
+	"atol",
+	"zeroProbability",
+	"floor",
+]);
 
-/** A changed setting counts as looser where the direction is unknown, so that a person reviews it. */
+/** A change of unknown direction counts as looser, so that a person reviews it. */
 function isLooser(
-	key: keyof Comparator,
-	kind: Comparator["kind"],
-	from: number | string | null,
-	to: number | string | null,
+	{ name, atLeast }: { name: keyof Limit; atLeast: boolean },
+	from: Shown,
+	to: Shown,
 ): boolean {
-	if (key === "severity") return to === "warn";
-	if (key === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
-	if (typeof from !== "number" || typeof to !== "number") return true;
-	if (key === "allowed") return metrics[kind].bound === "at-most" ? to > from : to < from;
-	if (key === "rtol" || key === "atol" || key === "zeroProbability" || key === "floor") return to > from;
-	return true;
+	if (name === "severity") return to === "warn";
+	if (name === "scope") return scopes.indexOf(to) > scopes.indexOf(from);
+	if (typeof from !== "number" || typeof to !== "number" || !looserWhenLarger.has(name)) return true;
+	return name === "allowed" && atLeast ? to < from : to > from;
 }
 
-function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
-	const seen = new Map<string, { change: ToleranceChange; whats: Set<string> }>();
+function joinPrecisions(changes: readonly ToleranceChange[]): ToleranceChange[] {
+	const joined = new Map<string, ToleranceChange[]>();
 	for (const change of changes) {
-		const isPrecision = (precisions as string[]).includes(change.what);
-		const key = JSON.stringify([
-			change.output,
-			change.kind,
-			isPrecision ? "tolerance" : change.what,
-			change.base,
-			change.head,
-		]);
-		const known = seen.get(key) ?? { change, whats: new Set<string>() };
-		known.whats.add(change.what);
-		seen.set(key, known);
+		const what = (precisions as string[]).includes(change.what) ? "tolerance" : change.what;
+		const key = JSON.stringify([change.kind, what, change.base, change.head]);
+		joined.set(key, [...(joined.get(key) ?? []), change]);
 	}
-	return [...seen.values()].map(({ change, whats }) => {
-		const what = whats.size === precisions.length ? "every precision" : [...whats].join(", ");
-		return { ...change, what };
-	});
-}
-
-function nonFiniteChange(
-	output: string,
-	before: GoldenOutput | undefined,
-	after: GoldenOutput | undefined,
-): ToleranceChange[] {
-	const [base, head] = [before?.nonFinite ?? "reject", after?.nonFinite ?? "reject"];
-	return base === head
-		? []
-		: [{ output, kind: "non-finite", what: "nonFinite", base, head, looser: head === "must-match" }];
-}
-
-/** Commands are paired by name; adding or removing a limit counts as weaker, so that a person reviews it. */
-export function customChanges(
-	output: string,
-	precision: Precision,
-	sides: readonly (GoldenOutput | undefined)[],
-): ToleranceChange[] {
-	const [before = [], after = []] = sides.map((side) => customSpecs(side));
-	const names = new Set([...before, ...after].map(({ name }) => name));
-	return [...names].flatMap((name) => {
-		const at = { output, kind: `custom ${name}` };
-		const was = before.find((spec) => spec.name === name);
-		const is = after.find((spec) => spec.name === name);
-		if (was === undefined || is === undefined) return [{ ...at, ...presence(is !== undefined) }];
-		const base = toleranceAt(was.tolerance, precision) ?? null;
-		const head = toleranceAt(is.tolerance, precision) ?? null;
-		const looser = base === null || head === null || head > base;
-		const severities = { base: was.severity ?? "fail", head: is.severity ?? "fail" };
-		return [
-			...(base === head ? [] : [{ ...at, what: precision, base, head, looser }]),
-			...(severities.base === severities.head
-				? []
-				: [{ ...at, what: "severity", ...severities, looser: severities.head === "warn" }]),
-		];
+	return [...joined.values()].flatMap((same) => {
+		const whats = [...new Set(same.map(({ what }) => what))];
+		const what = whats.length === precisions.length ? "every precision" : whats.join(", ");
+		return same.slice(0, 1).map((change) => ({ ...change, what }));
 	});
 }

@@ -4,7 +4,6 @@ import type {
 	BoxComparatorSpec,
 	ComparatorSpec,
 	Detections,
-	DType,
 	GoldenCase,
 	GoldenManifest,
 	GoldenOutput,
@@ -17,18 +16,18 @@ import { boxKinds } from "../boxes/check-boxes.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape } from "../tensor/slice.ts";
 import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
-import { comparatorProblem, layoutProblem } from "./comparator-rules.ts";
+import { comparatorProblem, layoutProblem, problem } from "./comparator-rules.ts";
 
 type Problems = Generator<SchemaProblem, void>;
 
 export function findRuleProblem(manifest: GoldenManifest): SchemaProblem | null {
 	const rules = [nameRules, fileRules, emptyRules, outputRules, labelRules, detectionRules];
-	for (const rule of rules) for (const problem of rule(manifest)) return problem;
+	for (const rule of rules) for (const found of rule(manifest)) return found;
 	return null;
 }
 
-function* below(pointer: string, problem: SchemaProblem | null): Problems {
-	if (problem !== null) yield { ...problem, pointer: pointer + problem.pointer };
+function* below(pointer: string, found: SchemaProblem | null): Problems {
+	if (found !== null) yield { ...found, pointer: pointer + found.pointer };
 }
 
 function own<Value>(values: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined {
@@ -43,13 +42,11 @@ function* nameRules({ goldenId, cases, detections }: GoldenManifest): Problems {
 	];
 	for (const [pointer = "", name = ""] of names) {
 		const got = describeInvisible(name);
-		if (got !== null)
-			yield { pointer, expected: "visible characters only", got, fix: "Type the name again." };
+		if (got !== null) yield problem(pointer, "visible characters only", got, "Type the name again.");
 	}
 	const seen = new Map<string, number>();
 	for (const [index, { id }] of cases.entries()) {
-		const got = `that of /cases/${seen.get(id)}`;
-		if (seen.has(id)) yield { pointer: `/cases/${index}/id`, expected: "a unique id", got };
+		if (seen.has(id)) yield problem(`/cases/${index}/id`, "a unique id", `that of /cases/${seen.get(id)}`);
 		seen.set(id, index);
 	}
 }
@@ -61,21 +58,20 @@ function* fileRules({ cases }: GoldenManifest): Problems {
 		for (const side of ["inputs", "outputs"] as const)
 			for (const [name, file] of Object.entries(golden[side])) {
 				const pointer = childPointer(`/cases/${index}/${side}`, name);
-				const expected = "a path inside the manifest's folder";
-				if (escapes(file.path)) yield { pointer: `${pointer}/path`, expected, got: formatName(file.path) };
+				if (escapes(file.path))
+					yield problem(`${pointer}/path`, "a path inside the manifest's folder", formatName(file.path));
 				const bytes = tensorBytes(file);
-				const most = `a tensor of at most ${maxTensorBytes} bytes`;
 				if (bytes > maxTensorBytes)
-					yield { pointer: `${pointer}/shape`, expected: most, got: `${bytes} bytes` };
+					yield problem(`${pointer}/shape`, `a tensor of at most ${maxTensorBytes} bytes`, `${bytes} bytes`);
 			}
 }
 
 function* emptyRules({ cases }: GoldenManifest): Problems {
-	for (const [index, { outputs }] of cases.entries()) {
-		const expected = "an output with at least one element";
-		if (!Object.values(outputs).some((file) => elementCount(file.shape) > 0))
-			yield { pointer: `/cases/${index}/outputs`, expected, got: "nothing that could be compared" };
-	}
+	for (const [index, { outputs }] of cases.entries())
+		if (!Object.values(outputs).some((file) => elementCount(file.shape) > 0)) {
+			const expected = "an output with at least one element";
+			yield problem(`/cases/${index}/outputs`, expected, "nothing that could be compared");
+		}
 }
 
 /** Absolute, by drive, upwards, or in a notation that another system would read as one of these. */
@@ -87,10 +83,9 @@ function* outputRules({ outputs, cases }: GoldenManifest): Problems {
 	const named = new Set(cases.flatMap((golden) => Object.keys(golden.outputs)));
 	const known = [...named].map((name) => formatName(name)).join(", ");
 	// Comparators for an output that no case has would compare nothing: most likely the name is misspelt.
-	for (const name of Object.keys(outputs)) {
-		const expected = `an output of the cases: ${known}`;
-		if (!named.has(name)) yield { pointer: childPointer("/outputs", name), expected, got: formatName(name) };
-	}
+	for (const name of Object.keys(outputs))
+		if (!named.has(name))
+			yield problem(childPointer("/outputs", name), `an output of the cases: ${known}`, formatName(name));
 	const entries = Object.entries(outputs).map(([name, output]) => ({
 		pointer: childPointer("/outputs", name),
 		output,
@@ -111,9 +106,8 @@ function* axisRules(
 	file: TensorFile,
 ): Problems {
 	const rank = file.shape.length;
-	const expected = `an axis of the output, which has ${rank}`;
 	if (batchAxis !== null && batchAxis >= rank)
-		yield { pointer: `${pointer}/batchAxis`, expected, got: String(batchAxis) };
+		yield problem(`${pointer}/batchAxis`, `an axis of the output, which has ${rank}`, String(batchAxis));
 	for (const [index, spec] of (comparators ?? []).entries())
 		yield* below(`${pointer}/comparators/${index}`, layoutProblem(spec, file, batchAxis));
 }
@@ -127,9 +121,8 @@ function* labelRules({ outputs, cases }: GoldenManifest): Problems {
 		}
 		for (const [name, output] of Object.entries(outputs)) {
 			const isCompared = accuracyOf(output).length > 0 && Object.hasOwn(golden.outputs, name);
-			const expected = `labels of ${formatName(name)}, which accuracy compares`;
 			if (isCompared && own(golden.labels, name) === undefined)
-				yield { pointer: holder, expected, got: "none" };
+				yield problem(holder, `labels of ${formatName(name)}, which accuracy compares`, "none");
 		}
 	}
 }
@@ -142,18 +135,17 @@ function labelProblem(
 	specs: readonly ComparatorSpec[],
 ): SchemaProblem | null {
 	const file = own(golden.outputs, name);
-	const expected = "an output of the case with the comparator accuracy";
-	if (specs.length === 0 || file === undefined) return { pointer: "", expected, got: formatName(name) };
+	if (specs.length === 0 || file === undefined)
+		return problem("", "an output of the case with the comparator accuracy", formatName(name));
 	const rows = specs.map((spec) => rowsOf(file, spec)).find((wanted) => wanted !== count);
-	if (rows === undefined) return null;
-	return { pointer: "", expected: `${rows} labels, one for each row`, got: String(count) };
+	return rows === undefined ? null : problem("", `${rows} labels, one for each row`, String(count));
 }
 
 function accuracyOf(output: GoldenOutput | undefined): ComparatorSpec[] {
 	return (output?.comparators ?? []).filter((spec) => spec.kind === "accuracy");
 }
 
-function rowsOf(file: { dtype: DType; shape: readonly number[] }, spec: ComparatorSpec): number {
+function rowsOf(file: TensorFile, spec: ComparatorSpec): number {
 	const shape = slicedShape(spec.slice, file.shape);
 	const elements = elementCount(shape);
 	if (!isFloating(file.dtype) || elements === 0) return elements;
@@ -165,8 +157,7 @@ function* detectionRules({ detections, cases }: GoldenManifest): Problems {
 	for (const [index, spec] of (detections ?? []).entries()) {
 		const pointer = `/detections/${index}`;
 		const { name } = spec;
-		if (names.has(name))
-			yield { pointer: `${pointer}/name`, expected: "a unique name", got: formatName(name) };
+		if (names.has(name)) yield problem(`${pointer}/name`, "a unique name", formatName(name));
 		names.add(name);
 		yield* groupRules(spec, cases, pointer);
 		for (const [at, comparator] of (spec.comparators ?? []).entries())
@@ -175,38 +166,37 @@ function* detectionRules({ detections, cases }: GoldenManifest): Problems {
 }
 
 function* groupRules(spec: Detections, cases: readonly GoldenCase[], pointer: string): Problems {
-	if (spec.classes !== undefined && spec.scores === undefined)
-		yield {
-			pointer: `${pointer}/classes`,
-			expected: "no classes, because boxes already hold score and class",
-			got: formatName(spec.classes),
-			fix: 'Add "scores", or remove "classes".',
-		};
+	if (spec.classes !== undefined && spec.scores === undefined) {
+		const expected = "no classes, because boxes already hold score and class";
+		const fix = 'Add "scores", or remove "classes".';
+		yield problem(`${pointer}/classes`, expected, formatName(spec.classes), fix);
+	}
 	for (const key of ["boxes", "scores", "classes", "count"] as const) {
 		const name = spec[key];
 		const without = cases.find(({ outputs }) => name !== undefined && !Object.hasOwn(outputs, name));
-		const expected = `an output of case ${formatName(without?.id ?? "")}`;
-		if (without !== undefined) yield { pointer: `${pointer}/${key}`, expected, got: formatName(name ?? "") };
+		if (without !== undefined)
+			yield problem(
+				`${pointer}/${key}`,
+				`an output of case ${formatName(without.id)}`,
+				formatName(name ?? ""),
+			);
 	}
 	const columns = spec.scores === undefined ? 6 : 4;
 	for (const golden of cases) {
 		const shape = golden.outputs[spec.boxes]?.shape ?? [];
 		const expected = `an output of [images, boxes, ${columns}]`;
 		if (shape.length < 2 || shape.at(-1) !== columns)
-			yield { pointer: `${pointer}/boxes`, expected, got: `[${shape.join(", ")}]` };
+			yield problem(`${pointer}/boxes`, expected, `[${shape.join(", ")}]`);
 	}
 }
 
 function* boxRules({ kind, scope, tolerance }: BoxComparatorSpec, pointer: string): Problems {
-	const boxSetKinds = Object.entries(boxKinds).flatMap(([name, { set }]) =>
-		set === undefined ? [] : [name],
-	);
-	const fix = `Remove the key; the worst case decides. Kinds over the set: ${boxSetKinds.join(", ")}.`;
-	if (scope === "set" && !boxSetKinds.includes(kind))
-		yield { pointer: `${pointer}/scope`, expected: `whole for ${kind}`, got: "set", fix };
+	const setKinds = Object.entries(boxKinds).flatMap(([name, { set }]) => (set === undefined ? [] : [name]));
+	const fix = `Remove the key; the worst case decides. Kinds over the set: ${setKinds.join(", ")}.`;
+	if (scope === "set" && !setKinds.includes(kind))
+		yield problem(`${pointer}/scope`, `whole for ${kind}`, "set", fix);
 	const limits = typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
-	const isShare = kind === "box-f1" || kind === "box-iou" || kind === "map";
 	const bad = limits.find((limit) => limit > 1 || limit === 0);
-	if (isShare && bad !== undefined)
-		yield { pointer: `${pointer}/tolerance`, expected: "a limit above 0 and up to 1", got: String(bad) };
+	if (boxKinds[kind].range.most === 1 && bad !== undefined)
+		yield problem(`${pointer}/tolerance`, "a limit above 0 and up to 1", String(bad));
 }

@@ -2,55 +2,50 @@
 import { makePair, type Pair, wideReader } from "../compare/difference.ts";
 import { forEachExactRow, forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
+import { float64Reader, forEachChunk } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
-/** Up to this many, insertion into a short list beats sorting the row. */
-const insertionLimit = 32;
-
-interface TopKTally {
-	rows: number;
-	agreeing: number;
-	overlap: number;
-	worstAt: number;
-	worstMargin: number;
-}
-
 /**
- * Rows along the axis of which golden and engine have the same set of k largest classes, as a share of all rows. Of equal values the lower
- * index wins (numpy: `argsort(-x, kind="stable")[:k]`, and `argmax` for k = 1). k is cut to the number of classes.
- * The place to look at is the row whose golden's top class leads by most over the engine's choice: a flip at a wide margin is a fault, at a narrow one noise.
+ * Share of rows along the axis in which golden and engine have the same k largest classes, the lower index first of equals
+ * (numpy: `argsort(-x, kind="stable")[:k]`). k is cut to the number of classes. The worst element is in the row whose golden
+ * class leads the engine's choice by most: a flip at a wide margin is a fault, at a narrow one noise.
  */
-export function topKAgreement(pair: Pair, options: MetricOptions): Measured {
-	const tally: TopKTally = { rows: 0, agreeing: 0, overlap: 0, worstAt: -1, worstMargin: -1 };
-	let elements = 0;
-	const leadOf = exactLead(pair.expected);
-	forEachExactRow(pair, { axis: options.axis, keep: "order" }, (expected, got, place) => {
+export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions): Measured {
+	let [rows, agreeing, overlap, elements] = [0, 0, 0, 0];
+	let worst = { at: -1, margin: -1 };
+	forEachExactRow(pair, { axis, keep: "order" }, (expected, got, place) => {
 		if (holdsNaN(expected) || holdsNaN(got)) return;
 		elements += expected.length;
-		if (options.minScore !== null && !expected.some((value) => value >= (options.minScore as number))) return;
-		const wanted = topIndices(expected, options.k);
-		const found = topIndices(got, options.k);
+		if (minScore !== null && !expected.some((value) => value >= minScore)) return;
+		const wanted = topIndices(expected, k);
+		const found = topIndices(got, k);
 		const missed = notIn(wanted, found);
-		tally.rows += 1;
-		tally.overlap += 1 - missed.length / wanted.length;
-		if (missed.length === 0) tally.agreeing += 1;
-		else
-			noteFlip(tally, {
-				expected,
-				wanted,
-				found,
-				leadOf,
-				flat: (index) => place.first + index * place.stride,
-			});
+		rows += 1;
+		overlap += 1 - missed.length / wanted.length;
+		if (missed.length === 0) {
+			agreeing += 1;
+			return;
+		}
+		const lost = missed[0] as number;
+		const gained = notIn(found, wanted)[0] as number;
+		const at = place.first + lost * place.stride;
+		const margin = (expected[lost] as number) - (expected[gained] as number);
+		if (margin > worst.margin) worst = { at, margin };
 	});
-	if (tally.rows === 0 && elements > 0)
-		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${options.minScore}` };
-	const value = tally.rows === 0 ? Number.NaN : tally.agreeing / tally.rows;
-	return { value, elements, worstAt: tally.worstAt, ...describe(tally, options.k) };
+	if (rows === 0 && elements > 0)
+		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${minScore}` };
+	const value = rows === 0 ? Number.NaN : agreeing / rows;
+	if (agreeing === rows) return { value, elements, worstAt: -1 };
+	const mean = k > 1 ? `, mean overlap ${Number((overlap / rows).toPrecision(4))}` : "";
+	const detail = `${rows - agreeing} of ${rows} rows differ${mean}; the golden's lead in the clearest of them is ${Number(worst.margin.toPrecision(4))}`;
+	return { value, elements, worstAt: worst.at, detail };
 }
 
-/** Share of the rows whose k largest lead the others by at least so much: what is off by less than half of it leaves them as they are. */
+function notIn(some: readonly number[], others: readonly number[]): number[] {
+	const known = new Set(others);
+	return some.filter((index) => !known.has(index));
+}
+
 export function clearShare(
 	tensor: Tensor,
 	{ axis, k, minScore }: Pick<MetricOptions, "axis" | "k" | "minScore">,
@@ -66,53 +61,11 @@ export function clearShare(
 	return rows === 0 ? 1 : clear / rows;
 }
 
-interface Flip {
-	expected: Float64Array;
-	wanted: readonly number[];
-	found: readonly number[];
-	flat(index: number): number;
-	/** Of one element over another, by their flat indices; null: of the values given. */
-	leadOf: ((flat: number, over: number) => number) | null;
-}
-
-function exactLead(tensor: Tensor): Flip["leadOf"] {
-	const read = longReader(tensor);
-	return read === null
-		? null
-		: (flat, over) => Number((read(flat, 1)[0] as bigint) - (read(over, 1)[0] as bigint));
-}
-
-function noteFlip(tally: TopKTally, flip: Flip): void {
-	const lost = notIn(flip.wanted, flip.found)[0] ?? 0;
-	const gained = notIn(flip.found, flip.wanted)[0] ?? 0;
-	const margin =
-		flip.leadOf?.(flip.flat(lost), flip.flat(gained)) ??
-		(flip.expected[lost] as number) - (flip.expected[gained] as number);
-	if (!(margin > tally.worstMargin)) return;
-	tally.worstMargin = margin;
-	tally.worstAt = flip.flat(lost);
-}
-
-function describe(tally: TopKTally, k: number): { detail?: string } {
-	const flips = tally.rows - tally.agreeing;
-	if (flips === 0) return {};
-	const overlap = k > 1 ? `, mean overlap ${Number((tally.overlap / tally.rows).toPrecision(4))}` : "";
-	return {
-		detail: `${flips} of ${tally.rows} rows differ${overlap}; the golden's lead in the clearest of them is ${Number(tally.worstMargin.toPrecision(4))}`,
-	};
-}
-
-function notIn(some: readonly number[], others: readonly number[]): number[] {
-	const known = new Set(others);
-	return some.filter((index) => !known.has(index));
-}
-
 export function holdsNaN(values: Float64Array): boolean {
 	for (const value of values) if (Number.isNaN(value)) return true;
 	return false;
 }
 
-/** Index of the largest value, the lowest of equals; NaN is never the largest. */
 export function argMax(values: Float64Array): number {
 	let best = 0;
 	for (let i = 1; i < values.length; i += 1) {
@@ -120,6 +73,9 @@ export function argMax(values: Float64Array): number {
 	}
 	return best;
 }
+
+/** Up to this many, insertion into a short list beats sorting the row. */
+const insertionLimit = 32;
 
 /** Indices of the k largest values, largest first, the lower index first of equals. */
 export function topIndices(values: Float64Array, k: number): number[] {
@@ -131,30 +87,26 @@ export function topIndices(values: Float64Array, k: number): number[] {
 	}
 	const best: number[] = [];
 	for (let i = 0; i < values.length; i += 1) {
+		const value = values[i] as number;
 		const last = best[wanted - 1];
-		if (last === undefined || (values[i] as number) > (values[last] as number))
-			insert(best, i, { values, wanted });
+		if (last !== undefined && !(value > (values[last] as number))) continue;
+		let place = best.length;
+		while (place > 0 && (values[best[place - 1] as number] as number) < value) place -= 1;
+		best.splice(place, 0, i);
+		if (best.length > wanted) best.pop();
 	}
 	return best;
 }
 
-/** Infinities are equal to themselves, which their difference, NaN, would not show. */
+/** Infinities are equal to themselves, although their difference is NaN. */
 function compareDescending(a: number, b: number): number {
 	if (a === b) return 0;
 	return a > b ? -1 : 1;
 }
 
-function insert(best: number[], index: number, limits: { values: Float64Array; wanted: number }): void {
-	const value = limits.values[index] as number;
-	let place = best.length;
-	while (place > 0 && (limits.values[best[place - 1] as number] as number) < value) place -= 1;
-	best.splice(place, 0, index);
-	if (best.length > limits.wanted) best.pop();
-}
-
 /**
- * #{label ∈ top k of got} / n over rows along the axis (sklearn: `top_k_accuracy_score`; of equal values the lower index wins). Of an
- * output of integers, each is a class already. Rows whose label is `ignore` are left out. The detail gives the golden's own share.
+ * #{label ∈ top k of got} / n over rows along the axis (sklearn: `top_k_accuracy_score`). Each element of an integer output is
+ * a class already. Rows labelled `ignore` are left out.
  */
 export function accuracy(pair: Pair, options: MetricOptions): Measured {
 	const labels = options.labels ?? [];
@@ -172,12 +124,8 @@ export function accuracy(pair: Pair, options: MetricOptions): Measured {
 		else if (tally.wrong < 0) tally.wrong = answer.flat;
 	});
 	if (tally.seen !== labels.length) {
-		return {
-			value: Number.NaN,
-			elements: Math.max(1, tally.elements),
-			worstAt: -1,
-			detail: `${tally.seen} rows, but ${labels.length} labels`,
-		};
+		const detail = `${tally.seen} rows, but ${labels.length} labels`;
+		return { value: Number.NaN, elements: Math.max(1, tally.elements), worstAt: -1, detail };
 	}
 	const value = tally.rows === 0 ? Number.NaN : tally.right / tally.rows;
 	const detail = `${tally.right} of ${tally.rows} right; the golden has ${tally.goldenRight}`;
@@ -191,52 +139,48 @@ interface Answer {
 	elements: number;
 }
 
-function forEachAnswer(pair: Pair, options: MetricOptions, visit: (answer: Answer) => void): void {
+function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: Answer) => void): void {
 	if (isFloating(pair.expected.dtype)) {
-		forEachRow(pair, options.axis, (expected, got, place) => {
-			const [wanted, found] = [expected, got].map((row) => (holdsNaN(row) ? [] : topIndices(row, options.k)));
-			const flat = place.first + (wanted?.[0] ?? 0) * place.stride;
-			visit({ expected: wanted ?? [], got: found ?? [], flat, elements: expected.length });
+		const topOf = (row: Float64Array): number[] => (holdsNaN(row) ? [] : topIndices(row, k));
+		forEachRow(pair, axis, (left, right, place) => {
+			const expected = topOf(left);
+			const flat = place.first + (expected[0] ?? 0) * place.stride;
+			visit({ expected, got: topOf(right), flat, elements: left.length });
 		});
 		return;
 	}
 	const readExpected = float64Reader(pair.expected);
 	const readGot = float64Reader(pair.got);
-	for (let flat = 0; flat < elementCount(pair.expected.shape); flat += 1) {
-		const expected = readExpected(flat, 1)[0] ?? Number.NaN;
-		visit({ expected: [expected], got: [readGot(flat, 1)[0] ?? Number.NaN], flat, elements: 1 });
-	}
+	for (let flat = 0; flat < elementCount(pair.expected.shape); flat += 1)
+		visit({ expected: [...readExpected(flat, 1)], got: [...readGot(flat, 1)], flat, elements: 1 });
 }
 
 /**
- * #{got = expected} / n over tokens: ids as they are, of logits the largest along the axis, the lowest of equals
- * (numpy: `mean(g == c)`, after `argmax(axis)`). Tokens of which the golden is `ignore` (padding) are left out. What follows the
- * first token that differs says little in text that a model wrote itself, so that place is named.
+ * #{got = expected} / n over tokens, which are ids or the largest logits along the axis (numpy: `mean(g == c)` after
+ * `argmax(axis)`). Tokens whose golden is `ignore` (padding) are left out. The worst element is the first that differs,
+ * because text that a model writes itself diverges from there.
  */
-export function tokenAgreement(pair: Pair, options: MetricOptions): Measured {
-	const tally = { tokens: 0, same: 0, first: -1 };
-	const add = (expected: number, same: boolean, flat: number): void => {
-		if (expected === options.ignore) return;
-		tally.tokens += 1;
-		if (same) tally.same += 1;
-		else if (tally.first < 0) tally.first = flat;
+export function tokenAgreement(pair: Pair, { axis, ignore }: MetricOptions): Measured {
+	let [tokens, same, first] = [0, 0, -1];
+	const add = (expected: number, isSame: boolean, flat: number): void => {
+		if (expected === ignore) return;
+		tokens += 1;
+		if (isSame) same += 1;
+		else if (first < 0) first = flat;
 	};
 	if (isFloating(pair.expected.dtype)) {
-		forEachRow(pair, options.axis, (expected, got, place) => {
+		forEachRow(pair, axis, (expected, got, place) => {
 			const wanted = argMax(expected);
 			add(wanted, wanted === argMax(got), place.first + wanted * place.stride);
 		});
-	} else forEachId(pair, add);
-	const differing = tally.tokens - tally.same;
-	const detail = `${differing} of ${tally.tokens} tokens differ, the first of them is shown`;
-	const value = tally.tokens === 0 ? Number.NaN : tally.same / tally.tokens;
-	return { value, elements: tally.tokens, worstAt: tally.first, ...(differing > 0 ? { detail } : {}) };
-}
-
-function forEachId(pair: Pair, visit: (expected: number, same: boolean, flat: number) => void): void {
-	const read = wideReader(pair.expected, pair.got);
-	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-		const { expected, difference } = read(start, count);
-		for (let i = 0; i < count; i += 1) visit(expected[i] as number, difference[i] === 0, start + i);
-	});
+	} else {
+		const read = wideReader(pair.expected, pair.got);
+		forEachChunk(elementCount(pair.expected.shape), (start, count) => {
+			const { expected, difference } = read(start, count);
+			for (let i = 0; i < count; i += 1) add(expected[i] as number, difference[i] === 0, start + i);
+		});
+	}
+	const value = tokens === 0 ? Number.NaN : same / tokens;
+	const detail = `${tokens - same} of ${tokens} tokens differ, the first of them is shown`;
+	return { value, elements: tokens, worstAt: first, ...(same < tokens ? { detail } : {}) };
 }

@@ -3,25 +3,18 @@ import type { Pair } from "../compare/difference.ts";
 import { pairChunks } from "../tensor/values.ts";
 import type { Measured } from "./measured.ts";
 
-/**
- * Σ g·c / (‖g‖ ‖c‖), as 1 − (1 − cos), of which the latter is kept to full precision. Both zero: 1; one zero: 0 (the convention of
- * Polygraphy). Pairs that are not finite are left out.
- */
+/** Σ g·c / (‖g‖ ‖c‖) over finite pairs. Both zero: 1; one zero: 0 (the convention of Polygraphy). */
 export function cosine(pair: Pair): Measured {
 	const { elements, maxAbsAt } = pair.difference();
 	const distance = cosineDistance(pair);
-	return {
-		value: 1 - distance,
-		elements,
-		worstAt: maxAbsAt,
-		detail: `1 − cosine is ${Number(distance.toPrecision(4))}`,
-	};
+	const detail = `1 − cosine is ${Number(distance.toPrecision(4))}`;
+	return { value: 1 - distance, elements, worstAt: maxAbsAt, detail };
 }
 
 /**
- * 1 − cos. Both sides are scaled to about unit length first: the cosine does not change, and neither side is lost beside the other.
- * With d = c − g and its part at right angles to g, d⊥ = d − g · (g·d)/‖g‖², Lagrange's identity gives
- * 1 − cos = ‖g‖² ‖d⊥‖² / (‖c‖‖g‖ · (‖c‖‖g‖ + g·c)), in which nothing cancels where the product form would.
+ * 1 − cos to full precision. Both sides are scaled to about unit length first, which keeps the cosine and all digits. With
+ * d = c − g and its part at right angles to g, d⊥ = d − g · (g·d)/‖g‖², Lagrange's identity gives
+ * 1 − cos = ‖g‖² ‖d⊥‖² / (‖c‖‖g‖ · (‖c‖‖g‖ + g·c)), in which nothing cancels.
  */
 export function cosineDistance(pair: Pair): number {
 	const sizes = sizesOf(pair);
@@ -49,10 +42,10 @@ export function cosineDistance(pair: Pair): number {
 	return (gg * across) / (lengths * (lengths + gc));
 }
 
-/** Sides whose peaks are no further apart are divided by one size, so that what they differ by is exact. */
+/** Sides whose peaks are no further apart are divided by one size, which keeps their difference exact. */
 const sameSize = 4;
 
-/** Powers of two that both sides are divided by, so that no square leaves binary64; null where both are zero. */
+/** Powers of two to divide both sides by, so that no square leaves binary64; null where both are zero. */
 function sizesOf(pair: Pair): { expected: number; got: number } | null {
 	let expectedPeak = 0;
 	let gotPeak = 0;
@@ -62,8 +55,8 @@ function sizesOf(pair: Pair): { expected: number; got: number } | null {
 	});
 	if (expectedPeak === 0 && gotPeak === 0) return null;
 	const own = { expected: sizeOf(expectedPeak), got: sizeOf(gotPeak) };
-	const [less, more] = own.expected < own.got ? [own.expected, own.got] : [own.got, own.expected];
-	return more / less > sameSize ? own : { expected: more, got: more };
+	const larger = Math.max(own.expected, own.got);
+	return larger / Math.min(own.expected, own.got) > sameSize ? own : { expected: larger, got: larger };
 }
 
 function sizeOf(peak: number): number {

@@ -1,43 +1,36 @@
-// Whether embeddings have the same nearest neighbours among each other, and rank all others in the same order.
+// Whether embeddings keep their nearest neighbours among each other, and rank all others in the same order.
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import { holdsNaN, topIndices } from "./classification.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
-/** All pairs are compared: of more vectors that takes minutes. */
+/** Comparing all pairs of more vectors takes minutes. */
 export const maxVectors = 2048;
 
 export interface Vectors {
 	/** Of length 1, or of zeros. */
 	expected: readonly Float64Array[];
 	got: readonly Float64Array[];
-	/** Where each begins in its output. */
-	firsts: readonly number[];
 }
 
 export interface VectorScores {
 	/** Mean over vectors; NaN where it is not defined. */
 	value: number;
 	lowest: number;
-	/** Which vector has the lowest; -1. */
 	at: number;
 	problem?: string;
 }
 
 /**
- * Recall@k: mean over vectors of |Nk(golden) ∩ Nk(engine)| / k, where Nk are the k other vectors of the output with the largest
- * cosine similarity, the lower index first of equals (numpy: `argsort(-s, kind="stable")[:k]`). k is cut to the vectors there are;
- * a vector of zeros has similarity 0 to all. Symmetric.
+ * Recall@k: mean over vectors of |Nk(golden) ∩ Nk(engine)| / k, Nk the k other vectors of the largest cosine similarity
+ * (numpy: `argsort(-s, kind="stable")[:k]`). k is cut to the vectors there are; a vector of zeros has similarity 0 to all.
  */
 export function recallAtK(pair: Pair, options: MetricOptions): Measured {
 	return measureOutput(pair, options, measureRecall);
 }
 
-/**
- * Mean over vectors of Spearman's rank correlation between the golden's and the engine's similarities of that vector to all others
- * (scipy: `spearmanr`; equal values share the mean of their ranks). Symmetric.
- */
+/** Mean over vectors of Spearman's correlation of its similarities to all others (scipy: `spearmanr`). */
 export function rankAgreement(pair: Pair, options: MetricOptions): Measured {
 	return measureOutput(pair, options, measureRanks);
 }
@@ -52,7 +45,6 @@ function measureOutput(
 	const got: Float64Array[] = [];
 	const firsts: number[] = [];
 	forEachRow(pair, options.axis, (left, right, place) => {
-		// One more than allowed is enough to see that there are too many.
 		if (expected.length > maxVectors) return;
 		expected.push(unit(left));
 		got.push(unit(right));
@@ -60,7 +52,7 @@ function measureOutput(
 	});
 	if (expected.length > maxVectors)
 		return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
-	const { value, lowest, at, problem } = measure({ expected, got, firsts }, options.k);
+	const { value, lowest, at, problem } = measure({ expected, got }, options.k);
 	const shown = value < 1 ? `lowest of one vector: ${Number(lowest.toPrecision(4))}` : undefined;
 	return { value, elements, worstAt: firsts[at] ?? -1, detail: problem ?? shown };
 }
@@ -88,25 +80,24 @@ function unmeasurable(problem: string): VectorScores {
 }
 
 function meanScore(
-	vectors: Vectors,
+	{ expected, got }: Vectors,
 	score: (expected: Float64Array, got: Float64Array, own: number) => number,
 ): VectorScores {
-	const count = vectors.expected.length;
 	let lowest = Number.POSITIVE_INFINITY;
 	let at = -1;
 	let sum = 0;
-	for (let own = 0; own < count; own += 1) {
-		const value = score(similarities(vectors.expected, own), similarities(vectors.got, own), own);
+	for (let own = 0; own < expected.length; own += 1) {
+		const value = score(similarities(expected, own), similarities(got, own), own);
 		sum += value;
 		if (value < lowest) {
 			lowest = value;
 			at = own;
 		}
 	}
-	return { value: sum / count, lowest, at };
+	return { value: sum / expected.length, lowest, at };
 }
 
-/** A copy of length 1; what is not finite, and so the golden's own, is left out. */
+/** A copy of length 1; values that are not finite count as 0. */
 export function unit(vector: Float64Array): Float64Array {
 	const finite = vector.map((value) => (Number.isFinite(value) ? value : 0));
 	const peak = finite.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
@@ -116,9 +107,9 @@ export function unit(vector: Float64Array): Float64Array {
 	return scaled.map((value) => value / length);
 }
 
-/** To all vectors; a vector is not its own neighbour, so it is at -Infinity. */
+/** -Infinity to the vector itself, which is not its own neighbour. */
 function similarities(vectors: readonly Float64Array[], index: number): Float64Array {
-	const own = vectors[index] ?? new Float64Array(0);
+	const own = vectors[index] as Float64Array;
 	return Float64Array.from(vectors, (other, at) => {
 		if (at === index) return Number.NEGATIVE_INFINITY;
 		let dot = 0;
@@ -127,27 +118,20 @@ function similarities(vectors: readonly Float64Array[], index: number): Float64A
 	});
 }
 
-/** Pearson's correlation of the ranks, equal values sharing the mean of theirs; 1 of two constant lists, 0 where only one is (scipy: NaN). */
+/** Pearson's correlation of the ranks; 1 of two constant lists, 0 where only one is (scipy: NaN). */
 function rankCorrelation(left: Float64Array, right: Float64Array): number {
 	if (holdsNaN(left) || holdsNaN(right)) return Number.NaN;
 	const mean = (left.length - 1) / 2;
-	const a = ranksOf(left);
-	const b = ranksOf(right);
-	let both = 0;
-	let ofA = 0;
-	let ofB = 0;
-	for (let i = 0; i < a.length; i += 1) {
-		const x = (a[i] as number) - mean;
-		const y = (b[i] as number) - mean;
-		both += x * y;
-		ofA += x * x;
-		ofB += y * y;
-	}
+	const a = ranksOf(left).map((rank) => rank - mean);
+	const b = ranksOf(right).map((rank) => rank - mean);
+	const dot = (x: Float64Array, y: Float64Array): number =>
+		x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
+	const [ofA, ofB] = [dot(a, a), dot(b, b)];
 	if (ofA === 0 || ofB === 0) return ofA === ofB ? 1 : 0;
-	return both / Math.sqrt(ofA * ofB);
+	return dot(a, b) / Math.sqrt(ofA * ofB);
 }
 
-/** From 0. */
+/** Counted from 0; equal values share the mean of their ranks. */
 function ranksOf(values: Float64Array): Float64Array {
 	const order = Float64Array.from(values, (_, index) => index);
 	order.sort((i, j) => (values[i] as number) - (values[j] as number));

@@ -1,4 +1,4 @@
-// How far two segmentations agree: mean intersection over union, Dice, and the share of pixels that differ.
+// How far two segmentations agree: mean intersection over union, and the share of pixels that differ.
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { isFloating } from "../tensor/tensor.ts";
@@ -6,68 +6,44 @@ import { pairChunks } from "../tensor/values.ts";
 import { argMax } from "./classification.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
-/** More classes than this are no classes. */
 const maxClasses = 65_536;
 
 interface ClassTally {
-	/** By class: pixels of both, of the golden, of the engine. */
-	both: Float64Array;
-	expected: Float64Array;
-	got: Float64Array;
+	both: number[];
+	expected: number[];
+	got: number[];
 	pixels: number;
 	differing: number;
 	firstDiffering: number;
-	/** A value that is no class. */
 	stray: number | null;
 }
 
-/** Of one class, from its pixels in both, in the golden and in the engine's output. */
-export type ClassScore = (both: number, expected: number, got: number) => number;
-
-export const iouScore: ClassScore = (both, expected, got) => both / (expected + got - both);
-export const diceScore: ClassScore = (both, expected, got) => (2 * both) / (expected + got);
-
 /**
- * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")` over the classes that are there). A class
- * that neither side has is left out; of a mask by threshold only what it holds counts, and two empty masks agree fully. Symmetric.
+ * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")`). Classes that neither side has are left
+ * out; of a mask by threshold only the foreground counts, and two empty masks agree fully.
  */
 export function meanIou(pair: Pair, options: MetricOptions): Measured {
-	return meanOfClasses(tallyClasses(pair, options), options, iouScore);
+	return iouOfTally(tallyClasses(pair, options), options);
 }
 
-/** Mean over classes of 2 TP / (2 TP + FP + FN) (sklearn: `f1_score(average="macro")`), with the same conventions as meanIou. */
-export function dice(pair: Pair, options: MetricOptions): Measured {
-	return meanOfClasses(tallyClasses(pair, options), options, diceScore);
-}
-
-/** Share of pixels whose class is another than the golden's (numpy: `mean(a != b)`). */
+/** Share of pixels whose class differs from the golden's (numpy: `mean(a != b)`). */
 export function pixelDisagreement(pair: Pair, options: MetricOptions): Measured {
 	const tally = tallyClasses(pair, options);
 	return measuredOf(tally, tally.differing / tally.pixels, "");
 }
 
-export function meanOfClasses(tally: ClassTally, options: MetricOptions, score: ClassScore): Measured {
-	let worst = Number.POSITIVE_INFINITY;
-	let worstClass = -1;
-	let sum = 0;
-	let classes = 0;
-	for (let index = options.threshold === null ? 0 : 1; index < tally.both.length; index += 1) {
-		const expected = tally.expected[index] as number;
-		const got = tally.got[index] as number;
-		if (expected + got === 0) continue;
-		const value = score(tally.both[index] as number, expected, got);
-		sum += value;
-		classes += 1;
-		if (value < worst) {
-			worst = value;
-			worstClass = index;
-		}
-	}
-	const lowest = `lowest of ${classes} classes: ${Number(worst.toPrecision(4))} of class ${worstClass}; `;
-	return measuredOf(tally, classes === 0 ? 1 : sum / classes, lowest);
+export function iouOfTally(tally: ClassTally, options: MetricOptions): Measured {
+	const first = options.threshold === null ? 0 : 1;
+	const scores = tally.both.flatMap((both, index) => {
+		const either = (tally.expected[index] as number) + (tally.got[index] as number) - both;
+		return index < first || either === 0 ? [] : [{ iou: both / either, index }];
+	});
+	const mean = scores.reduce((sum, { iou }) => sum + iou, 0) / scores.length;
+	const worst = scores.reduce((lowest, one) => (one.iou < lowest.iou ? one : lowest), { iou: 2, index: -1 });
+	const lowest = `lowest of ${scores.length} classes: ${Number(worst.iou.toPrecision(4))} of class ${worst.index}; `;
+	return measuredOf(tally, scores.length === 0 ? 1 : mean, lowest);
 }
 
-/** NaN where a value is no class, or nothing was tallied. */
 function measuredOf(tally: ClassTally, value: number, before: string): Measured {
 	const { stray, pixels, differing, firstDiffering } = tally;
 	if (stray !== null) {
@@ -80,19 +56,9 @@ function measuredOf(tally: ClassTally, value: number, before: string): Measured 
 }
 
 export function emptyClassTally(): ClassTally {
-	const counts = (): Float64Array => new Float64Array(2);
-	return {
-		both: counts(),
-		expected: counts(),
-		got: counts(),
-		pixels: 0,
-		differing: 0,
-		firstDiffering: -1,
-		stray: null,
-	};
+	return { both: [], expected: [], got: [], pixels: 0, differing: 0, firstDiffering: -1, stray: null };
 }
 
-/** Adds an output's pixels to those that were counted before. */
 export function tallyClasses(
 	pair: Pair,
 	{ axis, ignore, threshold }: MetricOptions,
@@ -116,14 +82,19 @@ export function tallyClasses(
 	return tally;
 }
 
+function isClass(value: number): boolean {
+	return value >= 0 && value < maxClasses && Number.isInteger(value);
+}
+
+const counted = ["both", "expected", "got"] as const;
+
 function addPixel(tally: ClassTally, expected: number, got: number, flat: number): void {
-	for (const value of [expected, got]) {
-		if (value >= 0 && value < maxClasses && Number.isInteger(value)) continue;
-		tally.stray ??= value;
+	if (!isClass(expected) || !isClass(got)) {
+		tally.stray ??= isClass(expected) ? got : expected;
 		return;
 	}
 	const most = Math.max(expected, got);
-	if (most >= tally.both.length) grow(tally, most + 1);
+	while (tally.both.length <= most) for (const key of counted) tally[key].push(0);
 	tally.pixels += 1;
 	tally.expected[expected] = (tally.expected[expected] as number) + 1;
 	tally.got[got] = (tally.got[got] as number) + 1;
@@ -131,14 +102,5 @@ function addPixel(tally: ClassTally, expected: number, got: number, flat: number
 	else {
 		tally.differing += 1;
 		if (tally.firstDiffering < 0) tally.firstDiffering = flat;
-	}
-}
-
-function grow(tally: ClassTally, classes: number): void {
-	const length = Math.min(maxClasses, Math.max(classes, 2 * tally.both.length));
-	for (const key of ["both", "expected", "got"] as const) {
-		const longer = new Float64Array(length);
-		longer.set(tally[key]);
-		tally[key] = longer;
 	}
 }

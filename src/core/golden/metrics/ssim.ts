@@ -4,91 +4,52 @@ import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, offsetReader, originOf } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
-/** Constants of the paper. */
-const k1 = 0.01;
-const k2 = 0.03;
-
 /**
- * Mean over all planes and over all pixels whose window lies inside of
+ * Mean over all planes and all pixels whose window lies inside the image of
  * (2 μx μy + C1)(2 σxy + C2) / ((μx² + μy² + C1)(σx² + σy² + C2)), C1 = (0.01 R)², C2 = (0.03 R)²
- * (Wang, Bovik, Sheikh, Simoncelli 2004, equation 13). window gaussian: 11 × 11, σ 1.5, as the paper has it
+ * (Wang, Bovik, Sheikh, Simoncelli 2004, equation 13). window gaussian: 11 × 11, σ 1.5, as in the paper
  * (skimage: `structural_similarity(g, c, data_range=R, gaussian_weights=True, sigma=1.5, use_sample_covariance=False)`);
  * uniform: 7 × 7 with sample covariance (skimage's default).
  */
 export function ssim(pair: Pair, options: MetricOptions): Measured {
+	const elements = elementCount(pair.expected.shape);
 	const grid = gridOf(pair.expected.shape, options.channels);
 	const filter = filterOf(options.window);
 	const size = filter.weights.length;
 	if (grid === null || grid.height < size || grid.width < size) {
-		return {
-			value: Number.NaN,
-			elements: elementCount(pair.expected.shape),
-			worstAt: -1,
-			detail: `an image of at least ${size} × ${size} is needed`,
-		};
+		const detail = `an image of at least ${size} × ${size} is needed`;
+		return { value: Number.NaN, elements, worstAt: -1, detail };
 	}
-	const near = boundNear(pair, { covariance: filter.covariance, range: options.dataRange });
-	if (near !== null) return near;
 	const sums: Sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
-	const task = { grid, filter, ...readersOf(pair, grid, options.dataRange) };
+	const task = { grid, filter, ...scaledReaders(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
-	return {
-		value: sums.total / sums.windows,
-		elements: elementCount(pair.expected.shape),
-		worstAt: sums.worstAt,
-		detail,
-	};
-}
-
-/** binary32 resolves no less below 1. */
-const nearest = 2 ** -24;
-
-/**
- * Where no pixel is off by more than e, luminance is at least 1 − e² / C1 and contrast with structure at least 1 − e² / C2: close
- * to 1 the windows need not be added up.
- */
-function boundNear(
-	{ expected, difference }: Pair,
-	{ covariance, range }: { covariance: number; range: number },
-): Measured | null {
-	const { maxAbs, maxAbsAt, nonFinite } = difference();
-	const below = (maxAbs / (k1 * range)) ** 2 + covariance * (maxAbs / (k2 * range)) ** 2;
-	if (nonFinite.expected + nonFinite.got > 0 || !(below < nearest)) return null;
-	return {
-		value: 1 - below,
-		elements: elementCount(expected.shape),
-		worstAt: maxAbsAt,
-		detail: "at least: no window is below 0.9999999",
-	};
+	return { value: sums.total / sums.windows, elements, worstAt: sums.worstAt, detail };
 }
 
 interface Grid {
 	planes: number;
 	height: number;
 	width: number;
-	/** From a pixel to the next in its row: the channels, where they come last. */
+	/** From a pixel to the next in its row: 1, or the number of channels where they come last. */
 	step: number;
 }
 
 function gridOf(shape: readonly number[], channels: "first" | "last"): Grid | null {
 	const axes = channels === "first" ? shape : shape.slice(0, -1);
 	const step = channels === "first" ? 1 : (shape.at(-1) ?? 1);
-	const height = axes.at(-2);
-	const width = axes.at(-1);
-	return height === undefined || width === undefined
-		? null
-		: { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
+	const [height, width] = [axes.at(-2), axes.at(-1)];
+	if (height === undefined || width === undefined) return null;
+	return { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
 }
 
-function flatOf(grid: Grid, plane: number, row: number): number {
+function rowStart(grid: Grid, plane: number, row: number): number {
 	const image = Math.floor(plane / grid.step);
 	return (image * grid.height + row) * grid.width * grid.step + (plane % grid.step);
 }
 
 interface Filter {
 	weights: Float64Array;
-	/** Factor to the requested covariance. */
 	covariance: number;
 }
 
@@ -101,20 +62,17 @@ function filterOf(window: MetricOptions["window"]): Filter {
 
 type RowReader = (plane: number, row: number, out: Float64Array) => void;
 
-/** SSIM does not change when both images and their range are scaled, so that squares stay within binary64. */
-function readersOf(
-	{ expected, got }: Pair,
-	grid: Grid,
-	dataRange: number,
-): Pick<PlaneTask, "rows" | "c1" | "c2" | "origin"> {
+/** Scaling both images and their range leaves SSIM as it is, and keeps squares within binary64. */
+function scaledReaders({ expected, got }: Pair, grid: Grid, dataRange: number) {
 	const origin = originOf(expected);
 	const wide = expected.dtype === "float64";
 	const scale = wide ? scaleFor(Math.max(largestFinite(expected), largestFinite(got), dataRange)) : 1;
-	const rowReader = (tensor: Tensor): RowReader => gridReader(tensor, grid, { origin, scale });
+	const readerOf = (tensor: Tensor): RowReader => gridReader(tensor, grid, { origin, scale });
+	const range = dataRange * scale;
 	return {
-		rows: { expected: rowReader(expected), got: rowReader(got) },
-		c1: (k1 * (dataRange * scale)) ** 2,
-		c2: (k2 * (dataRange * scale)) ** 2,
+		rows: { expected: readerOf(expected), got: readerOf(got) },
+		c1: (0.01 * range) ** 2,
+		c2: (0.03 * range) ** 2,
 		origin: Number(origin),
 	};
 }
@@ -125,9 +83,9 @@ function gridReader(
 	{ origin, scale }: { origin: bigint; scale: number },
 ): RowReader {
 	const read = offsetReader(tensor, origin);
+	const perChunk = Math.max(1, Math.floor(chunkElements / grid.step));
 	return (plane, row, out) => {
-		const first = flatOf(grid, plane, row);
-		const perChunk = Math.max(1, Math.floor(chunkElements / grid.step));
+		const first = rowStart(grid, plane, row);
 		for (let at = 0; at < out.length; at += perChunk) {
 			const count = Math.min(perChunk, out.length - at);
 			const values = read(first + at * grid.step, (count - 1) * grid.step + 1);
@@ -149,14 +107,13 @@ interface PlaneTask {
 	rows: { expected: RowReader; got: RowReader };
 	c1: number;
 	c2: number;
-	/** What the readers have taken off. */
 	origin: number;
 }
 
-/** Of x, y, x², y² and xy. */
+/** x, y, x², y² and xy. */
 const maps = 5;
 
-/** Filters each row once and keeps the last rows of a window's height. Values less the plane's first one, so that variances do not cancel. */
+/** Filters each row once and keeps as many rows as a window is high. Subtracts the first value so that variances do not cancel. */
 function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 	const { grid, filter, rows } = task;
 	const size = filter.weights.length;
@@ -169,13 +126,9 @@ function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 		rows.expected(plane, row, x);
 		rows.got(plane, row, y);
 		if (row === 0) shift = Number.isFinite(x[0]) ? (x[0] as number) : 0;
-		filterRow(ring.subarray((row % size) * maps * valid, ((row % size) + 1) * maps * valid), {
-			x,
-			y,
-			weights: filter.weights,
-			shift,
-		});
-		if (row >= size - 1) addRow(sums, { ring, valid, row, plane, shift }, task);
+		const slot = (row % size) * maps * valid;
+		filterRow(ring.subarray(slot, slot + maps * valid), { x, y, weights: filter.weights, shift });
+		if (row >= size - 1) addWindows(sums, { ring, valid, row, plane, shift }, task);
 	}
 }
 
@@ -202,13 +155,12 @@ function filterRow(
 interface RingRow {
 	ring: Float64Array;
 	valid: number;
-	/** The last row of the window. */
 	row: number;
 	plane: number;
 	shift: number;
 }
 
-function addRow(
+function addWindows(
 	sums: Sums,
 	{ ring, valid, row, plane, shift }: RingRow,
 	{ grid, filter, c1, c2, origin }: PlaneTask,
@@ -222,23 +174,22 @@ function addRow(
 		for (let i = 0; i < columns.length; i += 1)
 			columns[i] = (columns[i] as number) + weight * (ring[from + i] as number);
 	}
+	const mean = (map: number, i: number): number => columns[map * valid + i] as number;
+	const half = (size - 1) / 2;
 	for (let i = 0; i < valid; i += 1) {
-		const mx = columns[i] as number;
+		const [mx, my] = [mean(0, i), mean(1, i)];
 		// Values that are not finite come from the golden; their windows are skipped.
 		if (!Number.isFinite(mx)) continue;
-		const my = columns[valid + i] as number;
-		const vx = covariance * ((columns[2 * valid + i] as number) - mx * mx);
-		const vy = covariance * ((columns[3 * valid + i] as number) - my * my);
-		const vxy = covariance * ((columns[4 * valid + i] as number) - mx * my);
-		const ux = mx + shift + origin;
-		const uy = my + shift + origin;
+		const vx = covariance * (mean(2, i) - mx * mx);
+		const vy = covariance * (mean(3, i) - my * my);
+		const vxy = covariance * (mean(4, i) - mx * my);
+		const [ux, uy] = [mx + shift + origin, my + shift + origin];
 		const value = ratio(2 * ux * uy + c1, ux * ux + uy * uy + c1) * ratio(2 * vxy + c2, vx + vy + c2);
 		sums.total += value;
 		sums.windows += 1;
 		if (value >= sums.worst || Number.isNaN(sums.worst)) continue;
 		sums.worst = value;
-		const half = (size - 1) / 2;
-		sums.worstAt = flatOf(grid, plane, row - half) + (i + half) * grid.step;
+		sums.worstAt = rowStart(grid, plane, row - half) + (i + half) * grid.step;
 	}
 }
 

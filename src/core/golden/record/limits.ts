@@ -119,11 +119,8 @@ type Growth = "linear" | "square" | "decibels" | "share" | "count";
 const growths: Readonly<Record<string, Growth>> = {
 	"relative-l2": "linear",
 	"max-abs": "linear",
-	quantile: "linear",
-	ulp: "linear",
 	cosine: "square",
 	kl: "square",
-	js: "square",
 	ssim: "square",
 	psnr: "decibels",
 	"box-missing": "count",

@@ -158,11 +158,11 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 }
 
 function maskComparators(threshold: number): Task {
-	const why = `Compared by the share of pixels that change sides of ${threshold}, and by Dice, which detects the loss of a small region.`;
+	const why = `Compared by the share of pixels that change sides of ${threshold}, and by IoU, which detects the loss of a small region.`;
 	return {
 		comparators: [
 			{ kind: "pixel-disagreement", threshold },
-			{ kind: "dice", threshold },
+			{ kind: "miou", threshold },
 		],
 		why: [why],
 	};

@@ -1,11 +1,9 @@
 // Walks two tensors row by row along an axis, such as the class axis of logits.
 import type { Pair } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "./tensor.ts";
-import { chunkElements, float64Reader, longReader } from "./values.ts";
+import { chunkElements, float64Reader, forEachChunk, longReader } from "./values.ts";
 
 interface RowPosition {
-	/** Place among all rows. */
-	row: number;
 	/** Flat index of the row's first element, and the step to the next. */
 	first: number;
 	stride: number;
@@ -14,7 +12,7 @@ interface RowPosition {
 /** The values hold only during the call. */
 type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
-/** An axis counted from the end where negative, as one from the start; -1 where there is no such axis. */
+/** Resolves a negative axis, counted from the end; -1 where there is no such axis. */
 export function axisFromStart(axis: number, rank: number): number {
 	const index = axis < 0 ? axis + rank : axis;
 	return index >= 0 && index < rank ? index : -1;
@@ -28,7 +26,7 @@ export function forEachRow(pair: Pair, axis: number, visit: RowVisitor): void {
 	const stride = along < 0 ? 1 : elementCount(shape.slice(along + 1));
 	if (elementCount(shape) === 0) return;
 	const outer = elementCount(shape) / (length * stride);
-	// Rows that lie across are read some columns at a time, so that memory stays bounded.
+	// Rows along an inner axis are read some columns at a time to bound memory.
 	const width = Math.min(stride, chunkElements, Math.max(1, Math.floor((16 * chunkElements) / length)));
 	const readExpected = stripReader(pair.expected, { length, stride, width });
 	const readGot = stripReader(pair.got, { length, stride, width });
@@ -39,12 +37,8 @@ export function forEachRow(pair: Pair, axis: number, visit: RowVisitor): void {
 			const left = readExpected(first, columns);
 			const right = readGot(first, columns);
 			for (let i = 0; i < columns; i += 1) {
-				const row = block * stride + column + i;
-				visit(left.subarray(i * length, (i + 1) * length), right.subarray(i * length, (i + 1) * length), {
-					row,
-					first: first + i,
-					stride,
-				});
+				const [from, to] = [i * length, (i + 1) * length];
+				visit(left.subarray(from, to), right.subarray(from, to), { first: first + i, stride });
 			}
 		}
 	}
@@ -56,37 +50,31 @@ interface Strip {
 	width: number;
 }
 
-/** Reads the rows of some neighbouring columns, each row in one piece. */
-function stripReader(tensor: Tensor, strip: Strip): (first: number, columns: number) => Float64Array {
+function stripReader(
+	tensor: Tensor,
+	{ length, stride, width }: Strip,
+): (first: number, columns: number) => Float64Array {
 	const read = float64Reader(tensor);
-	const rows = new Float64Array(strip.length * strip.width);
+	const rows = new Float64Array(length * width);
 	return (first, columns) => {
-		if (strip.stride === 1) fillPlain(rows, first, read);
+		if (stride === 1) forEachChunk(rows.length, (at, count) => rows.set(read(first + at, count), at));
 		else
-			for (let k = 0; k < strip.length; k += 1)
-				fillColumn(rows, { k, length: strip.length }, read(first + k * strip.stride, columns));
+			for (let k = 0; k < length; k += 1) {
+				const values = read(first + k * stride, columns);
+				for (let i = 0; i < columns; i += 1) rows[i * length + k] = values[i] as number;
+			}
 		return rows;
 	};
 }
 
-function fillPlain(rows: Float64Array, first: number, read: ReturnType<typeof float64Reader>): void {
-	for (let at = 0; at < rows.length; at += chunkElements) {
-		rows.set(read(first + at, Math.min(chunkElements, rows.length - at)), at);
-	}
-}
-
-function fillColumn(rows: Float64Array, place: { k: number; length: number }, values: Float64Array): void {
-	for (let i = 0; i < values.length; i += 1) rows[i * place.length + place.k] = values[i] as number;
-}
-
-interface Way {
+interface Exactness {
 	axis: number;
-	/** What the visitor needs of values beyond 2^53: their order, or how far each lies below the largest of its row. */
+	/** What the visitor needs of values beyond 2^53: their order, or how far each lies below its row's largest. */
 	keep: "order" | "differences";
 }
 
-/** As forEachRow; rows that binary64 does not hold come as ranks, or less their largest value. */
-export function forEachExactRow(pair: Pair, { axis, keep }: Way, visit: RowVisitor): void {
+/** Rows that binary64 does not hold come as ranks, or with their largest value subtracted. */
+export function forEachExactRow(pair: Pair, { axis, keep }: Exactness, visit: RowVisitor): void {
 	const expectedRow = exactRow(pair.expected, keep);
 	const gotRow = exactRow(pair.got, keep);
 	forEachRow(pair, axis, (expected, got, place) => {
@@ -98,7 +86,7 @@ export function forEachExactRow(pair: Pair, { axis, keep }: Way, visit: RowVisit
 
 function exactRow(
 	tensor: Tensor,
-	keep: Way["keep"],
+	keep: Exactness["keep"],
 ): ((row: Float64Array, place: RowPosition) => void) | null {
 	const read = longReader(tensor);
 	if (read === null) return null;

@@ -3,19 +3,17 @@ import type { OutputSlice } from "../../../../generated/golden.ts";
 import { axisFromStart } from "./rows.ts";
 import { cutRanges, type IndexRange, type Tensor } from "./tensor.ts";
 
-/** A slice in a tensor of known shape: the axis from the start, and what lies inside of it. */
 export interface PlacedSlice {
 	axis: number;
 	ranges: readonly IndexRange[];
 }
 
-/** The tensor itself without a slice. What lies outside of the shape is left out: sliceProblem finds it. */
+/** The tensor itself without a slice. Indices beyond the shape are left out; sliceProblem reports them. */
 export function cutSlice(tensor: Tensor, slice: OutputSlice | undefined): Tensor {
 	const placed = placeSlice(slice, tensor.shape);
 	return placed === null ? tensor : cutRanges(tensor, placed.axis, placed.ranges);
 }
 
-/** null: the whole. */
 export function placeSlice(slice: OutputSlice | undefined, shape: readonly number[]): PlacedSlice | null {
 	const axis = slice === undefined ? -1 : axisFromStart(slice.axis, shape.length);
 	if (slice === undefined || axis < 0) return null;
@@ -30,7 +28,6 @@ function rangesOf({ from = 0, to, ranges }: OutputSlice, size: number): readonly
 	return ranges ?? [[from, to ?? size]];
 }
 
-/** The shape of the slice. */
 export function slicedShape(slice: OutputSlice | undefined, shape: readonly number[]): number[] {
 	const placed = placeSlice(slice, shape);
 	if (placed === null) return [...shape];
@@ -38,7 +35,6 @@ export function slicedShape(slice: OutputSlice | undefined, shape: readonly numb
 	return shape.map((size, axis) => (axis === placed.axis ? kept : size));
 }
 
-/** A position in the slice as one in the whole. */
 export function positionInWhole(position: readonly number[], slice: PlacedSlice | null): number[] {
 	if (slice === null) return [...position];
 	let remaining = position[slice.axis] ?? 0;
@@ -50,8 +46,7 @@ export function positionInWhole(position: readonly number[], slice: PlacedSlice 
 	return [...position];
 }
 
-/** What is wrong with a slice of an output of this shape: the key, and what was expected there. */
-export interface SliceProblem {
+interface SliceProblem {
 	pointer: string;
 	expected: string;
 	got: string;
@@ -68,22 +63,19 @@ export function sliceProblem(slice: OutputSlice, shape: readonly number[]): Slic
 	if (slice.ranges !== undefined && (slice.from !== undefined || slice.to !== undefined))
 		return { pointer: "/ranges", expected: "either ranges, or from and to", got: "both" };
 	const size = shape[axis] ?? 0;
-	const ranges = rangesOf(slice, size);
-	const index = ranges.findIndex(
-		(range, at) => rangeProblem(range, { size, after: ranges[at - 1]?.[1] ?? 0 }) !== null,
-	);
-	const [from, to] = ranges[index] ?? [0, 0];
-	const expected = rangeProblem([from, to], { size, after: ranges[index - 1]?.[1] ?? 0 });
-	if (index < 0 || expected === null) return null;
-	if (slice.ranges !== undefined) return { pointer: `/ranges/${index}`, expected, got: `[${from}, ${to}]` };
-	return { pointer: slice.to === undefined ? "/from" : "/to", expected, got: String(slice.to ?? from) };
+	let after = 0;
+	for (const [index, range] of rangesOf(slice, size).entries()) {
+		const [from, to] = range;
+		const expected = expectedRange(range, size, after);
+		after = to;
+		if (expected === null) continue;
+		if (slice.ranges !== undefined) return { pointer: `/ranges/${index}`, expected, got: `[${from}, ${to}]` };
+		return { pointer: slice.to === undefined ? "/from" : "/to", expected, got: String(slice.to ?? from) };
+	}
+	return null;
 }
 
-/** What was expected of a range; null: it is right. */
-function rangeProblem(
-	[from, to]: IndexRange,
-	{ size, after }: { size: number; after: number },
-): string | null {
+function expectedRange([from, to]: IndexRange, size: number, after: number): string | null {
 	if (to > size || from >= size) return `indices up to ${size}, the size of the axis`;
 	if (to <= from) return `an end behind the start, ${from}`;
 	return from < after ? `a range from ${after} on: they ascend and do not overlap` : null;
@@ -91,7 +83,7 @@ function rangeProblem(
 
 const maxShownRanges = 3;
 
-/** For people: `channels 4…21`, `columns 0…3`, `channel 4`, `0…7 of axis 2`. */
+/** `channels 4…21`, `columns 0…3`, `channel 4`, `0…7 of axis 2`. */
 export function sliceLabel(slice: OutputSlice): string {
 	const { from = 0, to, ranges = [[from, to ?? Number.POSITIVE_INFINITY]] } = slice;
 	const shown = ranges.slice(0, maxShownRanges).map(([first, end]) => rangeText(first, end));
@@ -107,7 +99,7 @@ function rangeText(from: number, to: number): string {
 	return to - from === 1 ? String(from) : `${from}…${to - 1}`;
 }
 
-/** What follows the name of a metric: ` of channels 4…21`; nothing for the whole output. */
+/** ` of channels 4…21`; nothing for the whole output. */
 export function ofSlice(slice: OutputSlice | undefined): string {
 	return slice === undefined ? "" : ` of ${sliceLabel(slice)}`;
 }

@@ -5,7 +5,7 @@ export interface FloatFormat {
 	exponentBits: number;
 	fractionBits: number;
 	bias: number;
-	/** ieee: the largest exponent holds infinities and NaN; nan: only its last pattern is NaN; unsigned-zero: −0 is NaN; none: all patterns are finite. */
+	/** ieee: infinities and NaN in the largest exponent; nan: only the last pattern is NaN; unsigned-zero: −0 is NaN. */
 	special: "ieee" | "nan" | "unsigned-zero" | "none";
 }
 
@@ -39,21 +39,16 @@ export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
 
 const tables = new Map<SmallDType, Float32Array>();
 
-/** The value of every pattern; built on first use. */
 export function smallValues(dtype: SmallDType): Float32Array {
-	const known = tables.get(dtype);
-	if (known !== undefined) return known;
-	const table = Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) =>
-		smallValue(dtype, bits),
-	);
+	const decode = (bits: number): number => {
+		if (dtype === "uint4") return bits;
+		if (dtype === "int4") return bits < 8 ? bits : bits - 16;
+		return floatOf(bits, floatFormats[dtype]);
+	};
+	const table =
+		tables.get(dtype) ?? Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => decode(bits));
 	tables.set(dtype, table);
 	return table;
-}
-
-function smallValue(dtype: SmallDType, bits: number): number {
-	if (dtype === "uint4") return bits;
-	if (dtype === "int4") return bits < 8 ? bits : bits - 16;
-	return floatOf(bits, floatFormats[dtype]);
 }
 
 export function isSmall(dtype: DType): dtype is SmallDType {
@@ -65,12 +60,12 @@ export function isPacked(dtype: DType): boolean {
 	return dtype === "int4" || dtype === "uint4" || dtype === "float4e2m1";
 }
 
-/** The 4-bit pattern of one element. */
 export function nibbleAt(data: Uint8Array, flat: number): number {
 	const byte = data[flat >>> 1] ?? 0;
 	return flat & 1 ? byte >> 4 : byte & 15;
 }
-/** The pattern of the nearest finite value, the even pattern of two as near. */
+
+/** The pattern of the nearest finite value, the even pattern where two are as near. */
 export function smallBits(dtype: SmallDType, value: number): number {
 	const table = smallValues(dtype);
 	let best = 0;
@@ -82,16 +77,13 @@ export function smallBits(dtype: SmallDType, value: number): number {
 	return best;
 }
 
-/** All 65,536 values; built on first use. */
 let halfTable: Float32Array | null = null;
 
-/** Writes the values of binary16 patterns to `out`, which is at least as long. */
 export function decodeHalf(bits: Uint16Array, out: Float32Array): void {
 	halfTable ??= Float32Array.from({ length: 65_536 }, (_, pattern) => floatOf(pattern, halfFormat));
 	for (let i = 0; i < bits.length; i += 1) out[i] = halfTable[bits[i] as number] as number;
 }
 
-/** Writes the values of bfloat16 patterns to `out`: they are the upper halves of binary32. */
 export function decodeBrainFloat(bits: Uint16Array, out: Float32Array): void {
 	const words = new Uint32Array(out.buffer, out.byteOffset, out.length);
 	for (let i = 0; i < bits.length; i += 1) words[i] = (bits[i] as number) << 16;

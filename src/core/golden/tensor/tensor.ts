@@ -5,14 +5,12 @@ import { isPacked, nibbleAt } from "./small-numbers.ts";
 export interface Tensor {
 	dtype: DType;
 	shape: readonly number[];
-	/** Row-major, little-endian; as many bytes as tensorBytes says. */
+	/** Row-major, little-endian; tensorBytes long. */
 	data: Uint8Array;
 }
 
-/** Tensors by output or input name. */
 export type TensorSet = ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>;
 
-/** Half a byte: two elements share one. */
 export const elementBytes: Readonly<Record<DType, number>> = {
 	float32: 4,
 	float16: 2,
@@ -34,7 +32,7 @@ export const elementBytes: Readonly<Record<DType, number>> = {
 	float4e2m1: 0.5,
 };
 
-/** Bytes of all elements; of 4-bit elements with the last one's other half. */
+/** Rounded up to whole bytes for 4-bit elements. */
 export function tensorBytes(tensor: { dtype: DType; shape: readonly number[] }): number {
 	return Math.ceil(elementCount(tensor.shape) * elementBytes[tensor.dtype]);
 }
@@ -54,12 +52,11 @@ export function isFloating(dtype: DType): boolean {
 	return floating.has(dtype);
 }
 
-/** Number of elements of a shape; 1 for a scalar. */
 export function elementCount(shape: readonly number[]): number {
 	return shape.reduce((product, size) => product * size, 1);
 }
 
-/** A shape for people: `2 × 3`, or `a scalar`. */
+/** `[2, 3]`, or `a scalar`. */
 export function formatShape(shape: readonly number[]): string {
 	return shape.length === 0 ? "a scalar" : `[${shape.join(", ")}]`;
 }
@@ -68,7 +65,6 @@ export function tensorMap(set: TensorSet): ReadonlyMap<string, Tensor> {
 	return set instanceof Map ? set : new Map(Object.entries(set));
 }
 
-/** The position of a flat, row-major index. */
 export function unravel(flat: number, shape: readonly number[]): number[] {
 	const position = new Array<number>(shape.length).fill(0);
 	let remaining = flat;
@@ -80,79 +76,56 @@ export function unravel(flat: number, shape: readonly number[]): number[] {
 	return position;
 }
 
-/** The first index, and the one behind the last. */
 export type IndexRange = readonly [number, number];
 
-/** One slice along an axis, that axis kept with size 1. */
 export function sliceTensor(tensor: Tensor, axis: number, at: number): Tensor {
 	return cutRanges(tensor, axis, [[at, at + 1]]);
 }
 
 /** Some indices of an axis, which keeps its place. A view where they lie in one piece, else a copy. */
-export function cutRanges(tensor: Tensor, axis: number, ranges: readonly IndexRange[]): Tensor {
-	const size = tensor.shape[axis] ?? 1;
-	const inner = elementCount(tensor.shape.slice(axis + 1));
-	const outer = elementCount(tensor.shape.slice(0, axis));
+export function cutRanges(
+	{ dtype, shape, data }: Tensor,
+	axis: number,
+	ranges: readonly IndexRange[],
+): Tensor {
 	const kept = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
-	const shape = tensor.shape.map((length, index) => (index === axis ? kept : length));
-	const layout = {
-		blocks: outer,
-		block: size * inner,
-		runs: ranges.map(([from, to]): IndexRange => [from * inner, to * inner]),
-	};
-	if (isPacked(tensor.dtype)) return { dtype: tensor.dtype, shape, data: copyNibbles(tensor.data, layout) };
-	const bytes = elementBytes[tensor.dtype];
-	const [run] = layout.runs;
-	if (outer === 1 && ranges.length === 1 && run !== undefined)
-		return { dtype: tensor.dtype, shape, data: tensor.data.subarray(run[0] * bytes, run[1] * bytes) };
-	return { dtype: tensor.dtype, shape, data: copyRuns(tensor.data, layout, bytes) };
-}
-
-/** In elements: runs within each of equally long blocks. */
-interface RunLayout {
-	blocks: number;
-	block: number;
-	runs: readonly IndexRange[];
-}
-
-function runsLength({ blocks, runs }: RunLayout): number {
-	return blocks * runs.reduce((sum, [from, to]) => sum + to - from, 0);
-}
-
-/** For shorter runs a call costs more than a loop. */
-const minCopyBytes = 128;
-
-function copyRuns(data: Uint8Array, layout: RunLayout, bytes: number): Uint8Array {
-	const out = new Uint8Array(runsLength(layout) * bytes);
-	// Elements of four bytes move as one where they lie on their boundary.
-	const words = bytes % 4 === 0 && data.byteOffset % 4 === 0;
-	const source = words ? new Uint32Array(data.buffer, data.byteOffset, data.byteLength >> 2) : data;
-	const target = words ? new Uint32Array(out.buffer) : out;
-	const unit = words ? bytes / 4 : bytes;
-	let at = 0;
-	for (let block = 0; block < layout.blocks; block += 1) {
-		for (const [from, to] of layout.runs) {
-			const start = (block * layout.block + from) * unit;
-			const length = (to - from) * unit;
-			if ((to - from) * bytes >= minCopyBytes) target.set(source.subarray(start, start + length), at);
-			else for (let i = 0; i < length; i += 1) target[at + i] = source[start + i] as number;
-			at += length;
-		}
+	const cut = { dtype, shape: shape.map((length, index) => (index === axis ? kept : length)) };
+	const bytes = elementBytes[dtype];
+	const [only, second] = ranges;
+	if (elementCount(shape.slice(0, axis)) === 1 && only && !second && !isPacked(dtype)) {
+		const step = elementCount(shape.slice(axis + 1)) * bytes;
+		return { ...cut, data: data.subarray(only[0] * step, only[1] * step) };
 	}
-	return out;
+	const out = new Uint8Array(tensorBytes(cut));
+	let at = 0;
+	for (const [from, to] of runsOf(shape, axis, ranges)) {
+		if (isPacked(dtype)) copyNibbles(data, [from, to], { out, at });
+		else out.set(data.subarray(from * bytes, to * bytes), at * bytes);
+		at += to - from;
+	}
+	return { ...cut, data: out };
+}
+
+function* runsOf(
+	shape: readonly number[],
+	axis: number,
+	ranges: readonly IndexRange[],
+): Generator<IndexRange, void> {
+	const inner = elementCount(shape.slice(axis + 1));
+	const block = inner * (shape[axis] ?? 1);
+	for (let start = 0; start < elementCount(shape); start += block)
+		for (const [from, to] of ranges) yield [start + from * inner, start + to * inner];
 }
 
 /** Runs of 4-bit elements may begin in the middle of a byte. */
-function copyNibbles(data: Uint8Array, layout: RunLayout): Uint8Array {
-	const out = new Uint8Array(Math.ceil(runsLength(layout) / 2));
-	let at = 0;
-	for (let block = 0; block < layout.blocks; block += 1) {
-		for (const [from, to] of layout.runs) {
-			for (let i = from; i < to; i += 1) {
-				out[at >>> 1] = (out[at >>> 1] ?? 0) | (nibbleAt(data, block * layout.block + i) << (at & 1 ? 4 : 0));
-				at += 1;
-			}
-		}
+function copyNibbles(
+	data: Uint8Array,
+	[from, to]: IndexRange,
+	target: { out: Uint8Array; at: number },
+): void {
+	const { out } = target;
+	for (let i = from; i < to; i += 1) {
+		const at = target.at + i - from;
+		out[at >>> 1] = (out[at >>> 1] ?? 0) | (nibbleAt(data, i) << (at & 1 ? 4 : 0));
 	}
-	return out;
 }

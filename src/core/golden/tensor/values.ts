@@ -1,108 +1,53 @@
-// Reads a tensor's values in chunks, as binary32 where that is exact and as binary64 for every dtype.
+// Reads a tensor's values in chunks, as binary64 for every dtype.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
-import {
-	decodeBrainFloat,
-	decodeHalf,
-	isPacked,
-	isSmall,
-	nibbleAt,
-	type SmallDType,
-	smallValues,
-} from "./small-numbers.ts";
+import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 
-/** Elements of one chunk: two of binary32 fit in the second-level cache of every host. */
+/** Two chunks of binary32 fit in the second-level cache of every host. */
 export const chunkElements = 65_536;
 
 /** Reads `count` (at most chunkElements) values from `start`; the array holds until the next call. */
 type ChunkReader<Values> = (start: number, count: number) => Values;
 
-type NarrowArray = Float32Array | Uint16Array | Int16Array | Uint8Array | Int8Array;
-type WideArray = Float64Array | Int32Array | Uint32Array;
-type LongArray = BigInt64Array | BigUint64Array;
-
 interface ViewOf<Values> {
 	new (buffer: ArrayBufferLike, byteOffset: number, length: number): Values;
 }
 
-const narrowViews: Partial<Record<DType, ViewOf<NarrowArray>>> = {
+type LongArray = BigInt64Array | BigUint64Array;
+
+const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
+const plainViews: Partial<Record<DType, ViewOf<ArrayLike<number>>>> = {
+	float64: Float64Array,
 	float32: Float32Array,
-	float16: Uint16Array,
-	bfloat16: Uint16Array,
+	int32: Int32Array,
+	uint32: Uint32Array,
 	int16: Int16Array,
 	uint16: Uint16Array,
 	int8: Int8Array,
 	uint8: Uint8Array,
-	bool: Uint8Array,
 };
-const wideViews: Partial<Record<DType, ViewOf<WideArray>>> = {
-	float64: Float64Array,
-	int32: Int32Array,
-	uint32: Uint32Array,
+const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array) => void>> = {
+	float16: decodeHalf,
+	bfloat16: decodeBrainFloat,
 };
-const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
 
-/** A typed view of some elements; a copy where they do not lie on their natural boundary. Hosts are little-endian, as TensorRT's are. */
+/** A copy only where the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
 function viewChunk<Values>(
-	tensor: Tensor,
+	{ dtype, data }: Tensor,
 	View: ViewOf<Values>,
-	range: { start: number; count: number },
+	start: number,
+	count: number,
 ): Values {
-	const size = elementBytes[tensor.dtype];
-	const offset = range.start * size;
-	const at = tensor.data.byteOffset + offset;
-	if (at % size === 0) return new View(tensor.data.buffer, at, range.count);
-	return new View(tensor.data.slice(offset, offset + range.count * size).buffer, 0, range.count);
-}
-
-/** For dtypes whose values binary32 holds exactly. */
-export function float32Reader(tensor: Tensor): ChunkReader<Float32Array> {
-	if (isSmall(tensor.dtype)) return smallReader(tensor, tensor.dtype);
-	const View = narrowViews[tensor.dtype];
-	if (View === undefined) throw new RangeError(`binary32 does not hold every ${tensor.dtype}`);
-	const scratch = new Float32Array(
-		tensor.dtype === "float32" ? 0 : Math.min(chunkElements, elementCount(tensor.shape)),
-	);
-	const decode = decoders[tensor.dtype] ?? copyValues;
-	return (start, count) => {
-		const bits = viewChunk(tensor, View, { start, count });
-		if (bits instanceof Float32Array) return bits;
-		const out = scratch.subarray(0, count);
-		decode(bits, out);
-		return out;
-	};
-}
-
-function smallReader({ data, shape }: Tensor, dtype: SmallDType): ChunkReader<Float32Array> {
-	const table = smallValues(dtype);
-	const packed = isPacked(dtype);
-	const scratch = new Float32Array(Math.min(chunkElements, elementCount(shape)));
-	return (start, count) => {
-		for (let i = 0; i < count; i += 1) {
-			scratch[i] = table[packed ? nibbleAt(data, start + i) : (data[start + i] as number)] as number;
-		}
-		return scratch.subarray(0, count);
-	};
-}
-
-type Decoder = (bits: NarrowArray, out: Float32Array) => void;
-
-const decoders: Partial<Record<DType, Decoder>> = {
-	float16: (bits, out) => decodeHalf(bits as Uint16Array, out),
-	bfloat16: (bits, out) => decodeBrainFloat(bits as Uint16Array, out),
-	bool: (bits, out) => {
-		for (let i = 0; i < bits.length; i += 1) out[i] = bits[i] === 0 ? 0 : 1;
-	},
-};
-
-function copyValues(bits: NarrowArray, out: Float32Array): void {
-	out.set(bits);
+	const size = elementBytes[dtype];
+	const at = data.byteOffset + start * size;
+	if (at % size === 0) return new View(data.buffer, at, count);
+	return new View(data.slice(start * size, (start + count) * size).buffer, 0, count);
 }
 
 /** For every dtype; 64-bit integers beyond 2^53 are rounded. */
 export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	const scratch = new Float64Array(Math.min(chunkElements, elementCount(tensor.shape)));
-	const fill = float64Filler(tensor);
+	const fill = filler(tensor, scratch.length);
 	return (start, count) => {
 		const out = scratch.subarray(0, count);
 		fill(out, start);
@@ -110,28 +55,42 @@ export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	};
 }
 
-function float64Filler(tensor: Tensor): (out: Float64Array, start: number) => void {
-	const Wide = wideViews[tensor.dtype];
-	if (Wide !== undefined)
-		return (out, start) => out.set(viewChunk(tensor, Wide, { start, count: out.length }));
-	const Long = longViews[tensor.dtype];
-	if (Long !== undefined) {
+function filler(tensor: Tensor, longest: number): (out: Float64Array, start: number) => void {
+	const { dtype, data } = tensor;
+	const Plain = plainViews[dtype];
+	if (Plain) return (out, start) => out.set(viewChunk(tensor, Plain, start, out.length));
+	const Long = longViews[dtype];
+	if (Long)
 		return (out, start) => {
-			const values = viewChunk(tensor, Long, { start, count: out.length });
+			const values = viewChunk(tensor, Long, start, out.length);
 			for (let i = 0; i < out.length; i += 1) out[i] = Number(values[i]);
 		};
+	const decode = halfDecoders[dtype];
+	if (decode) {
+		const scratch = new Float32Array(longest);
+		return (out, start) => {
+			const values = scratch.subarray(0, out.length);
+			decode(viewChunk(tensor, Uint16Array, start, out.length), values);
+			out.set(values);
+		};
 	}
-	const narrow = float32Reader(tensor);
-	return (out, start) => out.set(narrow(start, out.length));
+	const table = isSmall(dtype)
+		? smallValues(dtype)
+		: Uint8Array.from({ length: 256 }, (_, byte) => byte && 1);
+	const packed = isPacked(dtype);
+	return (out, start) => {
+		for (let i = 0; i < out.length; i += 1)
+			out[i] = table[packed ? nibbleAt(data, start + i) : (data[start + i] as number)] as number;
+	};
 }
 
 /** 64-bit integers, exactly; null for every other dtype. */
 export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 	const View = longViews[tensor.dtype];
-	return View === undefined ? null : (start, count) => viewChunk(tensor, View, { start, count });
+	return View === undefined ? null : (start, count) => viewChunk(tensor, View, start, count);
 }
 
-/** As float64Reader, but 64-bit integers less the origin, so that close values stay distinct. */
+/** Subtracts the origin from 64-bit integers, so that close values stay distinct in binary64. */
 export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float64Array> {
 	const long = longReader(tensor);
 	if (long === null || origin === 0n) return float64Reader(tensor);
@@ -143,54 +102,37 @@ export function originOf(tensor: Tensor): bigint {
 	return elementCount(tensor.shape) === 0 ? 0n : (longReader(tensor)?.(0, 1)[0] ?? 0n);
 }
 
-/** One value as binary64. */
 export function valueAt(tensor: Tensor, flat: number): number {
-	if (isSmall(tensor.dtype))
-		return smallReader({ ...tensor, shape: [1] }, tensor.dtype)(flat, 1)[0] ?? Number.NaN;
-	return float64Reader({ ...tensor, shape: [1], data: elementBytesAt(tensor, flat) })(0, 1)[0] ?? Number.NaN;
+	return float64Reader({ ...tensor, shape: [1] })(flat, 1)[0] ?? Number.NaN;
 }
 
-/** One value in decimal, exact for every integer. */
-export function formatValueAt(tensor: Tensor, flat: number): string {
-	const long = longReader(tensor);
-	return String(long === null ? valueAt(tensor, flat) : long(flat, 1)[0]);
-}
-
-function elementBytesAt(tensor: Tensor, flat: number): Uint8Array {
-	const size = elementBytes[tensor.dtype];
-	return tensor.data.subarray(flat * size, (flat + 1) * size);
-}
-
-/** Calls `visit` for the chunks of `elements`, in order. */
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
 	for (let start = 0; start < elements; start += chunkElements)
 		visit(start, Math.min(chunkElements, elements - start));
 }
 
-/** A tensor's values in chunks, as binary64: an array holds until the next step. */
+/** A chunk's array holds until the next step. */
 export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);
-	for (let start = 0; start < elements; start += chunkElements) {
+	for (let start = 0; start < elements; start += chunkElements)
 		yield { start, values: read(start, Math.min(chunkElements, elements - start)) };
-	}
 }
 
-/** The values of two tensors of one shape, side by side. */
-export function* pairChunks(pair: {
-	expected: Tensor;
-	got: Tensor;
-}): Generator<{ start: number; expected: Float64Array; got: Float64Array }> {
-	const read = float64Reader(pair.got);
-	for (const { start, values } of valueChunks(pair.expected))
+export function* pairChunks({
+	expected,
+	got,
+}: Record<"expected" | "got", Tensor>): Generator<
+	{ start: number } & Record<"expected" | "got", Float64Array>
+> {
+	const read = float64Reader(got);
+	for (const { start, values } of valueChunks(expected))
 		yield { start, expected: values, got: read(start, values.length) };
 }
 
-/** Calls `visit` for each value with its flat index. */
 export function forEachValue(tensor: Tensor, visit: (value: number, flat: number) => void): void {
-	for (const { start, values } of valueChunks(tensor)) {
+	for (const { start, values } of valueChunks(tensor))
 		for (let i = 0; i < values.length; i += 1) visit(values[i] as number, start + i);
-	}
 }
 
 export function everyValue(tensor: Tensor, test: (value: number) => boolean): boolean {
@@ -198,7 +140,6 @@ export function everyValue(tensor: Tensor, test: (value: number) => boolean): bo
 	return true;
 }
 
-/** All values, or the first `most`, as binary64. */
 export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float64Array {
 	const all = new Float64Array(Math.min(most, elementCount(tensor.shape)));
 	const read = float64Reader(tensor);
@@ -206,54 +147,32 @@ export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float
 	return all;
 }
 
-interface Sums {
-	min: number;
-	max: number;
-	mean: number;
-	/** Sum of squared distances from the mean so far. */
-	squares: number;
-	finite: number;
-	nan: number;
-	inf: number;
-}
+/** Recording asks for the statistics of one output many times. */
+const knownStatistics = new WeakMap<Tensor, TensorStatistics>();
 
-/** Mean and population standard deviation in one pass (Welford 1962), of the finite values. */
+/** Mean and population standard deviation of the finite values in one pass (Welford 1962). */
 export function tensorStatistics(tensor: Tensor): TensorStatistics {
-	const statistics = statisticsBefore.get(tensor) ?? measureStatistics(tensor);
-	statisticsBefore.set(tensor, statistics);
+	const statistics = knownStatistics.get(tensor) ?? measureStatistics(tensor);
+	knownStatistics.set(tensor, statistics);
 	return statistics;
 }
 
-/** Recording asks for those of one output many times. */
-const statisticsBefore = new WeakMap<Tensor, TensorStatistics>();
-
 function measureStatistics(tensor: Tensor): TensorStatistics {
-	const sums: Sums = {
-		min: Number.POSITIVE_INFINITY,
-		max: Number.NEGATIVE_INFINITY,
-		mean: 0,
-		squares: 0,
-		finite: 0,
-		nan: 0,
-		inf: 0,
-	};
-	for (const { values } of valueChunks(tensor)) addChunk(values, sums);
-	const { finite, nan, inf } = sums;
+	let [min, max, mean] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+	let squares = 0;
+	let [finite, nan, inf] = [0, 0, 0];
+	forEachValue(tensor, (value) => {
+		if (Number.isNaN(value)) nan += 1;
+		else if (!Number.isFinite(value)) inf += 1;
+		else {
+			finite += 1;
+			const before = value - mean;
+			mean += before / finite;
+			squares += before * (value - mean);
+			min = Math.min(min, value);
+			max = Math.max(max, value);
+		}
+	});
 	if (finite === 0) return { min: null, max: null, mean: null, std: null, nan, inf };
-	return { min: sums.min, max: sums.max, mean: sums.mean, std: Math.sqrt(sums.squares / finite), nan, inf };
-}
-
-function addChunk(values: Float64Array, sums: Sums): void {
-	for (let i = 0; i < values.length; i += 1) {
-		const value = values[i] as number;
-		if (Number.isFinite(value)) {
-			sums.finite += 1;
-			const before = value - sums.mean;
-			sums.mean += before / sums.finite;
-			sums.squares += before * (value - sums.mean);
-			if (value < sums.min) sums.min = value;
-			if (value > sums.max) sums.max = value;
-		} else if (Number.isNaN(value)) sums.nan += 1;
-		else sums.inf += 1;
-	}
+	return { min, max, mean, std: Math.sqrt(squares / finite), nan, inf };
 }

@@ -11,26 +11,15 @@ import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { type Sum, sumsOf } from "./sums.ts";
 import { wholeSet } from "./tally.ts";
 
-export interface SetRef
-	extends Pick<
-		CaseInput,
-		| "manifest"
-		| "model"
-		| "engine"
-		| "precision"
-		| "basePrecision"
-		| "modelSha256"
-		| "relativeL2"
-		| "errorGrowth"
-	> {
-	/** The base's own golden is another one, so that a failure of its engine excuses nothing. */
+export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
+	/** The base's own golden differs, so a failure of its engine excuses nothing. */
 	isNewSet?: boolean | undefined;
 }
 
 export type SetSides = Pick<CaseInput, "expected" | "got" | "base">;
 
 export interface SetWatch {
-	/** Call once for every case of the golden; `sides` is null where the engine gave no output. */
+	/** To be called for every case of the golden; `sides` is null where the engine gave no output. */
 	see(golden: GoldenCase, sides: SetSides | null): void;
 	/** null: the golden is stale by its own policy, so that nothing is compared. */
 	verdict(): GoldenVerdict | null;
@@ -54,18 +43,13 @@ export function watchSet(ref: SetRef): SetWatch | null {
 		verdict() {
 			const modelChanged = manifest.model.sha256 !== ref.modelSha256;
 			if (modelChanged && (manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
-			const about = {
-				model,
-				engine,
-				precision,
-				case: wholeSet,
-				scope: "set" as const,
-				cases: seen,
-				golden: manifest.goldenId,
-				modelChanged,
-			};
-			if (lost.length > 0 || seen === 0)
-				return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
+			const set = { case: wholeSet, scope: "set" as const, cases: seen };
+			const about = { model, engine, precision, ...set, golden: manifest.goldenId, modelChanged };
+			if (lost.length > 0 || seen === 0) {
+				const first = quoteName(lost[0] ?? "");
+				const some = `${lost.length} of ${seen} cases cannot be compared (the first is ${first}), so there is no result for the whole set.`;
+				return { ...about, state: "error", message: seen === 0 ? "No case was compared." : some, checks: [] };
+			}
 			const checks = sums.map((sum, index) => {
 				const { existing, ...check } = checkOf(sum, baseIsWhole ? baseSums[index] : undefined);
 				return existing === true && ref.isNewSet !== true ? { ...check, existing } : check;
@@ -77,7 +61,6 @@ export function watchSet(ref: SetRef): SetWatch | null {
 	};
 }
 
-/** The verdict on cases that are all loaded; null as of watchSet. */
 export function judgeSet(
 	ref: SetRef,
 	cases: readonly { golden: GoldenCase; sides: SetSides | null }[],
@@ -87,7 +70,6 @@ export function judgeSet(
 	return watch?.verdict() ?? null;
 }
 
-/** Whether every sum took the case. */
 function addAll(
 	sums: readonly Sum[],
 	golden: GoldenCase,
@@ -97,12 +79,6 @@ function addAll(
 	if (expected === undefined || got === undefined) return false;
 	const sides = { expected: tensorMap(expected), got: tensorMap(got) };
 	return sums.map((sum) => sum.add(golden, sides)).every(Boolean);
-}
-
-function lostMessage(lost: readonly string[], seen: number): string {
-	if (seen === 0) return "No case was compared.";
-	const first = quoteName(lost[0] ?? "");
-	return `${lost.length} of ${seen} cases cannot be compared (the first is ${first}), so there is no result for the whole set.`;
 }
 
 function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {

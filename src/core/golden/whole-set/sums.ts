@@ -9,7 +9,7 @@ import type {
 	Precision,
 } from "../../../../generated/golden.ts";
 import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
-import { boxKinds, boxLimit, matchImages } from "../boxes/check-boxes.ts";
+import { type BoxSides, boxKinds, boxLimit, matchImages } from "../boxes/check-boxes.ts";
 import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { layoutCheck } from "../compare/checks.ts";
 import {
@@ -23,13 +23,8 @@ import { makePair } from "../compare/difference.ts";
 import { metrics, setTally } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { defaultMetricOptions, type Range } from "../metrics/measured.ts";
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { elementCount } from "../tensor/tensor.ts";
 import type { SetMeasured } from "./tally.ts";
-
-interface CaseSides {
-	expected: ReadonlyMap<string, Tensor>;
-	got: ReadonlyMap<string, Tensor>;
-}
 
 export interface Sum {
 	output: string;
@@ -38,36 +33,32 @@ export interface Sum {
 	bound: Bound;
 	range: Range;
 	severity: "fail" | "warn";
-	/** false: the case holds nothing that can be compared. */
-	add(golden: GoldenCase, sides: CaseSides): boolean;
+	/** False where the case holds nothing that can be compared. */
+	add(golden: GoldenCase, sides: Omit<BoxSides, "base">): boolean;
 	measure(): SetMeasured;
-	/** When all cases were added. */
 	allowed(): number;
 }
 
 interface SumContext {
 	precision: Precision;
-	/** The config's limits, for outputs whose golden names none. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
 
-/** Empty where every comparator covers one case only. */
 export function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
+	const isOfSet = ({ scope }: { scope?: string }): boolean => scope === "set";
 	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) =>
 		(output.comparators ?? [])
-			.filter((spec) => spec.scope === "set")
+			.filter(isOfSet)
 			.filter(isMetricSpec)
 			.map((spec, index) => outputSum(name, output, { spec, index }, context)),
 	);
 	const ofBoxes = (manifest.detections ?? []).flatMap((group) =>
-		(group.comparators ?? [])
-			.filter(({ scope }) => scope === "set")
-			.map((spec) => boxSum(group, spec, context.precision)),
+		(group.comparators ?? []).filter(isOfSet).map((spec) => boxSum(group, spec, context.precision)),
 	);
 	return [...ofOutputs, ...ofBoxes];
 }
 
-/** @param index among the output's comparators of the set. */
+/** @param index its place among the output's comparators of the whole set. */
 function outputSum(
 	name: string,
 	output: GoldenOutput,
@@ -76,7 +67,7 @@ function outputSum(
 ): Sum {
 	const { bound, range } = metrics[spec.kind];
 	const tally = setTally(spec.kind);
-	// What the golden itself reaches by the labels: the limit of accuracy is a share of it.
+	// The limit of accuracy is a share of what the golden itself reaches.
 	const own = spec.kind === "accuracy" ? setTally(spec.kind) : null;
 	let last: Comparator | undefined;
 	return {
@@ -106,8 +97,8 @@ function outputSum(
 			const measured = tally?.measure(last ?? defaultMetricOptions) ?? { value: Number.NaN, elements: 0 };
 			const reached = own?.measure(defaultMetricOptions).value ?? Number.NaN;
 			if (Number.isNaN(reached)) return measured;
-			const detail = [`the golden itself reaches ${Number(reached.toPrecision(4))}`, measured.detail];
-			return { ...measured, detail: detail.filter(Boolean).join("; ") };
+			const ofGolden = `the golden itself reaches ${Number(reached.toPrecision(4))}`;
+			return { ...measured, detail: [ofGolden, measured.detail].filter(Boolean).join("; ") };
 		},
 		allowed() {
 			if (own === null || toleranceAt(spec.tolerance, context.precision) !== undefined)

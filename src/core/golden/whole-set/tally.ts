@@ -3,23 +3,19 @@ import type { Bound } from "../../../../generated/result.ts";
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
 import type { Measured, MetricOptions } from "../metrics/measured.ts";
 import { maxVectors, unit, type VectorScores, type Vectors } from "../metrics/neighbours.ts";
-import { type ClassScore, emptyClassTally, meanOfClasses, tallyClasses } from "../metrics/segmentation.ts";
+import { emptyClassTally, iouOfTally, tallyClasses } from "../metrics/segmentation.ts";
 import { forEachRow } from "../tensor/rows.ts";
 
 export interface SetTally {
-	/** One output of one case. */
 	add(pair: Pair, options: MetricOptions, caseId: string): void;
-	/** What was added so far; the options are those of any case. */
 	measure(options: MetricOptions): SetMeasured;
 }
 
-/** NaN where the number is not defined, which never passes. */
 export type SetMeasured = Pick<Measured, "value" | "elements" | "detail">;
 
-/** A share of rows times their number is a whole number: what rounding took from it is given back. */
+/** A share of rows times their number is a whole number; rounding may miss it by this. */
 const countSlack = 1e-6;
 
-/** The mean of the cases' own numbers, each weighed by the elements that it covers: shares and means over rows. */
 export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measured, bound: Bound): SetTally {
 	let sum = 0;
 	let elements = 0;
@@ -49,16 +45,15 @@ export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measu
 	};
 }
 
-/** Classes are counted over all pixels of all cases, and their mean is taken once, as benchmarks of segmentation do. */
-export function classTally(score: ClassScore): SetTally {
+/** Counts classes over the pixels of all cases and takes their mean once, as segmentation benchmarks do. */
+export function classTally(): SetTally {
 	const tally = emptyClassTally();
 	return {
 		add: (pair, options) => void tallyClasses(pair, options, tally),
-		measure: (options) => meanOfClasses(tally, options, score),
+		measure: (options) => iouOfTally(tally, options),
 	};
 }
 
-/** The norm of all differences by the norm of all of the golden. */
 export function squareTally(): SetTally {
 	let difference = noNorm;
 	let expected = noNorm;
@@ -83,15 +78,11 @@ export function squareTally(): SetTally {
 	};
 }
 
-/** Of both sides together. */
 const maxBytes = 128 * 1024 * 1024;
 /** With fewer there is hardly a neighbourhood. */
 const minVectors = 16;
 
-/**
- * When there is no more room every second vector is dropped, and from then on half as many are taken: what is left is spread evenly
- * over the set, and is the same in every run.
- */
+/** Without room, every second vector is dropped and half as many are taken from then on: an even sample, the same in every run. */
 export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores): SetTally {
 	let sampled: { expected: Float64Array; got: Float64Array; id: string }[] = [];
 	let seen = 0;
@@ -121,16 +112,18 @@ export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores
 		add: (pair, options, id) => forEachRow(pair, options.axis, (expected, got) => take(expected, got, id)),
 		measure(options) {
 			if (problem !== undefined) return { value: Number.NaN, elements, detail: problem };
-			const expected = sampled.map((one) => one.expected);
-			const scores = score({ expected, got: sampled.map(({ got }) => got), firsts: [] }, options.k);
-			const { value, lowest, at } = scores;
+			const vectors = {
+				expected: sampled.map(({ expected }) => expected),
+				got: sampled.map(({ got }) => got),
+			};
+			const { value, lowest, at, problem: unmeasurable } = score(vectors, options.k);
 			const of = step > 1 ? `${sampled.length} among ${seen} vectors, evenly drawn` : `${seen} vectors`;
 			const worst =
 				value < 1 ? `; lowest ${Number(lowest.toPrecision(4))}, in case ${sampled[at]?.id ?? ""}` : "";
-			return { value, elements, detail: scores.problem ?? `of ${of}${worst}` };
+			return { value, elements, detail: unmeasurable ?? `of ${of}${worst}` };
 		},
 	};
 }
 
-/** The verdict on the whole set has this in place of a case id. */
+/** Stands in place of a case id in the verdict on the whole set. */
 export const wholeSet = "whole set";

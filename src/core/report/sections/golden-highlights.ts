@@ -5,7 +5,7 @@ import { quoted } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { capRatio, caseVerdicts, goldenExtent, measureText, offBy, worstText } from "../golden-format.ts";
+import { capRatio, caseVerdicts, goldenExtent, measureText, worstText } from "../golden-format.ts";
 import type { Highlight, HighlightSeverity } from "../highlight.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
 
@@ -47,17 +47,6 @@ function checkLine(failing: Failing, totalCases: number): string {
 	return `${quoted(check.output, 80)}: ${measure}${placeOf(failing, totalCases)}${baseText(check)}.`;
 }
 
-/** With how far off it is, where something is allowed of each element. */
-function worstSentences(check: GoldenCheck): string[] {
-	const text = worstText(check);
-	if (text === null) return [];
-	const { worst } = check;
-	if (worst?.allowed === undefined) return [`Worst element ${text}.`];
-	return [
-		`Worst element ${text}: off by ${formatValue(offBy(worst), 3)} (limit ${formatValue(worst.allowed, 3)}).`,
-	];
-}
-
 /** The worst failing check of each output over all cases, the worst first. */
 function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 	const failing = verdicts
@@ -79,6 +68,7 @@ function describeMismatch(
 	const [first] = checks;
 	if (first === undefined) return { sentences: messages(verdicts) };
 	const { detail, metric } = first.check;
+	const worst = worstText(first.check);
 	const hidden = checks.length - maxLines;
 	return {
 		lines: [
@@ -87,7 +77,7 @@ function describeMismatch(
 		],
 		sentences: [
 			...messages(verdicts),
-			...worstSentences(first.check),
+			...(worst === null ? [] : [`Worst element ${worst}.`]),
 			...(detail === undefined || metric === "error-growth" ? [] : [sentence(cleanMessage(detail, 300))]),
 		],
 	};

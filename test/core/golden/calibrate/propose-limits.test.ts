@@ -1,11 +1,12 @@
 // Limits that follow from an engine's own error, and the engines that set none.
 import { describe, expect, it } from "vitest";
-import type { Precision } from "../../../../generated/golden.ts";
+import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import { applyCalibration } from "../../../../src/core/golden/calibrate/apply.ts";
 import { type ComparatorErrors, errorsOf } from "../../../../src/core/golden/calibrate/errors.ts";
 import { type ProposedLimit, proposeLimits } from "../../../../src/core/golden/calibrate/propose-limits.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
+import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
+import { caseInput, float32, manifestOf } from "../../../support/golden-tensors.ts";
 
 const rule = { multiple: 4, backend: "tensorrt", given: new Map() } as const;
 
@@ -58,16 +59,15 @@ describe("a calibrated golden", () => {
 	const limits = (limit: number, state: ProposedLimit["state"]): ProposedLimit[] => [
 		{ errors: errors(limit / 4, 5e-3), state, before: 5e-3, limit, why: "because" },
 	];
-	const engine = (name: string, limit: number, state: ProposedLimit["state"]) => ({
-		...({
-			precision: "fp16",
-			backend: "tensorrt",
-			version: "10.6.0",
-			device: "L4",
-			at: "2026-01-01T00:00:00Z",
-		} as const),
-		...{ engine: name, limits: limits(limit, state) },
-	});
+	const machine = {
+		backend: "tensorrt",
+		version: "10.6.0",
+		device: "L4",
+		at: "2026-01-01T00:00:00Z",
+	} as const;
+	const engine = (name: string, limit: number, state: ProposedLimit["state"]) => {
+		return { ...machine, precision: "fp16" as const, engine: name, limits: limits(limit, state) };
+	};
 	const change = { reason: "r", author: "a" };
 
 	it("a calibrated golden takes the widest limit of engines that share a precision, and leaves other precisions alone", () => {
@@ -77,21 +77,9 @@ describe("a calibrated golden", () => {
 			[engine("net/a", 4e-4, "lowered"), engine("net/b", 2e-2, "raised")],
 			change,
 		);
-		expect(written.outputs["y"]?.comparators).toEqual([
-			{
-				kind: "relative-l2",
-				tolerance: {
-					fp32: 1e-3,
-					tf32: 1e-3,
-					fp16: 2e-2,
-					bf16: 1e-3,
-					int8: 1e-3,
-					fp8: 1e-3,
-					int4: 1e-3,
-					fp4: 1e-3,
-				},
-			},
-		]);
+		const others = ["fp32", "tf32", "bf16", "int8", "fp8", "int4", "fp4"];
+		const tolerance = { ...Object.fromEntries(others.map((name) => [name, 1e-3])), fp16: 2e-2 };
+		expect(written.outputs["y"]?.comparators).toEqual([{ kind: "relative-l2", tolerance }]);
 		const again = applyCalibration(written, [engine("net/b", 3e-2, "raised")], change);
 		expect(again.calibration?.map((record) => [record.engine, record.limits[0]?.limit])).toEqual([
 			["net/b", 3e-2],
@@ -102,22 +90,13 @@ describe("a calibrated golden", () => {
 
 describe("an engine's errors", () => {
 	const y = float32([1, 2, 3, 4]);
-	const place = {
-		caseId: "only",
-		model: "net",
-		engine: "e",
-		precision: "fp16",
-		modelSha256,
-		relativeL2: { fp16: 5e-3 },
-	} as const;
-
 	it("an engine's errors are those of each comparator, in the golden's order", () => {
-		const manifest = manifestOf(
-			{ y },
-			{ y: { comparators: [{ kind: "max-abs", tolerance: 0.5 }, { kind: "relative-l2" }] } },
-		);
-		const verdict = judgeCase({ ...place, manifest, expected: { y }, got: { y: float32([1, 2, 3, 4.25]) } });
-		const found = errorsOf(manifest, [verdict]);
+		const comparators: GoldenOutput["comparators"] = [
+			{ kind: "max-abs", tolerance: 0.5 },
+			{ kind: "relative-l2", tolerance: 5e-3 },
+		];
+		const input = caseInput({ y }, { y: float32([1, 2, 3, 4.25]) }, { specs: { y: { comparators } } });
+		const found = errorsOf(input.manifest, [judgeCase(input)]);
 		expect(found.faults).toEqual([]);
 		expect(
 			found.errors.map(({ kind, comparator, cases }) => [kind, comparator, cases[0]?.got, cases[0]?.allowed]),
@@ -132,8 +111,7 @@ describe("an engine's errors", () => {
 		["NaN", { y: float32([1, 2, 3, Number.NaN]) }],
 		["another shape", { y: float32([1, 2]) }],
 	])("an engine's errors are not taken from %s", (_, got) => {
-		const manifest = manifestOf({ y });
-		const verdict = judgeCase({ ...place, manifest, expected: { y }, got });
-		expect(errorsOf(manifest, [verdict]).faults).toHaveLength(1);
+		const input = caseInput({ y }, got as Record<string, Tensor>);
+		expect(errorsOf(input.manifest, [judgeCase(input)]).faults).toHaveLength(1);
 	});
 });

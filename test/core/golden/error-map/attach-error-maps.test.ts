@@ -1,112 +1,131 @@
-// Checks that do not pass carry pictures of their errors; those that pass carry none.
+// Failed checks carry a coarse map of their errors; those that pass carry none.
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/result-validator.js";
 import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import { attachErrorMaps } from "../../../../src/core/golden/error-map/attach-error-maps.ts";
-import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
+import {
+	attachErrorMaps,
+	errorMap,
+	planeOf,
+} from "../../../../src/core/golden/error-map/attach-error-maps.ts";
+import { elementCount, type Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { buildResult } from "../../../support/build-result.ts";
-import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
+import { caseInput, float32 } from "../../../support/golden-tensors.ts";
 
-function ramp(shape: readonly number[], shift: (at: number) => number = () => 0): Tensor {
-	const elements = shape.reduce((product, size) => product * size, 1);
+const bytes = (cells: string): number[] => [...atob(cells)].map((letter) => letter.charCodeAt(0));
+
+/** Zeros but for the errors, by flat index. */
+function withErrors(shape: readonly number[], errors: Readonly<Record<number, number>> = {}): Tensor {
 	return float32(
-		Array.from({ length: elements }, (_, at) => (at % 7) - 3 + shift(at)),
+		Array.from({ length: elementCount(shape) }, (_, at) => errors[at] ?? 0),
 		shape,
 	);
 }
 
-function inputOf(
-	expected: Record<string, Tensor>,
-	got: Record<string, Tensor>,
-	specs: Record<string, GoldenOutput> = {},
-): CaseInput {
-	return {
-		manifest: manifestOf(expected, specs),
-		caseId: "only",
-		model: "net",
-		engine: "fp32",
-		precision: "fp32",
-		modelSha256,
-		expected,
-		got,
-		relativeL2: {},
-	};
-}
-
-const draw = (input: CaseInput, most = 50) => attachErrorMaps(judgeCase(input), input, most);
+const sidesOf = (shape: readonly number[], errors: Readonly<Record<number, number>>) => ({
+	expected: withErrors(shape),
+	got: withErrors(shape, errors),
+});
+const attach = (input: CaseInput, most = 50) => attachErrorMaps(judgeCase(input), input, most);
 const shape = [2, 3, 16, 16];
-const wrong = { y: ramp(shape, (at) => (at === 768 + 256 + 16 * 5 + 9 ? 4 : 0)) };
+const y = withErrors(shape);
+/** In the second sample, second channel, row 5, column 9. */
+const wrong = withErrors(shape, { [768 + 256 + 16 * 5 + 9]: 4 });
 
-it("drawErrors draws the worst sample: map and the furthest elements in the output's own coordinates", () => {
-	const specs: Record<string, GoldenOutput> = { y: { semantic: "image", batchAxis: 0 } };
-	const { verdict, drawn } = draw(inputOf({ y: ramp(shape) }, wrong, specs));
-	const [check] = verdict.checks;
+it.each<[string, GoldenOutput]>([
+	["that was judged", { batchAxis: 0 }],
+	["of the worst element where the whole was judged", {}],
+])("attachErrorMaps shows the sample %s", (_, output) => {
+	const { verdict, drawn } = attach(caseInput({ y }, { y: wrong }, { specs: { y: output } }));
+	const map = verdict.checks[0]?.errorMap;
 	expect(drawn).toBe(1);
-	expect(check).toMatchObject({
-		sample: 1,
-		errorMap: { sample: 1, axes: [2, 3], image: true },
-	});
-	expect(check?.largest).toMatchObject([{ index: [1, 1, 5, 9] }]);
+	expect(map).toMatchObject({ sample: 1, axes: [2, 3], largest: 4 });
+	expect(bytes(map?.cells ?? "").indexOf(254)).toBe(5 * 16 + 9);
+	expect(validate(buildResult({ golden: [verdict] })), JSON.stringify(validate.errors)).toBe(true);
 });
 
-it("drawErrors shows the sample of the largest difference where the whole was judged", () => {
-	const { verdict } = draw(inputOf({ y: ramp(shape) }, wrong));
-	expect(verdict.checks[0]).toMatchObject({ errorMap: { sample: 1 } });
-});
-
-it("drawErrors prefers a check of elements among several", () => {
+it("attachErrorMaps covers the slice of the check", () => {
 	const comparators: GoldenOutput["comparators"] = [
-		{ kind: "relative-l2" },
-		{ kind: "allclose", atol: 0.5, rtol: 0 },
+		{ kind: "max-abs", tolerance: 1, slice: { axis: 2, from: 4, to: 16 } },
 	];
-	const { verdict, drawn } = draw(inputOf({ y: ramp(shape) }, wrong, { y: { comparators } }));
+	const { verdict } = attach(caseInput({ y }, { y: wrong }, { specs: { y: { comparators } } }));
+	const map = verdict.checks[0]?.errorMap;
+	expect(map).toMatchObject({ height: 12, width: 16 });
+	expect(bytes(map?.cells ?? "").indexOf(254)).toBe(1 * 16 + 9);
+});
+
+it("attachErrorMaps draws one map for each output", () => {
+	const comparators: GoldenOutput["comparators"] = [{ kind: "relative-l2" }, { kind: "max-abs" }];
+	const { verdict, drawn } = attach(caseInput({ y }, { y: wrong }, { specs: { y: { comparators } } }));
 	expect(drawn).toBe(1);
-	expect(verdict.checks.map(({ metric, largest }) => [metric, largest?.[0]?.allowed])).toEqual([
-		["relative-l2", undefined],
-		["allclose", 0.5],
+	expect(verdict.checks.map(({ errorMap: map }) => map !== undefined)).toEqual([true, false]);
+});
+
+it.each<[string, Record<string, Tensor>]>([
+	["passes", { y }],
+	["is missing", {}],
+	["has another shape", { y: withErrors([2, 3]) }],
+])("attachErrorMaps draws nothing where an output %s", (_, got) => {
+	expect(attach(caseInput({ y }, got)).drawn).toBe(0);
+});
+
+it("attachErrorMaps keeps to the number that is left", () => {
+	const expected = { a: y, b: y, c: y };
+	expect(attach(caseInput(expected, { a: wrong, b: wrong, c: wrong }), 2).drawn).toBe(2);
+});
+
+it.each<[number[], ReturnType<typeof planeOf>]>([
+	[
+		[2, 3, 32, 40],
+		[2, 3],
+	],
+	[
+		[1, 32, 40, 3],
+		[1, 2],
+	],
+	[
+		[8, 64, 768],
+		[1, 2],
+	],
+	[
+		[32, 1000],
+		[0, 1],
+	],
+	[[1, 1000], null],
+	[[1000], null],
+	[[], null],
+	[[1, 3, 4, 4], null],
+])("planeOf %j is %j", (of, plane) => expect(planeOf(of)).toEqual(plane));
+
+it("errorMap puts the largest difference of all channels into its cell, of 254 steps", () => {
+	const map = errorMap(sidesOf([1, 2, 8, 8], { [64 + 8 * 3 + 5]: 2, [8 * 3 + 5]: -1, 7: 1 }), [2, 3]);
+	expect(map).toMatchObject({ rows: 8, columns: 8, height: 8, width: 8, largest: 2 });
+	const differing = bytes(map.cells).flatMap((cell, at) => (cell > 0 ? [[at, cell]] : []));
+	expect(differing).toEqual([
+		[7, 127],
+		[29, 254],
 	]);
 });
 
-it("drawErrors gives the limit of each of the furthest elements, if the check is per element", () => {
-	const comparators: GoldenOutput["comparators"] = [{ kind: "allclose", atol: 0.5, rtol: 0.25 }];
-	const { verdict } = draw(inputOf({ y: ramp(shape) }, wrong, { y: { comparators } }));
-	const [element] = verdict.checks[0]?.largest ?? [];
-	expect(element?.allowed).toBe(0.5 + 0.25 * Math.abs(Number(element?.expected)));
-	expect(verdict.checks[0]?.worst?.allowed).toBe(element?.allowed);
-	expect(validate({ ...buildResult(), golden: [verdict] })).toBe(true);
-	const overall = draw(inputOf({ y: ramp(shape) }, wrong)).verdict.checks[0];
-	expect(overall?.largest?.[0]).not.toHaveProperty("allowed");
+it("errorMap marks what is not finite by a value of its own, and shows the smallest difference", () => {
+	const map = errorMap(sidesOf([8, 8], { 0: Number.NaN, 1: 1, 2: 1e-9 }), [0, 1]);
+	expect(bytes(map.cells).slice(0, 4)).toEqual([255, 254, 1, 0]);
+	expect(map.largest).toBe(1);
 });
 
-it("drawErrors draws nothing of what passes, is missing, or has another shape", () => {
-	const y = ramp(shape);
-	for (const got of [{ y }, {}, { y: ramp([2, 3]) }] as Record<string, Tensor>[]) {
-		const { verdict, drawn } = draw(inputOf({ y }, got));
-		expect(drawn).toBe(0);
-		expect(verdict.checks.every((check) => check.largest === undefined)).toBe(true);
-	}
-});
-
-it("drawErrors draws NaN as what it is", () => {
-	const { verdict } = draw(
-		inputOf({ y: ramp(shape) }, { y: ramp(shape, (at) => (at === 3 ? Number.NaN : 0)) }),
+it("errorMap takes large planes together into at most 48 by 48 cells, none of them lost", () => {
+	const side = fc.integer({ min: 8, max: 130 });
+	fc.assert(
+		fc.property(side, side, fc.nat(), (height, width, seed) => {
+			const at = seed % (height * width);
+			const map = errorMap(sidesOf([height, width], { [at]: 3 }), [0, 1]);
+			expect([map.rows, map.columns]).toEqual([Math.min(48, height), Math.min(48, width)]);
+			const cells = bytes(map.cells);
+			expect(cells.length).toBe(map.rows * map.columns);
+			const row = (Math.floor(cells.indexOf(254) / map.columns) + 0.5) / map.rows;
+			expect(Math.abs(row - Math.floor(at / width) / height)).toBeLessThan(0.15);
+			expect(cells.filter((cell) => cell > 0).length).toBe(1);
+		}),
 	);
-	expect(verdict.checks[0]).toMatchObject({
-		metric: "non-finite",
-		largest: [{ index: [0, 0, 0, 3], got: "NaN" }],
-	});
-});
-
-it("drawErrors keeps to the number that is left", () => {
-	const expected = { a: ramp([4]), b: ramp([4]), c: ramp([4]) };
-	const got = { a: ramp([4], () => 1), b: ramp([4], () => 1), c: ramp([4], () => 1) };
-	const { verdict, drawn } = draw(inputOf(expected, got), 2);
-	expect(drawn).toBe(2);
-	expect(verdict.checks.filter((check) => check.largest !== undefined).length).toBe(2);
-});
-
-it("drawErrors makes what the result's schema takes", () => {
-	const { verdict } = draw(inputOf({ y: ramp(shape) }, wrong));
-	expect(validate({ ...buildResult(), golden: [verdict] })).toBe(true);
 });

@@ -1,115 +1,104 @@
-// The pictures of golden checks that do not pass: the worst of each output open, the rest folded.
+// Pictures of failed golden checks: where the worst case of each output differs from the golden.
 
-import type {
-	GoldenCheck,
-	GoldenElement,
-	GoldenVerdict,
-	Numeric,
-	Result,
-} from "../../../../../generated/result.ts";
+import type { ErrorMap, GoldenCheck, GoldenVerdict, Result } from "../../../../../generated/result.ts";
 import { ofSlice } from "../../../golden/tensor/slice.ts";
 import { cleanName } from "../../../text/escape.ts";
 import { subjectName } from "../../../text/labels.ts";
-import { formatValue } from "../../../text/units.ts";
-import { apartTexts, capRatio, measureText, offBy } from "../../golden-format.ts";
-import { type Column, html, type Markup, moreText, type Piece, pill, sortableTable } from "../markup.ts";
-import { drawErrorMap } from "./map.ts";
+import { formatCount, formatValue } from "../../../text/units.ts";
+import { capRatio, measureText, worstText } from "../../golden-format.ts";
+import { at, html, type Markup, moreText, type Piece, pill } from "../markup.ts";
 
 interface Drawn {
 	verdict: GoldenVerdict;
 	check: GoldenCheck;
+	map: ErrorMap;
 }
 
 const maxPictures = 60;
 
-/** The worst check of each output of each engine, in the order of the result. */
-function worstOfEach(result: Result): Drawn[] {
+export function errorPictures(result: Result): Piece {
 	const worst = new Map<string, Drawn>();
 	for (const verdict of result.golden) {
 		const { model, engine, part } = verdict;
 		for (const check of verdict.checks) {
-			if (check.errorMap === undefined && (check.largest ?? []).length === 0) continue;
+			const { errorMap: map } = check;
+			if (map === undefined) continue;
 			const key = JSON.stringify([part ?? null, model, engine, check.output]);
 			const known = worst.get(key);
-			if (known === undefined || capRatio(check) > capRatio(known.check)) worst.set(key, { verdict, check });
+			if (known === undefined || capRatio(check) > capRatio(known.check))
+				worst.set(key, { verdict, check, map });
 		}
 	}
-	return [...worst.values()];
+	const pictures = [...worst.values()];
+	const more = moreText(Math.max(0, pictures.length - maxPictures), "pictures");
+	return [pictures.slice(0, maxPictures).map(picture), more];
 }
 
-function sortable(value: Numeric): number {
-	return typeof value === "number" ? value : 1e300;
-}
-
-const elementColumns: readonly Column<GoldenElement>[] = [
-	{
-		title: "element",
-		heading: true,
-		cell: ({ index }) => html`<code>${index.slice(0, 12).join(", ")}</code>`,
-	},
-	{
-		title: "golden",
-		numeric: true,
-		cell: (element) => apartTexts(element).expected,
-		sortBy: ({ expected }) => sortable(expected),
-	},
-	{
-		title: "head",
-		numeric: true,
-		cell: (element) => html`<span class="strong">${apartTexts(element).got}</span>`,
-		sortBy: ({ got }) => sortable(got),
-	},
-	{
-		title: "off by",
-		numeric: true,
-		cell: (element) => formatValue(offBy(element), 3),
-		sortBy: (element) => sortable(offBy(element)),
-	},
-];
-
-const allowedColumn: Column<GoldenElement> = {
-	title: "allowed",
-	numeric: true,
-	cell: ({ allowed }) => (allowed === undefined ? "–" : `± ${formatValue(allowed, 3)}`),
-	sortBy: ({ allowed }) => allowed ?? null,
-};
-
-function elementsPart({ check }: Drawn, name: string): Piece {
-	const elements = (check.largest ?? []).slice(0, 5);
-	if (elements.length === 0) return null;
-	const spoken = elements.some(({ allowed }) => allowed !== undefined);
-	const note =
-		spoken || check.allowed === null
-			? null
-			: html`<p class="legend">the limit is on all elements together, not on each</p>`;
-	const columns = [...elementColumns, ...(spoken ? [allowedColumn] : [])];
-	return html`<div><h4>Furthest from the golden</h4>${sortableTable(`furthest elements of ${name}`, columns, elements)}${note}</div>`;
-}
-
-function mapPart({ check }: Drawn, name: string): Piece {
-	if (check.errorMap === undefined) return null;
-	const rank = check.largest?.[0]?.index.length ?? 0;
-	const map = drawErrorMap(check.errorMap, { name, rank });
-	return map === null ? null : html`<div><h4>Where</h4>${map}</div>`;
-}
-
-function picture(drawn: Drawn): Markup {
-	const { verdict, check } = drawn;
+function picture({ verdict, check, map }: Drawn): Piece {
 	const { model, engine, case: id, part } = verdict;
 	const output = cleanName(check.output, 60);
 	const subject = subjectName({ model, engine, case: id, part });
-	const name = `${output}${ofSlice(check.slice)}, ${subject}`;
-	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
+	const drawing = drawErrorMap(map, `${output}${ofSlice(check.slice)}, ${subject}`);
+	if (drawing === null) return null;
 	const label = check.severity === "warn" ? pill("warn", "warn") : pill("fail", "bad");
+	const sample = map.sample === undefined ? "" : `, sample ${map.sample}`;
+	const worst = worstText(check);
 	return html`<article class="picture"><h3>${output} <small>${subject}${sample}</small> ${label}</h3>
-<p>${measureText(check)}.</p><div class="errors">${mapPart(drawn, name)}${elementsPart(drawn, name)}</div></article>
+<p>${measureText(check)}.${worst === null ? "" : ` Worst element ${worst}.`}</p>${drawing}</article>
 `;
 }
 
-export function errorPictures(result: Result): Piece {
-	const worst = worstOfEach(result);
-	return [
-		worst.slice(0, maxPictures).map(picture),
-		moreText(Math.max(0, worst.length - maxPictures), "pictures"),
-	];
+const heatSteps = 10;
+const largestByte = 254;
+const notFiniteByte = 255;
+const frame = { left: 24, top: 8, longest: 268, shortest: 56 };
+
+export function drawErrorMap(map: ErrorMap, name: string): Markup | null {
+	const { rows, columns, cells, axes } = map;
+	if (!/^[A-Za-z0-9+/]*={0,2}$/.test(cells) || cells.length % 4 !== 0) return null;
+	const bytes = Uint8Array.from(atob(cells), (letter) => letter.charCodeAt(0));
+	if (bytes.length !== rows * columns) return null;
+	const sideOf = (ratio: number): number =>
+		Math.max(frame.shortest, Math.min(frame.longest, frame.longest * ratio));
+	const [width, height] = [sideOf(map.width / map.height), sideOf(map.height / map.width)];
+	const bottom = frame.top + height;
+	const middle = at(frame.top + height / 2);
+	const differing = bytes.filter((byte) => byte > 0).length;
+	const text = `error map of ${name}: ${formatCount(differing)} of ${formatCount(bytes.length)} cells differ, the largest by ${formatValue(map.largest, 3)}`;
+	const scale = `scale(${roundScale(width / columns)} ${roundScale(height / rows)})`;
+	return html`<svg class="errmap" viewBox="0 0 ${frame.left + frame.longest + 8} ${at(bottom + 20)}" role="img" aria-label="${text}"><title>${text}</title><rect class="ground" x="${frame.left}" y="${frame.top}" width="${at(width)}" height="${at(height)}"/><g shape-rendering="crispEdges" transform="translate(${frame.left} ${frame.top}) ${scale}">${cellPaths(bytes, columns)}</g><text class="tick" x="${at(frame.left + width / 2)}" y="${at(bottom + 14)}" text-anchor="middle">axis ${axes[1]}: ${map.width}</text><text class="tick" x="14" y="${middle}" text-anchor="middle" transform="rotate(-90 14 ${middle})">axis ${axes[0]}: ${map.height}</text></svg><p class="legend">${legend(map, bytes)}</p>`;
+}
+
+/** More digits than a coordinate has, because up to 48 cells multiply the error. */
+function roundScale(factor: number): number {
+	return Math.round(factor * 1e4) / 1e4;
+}
+
+/** One path for each colour; a run of equal cells in a row is one rectangle. */
+function cellPaths(bytes: Uint8Array, columns: number): Piece {
+	const paths = new Map<string, string>();
+	for (let from = 0; from < bytes.length; ) {
+		const name = colourClass(bytes[from] as number);
+		const rowEnd = from + columns - (from % columns);
+		let to = from + 1;
+		while (to < rowEnd && colourClass(bytes[to] as number) === name) to += 1;
+		const corner = `M${from % columns},${Math.floor(from / columns)}`;
+		if (name !== null) paths.set(name, `${paths.get(name) ?? ""}${corner}h${to - from}v1h-${to - from}z`);
+		from = to;
+	}
+	return [...paths].map(([name, d]) => html`<path class="${name}" d="${d}"/>`);
+}
+
+function colourClass(byte: number): string | null {
+	if (byte === 0) return null;
+	if (byte === notFiniteByte) return "hx";
+	return `h${Math.floor(((byte - 1) / largestByte) * heatSteps)}`;
+}
+
+function legend(map: ErrorMap, bytes: Uint8Array): Markup {
+	const holes = bytes.includes(notFiniteByte)
+		? html` · <i class="err open"></i>NaN or infinite on one side`
+		: null;
+	const [down, across] = [Math.ceil(map.height / map.rows), Math.ceil(map.width / map.columns)];
+	return html`largest |head − golden| in each ${down} × ${across} elements over all other axes; blank: equal; strongest colour: ${formatValue(map.largest, 3)}${holes}`;
 }

@@ -1,6 +1,7 @@
-// The pictures in the page: which are open, what is shown beside them, how much there may be, and nothing of a user's but text.
-import { describe, expect, it } from "vitest";
-import type { GoldenCheck, GoldenVerdict } from "../../../../../generated/result.ts";
+// Error maps in the page: colours, words for those who cannot see them, bounds, and nothing of a user's but text.
+import { expect, it } from "vitest";
+import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../../../generated/result.ts";
+import { drawErrorMap } from "../../../../../src/core/report/html/errors/pictures.ts";
 import { renderHtml } from "../../../../../src/core/report/html/report.ts";
 import { palettes } from "../../../../../src/core/report/html/style.ts";
 import { buildGolden, buildResult } from "../../../../support/build-result.ts";
@@ -8,41 +9,85 @@ import { buildDrawnCheck, buildErrorMap, cellsOf } from "../../../../support/err
 import { readMarkup } from "../../../../support/read-markup.ts";
 import { hostileNames } from "../../../../support/result-cases.ts";
 
-function pageOf(golden: GoldenVerdict[]): string {
-	return renderHtml(buildResult({ outcome: "fail", golden }));
-}
-
+const pageOf = (golden: GoldenVerdict[]): string => renderHtml(buildResult({ outcome: "fail", golden }));
 const mismatch = (checks: GoldenCheck[], overrides: Partial<GoldenVerdict> = {}): GoldenVerdict =>
 	buildGolden({ state: "mismatch", checks, ...overrides });
-
 const pictures = (text: string): string[] => text.match(/<article class="picture">.*?<\/article>/gs) ?? [];
+const drawn = (overrides: Partial<ErrorMap> = {}): string =>
+	drawErrorMap(buildErrorMap(overrides), "logits, net · fp16")?.markup ?? "";
+const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 256);
+const noisy = { rows: 48, columns: 48, cells: cellsOf(noise) };
 
-it("error pictures stand under the golden section, with map and furthest elements", () => {
-	const text = pageOf([mismatch([buildDrawnCheck()])]);
+/** Cells that each colour covers. */
+function areas(text: string): Record<string, number> {
+	const paths = [...text.matchAll(/<path class="(\w+)" d="([^"]+)"/g)];
+	return Object.fromEntries(
+		paths.map(([, name = "", d = ""]) => [
+			name,
+			[...d.matchAll(/h(\d+)v1/g)].reduce((sum, [, run]) => sum + Number(run), 0),
+		]),
+	);
+}
+
+it.each<[string, number[], Record<string, number>]>([
+	["leaves what is equal blank", [0, 0, 0, 254], { h9: 1 }],
+	["goes from the palest to the strongest colour", [1, 100, 200, 254], { h0: 1, h3: 1, h7: 1, h9: 1 }],
+	["tells what is not finite apart", [255, 255, 100, 254], { h3: 1, h9: 1, hx: 2 }],
+])("an error map %s", (_, bytes, expected) => {
+	expect(areas(drawn({ rows: 2, columns: 2, cells: cellsOf(bytes) }))).toEqual(expected);
+});
+
+it("an error map covers each cell that differs once, in less than 40 kB", () => {
+	const text = drawn(noisy);
+	const covered = Object.values(areas(text)).reduce((sum, area) => sum + area, 0);
+	expect(covered).toBe(noise.filter((byte) => byte > 0).length);
+	expect(text.length).toBeLessThan(40_000);
+});
+
+it("an error map says in words what it shows, with the axes and the scale", () => {
+	const text = drawn();
+	expect(text).toContain(
+		'role="img" aria-label="error map of logits, net · fp16: 64 of 64 cells differ, the largest by 0.5',
+	);
+	for (const part of [">axis 3: 16<", ">axis 2: 16<", "each 2 × 2 elements", "strongest colour: 0.5"])
+		expect(text).toContain(part);
+	expect(text).not.toContain("NaN or infinite");
+	expect(drawn({ rows: 1, columns: 2, cells: cellsOf([0, 255]) })).toContain("NaN or infinite on one side");
+});
+
+it.each([
+	[32, 32, 268, 268],
+	[64, 32, 268, 134],
+	[32, 64, 134, 268],
+	[1e9, 8, 268, 56],
+])("an error map keeps the proportions of %d × %d within bounds", (width, height, ...size) => {
+	const elements = readMarkup(drawn({ width, height }), "html");
+	const ground = elements.find(({ attributes }) => attributes.get("class") === "ground");
+	expect(["width", "height"].map((side) => Number(ground?.attributes.get(side)))).toEqual(size);
+});
+
+it.each<[string, string]>([
+	["has too few cells", cellsOf([1, 2, 3])],
+	["has too many cells", cellsOf(new Array(65).fill(1))],
+	["is no base64", "<script>"],
+	["is cut", "AAA"],
+	["is padded in the middle", "A=AA"],
+])("an error map is not drawn where what is stored %s", (_, cells) => {
+	expect(drawn({ cells })).toBe("");
+	expect(pictures(pageOf([mismatch([buildDrawnCheck({ errorMap: buildErrorMap({ cells }) })])]))).toEqual([]);
+});
+
+it("error pictures stand under the golden section, with measure, worst element and map", () => {
+	const text = pageOf([mismatch([buildDrawnCheck({ slice: { axis: 1, to: 1 } })])]);
 	const [picture = ""] = pictures(text);
 	expect(text.indexOf('<article class="picture"')).toBeGreaterThan(text.indexOf('id="goldens"'));
-	expect(picture).toContain("<h3>depth <small>encoder · fp16 · case0</small>");
-	expect(picture).toContain("share of elements outside tolerance is 3.1e-2, 31 times the limit of 1e-3.");
-	for (const part of ['class="errmap"', "Furthest from the golden"]) expect(picture).toContain(part);
-	const cells = [...picture.matchAll(/<(?:th|td)[^>]*data-v="[^"]*"[^>]*>(.*?)<\/t[hd]>/g)].map(
-		([, cell]) => cell,
-	);
-	expect(picture).toContain("<code>0, 0, 3, 1</code>");
-	expect(cells).toContain("± 1.8e-3");
-	expect(picture).toContain('<span class="strong">NaN</span>');
-});
-
-it("error pictures give both values more digits where short forms look alike", () => {
-	const largest = [{ index: [3], got: 1.00000012, expected: 1 }];
-	const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck({ largest })])]));
-	expect(picture).toContain("1.0000001");
-});
-
-it("error pictures report that a limit on all elements is none on each", () => {
-	const plain = { index: [1], got: 2, expected: 1 };
-	const text = pageOf([mismatch([buildDrawnCheck({ metric: "relative-l2", largest: [plain] })])]);
-	expect(text).toContain("the limit is on all elements together, not on each");
-	expect(pictures(text)[0]).not.toContain(">allowed</button>");
+	for (const part of [
+		"<h3>depth <small>encoder · fp16 · case0</small>",
+		"is 3.1e-2, 31 times the limit of 1e-3.",
+		"Worst element [0,0,0,0]: got NaN, expected 0.25.",
+		'class="errmap"',
+	])
+		expect(picture).toContain(part);
 });
 
 it("error pictures show the loudest case of each output", () => {
@@ -51,31 +96,24 @@ it("error pictures show the loudest case of each output", () => {
 		mismatch([buildDrawnCheck({ got: 0.5 })], { case: "b" }),
 		mismatch([buildDrawnCheck({ got: 0.2 })], { case: "c" }),
 	]);
-	const headings = pictures(text).map((picture) =>
-		/<h3>(\w+) <small>[^<]*· (\w)</.exec(picture)?.slice(1).join(" "),
-	);
-	expect(headings).toEqual(["depth b", "mask a"]);
+	const headings = pictures(text).map((picture) => /<h3>(\w+) <small>[^<]*· (\w)</.exec(picture)?.slice(1));
+	expect(headings).toEqual([
+		["depth", "b"],
+		["mask", "a"],
+	]);
 });
 
-it("error pictures are none of a check that keeps nothing to draw", () => {
-	const { errorMap: _m, largest: _l, ...bare } = buildDrawnCheck();
+it("error pictures are none of a check without a map", () => {
+	const { errorMap: _, ...bare } = buildDrawnCheck();
 	expect(pictures(pageOf([mismatch([bare])]))).toEqual([]);
 });
 
-it("error pictures leave out a map that is none, and keep the rest", () => {
-	const [picture = ""] = pictures(
-		pageOf([mismatch([buildDrawnCheck({ errorMap: buildErrorMap({ cells: "AAAA" }) })])]),
-	);
-	expect(picture).not.toContain("errmap");
-	expect(picture).toContain("Furthest from the golden");
-});
-
 it("error pictures are at most 60 and 3 MB, and report that there are more", () => {
-	const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 255);
-	const errorMap = buildErrorMap({ rows: 48, columns: 48, cells: cellsOf(noise) });
-	const text = pageOf(
-		Array.from({ length: 100 }, (_, at) => mismatch([buildDrawnCheck({ output: `y${at}`, errorMap })])),
+	const errorMap = buildErrorMap(noisy);
+	const verdicts = Array.from({ length: 100 }, (_, at) =>
+		mismatch([buildDrawnCheck({ output: `y${at}`, errorMap })]),
 	);
+	const text = pageOf(verdicts);
 	expect(pictures(text)).toHaveLength(60);
 	expect(text).toContain("… and 40 more pictures; result.json contains all.");
 	expect(text.length).toBeLessThan(3e6);
@@ -83,12 +121,10 @@ it("error pictures are at most 60 and 3 MB, and report that there are more", () 
 
 it.each(hostileNames)("error pictures hold nothing of a user's but text: %j", (name) => {
 	const check = buildDrawnCheck({ output: name, metric: name });
-	const elements = readMarkup(
-		pageOf([mismatch([check], { model: name, engine: name, case: name, part: name })]),
-		"html",
-	);
-	expect(elements.filter(({ name: tag }) => tag === "script")).toHaveLength(1);
-	expect(elements.filter(({ name: tag }) => tag === "img" || tag === "image" || tag === "use")).toEqual([]);
+	const page = pageOf([mismatch([check], { model: name, engine: name, case: name, part: name })]);
+	const tags = readMarkup(page, "html").map(({ name: tag }) => tag);
+	expect(tags.filter((tag) => tag === "script")).toHaveLength(1);
+	expect(tags.filter((tag) => tag === "img" || tag === "image" || tag === "use")).toEqual([]);
 });
 
 it("error pictures need no script, no style of their own and nothing from elsewhere", () => {
@@ -96,19 +132,19 @@ it("error pictures need no script, no style of their own and nothing from elsewh
 	expect(picture).not.toMatch(/<script|style=|href|src=|url\(|data:/);
 });
 
-describe.each(Object.entries(palettes))("the colours of error maps in the %s palette", (_, palette) => {
-	const luminance = (hex: string): number => {
-		const [red = 0, green = 0, blue = 0] = [1, 3, 5]
-			.map((start) => Number.parseInt(hex.slice(start, start + 2), 16) / 255)
-			.map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
-		return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-	};
-	const steps = ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map((step) => luminance(palette[`h${step}`]));
-
-	it("the colours of error maps grow away from the ground in lightness at every step", () => {
+it.each(Object.entries(palettes))(
+	"the colours of error maps in the %s palette grow away from the ground in lightness at every step",
+	(_, palette) => {
+		const luminance = (hex: string): number => {
+			const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+				.map((start) => Number.parseInt(hex.slice(start, start + 2), 16) / 255)
+				.map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
+			return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+		};
+		const steps = ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map((step) => luminance(palette[`h${step}`]));
 		const away = luminance(palette.fg) > luminance(palette.bg) ? 1 : -1;
-		for (const [at, value] of [luminance(palette.card), ...steps].entries())
-			if (at > 0)
-				expect(away * (value - ([luminance(palette.card), ...steps][at - 1] ?? 0))).toBeGreaterThan(0);
-	});
-});
+		const all = [luminance(palette.card), ...steps].map((value) => away * value);
+		expect(all).toEqual(all.toSorted((a, b) => a - b));
+		expect(new Set(all).size).toBe(all.length);
+	},
+);
