@@ -19,9 +19,10 @@ import { outputsOf } from "../core/golden/compare/judge.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
 import { tryOutputDefects } from "../core/golden/record/defects/outputs.ts";
 import {
+	countsAt,
 	defaultLeastShares,
 	emptyRecord,
-	sharesAt,
+	findSensitivityWeaknesses,
 	withOutputDefects,
 } from "../core/golden/record/defects/record.ts";
 import { emulatedPrecisions } from "../core/golden/record/limits.ts";
@@ -34,7 +35,6 @@ import {
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
-import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
@@ -147,9 +147,9 @@ function findingsOf(
 	}));
 	if (found.length === 0) {
 		// A golden that was recorded or written with a purpose may notice less than a new one has to; one that notices nothing is of no use.
-		const { outputs } = sharesAt(record, referencePrecision);
+		const { outputs } = countsAt(record, referencePrecision);
 		const severity = outputs.moving > 0 && outputs.noticed === 0 ? "refuse" : "warn";
-		const blind = findSensitivityWeaknesses({ record, graph: null, reference, least: defaultLeastShares });
+		const blind = findSensitivityWeaknesses(record, reference, defaultLeastShares);
 		found.push(...blind.map((weakness) => ({ ...weakness, severity }) as const));
 		found.push(...findWeaknesses(manifest, reference));
 	}
@@ -186,7 +186,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		}),
 		group: group?.name,
 		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
-		proposal: proposeOutput({ name, tensors, noise, batched: typeof spec?.batchAxis === "number" }),
+		proposal: proposeOutput({ tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};
 }
 

@@ -26,7 +26,6 @@ export interface Answers {
 	version: string;
 	cases: RecordedCase[];
 	outputs: RunOutputs;
-	wallMs: number;
 	notes: string[];
 }
 
@@ -75,15 +74,8 @@ export async function makeReference(
 		version: build.version,
 		cases,
 		outputs: cases.map(({ outputs }) => outputs),
-		wallMs: result.wallMs,
 		notes,
 	};
-}
-
-export function keepAnswers(answers: Answers, places: readonly number[]): Answers {
-	const cases = places.flatMap((place) => answers.cases[place] ?? []);
-	const wallMs = (answers.wallMs * cases.length) / Math.max(1, answers.cases.length);
-	return { ...answers, wallMs, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
 const minCases = 2;
@@ -92,12 +84,13 @@ export function withoutLarge(answers: Answers, mayDrop: boolean): Answers {
 	const { length } = answers.cases;
 	const count = Math.max(minCases, measuredCases(answers.outputs));
 	if (!mayDrop || count >= length) return answers;
-	const kept = keepAnswers(
-		answers,
-		answers.cases.slice(0, count).map((_, index) => index),
-	);
 	const note = `Only ${count} of ${length} generated cases were kept, because their outputs are large; --cases ${length} keeps all.`;
-	return { ...kept, notes: [...answers.notes, note] };
+	return {
+		...answers,
+		cases: answers.cases.slice(0, count),
+		outputs: answers.outputs.slice(0, count),
+		notes: [...answers.notes, note],
+	};
 }
 
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */

@@ -1,4 +1,4 @@
-// Records a golden, step by step: reference, noise, rounding, limits, sensitivity. Each step adds evidence.
+// Records a golden: reference, noise, rounding, limits, sensitivity.
 
 import type {
 	GoldenManifest,
@@ -8,13 +8,12 @@ import type {
 	RoundingRecord,
 	SensitivityRecord,
 } from "../../generated/golden.ts";
-import type { LeastShares } from "../core/golden/record/defects/record.ts";
+import { findSensitivityWeaknesses, type LeastShares } from "../core/golden/record/defects/record.ts";
 import { deriveLimits, type LimitEvidence } from "../core/golden/record/derive-limits.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
-import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import { feeds, isQuantised } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
@@ -25,12 +24,11 @@ import { measureScatter } from "./record-noise.ts";
 import {
 	type Answers,
 	type CaseToRecord,
-	keepAnswers,
 	makeReference,
 	withoutLarge,
 } from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
-import { assertFinished, type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
+import { type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
 export interface RecordInput {
 	model: ModelOnDisk;
@@ -40,7 +38,7 @@ export interface RecordInput {
 	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
-	/** Whether the golden of before is the same, so that there is nothing to keep. */
+	/** Whether the existing golden is the same, so that there is nothing to keep. */
 	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
@@ -106,19 +104,17 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 		},
 		ports,
 	);
-	assertFinished(tested);
-	const facts = { record: tested.record, graph: input.model.onnx.graph, reference: answers.outputs };
 	return {
 		state,
 		manifest: { ...draft, sensitivity: tested.record },
-		findings: [...findSensitivityWeaknesses({ ...facts, least: input.least }), ...findings],
+		findings: [...findSensitivityWeaknesses(tested.record, answers.outputs, input.least), ...findings],
 		why,
 		notes: [...notes, ...tested.notes],
 	};
 }
 
 const minTrialShare = 0.15;
-/** The rest is for the start, the defects that are being tried when the time is up, and the last save. */
+/** The rest is for the start, defects that are being tried when the time is up, and the last save. */
 const usableShare = 0.92;
 
 async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]) {
@@ -156,12 +152,11 @@ function recall(
 }
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
-	const made = withoutLarge(await makeReference(input, ports), input.mayDrop);
-	const job = { ...jobOf(input, made), reference: made.outputs, made: made.variant };
-	const scatter = await measureScatter({ ...job, dropsNoise: input.given === null }, ports);
-	const answers = keepAnswers(made, scatter.kept);
-	const rounded = await measureRounding({ ...jobOf(input, answers), answers }, ports);
-	notes.push(...made.notes, ...scatter.notes, ...rounded.notes);
+	const answers = withoutLarge(await makeReference(input, ports), input.mayDrop);
+	const job = jobOf(input, answers);
+	const scatter = await measureScatter({ ...job, reference: answers.outputs, made: answers.variant }, ports);
+	const rounded = await measureRounding({ ...job, answers }, ports);
+	notes.push(...answers.notes, ...scatter.notes, ...rounded.notes);
 	const strayed = { noise: scatter.runs, rounded: rounded.rounded };
 	return { model: input.model, answers, noise: scatter.noise, rounding: rounded.rounding, strayed };
 }
@@ -178,22 +173,21 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	const why = Object.keys(cases[0] ?? {}).map((name) => {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
-		// What a file declares of its outputs may be wrong, in rank too.
+		// What a file declares about its outputs may be wrong, in rank too.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
-		const proposal = proposeOutput({ name, tensors, noise: noise?.outputs[name], batched });
+		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched });
 		const { comparators, ...plain } = proposal.output;
 		const isGrouped = group?.outputs.includes(name) === true;
 		const value = isGrouped ? plain : proposal.output;
 		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
-		const grouped = ["Compared box by box, together with the other outputs of the boxes."];
-		return { output: name, sentences: isGrouped ? grouped : proposal.why };
+		return { output: name, sentences: isGrouped ? [] : proposal.why };
 	});
 	if (group === null) return { outputs, why };
 	why.push({ output: group.detections.name, sentences: group.why });
 	return { outputs, detections: [group.detections], why };
 }
 
-/** What makes the golden useless whatever its limits are, before any weight is changed. */
+/** Finds what makes the golden useless whatever its limits are. */
 function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const hard = findInsensitive(manifest, cases);
 	if (hard.length > 0) return hard.map((finding) => ({ ...finding, severity: "refuse" }));
@@ -205,7 +199,7 @@ function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weak
 				severity: "refuse",
 				output,
 				message: `output ${quoteName(output)} is NaN or infinite in some runs and a number in others`,
-				fix: "Fix the model: this result depends on the order of its sums.",
+				fix: "Fix the model: the result depends on the order of its sums.",
 			}),
 		);
 	return unsure.length > 0 ? unsure : findWeaknesses(manifest, cases);

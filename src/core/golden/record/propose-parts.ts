@@ -9,8 +9,8 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 import { channelAxis, type ScalePart } from "./scales.ts";
 
-interface PartProposal {
-	comparators: [ComparatorSpec, ...ComparatorSpec[]];
+export interface Comparators {
+	comparators: ComparatorSpec[];
 	why: string[];
 }
 
@@ -19,25 +19,35 @@ export function partComparators(
 	tensors: readonly Tensor[],
 	parts: readonly ScalePart[],
 	floorOf: (slice: OutputSlice) => number | null,
-): PartProposal {
+): Comparators {
 	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${twoDigits(rms)}`).join(", ");
-	const why = [
-		`Compared part by part, because their scales lie more than 100 times apart (root mean square): ${scales}.`,
-	];
+	const why = [`Compared part by part, because their scales are more than 100 times apart: ${scales}.`];
 	const comparators = parts.flatMap(({ slice, kind }): ComparatorSpec[] => {
 		const floor = floorOf(slice);
-		if (floor !== null)
-			why.push(
-				`${sliceLabel(slice)}: elements below ${twoDigits(floor)} on both sides are noise and do not count.`,
-			);
-		const classes = kind === "scores" ? classComparator(tensors, { axis: slice.axis, slice }) : null;
-		if (classes !== null) why.push(classes.why);
+		const classes = kind === "scores" ? classComparators(tensors, { axis: slice.axis, slice }) : null;
+		why.push(...(classes?.why ?? []));
 		return [
 			{ kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) },
-			...(classes === null ? [] : [classes.comparator]),
+			...(classes?.comparators ?? []),
 		];
 	});
-	return { comparators: comparators as PartProposal["comparators"], why };
+	return { comparators, why };
+}
+
+export function scoreComparators(tensors: readonly Tensor[]): Comparators {
+	const axis = channelAxis(tensors);
+	const areScores = tensors
+		.map(tensorStatistics)
+		.every(({ min, max }) => min !== null && max !== null && min >= 0 && max <= 1);
+	return axis === null || !areScores
+		? { comparators: [], why: [] }
+		: classComparators(tensors, { axis, slice: undefined });
+}
+
+interface Scores {
+	axis: number;
+	/** undefined: all of the output. */
+	slice: OutputSlice | undefined;
 }
 
 const usualScore = 0.25;
@@ -45,45 +55,19 @@ const quietShare = 0.1;
 const narrowLead = 0.1;
 const keptShare = 0.99;
 
-/**
- * The class of each row that is no background. null: the rows that count all choose one class, or most leads are too narrow.
- */
-function classComparator(
-	tensors: readonly Tensor[],
-	scores: Scores,
-): { comparator: ComparatorSpec; why: string } | null {
-	const byCase = tensors.map((tensor) => rowsOf(tensor, scores));
+/** The class of each row that is no background; none where those rows choose one class, or most leads are too narrow. */
+function classComparators(tensors: readonly Tensor[], { axis, slice }: Scores): Comparators {
+	const byCase = tensors.map((tensor) => rowsOf(tensor, { axis, slice }));
 	const rows = byCase.flat();
 	const minScore = scoreOf(byCase);
 	const counted = rows.filter((row) => row.best >= minScore);
 	const clear = counted.filter((row) => row.lead > narrowLead * row.best);
 	const several = new Set(clear.map(({ index }) => index)).size > 1;
-	if (!(minScore > 0) || !several || clear.length < counted.length / 2) return null;
+	if (!(minScore > 0) || !several || clear.length < counted.length / 2) return { comparators: [], why: [] };
 	// Rows with a narrow lead may all turn.
 	const tolerance = Math.floor(1000 * keptShare * (clear.length / counted.length)) / 1000;
-	const { axis, slice } = scores;
-	const why = `${slice === undefined ? "All channels" : sliceLabel(slice)} hold classes: the best one of each row that scores at least ${minScore} (${counted.length} of ${rows.length} rows) has to stay the same in ${twoDigits(100 * tolerance)} % of them; the others are background.`;
-	return { comparator: { kind: "top-k", k: 1, axis, slice, minScore, tolerance }, why };
-}
-
-export function scoreComparators(tensors: readonly Tensor[]): {
-	comparators: ComparatorSpec[];
-	why: string[];
-} {
-	const axis = channelAxis(tensors);
-	const scores = tensors
-		.map(tensorStatistics)
-		.every(({ min, max }) => min !== null && max !== null && min >= 0 && max <= 1);
-	const classes = axis === null || !scores ? null : classComparator(tensors, { axis, slice: undefined });
-	return classes === null
-		? { comparators: [], why: [] }
-		: { comparators: [classes.comparator], why: [classes.why] };
-}
-
-interface Scores {
-	axis: number;
-	/** undefined: all of the output. */
-	slice: OutputSlice | undefined;
+	const why = `${slice === undefined ? "All channels" : sliceLabel(slice)} hold classes: the best one has to stay in ${twoDigits(100 * tolerance)} % of the ${counted.length} rows that score at least ${minScore}; the other rows are background.`;
+	return { comparators: [{ kind: "top-k", k: 1, axis, slice, minScore, tolerance }], why: [why] };
 }
 
 function scoreOf(cases: readonly (readonly ClassRow[])[]): number {

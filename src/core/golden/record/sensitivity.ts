@@ -1,15 +1,13 @@
-// Finds goldens that cannot fail (not finite, constant, or the same for every input), and what makes a golden weak whatever its limits are.
+// Finds goldens that cannot fail, because their outputs are not finite, constant, or the same for every input.
 
-import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenManifest } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../errors.ts";
 import { groupBy } from "../../group.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import { counted } from "../../text/labels.ts";
 import { makePair } from "../compare/difference.ts";
-import { topIndices } from "../metrics/classification.ts";
-import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
-import { everyValue, float64Reader, forEachValue, tensorStatistics } from "../tensor/values.ts";
+import { everyValue, float64Reader, tensorStatistics } from "../tensor/values.ts";
 import type { RunOutputs } from "./noise-floor.ts";
 
 export interface Insensitive {
@@ -23,26 +21,15 @@ export interface Insensitive {
 }
 
 export interface Weakness extends Omit<Insensitive, "kind"> {
-	kind:
-		| Insensitive["kind"]
-		| "saturated"
-		| "one-class"
-		| "one-case"
-		| "unnoticed"
-		| "unseen"
-		| "hidden"
-		| "unmeasured";
+	kind: Insensitive["kind"] | "one-case" | "unnoticed" | "unseen" | "unmeasured";
 	severity: "refuse" | "warn";
 }
 
 const recordAgain = "Record the golden with other inputs, or fix the model that made it.";
 
 /**
- * Finds why the golden cannot tell a correct engine from a wrong one. It takes the outputs case by case, in the order of the
- * manifest, and keeps at most those of the first.
- *
- * Outputs that have one value throughout all cases, such as the zeros of a dead layer, are refused only where all of them do.
- * What a golden notices beyond that, the recorder finds out by trial.
+ * Takes the outputs case by case, in the order of the manifest, and keeps at most those of the first. Constant outputs, such as the
+ * zeros of a dead layer, are refused only where all outputs are constant.
  */
 export function watchSensitivity(manifest: GoldenManifest): {
 	see(outputs: TensorSet): void;
@@ -155,12 +142,13 @@ function findNonFinite(
 	});
 }
 
-/** Warnings beyond findInsensitive: few cases, one class, a saturated softmax, outputs that never change. */
+/** Warnings: a single case, and outputs that never change. */
 export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
-	const found = Object.entries(manifest.outputs).flatMap(([name, spec]) => {
-		const tensors = cases.flatMap((outputs) => outputs[name] ?? []);
-		const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 1);
-		return filled.length === 0 ? [] : findInOutput(name, spec, filled);
+	const found = Object.keys(manifest.outputs).flatMap((output): Weakness[] => {
+		const value = constantOf(cases.flatMap((outputs) => outputs[output] ?? []));
+		if (value === null) return [];
+		const message = `output ${quoteName(output)} is ${value} everywhere in every case: it is compared, but left out of what the golden has to notice`;
+		return [{ kind: "constant", severity: "warn", output, message, fix: "Give inputs on which it varies." }];
 	});
 	if (cases.length !== 1) return found;
 	const message = `there is only one case, ${quoteName(manifest.cases[0]?.id ?? "")}`;
@@ -168,75 +156,13 @@ export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Wea
 	return [...found, { kind: "one-case", severity: "warn", message, fix }];
 }
 
-function findInOutput(output: string, spec: GoldenOutput, tensors: readonly Tensor[]): Weakness[] {
-	const axis = spec.comparators?.find((comparator) => comparator.axis !== undefined)?.axis ?? -1;
-	const found: Weakness[] = [];
-	const warn = (kind: Weakness["kind"], message: string, fix: string): void => {
-		found.push({
-			kind,
-			severity: "warn",
-			output,
-			message: `output ${quoteName(output)} ${message}`,
-			fix,
-		});
-	};
-	const value = constantOf(tensors);
-	if (value !== null)
-		warn(
-			"constant",
-			`is ${value} everywhere in every case: it is compared, but left out of what the golden has to notice`,
-			"Give inputs on which it varies, and it counts.",
-		);
-	if (spec.semantic === "probabilities" && tensors.every((tensor) => isSaturated(tensor, axis)))
-		warn(
-			"saturated",
-			"is a softmax that saturates in every row of every case, which hides errors of the layers before it",
-			"Make the logits an output of the model and record those, or give inputs on which the model is less certain.",
-		);
-	const isClasses = spec.semantic === "logits" || spec.semantic === "probabilities";
-	const only = isClasses && tensors.length > 1 ? onlyClass(tensors, axis) : null;
-	if (only !== null)
-		warn(
-			"one-class",
-			`chooses class ${only} in every row of every case`,
-			"Add cases of other classes, so that a network with a constant output fails.",
-		);
-	return found;
-}
-
-/** The one value of an output in all its elements and cases; null: it varies, or has one element. */
+/** The one value of an output in all its elements and cases; null: it varies, is not finite, or has one element at most. */
 export function constantOf(tensors: readonly Tensor[]): number | null {
-	const [value = null, ...others] = new Set(
-		tensors.flatMap((tensor) => {
-			const { min, max, nan, inf } = tensorStatistics(tensor);
-			return nan + inf > 0 || elementCount(tensor.shape) < 2 ? [null, Number.NaN] : [min, max];
-		}),
+	const filled = tensors.filter(({ shape }) => elementCount(shape) > 1);
+	const statistics = filled.map(tensorStatistics);
+	const [first] = statistics;
+	const isConstant = statistics.every(
+		({ min, max, nan, inf }) => nan + inf === 0 && min === first?.min && max === first?.min,
 	);
-	return others.length === 0 ? value : null;
-}
-
-const certain = 1 - 2 ** -11;
-
-function isSaturated(tensor: Tensor, axis: number): boolean {
-	const classes = tensor.shape.at(axis) ?? 1;
-	let sure = 0;
-	forEachValue(tensor, (value) => {
-		if (value >= certain) sure += 1;
-	});
-	return classes > 1 && sure >= elementCount(tensor.shape) / classes;
-}
-
-/** The class that all rows choose; null where they choose several. */
-function onlyClass(tensors: readonly Tensor[], axis: number): number | null {
-	const chosen = new Set<number>();
-	let choices = 0;
-	for (const tensor of tensors) {
-		if (chosen.size > 1) return null;
-		forEachRow(makePair(tensor, tensor), axis, (row) => {
-			choices = Math.max(choices, row.length);
-			if (chosen.size < 2) chosen.add(topIndices(row, 1)[0] ?? 0);
-		});
-	}
-	const [only = null] = chosen;
-	return chosen.size === 1 && choices > 1 ? only : null;
+	return isConstant ? (first?.min ?? null) : null;
 }

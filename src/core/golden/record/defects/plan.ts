@@ -1,4 +1,4 @@
-// Which defects to try, and in which order: round after round over all weight tensors, so that a cut anywhere leaves a fair sample.
+// Plans which defects to try: round after round over all weight tensors, so that a cut anywhere leaves a fair sample.
 import type { OnnxModel, OnnxNode } from "../../../onnx/model.ts";
 import { scopesOf } from "../../../onnx/walk.ts";
 import { splitMix64 } from "../generators/split-mix.ts";
@@ -53,9 +53,7 @@ function shuffledOrder(count: number, seed: number): number[] {
 	const order = Array.from({ length: count }, (_, index) => index);
 	for (let last = count - 1; last > 0; last -= 1) {
 		const other = random.below(last + 1);
-		const swapped = order[last] as number;
-		order[last] = order[other] as number;
-		order[other] = swapped;
+		[order[last], order[other]] = [order[other] as number, order[last] as number];
 	}
 	return order;
 }
