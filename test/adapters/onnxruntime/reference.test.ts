@@ -100,7 +100,7 @@ it("onnxRuntimeReference tries one defect after the other, beside the model and 
 		}),
 		model: { path: "m.onnx", sha256: "0".repeat(64) },
 	};
-	const kinds = ["tensor-zero", "tensor-noise", "row-zero"] as const;
+	const kinds = ["tensor-scale", "tensor-noise", "row-zero"] as const;
 	const defects = kinds.flatMap((kind, round) =>
 		places.map((place, index) => ({
 			number: round * 3 + index,
@@ -129,9 +129,9 @@ it("onnxRuntimeReference tries one defect after the other, beside the model and 
 		verdicts[number] === null ? null : verdicts[number]?.states,
 	]);
 	expect(states).toEqual([
-		["tensor-zero", "far", { fp32: "noticed", fp16: "noticed" }],
-		["tensor-zero", "near", { fp32: "noticed", fp16: "missed" }],
-		["tensor-zero", "zero", null],
+		["tensor-scale", "far", { fp32: "noticed", fp16: "noticed" }],
+		["tensor-scale", "near", { fp32: "missed", fp16: "missed" }],
+		["tensor-scale", "zero", null],
 		["tensor-noise", "far", { fp32: "missed", fp16: "missed" }],
 		["tensor-noise", "near", { fp32: "missed", fp16: "unmoved" }],
 		["tensor-noise", "zero", null],
@@ -140,10 +140,7 @@ it("onnxRuntimeReference tries one defect after the other, beside the model and 
 		["row-zero", "zero", null],
 	]);
 	// Row 0 of "far" is 10 of 11 in the first of four outputs.
-	expect(verdicts[6]).toMatchObject({
-		change: expect.closeTo(10 / Math.hypot(11, 22, 33, 44), 5),
-		output: "y",
-	});
+	expect(verdicts[6]?.change).toBeCloseTo(10 / Math.hypot(11, 22, 33, 44), 5);
 	expect([readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))]).toEqual(before);
 });
 
@@ -155,7 +152,7 @@ it("onnxRuntimeReference stops when the time is over", async () => {
 	const defects = places.map((place, number) => ({
 		number,
 		place,
-		defect: { kind: "tensor-zero" as const, index: number, axis: 0, row: 0, seed: 1 },
+		defect: { kind: "tensor-scale" as const, index: number, axis: 0, row: 0, seed: 1 },
 	}));
 	const result = await reference.tryDefects({
 		model: onDisk,

@@ -16,6 +16,7 @@ describe("limits of relative L2", () => {
 	const strayed = {
 		dtype: "float32",
 		quantised: false,
+		peakRatio: 1,
 		noise: 1e-7,
 		rounding: { fp16: 6e-4, tf32: 3e-4, bf16: 5e-3 },
 	} as const;
@@ -75,6 +76,7 @@ describe("limits of relative L2", () => {
 		expect(peakToRms([scores(0.5), scores(0)])).toBeCloseTo(10_050, -1);
 		expect(peakToRms([float32([-3, 4], [1, 2])])).toBeCloseTo(4 / Math.sqrt(12.5), 6);
 		expect(peakToRms([])).toBe(1);
+		expect(peakToRms([scores(0.5), scores(0)], 1e-3)).toBe(2);
 		expect(limits({ peakRatio: 1e4 })["fp32"]).toBe(3e-3);
 	});
 });

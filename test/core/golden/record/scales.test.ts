@@ -90,12 +90,12 @@ it.each([yolo, yolox])(
 	"the proposal for an output of mixed scales sees permuted, scaled and noisy scores and shifted boxes at fp16, and takes right ones: $channels",
 	(head) => {
 		const cases = [1, 2, 3].map((seed) => detectorHead(head, seed));
-		const { output, why } = proposeOutput({ name: "output0", tensors: cases, batched: true });
+		const { output, why } = proposeOutput({ tensors: cases, batched: true });
 		const manifest = manifestOf({ output0: cases[0] as Tensor }, { output0: output });
 		expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
 		expect(findRuleProblem(manifest)).toBeNull();
 		expect(output.comparators?.map(({ kind }) => kind)).toEqual(["relative-l2", "relative-l2", "top-k"]);
-		expect(why.join(" ")).toMatch(/more than 100 times apart.*hold classes/);
+		expect(why.join(" ")).toMatch(/100 times apart.*hold classes/);
 		const [golden] = cases as [Tensor];
 		const { classes } = head;
 		const changes: Record<
@@ -132,7 +132,7 @@ it("the proposal for an output of mixed scales gives each part the noise of its 
 	);
 	const reference = tensors.map((y) => ({ y }));
 	const noise = [{ label: "again", outputs: shaken.map((y) => ({ y })) }];
-	const { output } = proposeOutput({ name: "y", tensors, batched: true });
+	const { output } = proposeOutput({ tensors, batched: true });
 	const derived = finish(
 		deriveLimits(manifestOf({ y: tensors[0] as Tensor }, { y: output }), {
 			reference,
@@ -152,7 +152,7 @@ it("the proposal for an output of mixed scales gives each part the noise of its 
 it("the proposal for an output of mixed scales asks for the classes of an output that holds nothing but scores", () => {
 	const heads = [1, 2].map((seed) => detectorHead(yolox, seed));
 	const scores = heads.map((head) => cutSlice(head, { axis: -1, from: 4 }));
-	const { output } = proposeOutput({ name: "transpose_0", tensors: scores, batched: true });
+	const { output } = proposeOutput({ tensors: scores, batched: true });
 	expect(output.comparators).toMatchObject([
 		{ kind: "relative-l2" },
 		{ kind: "top-k", axis: -1, minScore: 0.25 },

@@ -10,7 +10,6 @@ import {
 	type WeightDefectKind,
 	type WeightDType,
 	weightDefectKinds,
-	weightDefects,
 } from "../../../../../src/core/golden/record/defects/weights.ts";
 import { encodeTensor } from "../../../../../src/core/golden/record/generators/encode.ts";
 import { distance } from "../../../../../src/core/golden/record/noise-floor.ts";
@@ -38,43 +37,31 @@ const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice(
 const matrix = float32([1, 2, 3, 4, 5, 6], [2, 3]);
 
 it.each<[WeightDefectKind, Partial<WeightDefect>, number[]]>([
-	["tensor-zero", {}, [0, 0, 0, 0, 0, 0]],
 	["tensor-scale", {}, [1.5, 3, 4.5, 6, 7.5, 9]],
 	["row-zero", { axis: 0, row: 1 }, [1, 2, 3, 0, 0, 0]],
 	["row-zero", { axis: 1, row: 1 }, [1, 0, 3, 4, 0, 6]],
-	["row-scale", { axis: 1, row: 2 }, [1, 2, 4.5, 4, 5, 9]],
 	["rows-permuted", { axis: 0 }, [4, 5, 6, 1, 2, 3]],
 	["rows-permuted", { axis: 1 }, [2, 3, 1, 5, 6, 4]],
 ])("damageWeights %s %j", (kind, more, expected) => {
 	expect(numbers(damage(matrix, defect(kind, more)))).toEqual(expected);
 });
 
-it.each<[WeightDType, WeightDefectKind, number]>([
-	["float32", "tensor-noise", 0.1],
-	["float64", "tensor-noise", 0.1],
-	["float16", "tensor-noise", 0.1],
-	["bfloat16", "tensor-noise", 0.5],
-	["float32", "tensor-coarse", 0.3],
-	["float16", "tensor-coarse", 0.3],
-	["int8", "tensor-scale", 0.5],
-	["uint8", "tensor-scale", 0.5],
-])("damageWeights makes %s as wrong as %s claims", (dtype, kind, slack) => {
+it.each<[WeightDType, WeightDefectKind, number, number]>([
+	["float32", "tensor-noise", 0.01, 0.1],
+	["float64", "tensor-noise", 0.01, 0.1],
+	["float16", "tensor-noise", 0.01, 0.1],
+	["bfloat16", "tensor-noise", 0.01, 0.5],
+	["int8", "tensor-scale", 0.5, 0.5],
+	["uint8", "tensor-scale", 0.5, 0.5],
+])("damageWeights makes %s as wrong as %s claims", (dtype, kind, share, slack) => {
 	const centre = dtype === "uint8" ? 128 : 0;
-	const weights = encodeTensor(
-		dtype,
-		[500],
-		(index) => centre + Math.sin(index * 1.7) * (dtype.endsWith("int8") ? 60 : 3),
-	);
+	const scale = dtype.endsWith("int8") ? 60 : 3;
+	const weights = encodeTensor(dtype, [500], (index) => centre + Math.sin(index * 1.7) * scale);
+	const zero = encodeTensor(dtype, [500], () => centre);
 	const got = damage(weights, defect(kind));
-	const scale =
-		centre === 0
-			? 1
-			: (distance(
-					weights,
-					encodeTensor(dtype, [500], () => centre),
-				)?.relativeL2 ?? 1);
-	const size = (distance(weights, got)?.relativeL2 ?? Number.NaN) / scale;
-	expect(Math.abs(size / weightDefects[kind].size - 1)).toBeLessThan(slack);
+	const whole = centre === 0 ? 1 : (distance(weights, zero)?.relativeL2 ?? 1);
+	const size = (distance(weights, got)?.relativeL2 ?? Number.NaN) / whole;
+	expect(Math.abs(size / share - 1)).toBeLessThan(slack);
 });
 
 describe("planDefects", () => {
