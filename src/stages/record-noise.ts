@@ -1,7 +1,6 @@
-// Measures how far one model's outputs scatter on this machine: between builds, optimisation levels, threads and tiny changes of weights.
+// Measures how far one model's outputs scatter on this machine, between builds of the runtime, optimisation levels and threads.
 
 import type { NoiseFloor } from "../../generated/golden.ts";
-import { type NudgedWeight, nudgedWeights } from "../core/golden/record/defects/weights.ts";
 import {
 	type LabelledRun,
 	measuredCases,
@@ -11,10 +10,9 @@ import {
 } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
 import { isQuantised } from "../core/onnx/model.ts";
-import { scopesOf } from "../core/onnx/walk.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
-import type { ReferenceJob, ReferenceVariant } from "../ports/reference.ts";
+import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { nextTurn } from "./follow.ts";
 import { inParallel } from "./in-parallel.ts";
@@ -39,16 +37,11 @@ type NoisePorts = Omit<RecordPorts, "clock">;
 
 export async function measureScatter(input: NoiseInput, ports: NoisePorts): Promise<NoiseMeasured> {
 	const cases = input.cases.slice(0, measuredCases(input.reference));
-	const { made: variant, model } = input;
+	const { model } = input;
 	const variants = await variantsOf(input, ports);
-	const nudged = await weightsToNudge(model, ports);
-	const tasks: Varied[] = [
-		...variants.map((other) => ({ variant: other })),
-		...(nudged.length === 0 ? [] : [{ variant, nudged }]),
-	];
-	ports.progress.stage("noise", tasks.length);
-	const results = await inParallel(tasks, ports.reference.parallelRuns(model), (task) =>
-		runVaried(task, { ...input, cases }, ports),
+	ports.progress.stage("noise", variants.length);
+	const results = await inParallel(variants, ports.reference.parallelRuns(model), (variant) =>
+		runVariant(variant, { ...input, cases }, ports),
 	);
 	const runs = results.filter((run) => run !== null);
 	const notes: string[] = [];
@@ -56,15 +49,13 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 		notes.push(
 			`Noise and rounding were measured on the first ${cases.length} of ${counted(input.cases.length, "case")}, because the outputs are large.`,
 		);
-	const failed = tasks.filter((_, index) => results[index] === null).map(labelOf);
+	const failed = variants.filter((_, index) => results[index] === null).map(formatVariant);
 	if (failed.length > 0) notes.push(`These runs failed, and the noise floor is without them: ${failed.join("; ")}.`);
 	await nextTurn();
 	const noise = measureNoise(input.reference, runs, partsOfOutputs(input.reference));
-	ports.progress.done(`${runs.length} of ${tasks.length} runs`);
+	ports.progress.done(`${runs.length} of ${variants.length} runs`);
 	return { noise, runs, notes };
 }
-
-type Varied = Pick<ReferenceJob, "variant" | "nudged">;
 
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
@@ -77,44 +68,22 @@ async function variantsOf({ model, made }: NoiseInput, { reference }: NoisePorts
 	]);
 }
 
-/**
- * Builds of a network that amplifies rounding differ by more than the builds of one machine show. Quantised networks jump by whole
- * integers instead.
- */
-async function weightsToNudge(
-	model: ModelOnDisk,
-	{ reference }: NoisePorts,
-): Promise<readonly NudgedWeight[]> {
-	if (isQuantised(model.onnx.graph)) return [];
-	const scales = scopesOf(model.onnx).flatMap(({ nodes }) =>
-		nodes.flatMap(({ op, inputs }) => (op === "InstanceNormalization" ? (inputs[1] ?? []) : [])),
-	);
-	return nudgedWeights((await reference.weights(model)).places, new Set(scales));
-}
-
 export function formatVariant({ flavour, level, threads }: ReferenceVariant): string {
 	return `${flavour}, ${level}, ${counted(threads, "thread")}`;
 }
 
-function labelOf({ variant, nudged }: Varied): string {
-	return `${formatVariant(variant)}${nudged === undefined ? "" : ", weights one unit in the last place off"}`;
-}
-
-async function runVaried(
-	varied: Varied,
+async function runVariant(
+	variant: ReferenceVariant,
 	{ model, cases, scratchFolder, timeoutMs }: NoiseInput,
 	{ progress, reference }: NoisePorts,
 ): Promise<LabelledRun | null> {
-	const { flavour, level, threads } = varied.variant;
-	const label = labelOf(varied);
+	const label = formatVariant(variant);
 	progress.item(label);
-	const isNudged = varied.nudged !== undefined;
-	const logPath = `${scratchFolder}/noise-${flavour}-${level}-${threads}${isNudged ? "-nudged" : ""}.log`;
-	const result = await reference.run({ ...varied, model, cases, scratchFolder, logPath, timeoutMs });
+	const logPath = `${scratchFolder}/noise-${variant.flavour}-${variant.level}-${variant.threads}.log`;
+	const result = await reference.run({ variant, model, cases, scratchFolder, logPath, timeoutMs });
 	const answers = result.state === "done" ? result.cases : [];
 	const outputs = answers.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
-	if (outputs.length < cases.length) return null;
-	return { label, outputs, ...(isNudged ? { isProportional: true } : {}) };
+	return outputs.length < cases.length ? null : { label, outputs };
 }
 
 export function partsOfOutputs(reference: RunOutputs): OutputParts {

@@ -6,6 +6,7 @@ import { coveredParts, partKey, type RoundingTable } from "../core/golden/record
 import {
 	type Emulated,
 	emulatedPrecisions,
+	networkTraits,
 	peakToRms,
 	relativeL2Limits,
 	rules,
@@ -18,7 +19,7 @@ import {
 	type RunOutputs,
 } from "../core/golden/record/noise-floor.ts";
 import { cutSlice } from "../core/golden/tensor/slice.ts";
-import { isQuantised, type OnnxGraph } from "../core/onnx/model.ts";
+import type { OnnxModel } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
@@ -134,10 +135,10 @@ function keep(
 /** How far correct outputs, and the parts of them that comparators cover, deviate at each precision (relative L2). */
 export function roundingTable(
 	{ outputs, noiseFloor, rounding = {} }: GoldenManifest,
-	graph: OnnxGraph,
+	model: OnnxModel,
 	reference: RunOutputs,
 ): RoundingTable {
-	const quantised = isQuantised(graph);
+	const network = networkTraits(model);
 	const table: Partial<Record<Precision, Record<string, number>>> = {};
 	for (const [name, spec] of Object.entries(outputs))
 		for (const { slice, floor } of coveredParts(spec)) {
@@ -151,7 +152,7 @@ export function roundingTable(
 				noise: noiseOfPart(noiseFloor?.outputs[name], slice)?.relativeL2 ?? 0,
 				peakRatio: peakToRms(tensors, floor),
 				rounding: Object.fromEntries(emulated),
-				quantised,
+				...network,
 			});
 			for (const [precision, { stray, limit }] of Object.entries(limits))
 				table[precision as Precision] = {

@@ -36,7 +36,7 @@ export async function testSensitivity(
 	const { known, model, seed } = input;
 	const endMs = ports.clock.now() + input.limitMs;
 	const { places, unplaced } = await ports.reference.weights(model);
-	const planned = planDefects(places, { model: model.onnx, seed }).flatMap((defect, number): PlannedDefect[] => {
+	const planned = planDefects(places, seed).flatMap((defect, number): PlannedDefect[] => {
 		const place = places[defect.index];
 		return place === undefined ? [] : [{ number, place, defect }];
 	});

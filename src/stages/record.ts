@@ -10,11 +10,12 @@ import type {
 } from "../../generated/golden.ts";
 import { findSensitivityWeaknesses, type LeastShares } from "../core/golden/record/defects/record.ts";
 import { deriveLimits, type LimitEvidence } from "../core/golden/record/derive-limits.ts";
+import { networkTraits } from "../core/golden/record/limits.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
-import { feeds, isQuantised } from "../core/onnx/model.ts";
+import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
 import type { ReferenceVariant } from "../ports/reference.ts";
@@ -93,7 +94,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 				manifest: draft,
 				reference: answers.outputs,
 				relativeL2: input.relativeL2,
-				rounding: roundingTable(draft, input.model.onnx.graph, answers.outputs),
+				rounding: roundingTable(draft, input.model.onnx, answers.outputs),
 			},
 			seed: input.seed,
 			known: draft.sensitivity ?? null,
@@ -125,8 +126,8 @@ async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string
 	ports.progress.stage("limits", 0);
 	const proposed = proposeLimits(evidence);
 	const manifest = input.assemble(evidence, proposed);
-	const quantised = isQuantised(model.onnx.graph);
-	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, quantised });
+	const network = networkTraits(model.onnx);
+	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, network });
 	const derived = await follow(deriving, (step) => ports.progress.detail(step));
 	const { outputs, detections = manifest.detections } = derived;
 	ports.progress.done(counted(Object.keys(outputs).length, "output"));

@@ -111,7 +111,6 @@ it("a golden of boxes beside scores has a limit and a noise floor for each part,
 	expect(outputs["head"]?.comparators).toMatchObject([
 		{ kind: "relative-l2", slice: slices[0] },
 		{ kind: "relative-l2", slice: slices[1] },
-		{ kind: "top-k", slice: slices[1], axis: 1 },
 	]);
 	expect(noiseFloor?.outputs["head"]?.parts?.map(({ slice }) => slice)).toEqual(slices);
 });

@@ -28,6 +28,7 @@ import {
 	type Emulated,
 	emulatedPrecisions,
 	growthOf,
+	type NetworkTraits,
 	peakToRms,
 	relativeL2Limits,
 	rules,
@@ -40,7 +41,7 @@ export interface LimitEvidence {
 	reference: RunOutputs;
 	noise: readonly LabelledRun[];
 	rounded: readonly RoundedRun[];
-	quantised: boolean;
+	network: NetworkTraits;
 }
 
 type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & {
@@ -107,7 +108,7 @@ function deriveOutput(
 		const noise = measured.noiseErrors.get(key) ?? 0;
 		const parts = tensors.map((tensor) => cutSlice(tensor, spec.slice));
 		const peakRatio = peakToRms(parts, spec.floor);
-		const limits = relativeL2Limits({ dtype, noise, peakRatio, rounding, quantised: measured.quantised });
+		const limits = relativeL2Limits({ dtype, noise, peakRatio, rounding, ...measured.network });
 		bases.set(JSON.stringify(spec.slice), { rounding, limits });
 		sentences.push(...explainLimits(spec, { noise, limits }));
 	}

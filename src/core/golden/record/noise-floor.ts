@@ -25,8 +25,6 @@ export function measuredCases(reference: RunOutputs): number {
 export interface LabelledRun {
 	label: string;
 	outputs: RunOutputs;
-	/** Its differences grow with the values, so they set no absolute floor. */
-	isProportional?: true;
 }
 
 export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
@@ -57,14 +55,13 @@ function scatterOf(
 	reference: RunOutputs,
 	{ runs, slice }: { runs: readonly LabelledRun[]; slice: OutputSlice | undefined },
 ): Scatter {
-	const pairs = runs.flatMap(({ outputs: other, isProportional }) =>
+	const pairs = runs.flatMap(({ outputs: other }) =>
 		reference.flatMap((outputs, index) => {
 			const [expected, got] = [outputs[name], other[index]?.[name]];
-			return expected === undefined || got === undefined ? [] : [{ expected, got, isProportional }];
+			return expected === undefined || got === undefined ? [] : [{ expected, got }];
 		}),
 	);
-	const absolute = pairs.filter(({ isProportional }) => isProportional !== true);
-	const maxAbs = widest(absolute.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
+	const maxAbs = widest(pairs.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
 	const tensors = reference.flatMap((outputs) => outputs[name] ?? []);
 	const floor = signalFloor(widest(tensors.map((tensor) => largestFinite(cutSlice(tensor, slice)))), maxAbs);
 	const sizes = pairs.map(({ expected, got }) => distance(expected, got, { slice, floor })?.relativeL2);

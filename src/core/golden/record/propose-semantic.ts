@@ -51,7 +51,6 @@ function pictureLayout(shape: readonly number[], channels: readonly number[]): "
 type Rule = (shape: readonly number[], tensors: readonly Tensor[]) => Guess | null;
 
 const minColumns = 8;
-const minWideRow = 32;
 
 const floatRules: readonly Rule[] = [
 	(shape, tensors) => {
@@ -78,9 +77,7 @@ const floatRules: readonly Rule[] = [
 	(shape, tensors) => {
 		const columns = shape.at(-1) ?? 0;
 		if (tensors.every((tensor) => everyValue(tensor, (value) => value >= 0))) return null;
-		const isLogits =
-			(shape.length === 2 && columns >= minColumns && choosesSeveral(tensors)) ||
-			(shape.length === 3 && columns >= minWideRow && hasPeaks(tensors));
+		const isLogits = shape.length === 2 && columns >= minColumns && choosesSeveral(tensors);
 		const because = "its rows choose several columns";
 		return isLogits ? { semantic: "logits", axis: -1, because } : null;
 	},
@@ -142,25 +139,4 @@ function choosesSeveral(tensors: readonly Tensor[]): boolean {
 	for (const tensor of tensors)
 		forEachRow(makePair(tensor, tensor), -1, (row) => best.add(topIndices(row, 1)[0] ?? 0));
 	return best.size > 1;
-}
-
-/** So far above its row's mean, in standard deviations, that chance does not explain it: the largest of 8000 normal numbers lies below four. */
-const peak = 6;
-const minPeakedShare = 0.5;
-const minChosen = 3;
-
-function hasPeaks(tensors: readonly Tensor[]): boolean {
-	const chosen = new Set<number>();
-	let [rows, peaked] = [0, 0];
-	for (const tensor of tensors)
-		forEachRow(makePair(tensor, tensor), -1, (row) => {
-			const [best = 0] = topIndices(row, 1);
-			const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
-			const deviation = Math.sqrt(row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / row.length);
-			rows += 1;
-			if (!((row[best] ?? 0) - mean > peak * deviation)) return;
-			peaked += 1;
-			chosen.add(best);
-		});
-	return chosen.size >= minChosen && peaked >= minPeakedShare * rows;
 }

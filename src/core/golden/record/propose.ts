@@ -3,10 +3,10 @@
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../../../generated/golden.ts";
 import type { OnnxDim } from "../../onnx/model.ts";
 import { twoDigits } from "../../text/units.ts";
+import { sliceLabel } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 import { noiseMask } from "./noise-floor.ts";
-import { type Comparators, partComparators, scoreComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts, type ScalePart } from "./scales.ts";
 
@@ -18,6 +18,11 @@ interface ProposalInput {
 
 interface Proposal {
 	output: GoldenOutput;
+	why: string[];
+}
+
+interface Comparators {
+	comparators: ComparatorSpec[];
 	why: string[];
 }
 
@@ -50,7 +55,16 @@ const semanticLabels: Readonly<Record<Guess["semantic"], string>> = {
 
 function ofFloats(guess: Guess, tensors: readonly Tensor[], noise: Spread | undefined): Comparators {
 	const parts = partsOf(guess, tensors);
-	if (parts.length > 0) return partComparators(tensors, parts, (slice) => noiseMask(tensors, noise, slice));
+	if (parts.length > 0) {
+		const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${twoDigits(rms)}`).join(", ");
+		return {
+			comparators: parts.map(({ slice }): ComparatorSpec => {
+				const floor = noiseMask(tensors, noise, slice);
+				return { kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) };
+			}),
+			why: [`Compared part by part, because their scales are more than 100 times apart: ${scales}.`],
+		};
+	}
 	const task = taskComparators(guess, tensors);
 	const floor = noiseMask(tensors, noise, undefined);
 	if (floor === null) return { ...task, comparators: [{ kind: "relative-l2" }, ...task.comparators] };
@@ -126,7 +140,7 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Comparators 
 		case "embedding":
 			return embeddingComparators(tensors);
 		default:
-			return scoreComparators(tensors);
+			return { comparators: [], why: [] };
 	}
 }
 

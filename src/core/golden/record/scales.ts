@@ -7,7 +7,6 @@ import { forEachValue } from "../tensor/values.ts";
 
 export interface ScalePart {
 	slice: OutputSlice;
-	kind: "scores" | "numbers";
 	rms: number;
 }
 
@@ -24,7 +23,7 @@ export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 }
 
 /** The axis of channels: the second one, or the last (-1), whichever is shorter. null: no tensor has one, or they differ in it. */
-export function channelAxis(tensors: readonly Tensor[]): number | null {
+function channelAxis(tensors: readonly Tensor[]): number | null {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;
 	if (last < 1) return null;
@@ -87,7 +86,6 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	const parts = (apart ? [...groups, scores] : groups)
 		.sort((left, right) => (left[0]?.index ?? 0) - (right[0]?.index ?? 0))
 		.map((channels): ScalePart => ({
-			kind: apart && channels === scores ? "scores" : "numbers",
 			rms: quadraticMean(channels),
 			slice: sliceOf(axis, rangesOf(channels, all.length, live)),
 		}));

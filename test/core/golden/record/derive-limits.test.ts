@@ -15,7 +15,8 @@ import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensor
 describe("limits of relative L2", () => {
 	const strayed = {
 		dtype: "float32",
-		quantised: false,
+		isQuantised: false,
+		normalisesInstances: false,
 		peakRatio: 1,
 		noise: 1e-7,
 		rounding: { fp16: 6e-4, tf32: 3e-4, bf16: 5e-3 },
@@ -41,6 +42,11 @@ describe("limits of relative L2", () => {
 			{ rounding: { fp16: 0, tf32: 0, bf16: 0 } },
 			{ fp32: 2e-5, fp16: 9e-4, tf32: 9e-4, bf16: 7.5e-3 },
 		],
+		[
+			"more where long rows are added up one by one",
+			{ normalisesInstances: true, rounding: { fp16: 9e-3 } },
+			{ fp32: 2.1e-4, fp16: 0.027 },
+		],
 		["what the network makes of fp32 rounding", { rounding: { fp16: 0.2 } }, { fp32: 2.1e-4, fp16: 0.6 }],
 		[
 			"not of an output that is all wrong",
@@ -54,12 +60,12 @@ describe("limits of relative L2", () => {
 		],
 		[
 			"the root of the rounding where integers jump",
-			{ quantised: true, rounding: { tf32: 0.2 } },
+			{ isQuantised: true, rounding: { tf32: 0.2 } },
 			{ fp32: 0.03, tf32: 0.6 },
 		],
 		[
 			"what quantised builds differ by",
-			{ quantised: true, rounding: { tf32: 0.002 } },
+			{ isQuantised: true, rounding: { tf32: 0.002 } },
 			{ fp32: 0.03, tf32: 0.03 },
 		],
 		["nothing where nothing was emulated", { rounding: {} }, { fp32: 2e-5 }],
@@ -101,6 +107,8 @@ const picture = float32(
 	[1, 1, 32, 32],
 );
 
+const network = { isQuantised: false, normalisesInstances: false };
+
 function derive(tensor: Tensor, output: GoldenOutput, shares: Partial<Record<Precision, number>>) {
 	const manifest = manifestOf({ y: tensor }, { y: output });
 	const rounded = (Object.entries(shares) as [Precision, number][]).map(([precision, share]) => ({
@@ -109,7 +117,7 @@ function derive(tensor: Tensor, output: GoldenOutput, shares: Partial<Record<Pre
 	}));
 	const noise = [{ label: "again", outputs: [{ y: shaken(tensor, 1e-7) }] }];
 	const derived = finish(
-		deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, quantised: false }),
+		deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, network }),
 	);
 	const full = { ...manifest, outputs: derived.outputs };
 	expect(validate(full), JSON.stringify(validate.errors)).toBe(true);

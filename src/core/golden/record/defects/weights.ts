@@ -94,40 +94,6 @@ function noise({ seed, index }: WeightDefect, share: number): Change {
 	};
 }
 
-/** A weight tensor that the noise floor changes, by so many units in the last place. */
-export interface NudgedWeight extends WeightLocation {
-	steps: number;
-}
-
-/** A copy in which each number is so many units in the last place off, up or down at random. */
-export function nudgeWeights(bytes: Uint8Array, steps: number): Uint8Array {
-	const copy = Uint8Array.from(bytes);
-	const view = new DataView(copy.buffer);
-	const random = splitMix64(1);
-	for (let at = 0; at + 4 <= copy.length; at += 4) {
-		const pattern = view.getUint32(at, true);
-		const exponent = (pattern >>> 23) & 255;
-		if (exponent > 0 && exponent < 254)
-			view.setUint32(at, pattern + (random.next().low & 1 ? steps : -steps), true);
-	}
-	return copy;
-}
-
-/** ONNX Runtime adds up the long rows of an instance normalisation one by one: of 16,384 elements its results are 1.7e-6 off. */
-const stepsOfScales = 16;
-
-/** Matrices, and `scales`, the vectors that scale normalised rows. Other vectors may hold sizes, which are exact. */
-export function nudgedWeights(
-	places: readonly WeightLocation[],
-	scales: ReadonlySet<string>,
-): NudgedWeight[] {
-	return places.flatMap((place) => {
-		if (place.dtype !== "float32") return [];
-		if (place.dims.length > 1) return [{ ...place, steps: 1 }];
-		return scales.has(place.name) ? [{ ...place, steps: stepsOfScales }] : [];
-	});
-}
-
 interface Access {
 	size: number;
 	get(view: DataView, at: number): number;
