@@ -3,21 +3,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
-import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
-import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { RoundedPrecision } from "../../../src/core/onnx/rounding/rounding-nodes.ts";
 import { attribute, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
-import { temporaryFolder, floats as tensorOf, wasmSource } from "../../support/ort-jobs.ts";
+import { temporaryFolder, floats as tensorOf, testReference } from "../../support/ort-jobs.ts";
 
-const reference = onnxRuntimeReference({
-	flavour: "wasm",
-	workerPath: join(import.meta.dirname, "../../../src/ort-worker.ts"),
-	nodePath: process.execPath,
-	wasmFolder: wasmSource,
-	cacheFolder: "/nowhere",
-	processes: createProcesses(),
-	threads: 1,
-});
+const reference = testReference();
 
 interface Oracle {
 	input: number[];
