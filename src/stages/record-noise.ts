@@ -50,7 +50,8 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 			`Noise and rounding were measured on the first ${cases.length} of ${counted(input.cases.length, "case")}, because the outputs are large.`,
 		);
 	const failed = variants.filter((_, index) => results[index] === null).map(formatVariant);
-	if (failed.length > 0) notes.push(`These runs failed, and the noise floor is without them: ${failed.join("; ")}.`);
+	if (failed.length > 0)
+		notes.push(`These runs failed, and the noise floor is without them: ${failed.join("; ")}.`);
 	await nextTurn();
 	const noise = measureNoise(input.reference, runs, partsOfOutputs(input.reference));
 	ports.progress.done(`${runs.length} of ${variants.length} runs`);
@@ -60,7 +61,10 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
 /** Each level of a quantised model rounds at other places, so only the level that records it counts. */
-async function variantsOf({ model, made }: NoiseInput, { reference }: NoisePorts): Promise<ReferenceVariant[]> {
+async function variantsOf(
+	{ model, made }: NoiseInput,
+	{ reference }: NoisePorts,
+): Promise<ReferenceVariant[]> {
 	const others = isQuantised(model.onnx.graph) ? [] : levels.filter((level) => level !== made.level);
 	return (await reference.builds()).flatMap(({ flavour }) => [
 		{ ...made, flavour, threads: flavour === made.flavour ? made.threads + 1 : made.threads },

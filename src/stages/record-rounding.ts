@@ -142,7 +142,9 @@ export function roundingTable(
 	const table: Partial<Record<Precision, Record<string, number>>> = {};
 	for (const [name, spec] of Object.entries(outputs))
 		for (const { slice, floor } of coveredParts(spec)) {
-			const tensors = reference.flatMap((named) => named[name] ?? []).map((tensor) => cutSlice(tensor, slice));
+			const tensors = reference
+				.flatMap((named) => named[name] ?? [])
+				.map((tensor) => cutSlice(tensor, slice));
 			const emulated = emulatedPrecisions.flatMap((precision) => {
 				const spread = noiseOfPart(rounding[precision]?.outputs[name], slice);
 				return spread === undefined ? [] : [[precision, spread.relativeL2] as const];

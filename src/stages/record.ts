@@ -22,12 +22,7 @@ import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { follow } from "./follow.ts";
 import { measureScatter } from "./record-noise.ts";
-import {
-	type Answers,
-	type CaseToRecord,
-	makeReference,
-	withoutLarge,
-} from "./record-reference.ts";
+import { type Answers, type CaseToRecord, makeReference, withoutLarge } from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
 import { type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 

@@ -74,7 +74,7 @@ it.each(precisions)(
 		if (!("outputs" in result)) throw new Error(JSON.stringify(result));
 		for (const [name, expected] of Object.entries(outputs[precision]!)) {
 			const rounding = distance(expected, outputs["exact"]![name]!);
-		expect(distance(result.outputs[name]!, expected)).toBeLessThan(Math.max(2e-7, rounding / 100));
+			expect(distance(result.outputs[name]!, expected)).toBeLessThan(Math.max(2e-7, rounding / 100));
 		}
 		expect(result.beyondRange).toEqual(precision === "fp16" ? ["limit", "mask", "masked"] : []);
 	},

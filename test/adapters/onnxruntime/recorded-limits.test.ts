@@ -35,7 +35,10 @@ function recorded(name: string): { inputs: Outputs; expected: Outputs; got: Outp
 }
 
 /** As `golden record` proposes it for these cases. */
-async function recordGolden(name: string, runs: readonly ReturnType<typeof recorded>[]): Promise<GoldenManifest> {
+async function recordGolden(
+	name: string,
+	runs: readonly ReturnType<typeof recorded>[],
+): Promise<GoldenManifest> {
 	const folder = temporaryFolder();
 	const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
 	const rounded = [];

@@ -52,9 +52,7 @@ it("keptCases gives each case with its inputs, tags and labels, and reports what
 		{ old, folder, model: modelOf(["batch", 2]), given: { dims: { batch: 2 }, inputs: {} } },
 		ports,
 	);
-	expect(found.cases).toEqual([
-		{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image } },
-	]);
+	expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image } }]);
 	expect(describeReuse(old)).toMatch(
 		/^The 1 case of net@3 is recorded again with the stored inputs; --inputs, --generator or --cases/,
 	);

@@ -15,7 +15,12 @@ export interface RoundedRun {
 export type ComparatorErrors = ReadonlyMap<string, number>;
 
 /** `place` counts comparators of the same kind and slice. */
-export function comparatorKey(output: string, kind: string, slice: OutputSlice | undefined, place = 0): string {
+export function comparatorKey(
+	output: string,
+	kind: string,
+	slice: OutputSlice | undefined,
+	place = 0,
+): string {
 	return JSON.stringify([output, kind, slice ?? null, place]);
 }
 

@@ -18,7 +18,9 @@ export function describeWorth(how: Readonly<Record<string, string>>, cases: numb
 	if (given.length > 0) {
 		const generated = all
 			.filter(([, one]) => !isGiven(one))
-			.map(([name, one]) => `${quoteName(name, "")} ${quoteName(one.replace(/, SplitMix64| \(.*/g, ""), "")}`);
+			.map(
+				([name, one]) => `${quoteName(name, "")} ${quoteName(one.replace(/, SplitMix64| \(.*/g, ""), "")}`,
+			);
 		return `Inputs: ${[describeGiven(given, cases), generated.join(", ")].filter(Boolean).join("; ")}.`;
 	}
 	const kinds = generatedKinds.flatMap(([pattern, words]) =>

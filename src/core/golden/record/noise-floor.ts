@@ -41,7 +41,10 @@ export function measureNoise(
 	const outputs = names.map((name): [string, Spread] => {
 		const whole = scatterOf(name, reference, { runs, slice: undefined });
 		const slices = Object.hasOwn(parts, name) ? (parts[name] ?? []) : [];
-		const [head, ...rest] = slices.map((slice) => ({ slice, ...scatterOf(name, reference, { runs, slice }) }));
+		const [head, ...rest] = slices.map((slice) => ({
+			slice,
+			...scatterOf(name, reference, { runs, slice }),
+		}));
 		return [name, head === undefined ? whole : { ...whole, parts: [head, ...rest] }];
 	});
 	return { runs: [first.label, ...others.map((run) => run.label)], outputs: Object.fromEntries(outputs) };

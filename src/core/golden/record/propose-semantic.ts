@@ -71,7 +71,8 @@ const floatRules: readonly Rule[] = [
 			? { semantic: "embedding", because: "its rows have length 1" }
 			: null,
 	(shape, tensors) => {
-		const channels = shape.length === 4 && mayBeColours(tensors) ? pictureLayout(shape, pictureChannels) : null;
+		const channels =
+			shape.length === 4 && mayBeColours(tensors) ? pictureLayout(shape, pictureChannels) : null;
 		return channels && { semantic: "image", channels, because: "it has the shape of an image" };
 	},
 	(shape, tensors) => {
@@ -86,18 +87,16 @@ const floatRules: readonly Rule[] = [
 const sumSlack = 1e-2;
 
 function isDistribution(row: Float64Array): boolean {
-	return row.every((value) => value >= 0) && Math.abs(row.reduce((sum, value) => sum + value, 0) - 1) <= sumSlack;
+	return (
+		row.every((value) => value >= 0) && Math.abs(row.reduce((sum, value) => sum + value, 0) - 1) <= sumSlack
+	);
 }
 
 function isUnit(row: Float64Array): boolean {
 	return Math.abs(row.reduce((sum, value) => sum + value * value, 0) - 1) <= sumSlack;
 }
 
-function everyRow(
-	tensors: readonly Tensor[],
-	axis: number,
-	test: (row: Float64Array) => boolean,
-): boolean {
+function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64Array) => boolean): boolean {
 	return tensors.every((tensor) => {
 		let holds = true;
 		forEachRow(makePair(tensor, tensor), axis, (row) => {

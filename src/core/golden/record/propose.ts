@@ -98,7 +98,10 @@ function ofIntegers(guess: Guess, tensors: readonly Tensor[]): Comparators {
 	const isMask = guess.semantic === "mask";
 	const { least, most } = rangeOf(tensors);
 	if (isMask && least >= 0 && most < mostClasses)
-		return { comparators: [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }], why: [] };
+		return {
+			comparators: [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }],
+			why: [],
+		};
 	return {
 		comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }],
 		why: isMask ? [] : ["Integers have to be equal."],
@@ -125,7 +128,13 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Comparators 
 		case "probabilities": {
 			// Along axis 1 there is a class for each pixel.
 			if (axis === 1) return { comparators: [{ kind: "pixel-disagreement" }, { kind: "miou" }], why: [] };
-			return { comparators: [{ kind: "top-k", k: 1 }, { kind: "kl", input: semantic }], why: [] };
+			return {
+				comparators: [
+					{ kind: "top-k", k: 1 },
+					{ kind: "kl", input: semantic },
+				],
+				why: [],
+			};
 		}
 		case "mask":
 			return {
@@ -170,7 +179,8 @@ function embeddingComparators(tensors: readonly Tensor[]): Comparators {
 	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
 	const isUniform = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
 	if (isUniform && vectors >= vectorsForRanks) comparators.push({ kind: "rank-agreement", scope: "set" });
-	if (isUniform && vectors >= vectorsForRecall) comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
+	if (isUniform && vectors >= vectorsForRecall)
+		comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
 	return { comparators, why: [] };
 }
 

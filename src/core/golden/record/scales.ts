@@ -85,10 +85,12 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	const groups = clusters(apart ? live.filter((channel) => !scores.includes(channel)) : live);
 	const parts = (apart ? [...groups, scores] : groups)
 		.sort((left, right) => (left[0]?.index ?? 0) - (right[0]?.index ?? 0))
-		.map((channels): ScalePart => ({
-			rms: quadraticMean(channels),
-			slice: sliceOf(axis, rangesOf(channels, all.length, live)),
-		}));
+		.map(
+			(channels): ScalePart => ({
+				rms: quadraticMean(channels),
+				slice: sliceOf(axis, rangesOf(channels, all.length, live)),
+			}),
+		);
 	const ranges = parts.reduce((sum, { slice }) => sum + (slice.ranges?.length ?? 1), 0);
 	return parts.length < 2 || ranges > maxRanges ? [] : parts;
 }
@@ -124,7 +126,5 @@ function rangesOf(channels: readonly Channel[], size: number, live: readonly Cha
 }
 
 function sliceOf(axis: number, [first = [0, 0], ...others]: [number, number][]): OutputSlice {
-	return others.length === 0
-		? { axis, from: first[0], to: first[1] }
-		: { axis, ranges: [first, ...others] };
+	return others.length === 0 ? { axis, from: first[0], to: first[1] } : { axis, ranges: [first, ...others] };
 }

@@ -2,7 +2,6 @@
 
 import type { GoldenManifest } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../errors.ts";
-import { groupBy } from "../../group.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import { counted } from "../../text/labels.ts";
 import { makePair } from "../compare/difference.ts";
@@ -36,25 +35,28 @@ export function watchSensitivity(manifest: GoldenManifest): {
 	findings(): Insensitive[];
 } {
 	const watches = new Map<string, OutputWatch>();
-	const nonFinite: Insensitive[] = [];
+	/** The first finding of each output. */
+	const nonFinite = new Map<string, Insensitive>();
 	let seen = 0;
 	/** Outputs of the first case; null once a case differs. */
 	let first: ReadonlyMap<string, Tensor> | null = null;
 	return {
 		see(set) {
 			const tensors = tensorMap(set);
-			nonFinite.push(...findNonFinite(manifest, manifest.cases[seen]?.id ?? String(seen), tensors));
+			const id = manifest.cases[seen]?.id ?? String(seen);
 			if (seen === 0) first = tensors;
 			else if (first !== null && !isSame(first, tensors)) first = null;
 			seen += 1;
 			for (const [name, tensor] of tensors) {
+				const finding = nonFinite.has(name) ? null : findNonFinite(manifest, id, { name, tensor });
+				if (finding !== null) nonFinite.set(name, finding);
 				const watch = watches.get(name) ?? { elements: 0, first: Number.NaN, constant: true };
 				watches.set(name, watch);
 				watchTensor(watch, tensor);
 			}
 		},
 		findings() {
-			if (nonFinite.length > 0) return firstOfEach(nonFinite);
+			if (nonFinite.size > 0) return [...nonFinite.values()];
 			const filled = [...watches].filter(([, { elements }]) => elements > 0);
 			const constant = filled.filter(([, watch]) => watch.elements > 1 && watch.constant);
 			const findings =
@@ -94,14 +96,6 @@ function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Te
 	});
 }
 
-function firstOfEach(findings: readonly Insensitive[]): Insensitive[] {
-	return [...groupBy(findings, ({ output }) => output).values()].flatMap(([first, ...others]) => {
-		if (first === undefined) return [];
-		const more = others.length === 0 ? "" : `, and so do ${counted(others.length, "more case")}`;
-		return [{ ...first, message: `${first.message}${more}` }];
-	});
-}
-
 export function findInsensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): Insensitive[] {
 	const watch = watchSensitivity(manifest);
 	for (const outputs of cases) watch.see(outputs);
@@ -123,23 +117,20 @@ export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readon
 function findNonFinite(
 	{ outputs }: GoldenManifest,
 	id: string,
-	tensors: ReadonlyMap<string, Tensor>,
-): Insensitive[] {
-	return [...tensors].flatMap(([name, tensor]): Insensitive[] => {
-		const { elements, nonFinite } = makePair(tensor, tensor).difference();
-		if (nonFinite.expected === 0) return [];
-		const isAllowed = Object.hasOwn(outputs, name) && outputs[name]?.nonFinite === "must-match";
-		if (isAllowed && elements > 0) return [];
-		const [values, allow] =
-			elements === 0
-				? ["nothing but NaN or infinite values", ""]
-				: [
-						`NaN or infinite values (${nonFinite.expected})`,
-						` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`,
-					];
-		const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
-		return [{ kind: "non-finite", output: name, case: id, message, fix: `${recordAgain}${allow}` }];
-	});
+	{ name, tensor }: { name: string; tensor: Tensor },
+): Insensitive | null {
+	const { elements, nonFinite } = makePair(tensor, tensor).difference();
+	const isAllowed = Object.hasOwn(outputs, name) && outputs[name]?.nonFinite === "must-match";
+	if (nonFinite.expected === 0 || (isAllowed && elements > 0)) return null;
+	const [values, allow] =
+		elements === 0
+			? ["nothing but NaN or infinite values", ""]
+			: [
+					`NaN or infinite values (${nonFinite.expected})`,
+					` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`,
+				];
+	const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
+	return { kind: "non-finite", output: name, case: id, message, fix: `${recordAgain}${allow}` };
 }
 
 /** Warnings: a single case, and outputs that never change. */

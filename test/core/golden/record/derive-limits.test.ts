@@ -116,9 +116,7 @@ function derive(tensor: Tensor, output: GoldenOutput, shares: Partial<Record<Pre
 		outputs: [{ y: shaken(tensor, share) }],
 	}));
 	const noise = [{ label: "again", outputs: [{ y: shaken(tensor, 1e-7) }] }];
-	const derived = finish(
-		deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, network }),
-	);
+	const derived = finish(deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, network }));
 	const full = { ...manifest, outputs: derived.outputs };
 	expect(validate(full), JSON.stringify(validate.errors)).toBe(true);
 	expect(findRuleProblem(full)).toBeNull();

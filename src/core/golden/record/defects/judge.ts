@@ -1,5 +1,10 @@
 // Judges at each precision whether the golden notices a defect, case after case until that is settled.
-import type { ComparatorSpec, GoldenManifest, GoldenOutput, Precision } from "../../../../../generated/golden.ts";
+import type {
+	ComparatorSpec,
+	GoldenManifest,
+	GoldenOutput,
+	Precision,
+} from "../../../../../generated/golden.ts";
 import { judgeCase } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
@@ -61,9 +66,7 @@ export function watchDefect(trial: Trial): DefectWatch {
 					one.noticed = [quick, trial].some((by) => failsCase(by, index, { outputs, names }, one.precision));
 			}
 			const isStill = seen.size >= enoughCases;
-			return watched.every(
-				({ times, noticed }) => noticed || (isStill && times < rules.room / 2),
-			);
+			return watched.every(({ times, noticed }) => noticed || (isStill && times < rules.room / 2));
 		},
 		verdict() {
 			const isWhole = seen.size === trial.reference.length;

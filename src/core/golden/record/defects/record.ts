@@ -134,7 +134,9 @@ export function findSensitivityWeaknesses(
 	const { weights } = countsAt(record, referencePrecision);
 	if (weights.tried < minTested || 2 * weights.moving >= weights.tried) return found;
 	// Answers in integers hide most defects, whatever the limits are.
-	const isHidden = !reference.some((outputs) => Object.values(outputs).some(({ dtype }) => isFloating(dtype)));
+	const isHidden = !reference.some((outputs) =>
+		Object.values(outputs).some(({ dtype }) => isFloating(dtype)),
+	);
 	const unseen: Weakness = {
 		kind: "unseen",
 		severity: isHidden ? "refuse" : "warn",
@@ -155,7 +157,10 @@ export function describeSensitivity(record: SensitivityRecord): string[] {
 	if (state === "untested") return ["Defects of the weights were not tested yet.", ...noticed];
 	const unfinished = state === "unfinished" ? "; the test is unfinished" : "";
 	const of = tested < planned ? ` of ${planned}` : "";
-	return [`${tested}${of} defects of ${counted(tensors, "weight tensor")} were tried${unfinished}.`, ...noticed];
+	return [
+		`${tested}${of} defects of ${counted(tensors, "weight tensor")} were tried${unfinished}.`,
+		...noticed,
+	];
 }
 
 const mostNamed = 3;

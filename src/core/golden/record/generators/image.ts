@@ -100,7 +100,10 @@ function paintEdges(field: Float64Array, { height, width }: Layout, random: Rand
 		};
 		const brightness = 2.4 * random.uniform() - 1.2;
 		const isDisc = random.uniform() < 0.5;
-		const [left, top] = [Math.max(0, Math.ceil(centre.x - radius.x)), Math.max(0, Math.ceil(centre.y - radius.y))];
+		const [left, top] = [
+			Math.max(0, Math.ceil(centre.x - radius.x)),
+			Math.max(0, Math.ceil(centre.y - radius.y)),
+		];
 		for (let y = top; y < Math.min(height, centre.y + radius.y); y += 1) {
 			for (let x = left; x < Math.min(width, centre.x + radius.x); x += 1) {
 				const inDisc = ((x - centre.x) / radius.x) ** 2 + ((y - centre.y) / radius.y) ** 2 <= 1;
