@@ -36,19 +36,8 @@ function folderOf(name: string, id: string): string {
 	return join(folder, dirname(path));
 }
 
-const first = [
-	"record",
-	classifier,
-	"--out",
-	"golden",
-	"--dims",
-	"batch=2",
-	"--cases",
-	"3",
-	"--author",
-	"Ann",
-	"--quiet",
-];
+const sizes = ["--dims", "batch=2", "--cases", "3"];
+const first = ["record", classifier, "--out", "golden", ...sizes, "--author", "Ann", "--quiet"];
 
 /** A folder with the first recording, which is made once; a test may change its own copy. */
 let recorded: { folder: string; run: CliRun };
@@ -149,17 +138,8 @@ it("golden record refuses a change without a reason, and limits that let defects
 it("golden record replaces cases and limits in one step", async () => {
 	const cwd = withRecording();
 	writeFileSync(join(cwd, "golden/README.md"), "mine");
-	const others = [
-		"--cases",
-		"12",
-		"--generator",
-		"image=image+zeros",
-		"--seed",
-		"2",
-		"--propose",
-		"--notice",
-		"fp16=0.5",
-	];
+	const generated = ["--cases", "12", "--generator", "image=image+zeros", "--seed", "2"];
+	const others = [...generated, "--propose", "--notice", "fp16=0.5"];
 	const changed = await golden([...first, ...others, "--reason", "Other pictures."], cwd);
 	expect(changed, changed.stderr).toMatchObject({
 		exit: 0,
