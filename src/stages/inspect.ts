@@ -122,7 +122,7 @@ export async function inspect(
 		cases,
 		outputs: names.map((name) => inspectOutput(name, manifest, outputs)),
 		groups: (manifest.detections ?? []).map((spec) => ({ name: spec.name, limits: boxLimitsOf(spec) })),
-		detections: group && { proposal: group.detections, why: group.why },
+		detections: group && { proposal: group.detections, why: [group.why] },
 		noiseFloor: manifest.noiseFloor ?? null,
 		sensitivity,
 		findings: findingsOf({ ...manifest, sensitivity }, outputs),

@@ -57,7 +57,8 @@ export interface Evidence {
 export interface Limits {
 	outputs: GoldenManifest["outputs"];
 	detections?: GoldenManifest["detections"];
-	why: { output: string; sentences: string[] }[];
+	/** Sentences that begin with the output's name. */
+	why: string[];
 }
 
 export interface Recorded extends Pick<Limits, "why"> {
@@ -124,13 +125,9 @@ async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string
 	const network = networkTraits(model.onnx);
 	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, network });
 	const derived = await follow(deriving, (step) => ports.progress.detail(step));
-	const { outputs, detections = manifest.detections } = derived;
+	const { outputs, detections } = derived;
 	ports.progress.done(counted(Object.keys(outputs).length, "output"));
-	const why = proposed.why.map(({ output, sentences }) => {
-		const more = derived.why.filter((found) => found.output === output);
-		return { output, sentences: [...sentences, ...more.flatMap((found) => found.sentences)] };
-	});
-	return { draft: { ...manifest, outputs, detections }, answers, why };
+	return { draft: { ...manifest, outputs, detections }, answers, why: [...proposed.why, ...derived.why] };
 }
 
 function recall(
@@ -166,7 +163,8 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	const outputs: Record<string, GoldenOutput> = {};
 	const group = proposeDetections(cases, noise?.outputs ?? {});
 	const inputs = feeds(model.onnx.graph).map((feed) => feed.dims);
-	const why = Object.keys(cases[0] ?? {}).map((name) => {
+	const why: string[] = [];
+	for (const name of Object.keys(cases[0] ?? {})) {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
 		// What a file declares about its outputs may be wrong, in rank too.
@@ -176,11 +174,10 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 		const isGrouped = group?.outputs.includes(name) === true;
 		const value = isGrouped ? plain : proposal.output;
 		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
-		return { output: name, sentences: isGrouped ? [] : proposal.why };
-	});
+		if (!isGrouped) why.push(...proposal.why.map((sentence) => `${name}: ${sentence}`));
+	}
 	if (group === null) return { outputs, why };
-	why.push({ output: group.detections.name, sentences: group.why });
-	return { outputs, detections: [group.detections], why };
+	return { outputs, detections: [group.detections], why: [...why, `${group.detections.name}: ${group.why}`] };
 }
 
 /** Finds what makes the golden useless whatever its limits are. */

@@ -1,4 +1,4 @@
-// Runs a model as an engine of another precision would: its graph is rewritten so that ONNX Runtime rounds weights and results.
+// Runs a model as an engine of another precision would, by rewriting its graph so that ONNX Runtime rounds weights and results.
 
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

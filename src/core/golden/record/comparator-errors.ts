@@ -1,4 +1,4 @@
-// What each comparator of a golden measures on other outputs of the same model.
+// Measures each comparator of a golden on other outputs of the same model.
 import type { GoldenManifest, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";

@@ -1,4 +1,4 @@
-// Gives every proposed comparator limits that follow from evidence.
+// Derives the limits of proposed comparators from evidence.
 import type {
 	BoxComparatorSpec,
 	ComparatorSpec,
@@ -44,9 +44,7 @@ export interface LimitEvidence {
 	network: NetworkTraits;
 }
 
-type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & {
-	why: { output: string; sentences: string[] }[];
-};
+type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & { why: string[] };
 
 interface Measured extends LimitEvidence {
 	noiseErrors: ComparatorErrors;
@@ -65,19 +63,19 @@ export function* deriveLimits(
 	for (const run of evidence.rounded)
 		roundingErrors.set(run.precision, yield* measureErrors(manifest, reference, [run]));
 	const measured = { ...evidence, noiseErrors, roundingErrors };
-	const why: DerivedLimits["why"] = [];
+	const why: string[] = [];
 	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
 		const tensors = reference.flatMap((named) => named[name] ?? []);
 		if (output.comparators === undefined || tensors.length === 0) return [name, output];
-		const { comparators, sentences } = deriveOutput(name, output.comparators, tensors, measured);
-		if (sentences.length > 0) why.push({ output: name, sentences });
-		return [name, { ...output, comparators }];
+		const derived = deriveOutput(name, output.comparators, tensors, measured);
+		why.push(...derived.why.map((sentence) => `${name}: ${sentence}`));
+		return [name, { ...output, comparators: derived.comparators }];
 	});
 	const groups = manifest.detections?.map((group) => deriveGroup(group, roundingErrors));
 	return { outputs: Object.fromEntries(outputs), detections: groups as DerivedLimits["detections"], why };
 }
 
-/** What is known about the relative L2 of a part of the output, which other comparators cover too. */
+/** The relative L2 of a part of the output, from which the limits of its other comparators follow. */
 interface Basis {
 	rounding: Partial<Record<Emulated, number>>;
 	limits: Partial<Record<Precision, StrayAt>>;
@@ -90,9 +88,9 @@ function deriveOutput(
 	specs: Comparators,
 	tensors: readonly Tensor[],
 	measured: Measured,
-): { comparators: Comparators; sentences: string[] } {
+): { comparators: Comparators; why: string[] } {
 	const dtype = tensors[0]?.dtype ?? "float32";
-	const sentences: string[] = [];
+	const why: string[] = [];
 	const bases = new Map<string, Basis>();
 	const keyed = specs.map((spec, index) => {
 		const before = specs.slice(0, index).filter((other) => placeKey(other) === placeKey(spec));
@@ -110,7 +108,7 @@ function deriveOutput(
 		const peakRatio = peakToRms(parts, spec.floor);
 		const limits = relativeL2Limits({ dtype, noise, peakRatio, rounding, ...measured.network });
 		bases.set(JSON.stringify(spec.slice), { rounding, limits });
-		sentences.push(...explainLimits(spec, { noise, limits }));
+		why.push(...explainLimits(spec, { noise, limits }));
 	}
 	const comparators = keyed.map(({ spec, key }) => {
 		if (!isMetricSpec(spec)) return spec;
@@ -118,7 +116,7 @@ function deriveOutput(
 		const basis = bases.get(JSON.stringify(spec.slice));
 		return basis === undefined ? spec : deriveMetric(spec, key, basis, measured.roundingErrors);
 	});
-	return { comparators: comparators as Comparators, sentences };
+	return { comparators: comparators as Comparators, why };
 }
 
 function placeKey({ kind, slice, scope }: ComparatorSpec): string {
@@ -158,12 +156,12 @@ function deriveShare(spec: MetricSpec, key: string, name: string, measured: Meas
 /** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
 function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
 	const run = measured.rounded.find((other) => other.precision === precision);
-	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: spec.minScore ?? null };
+	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };
 	const shares = (run?.outputs ?? []).flatMap((outputs, index) => {
 		const [expected, got] = [measured.reference[index]?.[name], outputs[name]];
 		if (expected === undefined || got === undefined) return [];
-		const error = distance(expected, got, spec);
-		return error === null ? [] : [clearShare(cutSlice(expected, spec.slice), options, 2 * error.maxAbs)];
+		const error = distance(expected, got);
+		return error === null ? [] : [clearShare(expected, options, 2 * error.maxAbs)];
 	});
 	return Math.min(1, ...shares);
 }

@@ -39,7 +39,7 @@ export const rules = {
 	usualQuantised: 3e-2,
 	/** Error of sigmoid, exp and long sums, as a share of the largest value. */
 	absolute: 1e-7,
-	/** Where rounding alone moves an output this far, a golden says little about it. */
+	/** A golden says little about an output that rounding alone moves this far. */
 	mostStray: 0.25,
 	/** Above it zeros would pass, so the room shrinks, but no further than to `minRoom`. */
 	mostLimit: 0.9,
@@ -119,16 +119,13 @@ function withRoom(stray: number): number {
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
 }
 
-/** How a metric follows the error: in proportion, with its square, in decibels, or as a share or number of answers that change. */
+/** How a proposed metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
 type Growth = "linear" | "square" | "decibels" | "share" | "count";
 const growths: Readonly<Record<string, Growth>> = {
 	"relative-l2": "linear",
 	"max-abs": "linear",
-	quantile: "linear",
-	ulp: "linear",
 	cosine: "square",
 	kl: "square",
-	js: "square",
 	ssim: "square",
 	psnr: "decibels",
 	"box-missing": "count",

@@ -12,7 +12,7 @@ export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 /** Each of a dozen runs keeps its outputs until the limits are derived. */
 const mostOutputBytes = 64 * 1024 ** 2;
 
-/** How many of the first cases noise and rounding are measured on: as many as their outputs' size allows, the same on every machine. */
+/** The number of first cases that noise and rounding are measured on; bounded by size, so that it is the same on every machine. */
 export function measuredCases(reference: RunOutputs): number {
 	let bytes = 0;
 	const beyond = reference.findIndex((outputs) => {

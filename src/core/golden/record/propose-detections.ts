@@ -7,7 +7,7 @@ import type { RunOutputs } from "./noise-floor.ts";
 export interface GroupProposal {
 	detections: Detections;
 	outputs: string[];
-	why: string[];
+	why: string;
 }
 
 /** null: the outputs hold no boxes, or boxes in fixed places, which are better compared element by element. */
@@ -96,7 +96,7 @@ function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, 
 	return {
 		detections: { name: "detections", ...roles, format, comparators: comparatorsOf(found, images, noise) },
 		outputs: [boxes, scores, classes, count].filter((name) => name !== undefined),
-		why: [`Treated as ${format} boxes in any order, because ${because}.`],
+		why: `Treated as ${format} boxes in any order, because ${because}.`,
 	};
 }
 

@@ -38,20 +38,9 @@ export function proposeOutput({ tensors, noise, batched }: ProposalInput): Propo
 	const comparators = proposed.comparators as NonNullable<GoldenOutput["comparators"]>;
 	return {
 		output: { semantic: guess.semantic, ...batchAxis, comparators },
-		why: [`Treated as ${semanticLabels[guess.semantic]}, because ${guess.because}.`, ...proposed.why],
+		why: [`Treated as ${guess.semantic}, because ${guess.because}.`, ...proposed.why],
 	};
 }
-
-const semanticLabels: Readonly<Record<Guess["semantic"], string>> = {
-	logits: "logits",
-	probabilities: "probabilities",
-	boxes: "boxes",
-	mask: "a mask",
-	image: "an image",
-	embedding: "embeddings",
-	ids: "ids",
-	tensor: "plain numbers",
-};
 
 function ofFloats(guess: Guess, tensors: readonly Tensor[], noise: Spread | undefined): Comparators {
 	const parts = partsOf(guess, tensors);
@@ -163,7 +152,7 @@ function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Comparato
 	const sides = channels === "last" ? [-3, -2] : [-2, -1];
 	const tall = tensors.every(({ shape }) => sides.every((axis) => (shape.at(axis) ?? 0) >= ssimSide));
 	const comparators: ComparatorSpec[] = [];
-	// Where the range is small against the values, PSNR would ask for more than relative-l2 does.
+	// With a range that is small against the values, PSNR would ask for more than relative-l2 does.
 	if (isBytes || most - least >= rms) comparators.push({ kind: "psnr", ...range });
 	if (tall && most > least)
 		comparators.push({ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) });

@@ -108,7 +108,11 @@ type Readers = ReadonlyMap<string, readonly OnnxNode[]>;
 function readersIn({ nodes }: Scope): Readers {
 	const readers = new Map<string, OnnxNode[]>();
 	for (const node of nodes)
-		for (const name of new Set(node.inputs)) readers.set(name, [...(readers.get(name) ?? []), node]);
+		for (const name of new Set(node.inputs)) {
+			const known = readers.get(name);
+			if (known === undefined) readers.set(name, [node]);
+			else known.push(node);
+		}
 	return readers;
 }
 
@@ -163,7 +167,7 @@ interface InputAt {
 	slot: number;
 }
 
-/** Where a weight or an input of the model meets a node that computes; in TF32 every operand of a product. */
+/** Weights and inputs of the model, at nodes that compute; in TF32 every operand of a product. */
 function roundsInput({ facts, rounding }: Work, { scope, fixed, node, slot }: InputAt): boolean {
 	const name = node.inputs[slot] ?? "";
 	if (name === "" || fixed.dequantised.has(name) || typeIn(facts.subject.types, scope, name) !== "float")
@@ -183,7 +187,7 @@ interface OutputAt {
 function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }: OutputAt): boolean {
 	if (rounding.precision === "tf32" || name === "" || keepsRounding(node)) return false;
 	if (typeIn(facts.subject.types, scope, name) !== "float") return false;
-	// What only becomes integers is not kept as a float.
+	// A result that is only quantised is never kept as a float.
 	return scope.outputs.includes(name) || reading.length === 0 || reading.some((reader) => !quantises(reader));
 }
 

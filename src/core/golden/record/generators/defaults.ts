@@ -131,7 +131,7 @@ function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
 	return shape.length <= 1 && (values.kind === "length" || lengthNames.test(name));
 }
 
-/** What a length counts: the last axis of open size behind the first one, else the second, of the first other input that has one. */
+/** The size that a length counts: that of the last open axis behind the first one, else of the second, of the first other input that has two. */
 export function positionsBeside(
 	name: string,
 	inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[],

@@ -1,4 +1,4 @@
-// How the values of an input are made: `image:0..1`, `const:16000`, several by turns with `+`.
+// Parses the generator of an input: `image:0..1`, `const:16000`, several by turns with `+`.
 import { didYouMean } from "../../../config/did-you-mean.ts";
 
 const generatorKinds = ["normal", "uniform", "image", "tokens", "zeros", "ones", "const", "length"] as const;
