@@ -80,20 +80,20 @@ const minOutputsMs = 5000;
 
 async function tryOutputs(
 	{ trial, limitMs }: SensitivityInput,
-	{ clock, progress }: RecordPorts,
+	ports: RecordPorts,
 ): Promise<{ tried: TriedOutput[]; isWhole: boolean }> {
 	const tried: TriedOutput[] = [];
-	const endMs = clock.now() + Math.max(outputsShare * limitMs, minOutputsMs);
+	const endMs = ports.clock.now() + Math.max(outputsShare * limitMs, minOutputsMs);
 	let isWhole = true;
-	progress.stage("defects of outputs", 0);
+	ports.progress.stage("defects of outputs", 0);
 	for (const one of tryOutputDefects(trial)) {
 		tried.push(one);
-		progress.detail(`${tried.length} tried`);
+		ports.progress.detail(`${tried.length} tried`);
 		await nextTurn();
-		isWhole = clock.now() < endMs;
+		isWhole = ports.clock.now() < endMs;
 		if (!isWhole) break;
 	}
-	progress.done(`${tried.length} tried`);
+	ports.progress.done(`${tried.length} tried`);
 	return { tried, isWhole };
 }
 

@@ -16,51 +16,36 @@ interface ProposalInput {
 	batched: boolean;
 }
 
-interface Proposal {
+export function proposeOutput({ tensors, noise, batched }: ProposalInput): {
 	output: GoldenOutput;
 	why: string[];
-}
-
-interface Comparators {
-	comparators: ComparatorSpec[];
-	why: string[];
-}
-
-export function proposeOutput({ tensors, noise, batched }: ProposalInput): Proposal {
+} {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	const guess = guessSemantic(filled);
 	const [first] = filled;
-	const proposed =
-		first !== undefined && isFloating(first.dtype)
-			? ofFloats(guess, filled, noise)
-			: ofIntegers(guess, filled);
 	const batchAxis = batched && first !== undefined && first.shape.length > 0 ? { batchAxis: 0 } : {};
-	const comparators = proposed.comparators as NonNullable<GoldenOutput["comparators"]>;
-	return {
-		output: { semantic: guess.semantic, ...batchAxis, comparators },
-		why: [`Treated as ${guess.semantic}, because ${guess.because}.`, ...proposed.why],
-	};
+	const why = [`Treated as ${guess.semantic}, because ${guess.because}.`];
+	const isFloat = first !== undefined && isFloating(first.dtype);
+	const proposed = isFloat ? ofFloats(guess, filled, { noise, why }) : ofIntegers(guess, filled);
+	const comparators = proposed as NonNullable<GoldenOutput["comparators"]>;
+	return { output: { semantic: guess.semantic, ...batchAxis, comparators }, why };
 }
 
-function ofFloats(guess: Guess, tensors: readonly Tensor[], noise: Spread | undefined): Comparators {
-	const parts = partsOf(guess, tensors);
-	if (parts.length > 0) {
-		const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${twoDigits(rms)}`).join(", ");
-		return {
-			comparators: parts.map(({ slice }): ComparatorSpec => {
-				const floor = noiseMask(tensors, noise, slice);
-				return { kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) };
-			}),
-			why: [`Compared part by part, because their scales are more than 100 times apart: ${scales}.`],
-		};
-	}
-	const task = taskComparators(guess, tensors);
-	const floor = noiseMask(tensors, noise, undefined);
-	if (floor === null) return { ...task, comparators: [{ kind: "relative-l2" }, ...task.comparators] };
-	return {
-		comparators: [{ kind: "relative-l2", floor }, ...task.comparators],
-		why: [`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`, ...task.why],
+function ofFloats(
+	guess: Guess,
+	tensors: readonly Tensor[],
+	{ noise, why }: { noise: Spread | undefined; why: string[] },
+): ComparatorSpec[] {
+	const relativeL2 = (slice?: OutputSlice): ComparatorSpec => {
+		const floor = noiseMask(tensors, noise, slice);
+		if (floor !== null) why.push(`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`);
+		return { kind: "relative-l2", ...(slice && { slice }), ...(floor === null ? {} : { floor }) };
 	};
+	const parts = partsOf(guess, tensors);
+	if (parts.length === 0) return [relativeL2(), ...taskComparators(guess, tensors)];
+	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${twoDigits(rms)}`).join(", ");
+	why.push(`Compared part by part, because their scales are more than 100 times apart: ${scales}.`);
+	return parts.map(({ slice }) => relativeL2(slice));
 }
 
 /** The parts of an output that have a scale of their own, and so a noise and limits of their own. */
@@ -78,23 +63,14 @@ function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
 const mostClasses = 65_536;
 
-function ofIntegers(guess: Guess, tensors: readonly Tensor[]): Comparators {
-	if (guess.semantic === "image") {
-		const task = pictureTask(guess, tensors);
-		if (task.comparators.length > 0)
-			return { ...task, comparators: [{ kind: "max-abs" }, ...task.comparators] };
-	}
+function ofIntegers(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
+	const picture = guess.semantic === "image" ? pictureComparators(guess, tensors) : [];
+	if (picture.length > 0) return [{ kind: "max-abs" }, ...picture];
 	const isMask = guess.semantic === "mask";
 	const { least, most } = rangeOf(tensors);
-	if (isMask && least >= 0 && most < mostClasses)
-		return {
-			comparators: [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }],
-			why: [],
-		};
-	return {
-		comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }],
-		why: isMask ? [] : ["Integers have to be equal."],
-	};
+	return isMask && least >= 0 && most < mostClasses
+		? [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }]
+		: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }];
 }
 
 function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {
@@ -110,41 +86,27 @@ function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms
 	return { least, most, rms: Math.sqrt(squares / Math.max(1, count)) };
 }
 
-function taskComparators(guess: Guess, tensors: readonly Tensor[]): Comparators {
+function taskComparators(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
 	const { semantic, axis, threshold } = guess;
-	switch (semantic) {
-		case "logits":
-		case "probabilities": {
-			// Along axis 1 there is a class for each pixel.
-			if (axis === 1) return { comparators: [{ kind: "pixel-disagreement" }, { kind: "miou" }], why: [] };
-			return {
-				comparators: [
-					{ kind: "top-k", k: 1 },
-					{ kind: "kl", input: semantic },
-				],
-				why: [],
-			};
-		}
-		case "mask":
-			return {
-				comparators: [
-					{ kind: "pixel-disagreement", threshold },
-					{ kind: "dice", threshold },
-				],
-				why: [],
-			};
-		case "image":
-			return pictureTask(guess, tensors);
-		case "embedding":
-			return embeddingComparators(tensors);
-		default:
-			return { comparators: [], why: [] };
-	}
+	if (semantic === "image") return pictureComparators(guess, tensors);
+	if (semantic === "embedding") return [{ kind: "cosine" }];
+	if (semantic === "mask")
+		return [
+			{ kind: "pixel-disagreement", threshold },
+			{ kind: "dice", threshold },
+		];
+	if (semantic !== "logits" && semantic !== "probabilities") return [];
+	// Along axis 1 there is a class for each pixel.
+	if (axis === 1) return [{ kind: "pixel-disagreement" }, { kind: "miou" }];
+	return [
+		{ kind: "top-k", k: 1 },
+		{ kind: "kl", input: semantic },
+	];
 }
 
 const ssimSide = 11;
 
-function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Comparators {
+function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
 	const { least, most, rms } = rangeOf(tensors);
 	const isBytes = tensors[0]?.dtype === "uint8";
 	// One width for all cases, or each would be measured by its own.
@@ -156,21 +118,7 @@ function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Comparato
 	if (isBytes || most - least >= rms) comparators.push({ kind: "psnr", ...range });
 	if (tall && most > least)
 		comparators.push({ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) });
-	return { comparators, why: [] };
-}
-
-/** From so many vectors on, their order among each other says something, and so do the ten nearest ones. */
-const vectorsForRanks = 4;
-const vectorsForRecall = 40;
-
-function embeddingComparators(tensors: readonly Tensor[]): Comparators {
-	const comparators: ComparatorSpec[] = [{ kind: "cosine" }];
-	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
-	const isUniform = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
-	if (isUniform && vectors >= vectorsForRanks) comparators.push({ kind: "rank-agreement", scope: "set" });
-	if (isUniform && vectors >= vectorsForRecall)
-		comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
-	return { comparators, why: [] };
+	return comparators;
 }
 
 /** Whether the first axis of an output counts samples: it has the name of an input's first axis, or both are 1. */
