@@ -141,10 +141,7 @@ function findingsOf(
 	reference: RunOutputs,
 ): Weakness[] {
 	const { sensitivity: record, noiseFloor } = manifest;
-	const found: Weakness[] = findInsensitive(manifest, reference).map((finding) => ({
-		...finding,
-		severity: "refuse",
-	}));
+	const found = findInsensitive(manifest, reference);
 	if (found.length === 0) {
 		// A golden that was recorded or written with a purpose may notice less than a new one has to; one that notices nothing is of no use.
 		const { outputs } = countsAt(record, referencePrecision);

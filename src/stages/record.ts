@@ -183,7 +183,7 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 /** Finds what makes the golden useless whatever its limits are. */
 function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const hard = findInsensitive(manifest, cases);
-	if (hard.length > 0) return hard.map((finding) => ({ ...finding, severity: "refuse" }));
+	if (hard.length > 0) return hard;
 	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {})
 		.filter(([, spread]) => !Number.isFinite(spread.relativeL2))
 		.map(

@@ -38,7 +38,8 @@ function ofFloats(
 ): ComparatorSpec[] {
 	const relativeL2 = (slice?: OutputSlice): ComparatorSpec => {
 		const floor = noiseMask(tensors, noise, slice);
-		if (floor !== null) why.push(`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`);
+		if (floor !== null)
+			why.push(`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`);
 		return { kind: "relative-l2", ...(slice && { slice }), ...(floor === null ? {} : { floor }) };
 	};
 	const parts = partsOf(guess, tensors);

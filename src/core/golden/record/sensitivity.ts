@@ -9,8 +9,9 @@ import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/
 import { everyValue, float64Reader, tensorStatistics } from "../tensor/values.ts";
 import type { RunOutputs } from "./noise-floor.ts";
 
-export interface Insensitive {
-	kind: "non-finite" | "constant" | "same-for-all";
+export interface Weakness {
+	kind: "non-finite" | "constant" | "same-for-all" | "one-case" | "unnoticed" | "unseen" | "unmeasured";
+	severity: "refuse" | "warn";
 	/** Absent: all outputs. */
 	output?: string;
 	/** Absent: all cases. */
@@ -19,11 +20,7 @@ export interface Insensitive {
 	fix: string;
 }
 
-export interface Weakness extends Omit<Insensitive, "kind"> {
-	kind: Insensitive["kind"] | "one-case" | "unnoticed" | "unseen" | "unmeasured";
-	severity: "refuse" | "warn";
-}
-
+const refuse = "refuse" as const;
 const recordAgain = "Record the golden with other inputs, or fix the model that made it.";
 
 /**
@@ -32,11 +29,11 @@ const recordAgain = "Record the golden with other inputs, or fix the model that 
  */
 export function watchSensitivity(manifest: GoldenManifest): {
 	see(outputs: TensorSet): void;
-	findings(): Insensitive[];
+	findings(): Weakness[];
 } {
 	const watches = new Map<string, OutputWatch>();
 	/** The first finding of each output. */
-	const nonFinite = new Map<string, Insensitive>();
+	const nonFinite = new Map<string, Weakness>();
 	let seen = 0;
 	/** Outputs of the first case; null once a case differs. */
 	let first: ReadonlyMap<string, Tensor> | null = null;
@@ -62,13 +59,13 @@ export function watchSensitivity(manifest: GoldenManifest): {
 			const findings =
 				constant.length < filled.length
 					? []
-					: constant.map(([output, watch]): Insensitive => {
+					: constant.map(([output, watch]): Weakness => {
 							const message = `output ${quoteName(output)} is ${watch.first} everywhere in every case`;
-							return { kind: "constant", output, message, fix: recordAgain };
+							return { kind: "constant", severity: refuse, output, message, fix: recordAgain };
 						});
 			if (seen > 1 && first !== null) {
 				const message = `all ${seen} cases have the same outputs, so the inputs have no effect`;
-				findings.push({ kind: "same-for-all", message, fix: recordAgain });
+				findings.push({ kind: "same-for-all", severity: refuse, message, fix: recordAgain });
 			}
 			return findings;
 		},
@@ -96,14 +93,14 @@ function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Te
 	});
 }
 
-export function findInsensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): Insensitive[] {
+export function findInsensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): Weakness[] {
 	const watch = watchSensitivity(manifest);
 	for (const outputs of cases) watch.see(outputs);
 	return watch.findings();
 }
 
 /** @throws ConfigError golden-uninformative for the first of the findings. */
-export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readonly Insensitive[]): void {
+export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readonly Weakness[]): void {
 	const [first, ...others] = findings;
 	if (first === undefined) return;
 	const more = others.length === 0 ? "" : ` (and ${counted(others.length, "more finding")})`;
@@ -118,7 +115,7 @@ function findNonFinite(
 	{ outputs }: GoldenManifest,
 	id: string,
 	{ name, tensor }: { name: string; tensor: Tensor },
-): Insensitive | null {
+): Weakness | null {
 	const { elements, nonFinite } = makePair(tensor, tensor).difference();
 	const isAllowed = Object.hasOwn(outputs, name) && outputs[name]?.nonFinite === "must-match";
 	if (nonFinite.expected === 0 || (isAllowed && elements > 0)) return null;
@@ -130,7 +127,14 @@ function findNonFinite(
 					` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`,
 				];
 	const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
-	return { kind: "non-finite", output: name, case: id, message, fix: `${recordAgain}${allow}` };
+	return {
+		kind: "non-finite",
+		severity: refuse,
+		output: name,
+		case: id,
+		message,
+		fix: `${recordAgain}${allow}`,
+	};
 }
 
 /** Warnings: a single case, and outputs that never change. */

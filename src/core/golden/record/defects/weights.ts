@@ -100,9 +100,12 @@ interface Access {
 	set(view: DataView, at: number, value: number): void;
 }
 
+const bits = new Uint16Array(1);
+const value = new Float32Array(1);
+
 function decoded(decode: (bits: Uint16Array, out: Float32Array) => void, pattern: number): number {
-	const value = new Float32Array(1);
-	decode(Uint16Array.of(pattern), value);
+	bits[0] = pattern;
+	decode(bits, value);
 	return value[0] ?? Number.NaN;
 }
 
