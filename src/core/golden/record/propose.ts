@@ -24,7 +24,8 @@ export function proposeOutput({ tensors, noise, batched }: ProposalInput): {
 	const guess = guessSemantic(filled);
 	const [first] = filled;
 	const batchAxis = batched && first !== undefined && first.shape.length > 0 ? { batchAxis: 0 } : {};
-	const why = [`Treated as ${guess.semantic}, because ${guess.because}.`];
+	const label = guess.semantic === "tensor" ? "plain numbers" : guess.semantic;
+	const why = [`Treated as ${label}, because ${guess.because}.`];
 	const isFloat = first !== undefined && isFloating(first.dtype);
 	const proposed = isFloat ? ofFloats(guess, filled, { noise, why }) : ofIntegers(guess, filled);
 	const comparators = proposed as NonNullable<GoldenOutput["comparators"]>;
