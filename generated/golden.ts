@@ -160,7 +160,7 @@ export interface TextPreprocess {
 	/** The id of padding; default: the tokenizer's. */
 	padding?: number;
 }
-/** How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts, optimisation levels and repeated runs. */
+/** How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts and optimisation levels. */
 export interface NoiseFloor {
 	/** What was run, e.g. "wasm, all, 2 threads". */
 	runs: [string, ...string[]];
@@ -219,7 +219,7 @@ export interface SensitivityRecord {
 	tensors: number;
 	/** How many of the planned defects were tried, in the order of the plan. */
 	tested: number;
-	/** Weight tensors of which no defect that was tried moves an output beyond its rounding. */
+	/** Weight tensors of which no defect moves an output. Written by earlier versions. */
 	unseen?: string[];
 	precisions: {
 		[k: string]: {

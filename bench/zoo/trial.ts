@@ -258,9 +258,7 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	steps["record"] = noted(record);
 	result.says = record.output.split("\n").filter((line) => line.startsWith("  "));
 	result.saysLittleAt = result.says.flatMap((line) =>
-		line.includes("says little")
-			? [...line.matchAll(/(\w+) \([\d.]+\)/g)].map(([, precision = ""]) => precision)
-			: [],
+		line.includes("says little") ? [...(line.match(/\b(?:fp32|fp16|tf32|bf16)\b/g) ?? [])] : [],
 	);
 	const { golden, text, short } = readConfig(path);
 	result.config = text;

@@ -1,6 +1,6 @@
 // Computes golden outputs with ONNX Runtime.
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
-import type { NudgedWeight, WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
+import type { WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
 import type { OnnxDType } from "../core/onnx/model.ts";
 import type { RoundedPrecision } from "../core/onnx/rounding/rounding-nodes.ts";
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
@@ -22,7 +22,6 @@ export interface ReferenceJob {
 	timeoutMs: number;
 	/** Cases are alternatives: stops after the first that runs. */
 	stopAtFirst?: true | undefined;
-	nudged?: readonly NudgedWeight[];
 }
 
 export interface PlannedDefect {

@@ -16,9 +16,10 @@ import { outputsOf } from "../core/golden/compare/judge.ts";
 import { metrics } from "../core/golden/compare/registry.ts";
 import { tryOutputDefects } from "../core/golden/record/defects/outputs.ts";
 import {
+	countsAt,
 	defaultLeastShares,
 	emptyRecord,
-	sharesAt,
+	findSensitivityWeaknesses,
 	withOutputDefects,
 } from "../core/golden/record/defects/record.ts";
 import { emulatedPrecisions } from "../core/golden/record/limits.ts";
@@ -31,7 +32,6 @@ import {
 import { proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
-import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
@@ -85,7 +85,7 @@ export async function inspect(
 		cases,
 		outputs: names.map((name) => inspectOutput(name, manifest, outputs)),
 		groups: (manifest.detections ?? []).map((spec) => ({ name: spec.name, limits: boxLimitsOf(spec) })),
-		detections: group && { proposal: group.detections, why: group.why },
+		detections: group && { proposal: group.detections, why: [group.why] },
 		noiseFloor: manifest.noiseFloor ?? null,
 		sensitivity,
 		findings: findingsOf({ ...manifest, sensitivity }, outputs),
@@ -104,15 +104,12 @@ function findingsOf(
 	reference: RunOutputs,
 ): Weakness[] {
 	const { sensitivity: record, noiseFloor } = manifest;
-	const found: Weakness[] = findInsensitive(manifest, reference).map((finding) => ({
-		...finding,
-		severity: "refuse",
-	}));
+	const found = findInsensitive(manifest, reference);
 	if (found.length === 0) {
 		// Only a golden that notices nothing is refused: others may serve a purpose.
-		const { outputs } = sharesAt(record, referencePrecision);
+		const { outputs } = countsAt(record, referencePrecision);
 		const severity = outputs.moving > 0 && outputs.noticed === 0 ? "refuse" : "warn";
-		const blind = findSensitivityWeaknesses({ record, graph: null, reference, least: defaultLeastShares });
+		const blind = findSensitivityWeaknesses(record, reference, defaultLeastShares);
 		found.push(...blind.map((weakness) => ({ ...weakness, severity }) as const));
 		found.push(...findWeaknesses(manifest, reference));
 	}
@@ -148,7 +145,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		}),
 		group: group?.name,
 		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
-		proposal: proposeOutput({ name, tensors, noise, batched: typeof spec?.batchAxis === "number" }),
+		proposal: proposeOutput({ tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};
 }
 

@@ -2,31 +2,21 @@
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { RecordedCase } from "../core/golden/manifest/draft.ts";
 import { measuredCases, type RunOutputs } from "../core/golden/record/noise-floor.ts";
-import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import { isQuantised, type OnnxModel } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
-import type { InferCase, InferredCase } from "../ports/backend.ts";
 import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { formatVariant } from "./record-noise.ts";
 import type { RecordPorts } from "./record-sensitivity.ts";
 
-export interface CaseToRecord {
-	id: string;
-	tags?: readonly string[];
-	labels?: NonNullable<RecordedCase["labels"]>;
-	inputs: InferCase["inputs"];
-	pictures?: NonNullable<RecordedCase["pictures"]>;
-	mayFail: boolean;
-}
+export type CaseToRecord = Omit<RecordedCase, "outputs">;
 
 export interface Answers {
 	variant: ReferenceVariant;
 	version: string;
 	cases: RecordedCase[];
 	outputs: RunOutputs;
-	wallMs: number;
 	notes: string[];
 }
 
@@ -66,24 +56,14 @@ export async function makeReference(
 		logPath: `${input.scratchFolder}/reference.log`,
 	});
 	if (result.state === "failed") throw new ToolError({ ...result.failure });
-	const notes: string[] = [];
-	const cases = input.cases.flatMap((wanted, index) => answered(wanted, result.cases[index], notes));
+	const cases = input.cases.map((wanted, index) => {
+		const inferred = result.cases[index];
+		if (inferred?.state === "done") return { ...wanted, outputs: inferred.outputs };
+		throw unanswered(wanted.id, inferred?.message ?? "it has no result");
+	});
 	ports.progress.done(counted(cases.length, "case"));
-	if (cases.length === 0) throw unanswered(input.cases[0]?.id ?? "", "no case is left");
-	return {
-		variant,
-		version: build.version,
-		cases,
-		outputs: cases.map(({ outputs }) => outputs),
-		wallMs: result.wallMs,
-		notes,
-	};
-}
-
-export function keepAnswers(answers: Answers, places: readonly number[]): Answers {
-	const cases = places.flatMap((place) => answers.cases[place] ?? []);
-	const wallMs = (answers.wallMs * cases.length) / Math.max(1, answers.cases.length);
-	return { ...answers, wallMs, cases, outputs: cases.map(({ outputs }) => outputs) };
+	const outputs = cases.map((golden) => golden.outputs);
+	return { variant, version: build.version, cases, outputs, notes: [] };
 }
 
 const minCases = 2;
@@ -92,23 +72,13 @@ export function withoutLarge(answers: Answers, mayDrop: boolean): Answers {
 	const { length } = answers.cases;
 	const count = Math.max(minCases, measuredCases(answers.outputs));
 	if (!mayDrop || count >= length) return answers;
-	const kept = keepAnswers(
-		answers,
-		answers.cases.slice(0, count).map((_, index) => index),
-	);
 	const note = `Only ${count} of ${length} generated cases were kept, because their outputs are large; --cases ${length} keeps all.`;
-	return { ...kept, notes: [...answers.notes, note] };
-}
-
-/** @throws ConfigError golden-uninformative where a case that has to be answered is not. */
-function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
-	const { mayFail, ...recorded } = wanted;
-	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs)))
-		return [{ ...recorded, outputs: inferred.outputs }];
-	const why = inferred?.state === "failed" ? inferred.message : "its outputs contain NaN or infinite values";
-	if (!mayFail) throw unanswered(recorded.id, why);
-	notes.push(`Case ${quoteName(recorded.id)} was left out: ${why.replace(/\.$/, "")}.`);
-	return [];
+	return {
+		...answers,
+		cases: answers.cases.slice(0, count),
+		outputs: answers.outputs.slice(0, count),
+		notes: [...answers.notes, note],
+	};
 }
 
 function unanswered(id: string, why: string): ConfigError {
@@ -116,12 +86,5 @@ function unanswered(id: string, why: string): ConfigError {
 		code: "golden-uninformative",
 		message: `ONNX Runtime failed on case ${quoteName(id)}: ${why.replace(/\.$/, "")}.`,
 		fix: "Give inputs that the model takes (--inputs, --generator, --dims), or fix the model.",
-	});
-}
-
-function holdsNonFinite(outputs: RunOutputs[number]): boolean {
-	return Object.values(outputs).some((tensor) => {
-		const { nan, inf } = tensorStatistics(tensor);
-		return nan + inf > 0;
 	});
 }

@@ -1,4 +1,4 @@
-// Records a golden, step by step: reference, noise, rounding, limits, sensitivity. Each step adds evidence.
+// Records a golden: reference, noise, rounding, limits, sensitivity.
 
 import type {
 	GoldenManifest,
@@ -8,29 +8,23 @@ import type {
 	RoundingRecord,
 	SensitivityRecord,
 } from "../../generated/golden.ts";
-import type { LeastShares } from "../core/golden/record/defects/record.ts";
+import { findSensitivityWeaknesses, type LeastShares } from "../core/golden/record/defects/record.ts";
 import { deriveLimits, type LimitEvidence } from "../core/golden/record/derive-limits.ts";
+import { networkTraits } from "../core/golden/record/limits.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/golden/record/sensitivity.ts";
-import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
-import { feeds, isQuantised } from "../core/onnx/model.ts";
+import { feeds } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
 import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { follow } from "./follow.ts";
 import { measureScatter } from "./record-noise.ts";
-import {
-	type Answers,
-	type CaseToRecord,
-	keepAnswers,
-	makeReference,
-	withoutLarge,
-} from "./record-reference.ts";
+import { type Answers, type CaseToRecord, makeReference, withoutLarge } from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
-import { assertFinished, type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
+import { type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
 export interface RecordInput {
 	model: ModelOnDisk;
@@ -40,7 +34,7 @@ export interface RecordInput {
 	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
-	/** Whether the golden of before is the same, so that there is nothing to keep. */
+	/** Whether the existing golden is the same, so that there is nothing to keep. */
 	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
@@ -63,7 +57,8 @@ export interface Evidence {
 export interface Limits {
 	outputs: GoldenManifest["outputs"];
 	detections?: GoldenManifest["detections"];
-	why: { output: string; sentences: string[] }[];
+	/** Sentences that begin with the output's name. */
+	why: string[];
 }
 
 export interface Recorded extends Pick<Limits, "why"> {
@@ -95,7 +90,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 				manifest: draft,
 				reference: answers.outputs,
 				relativeL2: input.relativeL2,
-				rounding: roundingTable(draft, input.model.onnx.graph, answers.outputs),
+				rounding: roundingTable(draft, input.model.onnx, answers.outputs),
 			},
 			seed: input.seed,
 			known: draft.sensitivity ?? null,
@@ -106,19 +101,17 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 		},
 		ports,
 	);
-	assertFinished(tested);
-	const facts = { record: tested.record, graph: input.model.onnx.graph, reference: answers.outputs };
 	return {
 		state,
 		manifest: { ...draft, sensitivity: tested.record },
-		findings: [...findSensitivityWeaknesses({ ...facts, least: input.least }), ...findings],
+		findings: [...findSensitivityWeaknesses(tested.record, answers.outputs, input.least), ...findings],
 		why,
 		notes: [...notes, ...tested.notes],
 	};
 }
 
 const minTrialShare = 0.15;
-/** The rest is for the start, the defects that are being tried when the time is up, and the last save. */
+/** The rest is for the start, defects that are being tried when the time is up, and the last save. */
 const usableShare = 0.92;
 
 async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]) {
@@ -129,16 +122,12 @@ async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string
 	ports.progress.stage("limits", 0);
 	const proposed = proposeLimits(evidence);
 	const manifest = input.assemble(evidence, proposed);
-	const quantised = isQuantised(model.onnx.graph);
-	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, quantised });
+	const network = networkTraits(model.onnx);
+	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, network });
 	const derived = await follow(deriving, (step) => ports.progress.detail(step));
-	const { outputs, detections = manifest.detections } = derived;
+	const { outputs, detections } = derived;
 	ports.progress.done(counted(Object.keys(outputs).length, "output"));
-	const why = proposed.why.map(({ output, sentences }) => {
-		const more = derived.why.filter((found) => found.output === output);
-		return { output, sentences: [...sentences, ...more.flatMap((found) => found.sentences)] };
-	});
-	return { draft: { ...manifest, outputs, detections }, answers, why };
+	return { draft: { ...manifest, outputs, detections }, answers, why: [...proposed.why, ...derived.why] };
 }
 
 function recall(
@@ -156,12 +145,11 @@ function recall(
 }
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
-	const made = withoutLarge(await makeReference(input, ports), input.mayDrop);
-	const job = { ...jobOf(input, made), reference: made.outputs, made: made.variant };
-	const scatter = await measureScatter({ ...job, dropsNoise: input.given === null }, ports);
-	const answers = keepAnswers(made, scatter.kept);
-	const rounded = await measureRounding({ ...jobOf(input, answers), answers }, ports);
-	notes.push(...made.notes, ...scatter.notes, ...rounded.notes);
+	const answers = withoutLarge(await makeReference(input, ports), input.mayDrop);
+	const job = jobOf(input, answers);
+	const scatter = await measureScatter({ ...job, reference: answers.outputs, made: answers.variant }, ports);
+	const rounded = await measureRounding({ ...job, answers }, ports);
+	notes.push(...answers.notes, ...scatter.notes, ...rounded.notes);
 	const strayed = { noise: scatter.runs, rounded: rounded.rounded };
 	return { model: input.model, answers, noise: scatter.noise, rounding: rounded.rounding, strayed };
 }
@@ -175,28 +163,27 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	const outputs: Record<string, GoldenOutput> = {};
 	const group = proposeDetections(cases, noise?.outputs ?? {});
 	const inputs = feeds(model.onnx.graph).map((feed) => feed.dims);
-	const why = Object.keys(cases[0] ?? {}).map((name) => {
+	const why: string[] = [];
+	for (const name of Object.keys(cases[0] ?? {})) {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
-		// What a file declares of its outputs may be wrong, in rank too.
+		// What a file declares about its outputs may be wrong, in rank too.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
-		const proposal = proposeOutput({ name, tensors, noise: noise?.outputs[name], batched });
+		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched });
 		const { comparators, ...plain } = proposal.output;
 		const isGrouped = group?.outputs.includes(name) === true;
 		const value = isGrouped ? plain : proposal.output;
 		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
-		const grouped = ["Compared box by box, together with the other outputs of the boxes."];
-		return { output: name, sentences: isGrouped ? grouped : proposal.why };
-	});
+		if (!isGrouped) why.push(...proposal.why.map((sentence) => `${name}: ${sentence}`));
+	}
 	if (group === null) return { outputs, why };
-	why.push({ output: group.detections.name, sentences: group.why });
-	return { outputs, detections: [group.detections], why };
+	return { outputs, detections: [group.detections], why: [...why, `${group.detections.name}: ${group.why}`] };
 }
 
-/** What makes the golden useless whatever its limits are, before any weight is changed. */
+/** Finds what makes the golden useless whatever its limits are. */
 function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const hard = findInsensitive(manifest, cases);
-	if (hard.length > 0) return hard.map((finding) => ({ ...finding, severity: "refuse" }));
+	if (hard.length > 0) return hard;
 	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {})
 		.filter(([, spread]) => !Number.isFinite(spread.relativeL2))
 		.map(
@@ -205,7 +192,7 @@ function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weak
 				severity: "refuse",
 				output,
 				message: `output ${quoteName(output)} is NaN or infinite in some runs and a number in others`,
-				fix: "Fix the model: this result depends on the order of its sums.",
+				fix: "Fix the model: the result depends on the order of its sums.",
 			}),
 		);
 	return unsure.length > 0 ? unsure : findWeaknesses(manifest, cases);

@@ -55,7 +55,7 @@ it("golden record writes a usable golden when its time is over, and the same com
 	expect(last, last.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(
-			/Recorded golden@1[\s\S]*It notices all defects, of weights and of outputs, that move an output beyond rounding: \d+ at fp32/,
+			/Recorded golden@1[\s\S]*notices (\d+) of \1 defects that move an output beyond rounding at fp32/,
 		),
 		stderr: expect.stringContaining("The recording of golden@1 continues where it stopped."),
 	});

@@ -36,19 +36,8 @@ function folderOf(name: string, id: string): string {
 	return join(folder, dirname(path));
 }
 
-const first = [
-	"record",
-	classifier,
-	"--out",
-	"golden",
-	"--dims",
-	"batch=2",
-	"--cases",
-	"3",
-	"--author",
-	"Ann",
-	"--quiet",
-];
+const sizes = ["--dims", "batch=2", "--cases", "3"];
+const first = ["record", classifier, "--out", "golden", ...sizes, "--author", "Ann", "--quiet"];
 
 /** A folder with the first recording, which is made once; a test may change its own copy. */
 let recorded: { folder: string; run: CliRun };
@@ -140,31 +129,21 @@ it("golden record refuses a change without a reason, and limits that let defects
 	const run = await golden([...first, "--reason", "Looser."], cwd);
 	expect(run.exit).toBe(2);
 	expect(run.stderr).toMatch(
-		/at fp32 it notices \d+ of \d+ defects[\s\S]*100 % of those[\s\S]*not: [\s\S]*an output moves by [\s\S]*--notice fp32=0\.\d+/,
+		/\d+ of \d+ defects [\s\S]* at fp32, but not [\s\S]*an output moves by [\s\S]*100 % of those[\s\S]*--notice fp32=0\.\d+/,
 	);
 	expect(readFileSync(path, "utf8")).toBe(before);
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
 });
 
-it("golden record replaces cases and limits in one step, and leaves out boundary cases that the model does not tolerate", async () => {
+it("golden record replaces cases and limits in one step", async () => {
 	const cwd = withRecording();
 	writeFileSync(join(cwd, "golden/README.md"), "mine");
-	const others = [
-		"--cases",
-		"12",
-		"--generator",
-		"image=image+boundary",
-		"--seed",
-		"2",
-		"--propose",
-		"--notice",
-		"fp16=0.5",
-	];
+	const generated = ["--cases", "12", "--generator", "image=image+zeros", "--seed", "2"];
+	const others = [...generated, "--propose", "--notice", "fp16=0.5"];
 	const changed = await golden([...first, ...others, "--reason", "Other pictures."], cwd);
 	expect(changed, changed.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/^Recorded golden@2/m),
-		stderr: expect.stringMatching(/Case "12-max" was left out: its outputs contain NaN or infinite values/),
 	});
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
 	expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");

@@ -33,7 +33,7 @@ it.each(["classifier", "detector", "segmenter", "superres"])(
 	async (name) => {
 		const tried = [...tryOutputDefects({ ...(await goldenOf(name)), relativeL2: {}, rounding: {} })];
 		const record = withOutputDefects(emptyRecord({ seed: 1, planned: 0, tensors: 0 }), tried);
-		expect(tried.length).toBeGreaterThan(5);
+		expect(tried.length).toBeGreaterThan(3);
 		expect(shortfalls(record, defaultLeastShares)).toEqual([]);
 	},
 );

@@ -85,19 +85,16 @@ def layers(x, precision):
     r, p = rounder(precision)
     w = weights
     x = r(x)
+    # Engines fold scales and shifts into the convolution or Gemm before them: only the last result is rounded.
+    c1 = single("Conv", [p(x), p(r(w["w1"]))], group=2, pads=[1, 1, 1, 1])
     s = w["gamma"] / np.sqrt(w["variance"] + f32(1e-5))
-    c1 = single("Conv", [p(x), p(r(w["w1"] * s[:, None, None, None])), r(-w["mean"] * s + w["beta"])], group=2, pads=[1, 1, 1, 1])
-    y = np.maximum(r(c1), 0)
-    # Output channel m of group g is g * 2 + m.
-    m2 = w["m2"].reshape(2, 1, 2, 1, 1)
-    w2 = (w["w2"].reshape(2, 3, 2, 2, 2) * m2).reshape(6, 2, 2, 2)
-    b2 = w["b2"] * w["m2"] + w["a2"].reshape(4)
-    y = r(sigmoid(r(transposed(p(y), p(r(w2)), r(b2)))))
+    y = np.maximum(r((c1 - w["mean"][:, None, None]) * s[:, None, None] + w["beta"][:, None, None]), 0)
+    c2 = transposed(p(y), p(r(w["w2"])), p(r(w["b2"]))) * r(w["m2"])[:, None, None] + r(w["a2"])
+    y = r(sigmoid(r(c2)))
     y = r(y.mean(axis=(2, 3), dtype=np.float64).astype(f32))
-    s3 = f32(1) / w["d3"]
-    y = r(p(y) @ p(r(w["w3"] * s3[:, None])).T + r(w["b3"] / w["d3"] - w["s3"]))
-    a = w["a4"].reshape(3)
-    y = r(r(p(y) @ p(r(w["w4"] * w["m4"]))) + r(a))
+    y = r((p(y) @ p(r(w["w3"])).T + p(r(w["b3"]))) / r(w["d3"]) - r(w["s3"]))
+    # Products without a bias are rounded at each step.
+    y = r(r(r(p(y) @ p(r(w["w4"]))) * r(w["m4"])) + r(w["a4"].reshape(3)))
     y = r(y / r(np.sqrt(f32(x.shape[1]))))
     y = r(np.tanh(r(y + r(w["inner"]))))
     return r(softmax(r(y + r(w["mask"])))), y

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
+import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/backend.ts";
@@ -20,17 +21,22 @@ export function temporaryFolder(): string {
 	return mkdtempSync(join(tmpdir(), "trtgate-test-"));
 }
 
+const testOptions = (): OnnxRuntimeOptions => ({
+	flavour: "wasm",
+	workerPath: join(root, "src/ort-worker.ts"),
+	nodePath: process.execPath,
+	wasmFolder: wasmSource,
+	cacheFolder: "/nowhere",
+	processes: createProcesses(),
+	threads: 1,
+});
+
 export function testBackend(changes: Partial<OnnxRuntimeOptions> = {}): Backend {
-	return onnxRuntimeBackend({
-		flavour: "wasm",
-		workerPath: join(root, "src/ort-worker.ts"),
-		nodePath: process.execPath,
-		wasmFolder: wasmSource,
-		cacheFolder: "/nowhere",
-		processes: createProcesses(),
-		threads: 1,
-		...changes,
-	});
+	return onnxRuntimeBackend({ ...testOptions(), ...changes });
+}
+
+export function testReference() {
+	return onnxRuntimeReference(testOptions());
 }
 
 export function modelAt(path: string, external: ModelOnDisk["external"] = []): ModelOnDisk {

@@ -1,5 +1,5 @@
-// Tries defects on a copy of the model, in a worker process that takes no other job afterwards; a worker that dies is started again
-// behind the defect that it died of.
+// Tries defects on a copy of the model in a worker process, which takes no other job afterwards. A worker that dies is started again
+// after the defect that killed it.
 
 import { dirname, join, resolve } from "node:path";
 import { brokenVerdict } from "../../core/golden/record/defects/judge.ts";
@@ -39,7 +39,7 @@ export function tryDefects(
 	});
 }
 
-/** How often a worker may die before it is the machine's fault. */
+/** A worker that dies more often is the machine's fault. */
 const mostDeaths = 8;
 
 async function workThrough(

@@ -1,8 +1,7 @@
 // Copies a model with its external data into a folder where it may be changed.
 import { constants } from "node:fs";
-import { chmod, copyFile, open } from "node:fs/promises";
+import { chmod, copyFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { type NudgedWeight, nudgeWeights } from "../../core/golden/record/defects/weights.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 
@@ -16,24 +15,6 @@ export async function copyModel(model: ModelOnDisk, folder: string): Promise<Cop
 	const path = join(folder, basename(model.path));
 	await copyWritable(model.path, path);
 	return { path, external: await copyExternal(model, folder) };
-}
-
-export async function copyNudged(
-	model: ModelOnDisk,
-	places: readonly NudgedWeight[],
-	folder: string,
-): Promise<Copy> {
-	const copy = await copyModel(model, folder);
-	for (const { file, offset, bytes, steps } of places) {
-		const opened = await open(file === null ? copy.path : resolve(folder, file), "r+");
-		try {
-			const { buffer } = await opened.read(new Uint8Array(bytes), 0, bytes, offset);
-			await opened.write(nudgeWeights(buffer, steps), 0, bytes, offset);
-		} finally {
-			await opened.close();
-		}
-	}
-	return copy;
 }
 
 export async function copyExternal(model: ModelOnDisk, folder: string): Promise<string[]> {

@@ -142,10 +142,10 @@ export function parseDefectLine(line: string): { number: number; verdict: Defect
 const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmoved"]);
 
 /** JSON has no infinity: such a change arrives as null. */
-function parseVerdict({ states, change, output }: Fields): DefectVerdict | null {
+function parseVerdict({ states, change }: Fields): DefectVerdict | null {
 	if (!isObject(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
-	if ((change !== null && typeof change !== "number") || (output !== null && !isText(output))) return null;
-	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY, output };
+	if (change !== null && typeof change !== "number") return null;
+	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY };
 }
 
 function parseCase({ state, message, outputs }: Fields): CaseReply | null {

@@ -1,6 +1,5 @@
 // ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
 import { availableParallelism, platform, release } from "node:os";
-import { join } from "node:path";
 import type { InferResult } from "../../ports/backend.ts";
 import type { Reference, ReferenceJob } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
@@ -10,7 +9,6 @@ import { tryDefects } from "./defects.ts";
 import { runEmulation } from "./emulate.ts";
 import { inFolder, runCases } from "./infer.ts";
 import { markOutputs } from "./mark-outputs.ts";
-import { copyNudged } from "./model-copy.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Reference, "weights"> {
@@ -61,15 +59,10 @@ function runReference(
 	runtime: Runtime,
 	options: OnnxRuntimeOptions,
 ): Promise<InferResult> {
-	const { model, nudged, stopAtFirst, variant } = job;
-	return inFolder(job, async (folder) => {
-		const { path, external } =
-			nudged === undefined
-				? { path: model.path, external: externalOf({ model }) }
-				: await copyNudged(model, nudged, join(folder, "model"));
-		const { level, threads } = variant;
-		const { flavour, folder: runtimeFolder } = runtime;
-		const task = { flavour, folder: runtimeFolder, modelPath: path, external, threads, level, stopAtFirst };
-		return runCases({ ...job, task }, folder, options);
-	});
+	const { model, stopAtFirst, variant } = job;
+	const { level, threads } = variant;
+	const { flavour, folder } = runtime;
+	const place = { modelPath: model.path, external: externalOf({ model }) };
+	const task = { flavour, folder, ...place, threads, level, stopAtFirst };
+	return inFolder(job, (scratch) => runCases({ ...job, task }, scratch, options));
 }

@@ -127,7 +127,6 @@ export function generateCases(
 			id: `${caseIndex + 1}-${(telling.length === 0 ? [...kinds] : telling).join("-")}`,
 			tags: ["generated"],
 			inputs: tensors,
-			mayFail: inputs.some(({ specs }) => specs[caseIndex % specs.length]?.kind === "boundary"),
 		};
 	});
 	return { cases: made, how: describeInputs(ports, recipes) };
@@ -211,9 +210,8 @@ function valuesUnknown(
 }
 
 function withRange(spec: GeneratorSpec, input: string, values: InputValues | undefined): GeneratorSpec {
-	if ((spec.kind !== "tokens" && spec.kind !== "boundary") || spec.range !== undefined) return spec;
+	if (spec.kind !== "tokens" || spec.range !== undefined) return spec;
 	if (values?.kind === "range") return { ...spec, range: [Math.ceil(values.low), Math.floor(values.high)] };
-	if (spec.kind === "boundary") return spec;
 	throw usageError(
 		`The number of tokens for input ${quoteName(input)} is unknown.`,
 		`Give the range: --generator ${quoteName(input, "")}=tokens:0..30521`,

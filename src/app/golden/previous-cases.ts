@@ -78,19 +78,10 @@ export async function previousCases(
 	const fix =
 		"Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";
 	for (const golden of old.cases) checkGiven(golden, model, { given, fix });
-	const boundary = Object.values(old.producer.inputs ?? {}).some((how) => how.includes("boundary"));
 	const cases: CaseToRecord[] = [];
 	for (const { id, tags, labels, inputs } of old.cases) {
-		const mayFail = boundary && tags?.includes("generated") === true;
 		const tensors = await readTensors(inputs, folder, ports);
-		cases.push({
-			id,
-			tags,
-			labels,
-			inputs: tensors,
-			pictures: await previousPictures(inputs, folder),
-			mayFail,
-		});
+		cases.push({ id, tags, labels, inputs: tensors, pictures: await previousPictures(inputs, folder) });
 	}
 	const how =
 		old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"]));

@@ -233,14 +233,11 @@ function refusal(findings: readonly Weakness[]): Error {
 
 function describeRecorded({ manifest, why }: Recorded, shown: string): string {
 	const notices = manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity);
-	const limits = why.flatMap(({ output, sentences }) =>
-		sentences.map((sentence) => `${output}: ${sentence}`),
-	);
 	const lines = [
 		`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.`,
-		...[...notices, ...limits].map((sentence) => `  ${sentence}`),
+		...[...notices, ...why].map((sentence) => `  ${sentence}`),
 	];
-	if (limits.length > 0)
+	if (why.length > 0)
 		lines.push(
 			"These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it.",
 		);

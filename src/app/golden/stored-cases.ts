@@ -190,7 +190,7 @@ function addCase(
 	const tensors = fillInputs(part.tensors, inputs, { recipes, seed, caseIndex: cases.length, from: path });
 	for (const name of Object.keys(part.tensors)) if (!reading.how.has(name)) reading.how.set(name, how);
 	const pictures = Object.keys(part.pictures ?? {}).length === 0 ? undefined : part.pictures;
-	cases.push({ id, inputs: tensors, pictures, mayFail: false });
+	cases.push({ id, inputs: tensors, pictures });
 }
 
 /** Test data beside a model of ONNX's own tests: files are numbered as the graph's inputs are. */

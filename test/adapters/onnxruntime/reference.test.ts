@@ -3,22 +3,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader, readWeights } from "../../../src/adapters/files/model-reader.ts";
-import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
-import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { DefectVerdict } from "../../../src/core/golden/record/defects/judge.ts";
+import type { ReferenceVariant } from "../../../src/ports/reference.ts";
 import { manifestOf } from "../../support/golden-tensors.ts";
 import { externalTensor, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
-import { temporaryFolder, floats as tensorOf, wasmSource } from "../../support/ort-jobs.ts";
+import { temporaryFolder, floats as tensorOf, testReference } from "../../support/ort-jobs.ts";
 
-const reference = onnxRuntimeReference({
-	flavour: "wasm",
-	workerPath: join(import.meta.dirname, "../../../src/ort-worker.ts"),
-	nodePath: process.execPath,
-	wasmFolder: wasmSource,
-	cacheFolder: "/nowhere",
-	processes: createProcesses(),
-	threads: 1,
-});
+const reference = testReference();
 
 /** y = (x · far + near) · zeros + … : one weight beside the model, one inside, one of zeros. */
 async function writeModel(folder: string) {
@@ -44,129 +35,75 @@ const numbers = (data: Uint8Array | undefined): number[] => [
 	...new Float32Array((data ?? new Uint8Array(0)).slice().buffer),
 ];
 
-it("onnxRuntimeReference runs a model with external data in any level", async () => {
-	const folder = temporaryFolder();
-	const job = {
+async function jobIn(folder: string) {
+	return {
 		model: await writeModel(folder),
 		cases: [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
-		scratchFolder: join(folder, "s"),
-	};
-	for (const level of ["disabled", "all"] as const) {
-		const variant = { flavour: "wasm", level, threads: 1 } as const;
-		const result = await reference.run({ ...job, variant, logPath: join(folder, "log"), timeoutMs: 600_000 });
-		const [only] = result.state === "done" ? result.cases : [];
-		expect(only?.state === "done" ? numbers(only.outputs["y"]?.data) : result).toEqual([11, 22, 33, 44]);
-	}
-});
-
-it("onnxRuntimeReference runs with weights one unit in the last place off, in a copy", async () => {
-	const folder = temporaryFolder();
-	const onDisk = await writeModel(folder);
-	const { places } = await readWeights(onDisk);
-	const cases = [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }];
-	const variant = { flavour: "wasm", level: "basic", threads: 1 } as const;
-	const job = {
-		model: onDisk,
-		cases,
-		variant,
+		variant: { flavour: "wasm", level: "basic", threads: 1 } as ReferenceVariant,
 		scratchFolder: join(folder, "s"),
 		logPath: join(folder, "log"),
 		timeoutMs: 600_000,
 	};
-	const before = readFileSync(join(folder, "w.bin"));
-	const result = await reference.run({
-		...job,
-		nudged: places.flatMap((place) => (place.name === "far" ? [{ ...place, steps: 1 }] : [])),
-	});
-	const [only] = result.state === "done" ? result.cases : [];
-	const found = only?.state === "done" ? numbers(only.outputs["y"]?.data) : [];
-	expect(found).not.toEqual([11, 22, 33, 44]);
-	for (const [at, right] of [11, 22, 33, 44].entries())
-		expect(Math.abs(found[at]! / right - 1)).toBeLessThan(4e-7);
-	expect(readFileSync(join(folder, "w.bin"))).toEqual(before);
-});
+}
+
+it.each(["disabled", "all"] as const)(
+	"onnxRuntimeReference runs a model with external data at level %s",
+	async (level) => {
+		const job = await jobIn(temporaryFolder());
+		const result = await reference.run({ ...job, variant: { ...job.variant, level } });
+		const [only] = result.state === "done" ? result.cases : [];
+		expect(only?.state === "done" ? numbers(only.outputs["y"]?.data) : result).toEqual([11, 22, 33, 44]);
+	},
+);
+
+const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
+const tolerance = { fp32: 0.08, fp16: 0.2 };
+const manifest = manifestOf(expected, { y: { comparators: [{ kind: "relative-l2", tolerance }] } });
+const trial = { manifest, reference: [expected], relativeL2: {}, rounding: {} };
 
 it("onnxRuntimeReference tries one defect after the other, beside the model and in it, and never in the user's own files", async () => {
 	const folder = temporaryFolder();
-	const onDisk = await writeModel(folder);
-	const before = [readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))];
-	const { places, unplaced } = await readWeights(onDisk);
+	const job = await jobIn(folder);
+	const files = () => ["m.onnx", "w.bin"].map((name) => readFileSync(join(folder, name)));
+	const before = files();
+	const { places, unplaced } = await readWeights(job.model);
 	expect([places.map(({ name }) => name), unplaced]).toEqual([["far", "near", "zero"], []]);
-	const cases = [{ id: "case", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }];
-	const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
-	const manifest = {
-		...manifestOf(expected, {
-			y: { comparators: [{ kind: "relative-l2", tolerance: { fp32: 0.08, fp16: 0.2 } }] },
-		}),
-		model: { path: "m.onnx", sha256: "0".repeat(64) },
-	};
-	const kinds = ["tensor-zero", "tensor-noise", "row-zero"] as const;
-	const defects = kinds.flatMap((kind, round) =>
+	const defects = (["tensor-scale", "tensor-noise", "row-zero"] as const).flatMap((kind, round) =>
 		places.map((place, index) => ({
 			number: round * 3 + index,
 			place,
 			defect: { kind, index, axis: 0, row: 0, seed: 1 },
 		})),
 	);
-	const verdicts: Record<number, DefectVerdict | null> = {};
-	const result = await reference.tryDefects({
-		model: onDisk,
-		cases,
-		variant: { flavour: "wasm", level: "basic", threads: 1 },
-		trial: { manifest, reference: [expected], relativeL2: {}, rounding: {} },
-		defects,
-		scratchFolder: join(folder, "s"),
-		logPath: join(folder, "log"),
-		timeoutMs: 600_000,
-		onVerdict: (number, verdict) => {
-			verdicts[number] = verdict;
-		},
-	});
-	expect(result).toEqual({ state: "done" });
-	const states = defects.map(({ number, place, defect }) => [
-		defect.kind,
-		place.name,
-		verdicts[number] === null ? null : verdicts[number]?.states,
-	]);
-	expect(states).toEqual([
-		["tensor-zero", "far", { fp32: "noticed", fp16: "noticed" }],
-		["tensor-zero", "near", { fp32: "noticed", fp16: "missed" }],
-		["tensor-zero", "zero", null],
-		["tensor-noise", "far", { fp32: "missed", fp16: "missed" }],
-		["tensor-noise", "near", { fp32: "missed", fp16: "unmoved" }],
-		["tensor-noise", "zero", null],
-		["row-zero", "far", { fp32: "noticed", fp16: "missed" }],
-		["row-zero", "near", { fp32: "missed", fp16: "missed" }],
-		["row-zero", "zero", null],
+	const verdicts: (DefectVerdict | null)[] = [];
+	const onVerdict = (number: number, verdict: DefectVerdict | null): void => {
+		verdicts[number] = verdict;
+	};
+	expect(await reference.tryDefects({ ...job, trial, defects, onVerdict })).toEqual({ state: "done" });
+	expect(verdicts.map((verdict) => verdict?.states ?? null)).toEqual([
+		{ fp32: "noticed", fp16: "noticed" },
+		{ fp32: "missed", fp16: "missed" },
+		null,
+		{ fp32: "missed", fp16: "missed" },
+		{ fp32: "missed", fp16: "unmoved" },
+		null,
+		{ fp32: "noticed", fp16: "missed" },
+		{ fp32: "missed", fp16: "missed" },
+		null,
 	]);
 	// Row 0 of "far" is 10 of 11 in the first of four outputs.
-	expect(verdicts[6]).toMatchObject({
-		change: expect.closeTo(10 / Math.hypot(11, 22, 33, 44), 5),
-		output: "y",
-	});
-	expect([readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))]).toEqual(before);
+	expect(verdicts[6]?.change).toBeCloseTo(10 / Math.hypot(11, 22, 33, 44), 5);
+	expect(files()).toEqual(before);
 });
 
 it("onnxRuntimeReference stops when the time is over", async () => {
-	const folder = temporaryFolder();
-	const onDisk = await writeModel(folder);
-	const { places } = await readWeights(onDisk);
-	const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
+	const job = await jobIn(temporaryFolder());
+	const { places } = await readWeights(job.model);
 	const defects = places.map((place, number) => ({
 		number,
 		place,
-		defect: { kind: "tensor-zero" as const, index: number, axis: 0, row: 0, seed: 1 },
+		defect: { kind: "tensor-scale" as const, index: number, axis: 0, row: 0, seed: 1 },
 	}));
-	const result = await reference.tryDefects({
-		model: onDisk,
-		cases: [{ id: "case", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
-		variant: { flavour: "wasm", level: "basic", threads: 1 },
-		trial: { manifest: manifestOf(expected), reference: [expected], relativeL2: {}, rounding: {} },
-		defects,
-		scratchFolder: join(folder, "s"),
-		logPath: join(folder, "log"),
-		timeoutMs: 1,
-		onVerdict: () => {},
-	});
+	const result = await reference.tryDefects({ ...job, trial, defects, timeoutMs: 1, onVerdict: () => {} });
 	expect(result).toEqual({ state: "time" });
 });

@@ -1,5 +1,5 @@
-// Tries defects one after the other: damages a weight tensor in a scratch copy of the model, runs cases until the verdict is settled,
-// and puts the tensor back.
+// Tries defects: damages a weight tensor in a scratch copy of the model, runs cases until the verdict is settled, and restores the
+// tensor.
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import {
 	brokenVerdict,
@@ -19,7 +19,7 @@ export async function runDefects(task: DefectTask): Promise<Reply> {
 		...task.trial,
 		reference: task.cases.map(({ expected }) => Object.fromEntries(expected.map(readTensor))),
 	};
-	// Cases that settled a verdict come first for the next defect.
+	// Cases that settled the most verdicts run first.
 	const settled = task.cases.map(() => 0);
 	for (const one of task.defects) {
 		const verdict = await tryDefect(one, { ort, task, trial, settled });

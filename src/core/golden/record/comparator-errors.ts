@@ -1,4 +1,4 @@
-// What each comparator of a golden measures on other outputs of the same model: how far correct outputs deviate.
+// Measures each comparator of a golden on other outputs of the same model.
 import type { GoldenManifest, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
@@ -14,14 +14,13 @@ export interface RoundedRun {
 
 export type ComparatorErrors = ReadonlyMap<string, number>;
 
-export interface ComparatorRef {
-	output: string;
-	kind: string;
-	slice?: OutputSlice | undefined;
-	place: number;
-}
-
-export function comparatorKey({ output, kind, slice, place }: ComparatorRef): string {
+/** `place` counts comparators of the same kind and slice. */
+export function comparatorKey(
+	output: string,
+	kind: string,
+	slice: OutputSlice | undefined,
+	place = 0,
+): string {
 	return JSON.stringify([output, kind, slice ?? null, place]);
 }
 
@@ -33,18 +32,21 @@ export function byRelativeL2(manifest: GoldenManifest): GoldenManifest {
 	return { ...manifest, outputs: Object.fromEntries(outputs) };
 }
 
+/** The worst number of each comparator over all cases of all runs. Yields its progress. */
 export function* measureErrors(
 	manifest: GoldenManifest,
 	reference: RunOutputs,
-	run: RoundedRun & { label?: string },
+	runs: readonly (RoundedRun & { label?: string })[],
 ): Generator<string, ComparatorErrors> {
 	const worst = new Map<string, number>();
-	for (const [index, got] of run.outputs.entries()) {
-		yield `${run.label ?? run.precision}, case ${index + 1} of ${run.outputs.length}`;
-		const expected = reference[index];
-		if (expected !== undefined) keepWorst(worst, checksOfCase(manifest, { expected, got }, run.precision));
+	for (const run of runs) {
+		for (const [index, got] of run.outputs.entries()) {
+			yield `${run.label ?? run.precision}, case ${index + 1} of ${run.outputs.length}`;
+			const expected = reference[index];
+			if (expected !== undefined) keepWorst(worst, checksOfCase(manifest, { expected, got }, run.precision));
+		}
+		keepWorst(worst, checksOfSet(manifest, reference, run));
 	}
-	keepWorst(worst, checksOfSet(manifest, reference, run));
 	return worst;
 }
 
@@ -91,15 +93,13 @@ function checksOfSet(
 function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): void {
 	const places = new Map<string, number>();
 	for (const { output, metric, slice, bound, got } of checks) {
-		const place = places.get(JSON.stringify([output, metric, slice])) ?? 0;
-		places.set(JSON.stringify([output, metric, slice]), place + 1);
+		const kind = comparatorKey(output, metric, slice);
+		const place = places.get(kind) ?? 0;
+		places.set(kind, place + 1);
 		const value = got === null ? Number.NaN : Number(got);
-		const key = comparatorKey({ output, kind: metric, slice, place });
-		const known = worst.get(key);
 		if (Number.isNaN(value)) continue;
-		worst.set(
-			key,
-			known === undefined ? value : bound === "at-most" ? Math.max(known, value) : Math.min(known, value),
-		);
+		const key = comparatorKey(output, metric, slice, place);
+		const worse = bound === "at-most" ? Math.max : Math.min;
+		worst.set(key, worse(value, worst.get(key) ?? value));
 	}
 }

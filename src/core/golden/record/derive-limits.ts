@@ -1,4 +1,4 @@
-// Gives every proposed comparator limits that follow from evidence, and says in words where they come from.
+// Derives the limits of proposed comparators from evidence.
 import type {
 	BoxComparatorSpec,
 	ComparatorSpec,
@@ -11,12 +11,12 @@ import type {
 import type { Bound } from "../../../../generated/result.ts";
 import { twoDigits } from "../../text/units.ts";
 import { boxKinds, boxLimit } from "../boxes/check-boxes.ts";
-import { isMetricSpec } from "../compare/comparators.ts";
+import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
-import { cutSlice, sliceLabel } from "../tensor/slice.ts";
-import { isFloating } from "../tensor/tensor.ts";
+import { cutSlice, ofSlice } from "../tensor/slice.ts";
+import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import {
 	byRelativeL2,
 	type ComparatorErrors,
@@ -25,16 +25,15 @@ import {
 	type RoundedRun,
 } from "./comparator-errors.ts";
 import {
-	amplifiedRounding,
+	type Emulated,
 	emulatedPrecisions,
 	growthOf,
+	type NetworkTraits,
 	peakToRms,
 	relativeL2Limits,
 	rules,
 	type StrayAt,
-	type Strayed,
 	scaledLimit,
-	usualAt,
 } from "./limits.ts";
 import { distance, type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
@@ -42,163 +41,127 @@ export interface LimitEvidence {
 	reference: RunOutputs;
 	noise: readonly LabelledRun[];
 	rounded: readonly RoundedRun[];
-	quantised: boolean;
+	network: NetworkTraits;
 }
 
-export interface DerivedLimits {
-	outputs: GoldenManifest["outputs"];
-	detections?: GoldenManifest["detections"];
-	why: { output: string; sentences: string[] }[];
-}
-
-type ByPrecision<Value> = Partial<Record<Precision, Value>>;
+type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & { why: string[] };
 
 interface Measured extends LimitEvidence {
-	noiseErrors: readonly ComparatorErrors[];
+	noiseErrors: ComparatorErrors;
 	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
 }
 
-/** The manifest's comparators are proposals: their kinds stay, their limits follow. Yields what it is at. */
+/** The kinds of the manifest's comparators stay, their limits follow. Yields its progress. */
 export function* deriveLimits(
 	manifest: GoldenManifest,
 	evidence: LimitEvidence,
 ): Generator<string, DerivedLimits> {
 	const { reference } = evidence;
-	const plain = byRelativeL2(manifest);
-	const noiseErrors: ComparatorErrors[] = [];
-	for (const run of evidence.noise)
-		noiseErrors.push(yield* measureErrors(plain, reference, { ...run, precision: referencePrecision }));
+	const noise = evidence.noise.map((run) => ({ ...run, precision: referencePrecision }));
+	const noiseErrors = yield* measureErrors(byRelativeL2(manifest), reference, noise);
 	const roundingErrors = new Map<Precision, ComparatorErrors>();
 	for (const run of evidence.rounded)
-		roundingErrors.set(run.precision, yield* measureErrors(manifest, reference, run));
+		roundingErrors.set(run.precision, yield* measureErrors(manifest, reference, [run]));
 	const measured = { ...evidence, noiseErrors, roundingErrors };
-	const why: DerivedLimits["why"] = [];
-	const explain = (output: string, sentences: string[]): void => {
-		if (sentences.length > 0) why.push({ output, sentences });
-	};
+	const why: string[] = [];
 	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
-		const derived = deriveOutput(output, name, measured);
-		explain(name, derived.sentences);
-		return [name, derived.output];
+		const tensors = reference.flatMap((named) => named[name] ?? []);
+		if (output.comparators === undefined || tensors.length === 0) return [name, output];
+		const derived = deriveOutput(name, output.comparators, tensors, measured);
+		why.push(...derived.why.map((sentence) => `${name}: ${sentence}`));
+		return [name, { ...output, comparators: derived.comparators }];
 	});
-	const [first, ...others] = (manifest.detections ?? []).map((group) => {
-		const derived = deriveGroup(group, roundingErrors);
-		explain(group.name, derived.sentences);
-		return derived.group;
-	});
-	return {
-		outputs: Object.fromEntries(outputs),
-		detections: first === undefined ? undefined : [first, ...others],
-		why,
-	};
+	const groups = manifest.detections?.map((group) => deriveGroup(group, roundingErrors));
+	return { outputs: Object.fromEntries(outputs), detections: groups as DerivedLimits["detections"], why };
 }
 
-/** What is known of the relative L2 of a part of the output, which other comparators cover too. */
-interface Basis extends Strayed {
-	limits: ByPrecision<StrayAt>;
+/** The relative L2 of a part of the output, from which the limits of its other comparators follow. */
+interface Basis {
+	rounding: Partial<Record<Emulated, number>>;
+	limits: Partial<Record<Precision, StrayAt>>;
 }
+
+type Comparators = NonNullable<GoldenOutput["comparators"]>;
 
 function deriveOutput(
-	output: GoldenOutput,
 	name: string,
+	specs: Comparators,
+	tensors: readonly Tensor[],
 	measured: Measured,
-): { output: GoldenOutput; sentences: string[] } {
-	const { reference, noiseErrors, roundingErrors, quantised } = measured;
-	const tensors = reference.flatMap((outputs) => outputs[name] ?? []);
-	const dtype = tensors[0]?.dtype;
-	const specs = output.comparators;
-	const sentences: string[] = [];
-	if (specs === undefined || dtype === undefined) return { output, sentences };
-	const keyed = specs.map((spec, index) => {
-		const { kind, slice } = spec;
-		const same = specs.slice(0, index).filter((other) => placeKey(other) === placeKey(spec));
-		return { spec, key: comparatorKey({ output: name, kind, slice, place: same.length }) };
-	});
+): { comparators: Comparators; why: string[] } {
+	const dtype = tensors[0]?.dtype ?? "float32";
+	const why: string[] = [];
 	const bases = new Map<string, Basis>();
+	const keyed = specs.map((spec, index) => {
+		const before = specs.slice(0, index).filter((other) => placeKey(other) === placeKey(spec));
+		return { spec, key: comparatorKey(name, spec.kind, spec.slice, before.length) };
+	});
 	for (const { spec, key } of keyed) {
 		if (spec.kind !== "relative-l2" || !isFloating(dtype)) continue;
-		const rounding = emulatedPrecisions.flatMap((precision) => {
-			const value = roundingErrors.get(precision)?.get(key);
-			return value === undefined ? [] : [[precision, value] as const];
-		});
-		const strayed: Strayed = {
-			dtype,
-			noise: noiseErrors.reduce((max, run) => Math.max(max, run.get(key) ?? 0), 0),
-			peakRatio: peakToRms(tensors.map((tensor) => cutSlice(tensor, spec.slice))),
-			rounding: Object.fromEntries(rounding),
-			quantised,
-		};
-		const basis = { ...strayed, limits: relativeL2Limits(strayed) };
-		bases.set(JSON.stringify(spec.slice), basis);
-		sentences.push(...explainLimits(spec, basis));
+		const rounding: Basis["rounding"] = {};
+		for (const precision of emulatedPrecisions) {
+			const error = measured.roundingErrors.get(precision)?.get(key);
+			if (error !== undefined) rounding[precision] = error;
+		}
+		const noise = measured.noiseErrors.get(key) ?? 0;
+		const parts = tensors.map((tensor) => cutSlice(tensor, spec.slice));
+		const peakRatio = peakToRms(parts, spec.floor);
+		const limits = relativeL2Limits({ dtype, noise, peakRatio, rounding, ...measured.network });
+		bases.set(JSON.stringify(spec.slice), { rounding, limits });
+		why.push(...explainLimits(spec, { noise, limits }));
 	}
-	const [first, ...others] = keyed.map(({ spec, key }) =>
-		isMetricSpec(spec) && growthOf(spec.kind) === "share"
-			? deriveShare(spec, key, name, measured)
-			: deriveMetric(spec, key, bases.get(JSON.stringify(spec.slice)), roundingErrors),
-	);
-	return { output: first === undefined ? output : { ...output, comparators: [first, ...others] }, sentences };
+	const comparators = keyed.map(({ spec, key }) => {
+		if (!isMetricSpec(spec)) return spec;
+		if (growthOf(spec.kind) === "share") return deriveShare(spec, key, name, measured);
+		const basis = bases.get(JSON.stringify(spec.slice));
+		return basis === undefined ? spec : deriveMetric(spec, key, basis, measured.roundingErrors);
+	});
+	return { comparators: comparators as Comparators, why };
 }
 
 function placeKey({ kind, slice, scope }: ComparatorSpec): string {
 	return JSON.stringify([kind, slice, scope === "set"]);
 }
 
-function deriveShare(spec: ComparatorSpec, key: string, name: string, measured: Measured): ComparatorSpec {
-	const { kind } = spec;
-	if (!isMetricSpec(spec)) return spec;
-	const usual = (precision: Precision): number | undefined =>
-		toleranceAt(spec.tolerance, precision) ?? shareDefault(kind, precision);
-	const limits = loosened(kind, metrics[spec.kind].bound, usual, (precision) => {
-		const value = measured.roundingErrors.get(precision)?.get(key);
-		if (value === undefined || kind !== "top-k") return value;
-		// Rows that may turn count once; those that turned in the emulation stand for others.
-		return Math.min(value, 1 - (1 - clearRows(spec, name, precision, measured)) / rules.room);
+function explainLimits(
+	{ slice }: ComparatorSpec,
+	{ noise, limits }: { noise: number; limits: Basis["limits"] },
+): string[] {
+	const all = Object.entries(limits) as [Precision, StrayAt][];
+	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
+	const sentence = `relative-l2${ofSlice(slice)} may be ${list}: ${rules.room} times the deviation of correct outputs (noise ${twoDigits(noise)}); other precisions keep their defaults.`;
+	const lost = all.filter(([, { stray }]) => stray > rules.mostStray).map(([precision]) => precision);
+	if (lost.length === 0) return [sentence];
+	return [
+		sentence,
+		`At ${lost.join(", ")} this golden says little: correct outputs deviate so much that a wrong engine may pass.`,
+	];
+}
+
+/** Shares of rows and elements keep their defaults unless rounding alone comes near them. */
+function deriveShare(spec: MetricSpec, key: string, name: string, measured: Measured): ComparatorSpec {
+	const { kind, tolerance } = spec;
+	return loosened(spec, {
+		bound: metrics[kind].bound,
+		usualAt: (precision) => toleranceAt(tolerance, precision) ?? shareDefault(kind, precision),
+		measuredAt: (precision) => {
+			const value = measured.roundingErrors.get(precision)?.get(key);
+			if (value === undefined || kind !== "top-k") return value;
+			// Rows that may turn count once; those that turned in the emulation stand for others.
+			return Math.min(value, 1 - (1 - clearRows(spec, name, precision, measured)) / rules.room);
+		},
 	});
-	return withLimits(spec, limits);
 }
-
-function deriveMetric(
-	spec: ComparatorSpec,
-	key: string,
-	basis: Basis | undefined,
-	rounding: Measured["roundingErrors"],
-): ComparatorSpec {
-	if (!isMetricSpec(spec) || basis === undefined) return spec;
-	const { bound } = metrics[spec.kind];
-	const limits: ByPrecision<number> = {};
-	for (const [precision, { limit }] of Object.entries(basis.limits) as [Precision, StrayAt][]) {
-		if (spec.kind === "relative-l2") {
-			limits[precision] = limit;
-			continue;
-		}
-		// What the metric is where relative L2 reaches its limit: the emulation relates the two.
-		const known = emulatedPrecisions.filter(
-			(at) => (basis.rounding[at] ?? 0) > 0 && rounding.get(at)?.has(key),
-		);
-		const from = known.find((at) => at === precision) ?? known[0];
-		const error = from === undefined ? undefined : basis.rounding[from];
-		const value = from === undefined ? undefined : rounding.get(from)?.get(key);
-		if (error === undefined || value === undefined || limit > furthest * error) continue;
-		const derived = scaledLimit(spec.kind, bound, { value, times: limit / error });
-		if (derived !== null) limits[precision] = derived;
-	}
-	return withLimits(spec, limits);
-}
-
-const furthest = 100;
 
 /** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
-function clearRows(spec: ComparatorSpec, name: string, precision: Precision, measured: Measured): number {
+function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
 	const run = measured.rounded.find((other) => other.precision === precision);
-	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: spec.minScore ?? null };
+	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };
 	const shares = (run?.outputs ?? []).flatMap((outputs, index) => {
-		const expected = measured.reference[index]?.[name];
-		const got = outputs[name];
-		const error = expected === undefined || got === undefined ? null : distance(expected, got, spec);
-		return expected === undefined || error === null
-			? []
-			: [clearShare(cutSlice(expected, spec.slice), options, 2 * error.maxAbs)];
+		const [expected, got] = [measured.reference[index]?.[name], outputs[name]];
+		if (expected === undefined || got === undefined) return [];
+		const error = distance(expected, got);
+		return error === null ? [] : [clearShare(expected, options, 2 * error.maxAbs)];
 	});
 	return Math.min(1, ...shares);
 }
@@ -209,26 +172,75 @@ function shareDefault(kind: string, precision: Precision): number | undefined {
 	return kind === "allclose" || kind === "accuracy" ? undefined : topK;
 }
 
-/** Limits at the precisions where a correct engine would break the usual one, or come near it. */
-function loosened(
-	kind: string,
-	bound: Bound,
-	usual: (precision: Precision) => number | undefined,
-	measured: (precision: Precision) => number | undefined,
-): ByPrecision<number> {
-	const limits: ByPrecision<number> = {};
+/** Beyond so many times the measured error, the metric no longer follows it. */
+const furthest = 100;
+
+/** The value that the metric has where relative L2 reaches its limit: the emulation relates the two. */
+function deriveMetric(
+	spec: MetricSpec,
+	key: string,
+	basis: Basis,
+	rounding: Measured["roundingErrors"],
+): ComparatorSpec {
+	const { bound } = metrics[spec.kind];
+	const limits: Partial<Record<Precision, number>> = {};
+	for (const [precision, { limit }] of Object.entries(basis.limits) as [Precision, StrayAt][]) {
+		if (spec.kind === "relative-l2") {
+			limits[precision] = limit;
+			continue;
+		}
+		const known = emulatedPrecisions.filter(
+			(at) => (basis.rounding[at] ?? 0) > 0 && rounding.get(at)?.has(key),
+		);
+		const from = known.find((at) => at === precision) ?? known[0];
+		const error = from && basis.rounding[from];
+		const value = from && rounding.get(from)?.get(key);
+		if (error === undefined || value === undefined || limit > furthest * error) continue;
+		const derived = scaledLimit(spec.kind, bound, { value, times: limit / error });
+		if (derived !== null) limits[precision] = derived;
+	}
+	return withLimits(spec, limits);
+}
+
+function deriveGroup(group: Detections, rounding: Measured["roundingErrors"]): Detections {
+	const comparators = group.comparators?.map(
+		(spec): BoxComparatorSpec =>
+			loosened(spec, {
+				bound: boxKinds[spec.kind].bound,
+				usualAt: (precision) => boxLimit(spec, precision),
+				measuredAt: (precision) =>
+					rounding.get(precision)?.get(comparatorKey(group.name, spec.kind, undefined)),
+			}),
+	);
+	return { ...group, comparators: comparators as Detections["comparators"] };
+}
+
+interface Loosening {
+	bound: Bound;
+	usualAt(precision: Precision): number | undefined;
+	measuredAt(precision: Precision): number | undefined;
+}
+
+/** Changes the limit at the precisions where a correct engine would break the usual one, or come near it. */
+function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
+	spec: Spec,
+	{ bound, usualAt, measuredAt }: Loosening,
+): Spec {
+	const limits: Partial<Record<Precision, number>> = {};
 	for (const precision of emulatedPrecisions) {
-		const value = measured(precision);
-		const allowed = usual(precision);
+		const [value, allowed] = [measuredAt(precision), usualAt(precision)];
 		if (value === undefined || allowed === undefined) continue;
-		const limit = scaledLimit(kind, bound, { value, times: rules.room });
+		const limit = scaledLimit(spec.kind, bound, { value, times: rules.room });
 		if (limit !== null && (bound === "at-most" ? limit > allowed : limit < allowed))
 			limits[precision] = limit;
 	}
-	return limits;
+	return withLimits(spec, limits);
 }
 
-function withLimits<Spec extends { tolerance?: Tolerance }>(spec: Spec, limits: ByPrecision<number>): Spec {
+function withLimits<Spec extends { tolerance?: Tolerance }>(
+	spec: Spec,
+	limits: Partial<Record<Precision, number>>,
+): Spec {
 	if (Object.keys(limits).length === 0) return spec;
 	const { tolerance } = spec;
 	const before =
@@ -236,46 +248,4 @@ function withLimits<Spec extends { tolerance?: Tolerance }>(spec: Spec, limits: 
 			? Object.fromEntries(Object.keys(defaultTolerances).map((precision) => [precision, tolerance]))
 			: tolerance;
 	return { ...spec, tolerance: { ...before, ...limits } };
-}
-
-function deriveGroup(
-	group: Detections,
-	rounding: Measured["roundingErrors"],
-): { group: Detections; sentences: string[] } {
-	const sentences: string[] = [];
-	const [first, ...others] = (group.comparators ?? []).map((spec): BoxComparatorSpec => {
-		const key = comparatorKey({ output: group.name, kind: spec.kind, place: 0 });
-		const errorAt = (precision: string) => rounding.get(precision as Precision)?.get(key);
-		const limits = loosened(spec.kind, boxKinds[spec.kind].bound, (at) => boxLimit(spec, at), errorAt);
-		for (const [precision, limit] of Object.entries(limits))
-			sentences.push(
-				`Rounding at ${precision} gives ${spec.kind} ${twoDigits(errorAt(precision) ?? 0)}, so its limit there is ${limit}.`,
-			);
-		return withLimits(spec, limits);
-	});
-	return { group: first === undefined ? group : { ...group, comparators: [first, ...others] }, sentences };
-}
-
-/** Sentences: the limits of relative L2, where they come from, and where the golden says little. */
-function explainLimits({ slice }: ComparatorSpec, { noise, rounding, limits, quantised }: Basis): string[] {
-	const all = Object.entries(limits) as [Precision, StrayAt][];
-	const part = slice === undefined ? "" : ` of ${sliceLabel(slice)}`;
-	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
-	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
-	const amplified = amplifiedRounding({ rounding, quantised });
-	const single =
-		amplified === null ? "" : `, and rounding at fp32 becomes about ${twoDigits(amplified)} at this output`;
-	const strayed = Object.entries(rounding).map(
-		([precision, error]) => `, at ${precision} ${twoDigits(error)}`,
-	);
-	const sentences = [
-		`The limit of relative-l2${part} is ${list}: ${rules.room} times the deviation of correct outputs (at fp32 ${least}); other precisions keep their defaults.`,
-		`The noise floor is ${twoDigits(noise)}${single}${strayed.join("")}${strayed.length === 0 ? "" : " (emulated)"}.`,
-	];
-	const lost = all.filter(([, { stray }]) => stray > rules.mostStray);
-	if (lost.length > 0)
-		sentences.push(
-			`At ${lost.map(([precision, { stray }]) => `${precision} (${twoDigits(stray)})`).join(", ")}, even correct outputs deviate so much that this golden says little: a wrong engine may pass.`,
-		);
-	return sentences;
 }

@@ -1,4 +1,4 @@
-// How far rounding to a precision moves an output: emulated when the golden was recorded, else what it usually is.
+// The error that rounding to a precision explains: emulated when the golden was recorded, else the usual one.
 import type { GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import { leastErrorFloor, noiseOfPart } from "./noise-floor.ts";
 

@@ -1,4 +1,4 @@
-// The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
+// The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are no errors.
 import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../../../generated/golden.ts";
 import { coveredSides } from "../compare/coverage.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
@@ -9,10 +9,10 @@ import { forEachValue } from "../tensor/values.ts";
 
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
-/** Each of a dozen runs keeps its outputs until the limits are derived; pictures and maps can come to hundreds of megabytes. */
+/** Each of a dozen runs keeps its outputs until the limits are derived. */
 const mostOutputBytes = 64 * 1024 ** 2;
 
-/** How many of the first cases noise and rounding are measured on: all, or as many as their outputs' size allows, so that every machine takes the same. */
+/** The number of first cases that noise and rounding are measured on; bounded by size, so that it is the same on every machine. */
 export function measuredCases(reference: RunOutputs): number {
 	let bytes = 0;
 	const beyond = reference.findIndex((outputs) => {
@@ -25,7 +25,6 @@ export function measuredCases(reference: RunOutputs): number {
 export interface LabelledRun {
 	label: string;
 	outputs: RunOutputs;
-	isProportional?: true;
 }
 
 export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
@@ -40,58 +39,48 @@ export function measureNoise(
 	if (first === undefined) return null;
 	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
 	const outputs = names.map((name): [string, Spread] => {
-		const of = (slice?: OutputSlice): Scatter => scatterOf(name, reference, { runs, slice });
+		const whole = scatterOf(name, reference, { runs, slice: undefined });
 		const slices = Object.hasOwn(parts, name) ? (parts[name] ?? []) : [];
-		const [head, ...rest] = slices.map((slice) => ({ slice, ...of(slice) }));
-		return [name, head === undefined ? of() : { ...of(), parts: [head, ...rest] }];
+		const [head, ...rest] = slices.map((slice) => ({
+			slice,
+			...scatterOf(name, reference, { runs, slice }),
+		}));
+		return [name, head === undefined ? whole : { ...whole, parts: [head, ...rest] }];
 	});
 	return { runs: [first.label, ...others.map((run) => run.label)], outputs: Object.fromEntries(outputs) };
 }
 
 type Scatter = Pick<Spread, "relativeL2" | "maxAbs">;
 
-interface ScatterOf {
-	runs: readonly LabelledRun[];
-	slice: OutputSlice | undefined;
-}
-
-/** Elements below the floor, which the largest difference sets, are left out of the relative one. */
-function scatterOf(name: string, reference: RunOutputs, { runs, slice }: ScatterOf): Scatter {
-	const pairs = runs.flatMap(({ outputs: other, isProportional }) =>
+/** The largest difference sets the floor below which elements are left out of the relative one. */
+function scatterOf(
+	name: string,
+	reference: RunOutputs,
+	{ runs, slice }: { runs: readonly LabelledRun[]; slice: OutputSlice | undefined },
+): Scatter {
+	const pairs = runs.flatMap(({ outputs: other }) =>
 		reference.flatMap((outputs, index) => {
 			const [expected, got] = [outputs[name], other[index]?.[name]];
-			return expected === undefined || got === undefined ? [] : [{ expected, got, isProportional }];
+			return expected === undefined || got === undefined ? [] : [{ expected, got }];
 		}),
 	);
-	const absolute = pairs.filter(({ isProportional }) => isProportional !== true);
-	const maxAbs = widest(absolute.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
-	const floor = signalFloor(peakOf(name, reference, slice), maxAbs);
-	return {
-		relativeL2: widest(
-			pairs.map(({ expected, got }) => distance(expected, got, { slice, floor })?.relativeL2),
-		),
-		maxAbs,
-	};
+	const maxAbs = widest(pairs.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
+	const tensors = reference.flatMap((outputs) => outputs[name] ?? []);
+	const floor = signalFloor(widest(tensors.map((tensor) => largestFinite(cutSlice(tensor, slice)))), maxAbs);
+	const sizes = pairs.map(({ expected, got }) => distance(expected, got, { slice, floor })?.relativeL2);
+	return { relativeL2: widest(sizes), maxAbs };
 }
 
 function widest(sizes: readonly (number | undefined)[]): number {
 	return sizes.reduce<number>((max, size) => Math.max(max, size ?? 0), 0);
 }
 
-export function peakOf(name: string, reference: RunOutputs, slice: OutputSlice | undefined): number {
-	return widest(
-		reference.map((outputs) =>
-			outputs[name] === undefined ? 0 : largestFinite(cutSlice(outputs[name], slice)),
-		),
-	);
-}
-
-export const signalOverNoise = 100;
+const signalOverNoise = 100;
 const rounding = 1e-7;
 /** Noise that grows with the values hides none that are larger than this share of the largest. */
 const maxFloorShare = 1e-3;
 
-/** Below it an element is noise: 100 times the largest difference of two runs, within sensible shares of the largest value. */
+/** An element below it is noise. */
 export function signalFloor(peak: number, noise: number): number {
 	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }
@@ -105,13 +94,13 @@ export function noiseOfPart(
 	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
 }
 
-/** What is compared: a part of the output, without what is below the floor on both sides. */
-interface Covered {
+/** The part of an output that is compared, without elements below the floor on both sides. */
+export interface Covered {
 	slice?: OutputSlice | undefined;
-	floor?: number;
+	floor?: number | undefined;
 }
 
-/** How far apart two outputs are; null where they cannot be compared (other shape or type). Infinite where one is not finite and the other is. */
+/** null: their shapes or types differ. Infinite where only one of two elements is finite. */
 export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Covered = {}): Scatter | null {
 	const same = expected.dtype === got.dtype && expected.shape.length === got.shape.length;
 	if (!same || expected.shape.some((size, axis) => size !== got.shape[axis])) return null;
@@ -123,7 +112,7 @@ export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Co
 	return { relativeL2: relativeL2(pair).value, maxAbs };
 }
 
-/** Rounding of the output itself, as relative L2, even if all runs agree to the bit. A third of the unit roundoff, uniformly spread. */
+/** Rounding of the output itself, as relative L2: about a third of the unit roundoff. */
 const roundings: Partial<Record<DType, number>> = {
 	float64: 1e-15,
 	float32: 1e-7,
@@ -135,12 +124,12 @@ export function floorOf(measured: Scatter | undefined, dtype: DType): number {
 	return Math.max(measured?.relativeL2 ?? 0, isFloating(dtype) ? (roundings[dtype] ?? 1e-7) : 0);
 }
 
-/** Smaller differences between an engine and its base are not errors: fp32 loses this much in a network of some dozen layers. */
+/** fp32 loses this much in a network of some dozen layers. */
 export const leastErrorFloor = 1e-5;
 
 export const referencePrecision: Precision = "fp32";
 
-/** The floor of noise, where it leaves out most of what some case holds. null: it would change nothing that counts. */
+/** The floor of noise; null where it would leave out little of every case. */
 export function noiseMask(
 	tensors: readonly Tensor[],
 	noise: Spread | undefined,
@@ -151,7 +140,7 @@ export function noiseMask(
 	const isMostlyBelow = (tensor: Tensor): boolean => {
 		let above = 0;
 		let below = 0;
-		// Zeros are exact, so they say nothing of noise, unless there is nothing else.
+		// Zeros are exact: they are no noise, unless there is nothing else.
 		forEachValue(tensor, (value) => {
 			const size = Math.abs(value);
 			if (size >= floor) above += 1;

@@ -1,6 +1,5 @@
-// Finds outputs that together hold the boxes of a detector, and proposes to compare them box by box: a person reviews it.
+// Finds outputs that together hold the boxes of a detector, and proposes to compare them box by box.
 import type { BoxComparatorSpec, Detections, Spread } from "../../../../generated/golden.ts";
-import { defaultScoreThreshold } from "../boxes/detection.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 import type { RunOutputs } from "./noise-floor.ts";
@@ -8,7 +7,7 @@ import type { RunOutputs } from "./noise-floor.ts";
 export interface GroupProposal {
 	detections: Detections;
 	outputs: string[];
-	why: string[];
+	why: string;
 }
 
 /** null: the outputs hold no boxes, or boxes in fixed places, which are better compared element by element. */
@@ -34,7 +33,7 @@ interface Found {
 	because: string;
 }
 
-/** Boxes, scores and classes or a count in outputs of their own, as the NMS plugins of TensorRT and ONNX exports with NMS inside give them. */
+/** Boxes, scores, and classes or a count in outputs of their own, as NMS plugins of TensorRT and exports with NMS inside give them. */
 function splitGroup(
 	boxes: string,
 	names: readonly string[],
@@ -88,66 +87,46 @@ function rowsOf(tensor: Tensor, columns: number): number[][] {
 
 function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal {
 	const { because, ...roles } = found;
-	const format = formatOf(found, cases);
+	const { boxes, scores, classes, count } = roles;
 	const images = cases.reduce(
-		(sum, outputs) => sum + elementCount(outputs[found.boxes]?.shape.slice(0, -2) ?? []),
+		(sum, outputs) => sum + elementCount(outputs[boxes]?.shape.slice(0, -2) ?? []),
 		0,
 	);
-	const limits = limitsOf(found, images, noise);
+	const format = formatOf(found, cases);
 	return {
-		detections: { name: "detections", ...roles, format: format.format, comparators: limits.comparators },
-		outputs: [found.boxes, found.scores, found.classes, found.count].filter((name) => name !== undefined),
-		why: [
-			`Treated as boxes in any order, because ${because}.`,
-			`Boxes are ${format.format}, because ${format.because}.`,
-			...limits.why,
-		],
+		detections: { name: "detections", ...roles, format, comparators: comparatorsOf(found, images, noise) },
+		outputs: [boxes, scores, classes, count].filter((name) => name !== undefined),
+		why: `Treated as ${format} boxes in any order, because ${because}.`,
 	};
 }
 
-function formatOf(found: Found, cases: RunOutputs): { format: Detections["format"]; because: string } {
-	const columns = found.scores === undefined ? packedColumns : 4;
+/** Corners, if the second one is never left of or above the first. */
+function formatOf({ boxes, scores }: Found, cases: RunOutputs): Detections["format"] {
+	const columns = scores === undefined ? packedColumns : 4;
 	const rows = cases.flatMap((outputs) =>
-		outputs[found.boxes] === undefined ? [] : rowsOf(outputs[found.boxes] as Tensor, columns),
+		outputs[boxes] === undefined ? [] : rowsOf(outputs[boxes], columns),
 	);
-	const real = rows.filter((row) => row.slice(0, 4).some((value) => value !== 0));
-	if (real.every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) {
-		return { format: "xyxy", because: "the second corner is never left of or above the first" };
-	}
-	if (/xywh/i.test(found.boxes) && !/cxcywh/i.test(found.boxes))
-		return { format: "xywh", because: "of its name" };
-	return {
-		format: "cxcywh",
-		because: "the last two numbers are not always the larger ones, as those of corners are",
-	};
+	if (rows.every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) return "xyxy";
+	return /xywh/i.test(boxes) && !/cxcywh/i.test(boxes) ? "xywh" : "cxcywh";
 }
 
 const imagesForMap = 4;
-/** Room above the noise floor, and the least that two right builds of fp32 differ by in scores from 0 to 1. */
+/** Room above the noise floor, and the least that two correct fp32 builds differ by in scores from 0 to 1. */
 const noiseRoom = 10;
 const leastScore = 1e-4;
 
-function limitsOf(
-	{ boxes, scores }: Found,
+function comparatorsOf(
+	{ scores }: Found,
 	images: number,
 	noise: Readonly<Record<string, Spread>>,
-): { comparators: [BoxComparatorSpec, ...BoxComparatorSpec[]]; why: string[] } {
-	const floor = noise[scores ?? boxes]?.maxAbs ?? 0;
-	const score = Number(
-		Math.min(0.01, Math.max(leastScore, scores === undefined ? 0 : noiseRoom * floor)).toPrecision(2),
-	);
-	const map: BoxComparatorSpec[] = images >= imagesForMap ? [{ kind: "map", scope: "set" }] : [];
-	const comparators: [BoxComparatorSpec, ...BoxComparatorSpec[]] = [
+): [BoxComparatorSpec, ...BoxComparatorSpec[]] {
+	const floor = scores === undefined ? 0 : (noise[scores]?.maxAbs ?? 0);
+	const score = Number(Math.min(0.01, Math.max(leastScore, noiseRoom * floor)).toPrecision(2));
+	return [
 		{ kind: "box-missing" },
 		{ kind: "box-extra" },
 		{ kind: "box-iou", tolerance: { fp32: 0.999 } },
 		{ kind: "box-score", tolerance: { fp32: score } },
-		...map,
+		...(images >= imagesForMap ? ([{ kind: "map", scope: "set" }] as const) : []),
 	];
-	const why = [
-		`At fp32 scores may differ by ${score} and boxes have to overlap by 0.999; boxes scored below ${defaultScoreThreshold} are ignored.`,
-	];
-	if (map.length > 0)
-		why.push(`mAP is measured over all ${images} images together, because one image is too few.`);
-	return { comparators, why };
 }

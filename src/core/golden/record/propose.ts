@@ -1,93 +1,78 @@
-// Entry of record/: proposes comparators for an output from its meaning and noise; their limits come from derive-limits.ts.
+// Entry of record/: proposes comparators for an output from its meaning and noise; derive-limits.ts sets their limits.
 
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../../../generated/golden.ts";
 import type { OnnxDim } from "../../onnx/model.ts";
 import { twoDigits } from "../../text/units.ts";
+import { sliceLabel } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 import { noiseMask } from "./noise-floor.ts";
-import { partComparators, scoreComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts, type ScalePart } from "./scales.ts";
 
-export interface ProposalInput {
-	name: string;
+interface ProposalInput {
 	tensors: readonly Tensor[];
 	noise?: Spread | undefined;
 	batched: boolean;
 }
 
-export interface Proposal {
+export function proposeOutput({ tensors, noise, batched }: ProposalInput): {
 	output: GoldenOutput;
 	why: string[];
+} {
+	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
+	const guess = guessSemantic(filled);
+	const [first] = filled;
+	const batchAxis = batched && first !== undefined && first.shape.length > 0 ? { batchAxis: 0 } : {};
+	const label = guess.semantic === "tensor" ? "plain numbers" : guess.semantic;
+	const why = [`Treated as ${label}, because ${guess.because}.`];
+	const isFloat = first !== undefined && isFloating(first.dtype);
+	const proposed = isFloat ? ofFloats(guess, filled, { noise, why }) : ofIntegers(guess, filled);
+	const comparators = proposed as NonNullable<GoldenOutput["comparators"]>;
+	return { output: { semantic: guess.semantic, ...batchAxis, comparators }, why };
 }
 
-export function proposeOutput(input: ProposalInput): Proposal {
-	const filled = input.tensors.filter((tensor) => elementCount(tensor.shape) > 0);
-	const guess = guessSemantic(input.name, filled);
-	const [first] = filled;
-	const shared = {
-		semantic: guess.semantic,
-		...(input.batched && first && first.shape.length > 0 ? { batchAxis: 0 } : {}),
+function ofFloats(
+	guess: Guess,
+	tensors: readonly Tensor[],
+	{ noise, why }: { noise: Spread | undefined; why: string[] },
+): ComparatorSpec[] {
+	const relativeL2 = (slice?: OutputSlice): ComparatorSpec => {
+		const floor = noiseMask(tensors, noise, slice);
+		if (floor !== null)
+			why.push(`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`);
+		return { kind: "relative-l2", ...(slice && { slice }), ...(floor === null ? {} : { floor }) };
 	};
-	const why = [`Treated as ${semanticLabels[guess.semantic]}, because ${guess.because}.`];
-	if (first === undefined || !isFloating(first.dtype)) {
-		const exact = ofIntegers(guess, filled);
-		return { output: { ...shared, comparators: exact.comparators }, why: [...why, exact.why] };
-	}
-	const parts = partsOf(guess, filled);
-	if (parts.length > 0) {
-		const proposed = partComparators(filled, parts, (slice) => noiseMask(filled, input.noise, slice));
-		return { output: { ...shared, comparators: proposed.comparators }, why: [...why, ...proposed.why] };
-	}
-	const task = taskComparators(guess, filled);
-	const mask = noiseMask(filled, input.noise, undefined);
-	why.push(...maskWhy(mask), ...task.why);
-	const relative: ComparatorSpec = { kind: "relative-l2", ...(mask === null ? {} : { floor: mask }) };
-	return { output: { ...shared, comparators: [relative, ...task.comparators] }, why };
+	const parts = partsOf(guess, tensors);
+	if (parts.length === 0) return [relativeL2(), ...taskComparators(guess, tensors)];
+	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${twoDigits(rms)}`).join(", ");
+	why.push(`Compared part by part, because their scales are more than 100 times apart: ${scales}.`);
+	return parts.map(({ slice }) => relativeL2(slice));
 }
 
 /** The parts of an output that have a scale of their own, and so a noise and limits of their own. */
-export function outputParts(name: string, tensors: readonly Tensor[]): OutputSlice[] {
+export function outputParts(tensors: readonly Tensor[]): OutputSlice[] {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
-	return partsOf(guessSemantic(name, filled), filled).map(({ slice }) => slice);
+	return partsOf(guessSemantic(filled), filled).map(({ slice }) => slice);
 }
 
 function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
-	const plain =
-		semantic === "tensor" || semantic === "boxes" || semantic === "logits" || semantic === "embedding";
+	const plain = semantic === "tensor" || semantic === "logits" || semantic === "embedding";
 	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
 }
 
-function maskWhy(floor: number | null): string[] {
-	return floor === null
-		? []
-		: [`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`];
-}
-
-type Comparators = [ComparatorSpec, ...ComparatorSpec[]];
-
-/** A share of the pixels may differ, by precision: where two classes are near, rounding decides. */
+/** The share of pixels that may differ: where two classes are near, rounding decides. */
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
 const mostClasses = 65_536;
 
-function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Comparators; why: string } {
-	if (guess.semantic === "image") {
-		const [first, ...others] = pictureTask(guess, tensors).comparators;
-		const why = "Pixels may differ by a step or two: PSNR and SSIM measure the whole image.";
-		if (first !== undefined) return { comparators: [{ kind: "max-abs" }, first, ...others], why };
-	}
+function ofIntegers(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
+	const picture = guess.semantic === "image" ? pictureComparators(guess, tensors) : [];
+	if (picture.length > 0) return [{ kind: "max-abs" }, ...picture];
 	const isMask = guess.semantic === "mask";
 	const { least, most } = rangeOf(tensors);
-	if (isMask && least >= 0 && most < mostClasses)
-		return {
-			comparators: [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }],
-			why: "A share of the pixels may change their class, by precision; mIoU detects the loss of a small class.",
-		};
-	return {
-		comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }],
-		why: isMask ? "A share of the pixels may differ, by precision." : "Integers have to be equal.",
-	};
+	return isMask && least >= 0 && most < mostClasses
+		? [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }]
+		: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: isMask ? pixelShares : 0 }];
 }
 
 function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {
@@ -103,113 +88,39 @@ function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms
 	return { least, most, rms: Math.sqrt(squares / Math.max(1, count)) };
 }
 
-const semanticLabels: Readonly<Record<Guess["semantic"], string>> = {
-	logits: "logits",
-	probabilities: "probabilities",
-	boxes: "boxes",
-	mask: "a mask",
-	image: "an image",
-	embedding: "embeddings",
-	ids: "ids",
-	tensor: "plain numbers",
-};
-
-/** From so many vectors on their order among each other says something; and from so many on, who the nearest ten are. */
-const vectorsForRanks = 4;
-const vectorsForRecall = 40;
-
-interface Task {
-	comparators: ComparatorSpec[];
-	why: string[];
-}
-
-function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
-	const { semantic, axis } = guess;
-	const along = axis === undefined || axis === -1 ? {} : { axis };
-	switch (semantic) {
-		case "logits":
-		case "probabilities":
-			// Along axis 1 there is a class for each pixel.
-			if (axis === 1) {
-				const why =
-					"Compared by the share of pixels that change their class, and by mIoU, which detects the loss of a small class.";
-				return { comparators: [{ kind: "pixel-disagreement" }, { kind: "miou" }], why: [why] };
-			}
-			return {
-				comparators: [
-					{ kind: "top-k", k: 1, ...along },
-					{ kind: "kl", input: semantic, ...along },
-				],
-				why: ["The top class must stay the same, and KL divergence compares the engine's confidence."],
-			};
-		case "boxes":
-			return { comparators: [{ kind: "max-abs" }], why: ["No corner may be far off."] };
-		case "tensor":
-			return scoreComparators(tensors);
-		case "mask":
-			return guess.threshold === undefined ? { comparators: [], why: [] } : maskComparators(guess.threshold);
-		case "image":
-			return pictureTask(guess, tensors);
-		case "embedding":
-			return embeddingComparators(tensors);
-		default:
-			return { comparators: [], why: [] };
-	}
-}
-
-function maskComparators(threshold: number): Task {
-	const why = `Compared by the share of pixels that change sides of ${threshold}, and by IoU, which detects the loss of a small region.`;
-	return {
-		comparators: [
+function taskComparators(guess: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
+	const { semantic, axis, threshold } = guess;
+	if (semantic === "image") return pictureComparators(guess, tensors);
+	if (semantic === "embedding") return [{ kind: "cosine" }];
+	if (semantic === "mask")
+		return [
 			{ kind: "pixel-disagreement", threshold },
 			{ kind: "miou", threshold },
-		],
-		why: [why],
-	};
+		];
+	if (semantic !== "logits" && semantic !== "probabilities") return [];
+	// Along axis 1 there is a class for each pixel.
+	if (axis === 1) return [{ kind: "pixel-disagreement" }, { kind: "miou" }];
+	return [
+		{ kind: "top-k", k: 1 },
+		{ kind: "kl", input: semantic },
+	];
 }
 
 const ssimSide = 11;
 
-function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Task {
+function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
 	const { least, most, rms } = rangeOf(tensors);
 	const isBytes = tensors[0]?.dtype === "uint8";
-	// Of one width for all cases, or each would be measured by its own.
+	// One width for all cases, or each would be measured by its own.
 	const range = isBytes ? {} : { dataRange: Number((most - least).toPrecision(6)) };
-	// Where the range is small against the values, PSNR would ask for more than relative-l2 does.
-	const psnr: ComparatorSpec[] = isBytes || most - least >= rms ? [{ kind: "psnr", ...range }] : [];
 	const sides = channels === "last" ? [-3, -2] : [-2, -1];
 	const tall = tensors.every(({ shape }) => sides.every((axis) => (shape.at(axis) ?? 0) >= ssimSide));
-	const ssim: ComparatorSpec[] =
-		tall && most > least ? [{ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) }] : [];
-	const comparators = [...psnr, ...ssim];
-	if (comparators.length === 0) return { comparators, why: ["Too small or too flat for PSNR and SSIM."] };
-	const kinds = comparators.map(({ kind }) => kind.toUpperCase()).join(" and ");
-	return {
-		comparators,
-		why: [`${kinds}, with the range of all cases, ${twoDigits(least)} to ${twoDigits(most)}.`],
-	};
-}
-
-function embeddingComparators(tensors: readonly Tensor[]): Task {
-	const comparators: ComparatorSpec[] = [{ kind: "cosine" }];
-	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
-	// Tokens and states are each compared with their own; their neighbours say nothing.
-	if (tensors.some(({ shape }) => shape.length > 2))
-		return { comparators, why: ["Each vector is compared by its cosine."] };
-	const isUniform = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
-	if (!isUniform || vectors < vectorsForRanks) {
-		return {
-			comparators,
-			why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} too few neighbours.`],
-		};
-	}
-	comparators.push({ kind: "rank-agreement", scope: "set" });
-	if (vectors >= vectorsForRecall) comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
-	const recall = vectors >= vectorsForRecall ? ", and the ten nearest neighbours" : "";
-	return {
-		comparators,
-		why: [`Compared by cosine, and over all ${vectors} vectors by the order of their similarities${recall}.`],
-	};
+	const comparators: ComparatorSpec[] = [];
+	// With a range that is small against the values, PSNR would ask for more than relative-l2 does.
+	if (isBytes || most - least >= rms) comparators.push({ kind: "psnr", ...range });
+	if (tall && most > least)
+		comparators.push({ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) });
+	return comparators;
 }
 
 /** Whether the first axis of an output counts samples: it has the name of an input's first axis, or both are 1. */

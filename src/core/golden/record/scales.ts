@@ -1,13 +1,12 @@
 // Finds the parts of an output that lie on scales far apart, such as boxes in pixels beside scores from 0 to 1.
 import type { OutputSlice } from "../../../../generated/golden.ts";
 import { axisFromStart } from "../tensor/rows.ts";
-import type { IndexRange, Tensor } from "../tensor/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 
 export interface ScalePart {
 	slice: OutputSlice;
-	kind: "scores" | "numbers";
 	rms: number;
 }
 
@@ -24,11 +23,11 @@ export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 }
 
 /** The axis of channels: the second one, or the last (-1), whichever is shorter. null: no tensor has one, or they differ in it. */
-export function channelAxis(tensors: readonly Tensor[]): number | null {
+function channelAxis(tensors: readonly Tensor[]): number | null {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;
 	if (last < 1) return null;
-	// Of a map, height and width are no channels, even where it has only one.
+	// Height and width of a map are no channels, even where it has only one.
 	const isSecond =
 		shape.length > 3
 			? (shape[1] ?? 0) <= (shape[last] ?? 0)
@@ -52,29 +51,26 @@ interface Channel {
 function channelsOf(tensors: readonly Tensor[], along: number): Channel[] {
 	const axis = axisFromStart(along, tensors[0]?.shape.length ?? 0);
 	const size = tensors[0]?.shape[axis] ?? 0;
-	const sums = new Float64Array(size);
-	const counts = new Float64Array(size);
-	const [least, most] = [
-		new Float64Array(size).fill(Number.POSITIVE_INFINITY),
-		new Float64Array(size).fill(Number.NEGATIVE_INFINITY),
-	];
+	const channels = Array.from({ length: size }, () => ({
+		squares: 0,
+		count: 0,
+		min: Number.POSITIVE_INFINITY,
+		max: Number.NEGATIVE_INFINITY,
+	}));
 	for (const tensor of tensors) {
 		const inner = elementCount(tensor.shape.slice(axis + 1));
 		forEachValue(tensor, (value, flat) => {
-			if (!Number.isFinite(value)) return;
-			const at = Math.floor(flat / inner) % size;
-			sums[at] = (sums[at] as number) + value * value;
-			counts[at] = (counts[at] as number) + 1;
-			if (value < (least[at] as number)) least[at] = value;
-			if (value > (most[at] as number)) most[at] = value;
+			const channel = channels[Math.floor(flat / inner) % size];
+			if (channel === undefined || !Number.isFinite(value)) return;
+			channel.squares += value * value;
+			channel.count += 1;
+			if (value < channel.min) channel.min = value;
+			if (value > channel.max) channel.max = value;
 		});
 	}
-	return Array.from(sums, (sum, index) => ({
-		index,
-		rms: Math.sqrt(sum / Math.max(1, counts[index] as number)),
-		min: least[index] as number,
-		max: most[index] as number,
-	}));
+	return channels.map(({ squares, count, min, max }, index) => {
+		return { index, rms: Math.sqrt(squares / Math.max(1, count)), min, max };
+	});
 }
 
 function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
@@ -82,27 +78,24 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	const live = all.filter(({ rms }) => rms > deadShare * largest);
 	const smallest = Math.min(...live.map(({ rms }) => rms));
 	if (!(largest > maxRatio * smallest)) return [];
-	const scores = live.filter(({ min, max }) => min >= 0 && max <= 1);
 	// Scores have a scale of their own, 1: a class that no picture shows is no smaller for that.
+	const scores = live.filter(({ min, max }) => min >= 0 && max <= 1);
 	if (scores.length === live.length) return [];
 	const apart = scores.length >= minScoreShare * all.length;
-	const numbers = clusters(apart ? live.filter((channel) => !scores.includes(channel)) : live);
-	const groups = [
-		...numbers.map((channels) => ({ kind: "numbers" as const, channels })),
-		...(apart ? [{ kind: "scores" as const, channels: scores }] : []),
-	];
-	const parts = groups
-		.sort((left, right) => (left.channels[0]?.index ?? 0) - (right.channels[0]?.index ?? 0))
-		.map(({ kind, channels }) => ({
-			kind,
-			rms: quadraticMean(channels),
-			slice: sliceOf(axis, rangesOf(channels, all.length, live)),
-		}));
+	const groups = clusters(apart ? live.filter((channel) => !scores.includes(channel)) : live);
+	const parts = (apart ? [...groups, scores] : groups)
+		.sort((left, right) => (left[0]?.index ?? 0) - (right[0]?.index ?? 0))
+		.map(
+			(channels): ScalePart => ({
+				rms: quadraticMean(channels),
+				slice: sliceOf(axis, rangesOf(channels, all.length, live)),
+			}),
+		);
 	const ranges = parts.reduce((sum, { slice }) => sum + (slice.ranges?.length ?? 1), 0);
 	return parts.length < 2 || ranges > maxRanges ? [] : parts;
 }
 
-/** Channels of similar scale: wherever the sorted scales leave a wide gap, a group ends. Dead channels aside, that makes a few groups. */
+/** Channels of similar scale: a group ends wherever the sorted scales leave a wide gap. */
 function clusters(channels: readonly Channel[]): Channel[][] {
 	const groups: Channel[][] = [];
 	let before = 0;
@@ -120,7 +113,7 @@ function quadraticMean(channels: readonly Channel[]): number {
 }
 
 /** Runs of neighbours. Dead channels belong to the live one before them, or to the first. */
-function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]): IndexRange[] {
+function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]): [number, number][] {
 	const ranges: [number, number][] = [];
 	for (const { index } of channels) {
 		const at = live.findIndex((other) => other.index === index);
@@ -132,14 +125,6 @@ function rangesOf(channels: readonly Channel[], size: number, live: readonly Cha
 	return ranges;
 }
 
-function sliceOf(axis: number, ranges: readonly IndexRange[]): OutputSlice {
-	const [first = [0, 0]] = ranges;
-	if (ranges.length === 1) return { axis, from: first[0], to: first[1] };
-	return {
-		axis,
-		ranges: ranges.map(([from, to]): [number, number] => [from, to]) as [
-			[number, number],
-			...[number, number][],
-		],
-	};
+function sliceOf(axis: number, [first = [0, 0], ...others]: [number, number][]): OutputSlice {
+	return others.length === 0 ? { axis, from: first[0], to: first[1] } : { axis, ranges: [first, ...others] };
 }

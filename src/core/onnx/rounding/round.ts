@@ -1,5 +1,5 @@
 // Rounds a graph's weights and the outputs of its nodes to another precision, as an engine of that precision keeps them.
-import type { GraphEdit, KeptNode, NewNode } from "../graph-edit.ts";
+import type { ConstantValue, GraphEdit, KeptNode, NewNode } from "../graph-edit.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
 import { typeIn } from "../static-shapes/types.ts";
 import type { Scope } from "../walk.ts";
@@ -21,32 +21,28 @@ export interface RoundingPlan {
 	tensors: readonly string[];
 }
 
-export interface RoundingRule {
-	precision: RoundedPrecision;
-	guarded: boolean;
-}
-
 export const oldestRoundedOpset = 9;
 
-/** null: nothing in the graph is rounded. The model is folded before. */
-export function planRounding(model: OnnxModel, rule: RoundingRule): RoundingPlan | null {
+/** null: nothing in the graph is rounded. */
+export function planRounding(model: OnnxModel, precision: RoundedPrecision): RoundingPlan | null {
 	const facts = factsOf(model);
-	const [graph] = facts.subject.scopes;
-	if (graph === undefined || (model.opsets[""] ?? 0) < oldestRoundedOpset) return null;
+	const opset = model.opsets[""] ?? 0;
+	const [scope] = facts.subject.scopes;
+	if (scope === undefined || opset < oldestRoundedOpset) return null;
 	const work: Work = {
 		facts,
-		rule,
-		rounding: { ...rule, opset: model.opsets[""] ?? 0, freshName: facts.freshName },
+		rounding: { precision, opset, freshName: facts.freshName },
 		watched: [],
+		rounds: 0,
 	};
-	const body = roundBody(work, { scope: graph, fixed: findFixed(graph, null), rounded: new Map() });
-	if (work.watched.length === 0 && body.rounds === 0) return null;
+	const nodes = roundBody(work, { scope, fixed: findFixed(scope, null), rounded: new Map() });
+	if (work.rounds === 0) return null;
 	const rangeOutput = facts.freshName("trtgate_ranges");
-	const nodes = [...body.nodes, ...rangeNodes(work, rangeOutput)];
+	const size = work.watched.length + 1;
 	return {
 		edit: {
-			nodes,
-			addedOutputs: [{ name: rangeOutput, dtype: "float", size: Math.max(1, work.watched.length) }],
+			nodes: [...nodes, ...rangeNodes(work, rangeOutput)],
+			addedOutputs: [{ name: rangeOutput, dtype: "float", size }],
 		},
 		rangeOutput,
 		tensors: work.watched.map(({ tensor }) => tensor),
@@ -55,110 +51,113 @@ export function planRounding(model: OnnxModel, rule: RoundingRule): RoundingPlan
 
 interface Work {
 	facts: GraphFacts;
-	rule: RoundingRule;
-	rounding: Omit<Rounding, "guarded">;
+	rounding: Rounding;
+	/** Rounded tensors of the main graph. */
 	watched: { tensor: string; unguarded: string }[];
+	/** How many tensors are rounded, in all bodies. */
+	rounds: number;
 }
 
 interface Body {
 	scope: Scope;
 	fixed: FixedTensors;
-	/** Rounded copies of what is not computed here: constants and inputs, of this body and those around it. */
+	/** Rounded copies of constants and inputs, from this body and those around it. */
 	rounded: ReadonlyMap<string, string>;
 }
 
-interface RoundedBody {
-	nodes: (KeptNode | NewNode)[];
-	rounds: number;
-}
-
-function roundBody(work: Work, body: Body): RoundedBody {
-	const { scope, fixed } = body;
-	const made: RoundedBody = { nodes: [], rounds: 0 };
+function roundBody(work: Work, { scope, fixed, rounded: outer }: Body): (KeptNode | NewNode)[] {
+	const nodes: (KeptNode | NewNode)[] = [];
+	const rounded = new Map(outer);
 	const readers = readersIn(scope);
-	const rounded = new Map(body.rounded);
+	const folded = foldedResults(scope, fixed, { readers, facts: work.facts });
+	const round = (from: string, to: string, tensor: string): void => {
+		const made = roundingNodes(work.rounding, from, to);
+		nodes.push(...made.nodes);
+		work.rounds += 1;
+		if (scope.kind === "graph") work.watched.push({ tensor, unguarded: made.unguarded });
+	};
 	for (const [index, node] of scope.nodes.entries()) {
-		const inner = roundSubgraphs(work, index, { scope, fixed, rounded });
-		made.rounds += inner.rounds;
+		const bodies = roundSubgraphs(work, index, { scope, fixed, rounded });
 		if (node.outputs.every((name) => fixed.fixed.has(name))) {
-			made.nodes.push({ kept: index });
+			nodes.push({ kept: index });
 			continue;
 		}
 		const inputs = node.inputs.map((name, slot) => {
 			if (!roundsInput(work, { scope, fixed, node, slot })) return name;
 			const copy = rounded.get(name) ?? work.facts.freshName(`${name}_rounded`);
-			if (!rounded.has(name))
-				round(work, made, { scope, from: name, to: copy, label: name, isFixed: fixed.fixed.has(name) });
+			if (!rounded.has(name)) round(name, copy, name);
 			rounded.set(name, copy);
 			return copy;
 		});
-		const renamed = node.outputs.map((name) =>
-			roundsOutput(work, { scope, node, name, readers }) ? work.facts.freshName(`${name}_exact`) : name,
+		const outputs = node.outputs.map((name) =>
+			!folded.has(name) && roundsOutput(work, { scope, node, name, reading: readers.get(name) ?? [] })
+				? work.facts.freshName(`${name}_exact`)
+				: name,
 		);
-		made.nodes.push({
-			kept: index,
-			inputs,
-			outputs: renamed,
-			...(inner.edits.size > 0 && { bodies: inner.edits }),
-		});
-		for (const [place, from] of renamed.entries()) {
-			const to = node.outputs[place] ?? "";
-			if (from !== to) round(work, made, { scope, from, to, label: to, isFixed: false });
+		nodes.push({ kept: index, inputs, outputs, ...(bodies.size > 0 && { bodies }) });
+		for (const [place, to] of node.outputs.entries()) {
+			const from = outputs[place] ?? to;
+			if (from !== to) round(from, to, to);
 		}
 	}
-	return made;
+	return nodes;
 }
 
-interface RoundedTensor {
-	scope: Scope;
-	from: string;
-	to: string;
-	label: string;
-	isFixed: boolean;
-}
+type Readers = ReadonlyMap<string, readonly OnnxNode[]>;
 
-function round(work: Work, made: RoundedBody, { scope, from, to, label, isFixed }: RoundedTensor): void {
-	const isWatched = scope.kind === "graph";
-	const { nodes, unguarded } = roundingNodes(work.rounding, {
-		from,
-		to,
-		guarded: isFixed || work.rule.guarded || !isWatched,
-	});
-	made.nodes.push(...nodes);
-	made.rounds += 1;
-	if (isWatched) work.watched.push({ tensor: label, unguarded });
-}
-
-function readersIn({ nodes }: Scope): ReadonlyMap<string, readonly OnnxNode[]> {
+function readersIn({ nodes }: Scope): Readers {
 	const readers = new Map<string, OnnxNode[]>();
-	for (const node of nodes) {
+	for (const node of nodes)
 		for (const name of new Set(node.inputs)) {
 			const known = readers.get(name);
 			if (known === undefined) readers.set(name, [node]);
 			else known.push(node);
 		}
-	}
 	return readers;
 }
 
-/** Bodies of If, Loop and Scan: what goes in is rounded, so the inside is rounded like the rest. */
-function roundSubgraphs(
-	work: Work,
-	index: number,
-	around: Body,
-): { edits: Map<string, GraphEdit>; rounds: number } {
+/** Bodies of If, Loop and Scan are rounded like the rest. */
+function roundSubgraphs(work: Work, index: number, around: Body): Map<string, GraphEdit> {
 	const edits = new Map<string, GraphEdit>();
-	let rounds = 0;
 	// Scopes come in the order of the subgraphs that they are.
 	const inner = work.facts.subject.scopes.filter(({ outer }) => outer === around.scope);
 	for (const [place, { nodeIndex, attribute }] of around.scope.subgraphs.entries()) {
 		const scope = inner[place];
 		if (nodeIndex !== index || scope === undefined) continue;
-		const body = roundBody(work, { scope, fixed: findFixed(scope, around.fixed), rounded: around.rounded });
-		edits.set(attribute, { nodes: body.nodes });
-		rounds += body.rounds;
+		const body = { scope, fixed: findFixed(scope, around.fixed), rounded: around.rounded };
+		edits.set(attribute, { nodes: roundBody(work, body) });
 	}
-	return { edits, rounds };
+	return edits;
+}
+
+const linear = new Set(["Conv", "ConvTranspose", "Gemm"]);
+const affine = new Set(["BatchNormalization", "Add", "Sub", "Mul", "Div"]);
+
+/**
+ * Results that engines never round, because they fold the scale or shift by constants that reads them into the layer that writes
+ * them. Rounding them would exaggerate the error wherever the shift cancels most of the value.
+ */
+function foldedResults(
+	{ nodes }: Scope,
+	{ constants }: FixedTensors,
+	{ readers, facts }: { readers: Readers; facts: GraphFacts },
+): ReadonlySet<string> {
+	const folded = new Set<string>();
+	const variablesOf = ({ inputs }: OnnxNode) => inputs.filter((name) => name !== "" && !constants.has(name));
+	const isAffineIn = (node: OnnxNode, name: string): boolean =>
+		affine.has(node.op) &&
+		variablesOf(node).join() === name &&
+		(node.op !== "Div" || node.inputs[0] === name);
+	for (const node of nodes) {
+		const [input = "", ...others] = variablesOf(node);
+		const isFoldable =
+			others.length === 0 && (linear.has(node.op) || (folded.has(input) && isAffineIn(node, input)));
+		const [name = ""] = node.outputs;
+		const [reader] = readers.get(name) ?? [];
+		if (isFoldable && reader !== undefined && facts.readers.get(name) === 1 && isAffineIn(reader, name))
+			folded.add(name);
+	}
+	return folded;
 }
 
 interface InputAt {
@@ -168,12 +167,12 @@ interface InputAt {
 	slot: number;
 }
 
-/** Where a weight or an input of the model meets a node that computes; in TF32 every operand of a product. */
-function roundsInput({ facts, rule }: Work, { scope, fixed, node, slot }: InputAt): boolean {
+/** Weights and inputs of the model, at nodes that compute; in TF32 every operand of a product. */
+function roundsInput({ facts, rounding }: Work, { scope, fixed, node, slot }: InputAt): boolean {
 	const name = node.inputs[slot] ?? "";
 	if (name === "" || fixed.dequantised.has(name) || typeIn(facts.subject.types, scope, name) !== "float")
 		return false;
-	if (rule.precision === "tf32") return products.has(node.op);
+	if (rounding.precision === "tf32") return products.has(node.op);
 	const isGiven = fixed.fixed.has(name) || facts.subject.scopes[0]?.inputs.includes(name) === true;
 	return isGiven && !neverRounded(node, slot);
 }
@@ -182,45 +181,39 @@ interface OutputAt {
 	scope: Scope;
 	node: OnnxNode;
 	name: string;
-	readers: ReadonlyMap<string, readonly OnnxNode[]>;
+	reading: readonly OnnxNode[];
 }
 
-function roundsOutput({ facts, rule }: Work, { scope, node, name, readers }: OutputAt): boolean {
-	if (rule.precision === "tf32" || name === "" || keepsRounding(node)) return false;
+function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }: OutputAt): boolean {
+	if (rounding.precision === "tf32" || name === "" || keepsRounding(node)) return false;
 	if (typeIn(facts.subject.types, scope, name) !== "float") return false;
-	// What only becomes integers is not kept as a float.
-	const reading = readers.get(name) ?? [];
+	// A result that is only quantised is never kept as a float.
 	return scope.outputs.includes(name) || reading.length === 0 || reading.some((reader) => !quantises(reader));
 }
 
-/** One number for each rounded tensor: its sum, which is finite unless a value is infinite or NaN. */
+/** A zero, and the sum of each watched tensor, which is finite unless a value is infinite or NaN. */
 function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
-	if (watched.length === 0)
-		return [
-			{
-				op: "Constant",
-				inputs: [],
-				outputs: [output],
-				attributes: { value: { dtype: "float", dims: [1], values: [0] } },
-			},
-		];
-	const one = facts.freshName("trtgate_one");
+	const [zero, one] = [facts.freshName("trtgate_zero"), facts.freshName("trtgate_one")];
+	const constant = (name: string, value: ConstantValue): NewNode => {
+		return { op: "Constant", inputs: [], outputs: [name], attributes: { value } };
+	};
 	const sums = watched.map(({ unguarded }) => ({
 		unguarded,
 		sum: facts.freshName("trtgate_sum"),
 		vector: facts.freshName("trtgate_range"),
 	}));
 	return [
-		{
-			op: "Constant",
-			inputs: [],
-			outputs: [one],
-			attributes: { value: { dtype: "int64", dims: [1], values: [1] } },
-		},
+		constant(zero, { dtype: "float", dims: [1], values: [0] }),
+		constant(one, { dtype: "int64", dims: [1], values: [1] }),
 		...sums.flatMap(({ unguarded, sum, vector }): NewNode[] => [
 			{ op: "ReduceSum", inputs: [unguarded], outputs: [sum], attributes: { keepdims: 0 } },
 			{ op: "Reshape", inputs: [sum, one], outputs: [vector] },
 		]),
-		{ op: "Concat", inputs: sums.map(({ vector }) => vector), outputs: [output], attributes: { axis: 0 } },
+		{
+			op: "Concat",
+			inputs: [zero, ...sums.map(({ vector }) => vector)],
+			outputs: [output],
+			attributes: { axis: 0 },
+		},
 	];
 }

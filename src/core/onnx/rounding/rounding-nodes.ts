@@ -14,28 +14,26 @@ export interface Rounding {
 const codes = { fp16: 10, bf16: 16 } as const;
 const floatCode = 1;
 const oldestBrainOpset = 13;
-/** 2^s + 1, where s is how many of binary32's 24 bits go: Veltkamp's splitting, exact but for overflow and ties. */
+/** 2^s + 1, where s of binary32's 24 bits are dropped: Veltkamp's splitting, exact but for overflow and ties. */
 const splitters = { bf16: 2 ** 16 + 1, tf32: 2 ** 13 + 1 } as const;
 
-/** `unguarded` is the rounded tensor with infinities or NaN where the range ends. Guarded, what would become 0 stays too: logarithms are taken of it. */
+/** Values beyond the precision's range, or that would become 0, stay as they are; `unguarded` has infinities, NaN and 0 there. */
 export function roundingNodes(
 	rounding: Rounding,
-	{ from, to, guarded }: { from: string; to: string; guarded: boolean },
+	from: string,
+	to: string,
 ): { nodes: NewNode[]; unguarded: string } {
-	const unguarded = guarded ? rounding.freshName("trtgate_unguarded") : to;
-	const nodes = plainNodes(rounding, from, unguarded);
-	if (!guarded) return { nodes, unguarded };
-	const [one, beyond] = [rounding.freshName("trtgate_one"), rounding.freshName("trtgate_beyond")];
-	return {
-		nodes: [
-			...nodes,
-			// ∞ ÷ ∞, NaN ÷ NaN and 0 ÷ 0 are NaN, all else is 1.
-			{ op: "Div", inputs: [unguarded, unguarded], outputs: [one] },
-			{ op: "IsNaN", inputs: [one], outputs: [beyond] },
-			{ op: "Where", inputs: [beyond, from, unguarded], outputs: [to] },
-		],
-		unguarded,
-	};
+	const [unguarded, one, beyond] = ["unguarded", "one", "beyond"].map((name) =>
+		rounding.freshName(`trtgate_${name}`),
+	) as [string, string, string];
+	const nodes: NewNode[] = [
+		...plainNodes(rounding, from, unguarded),
+		// ∞ ÷ ∞, NaN ÷ NaN and 0 ÷ 0 are NaN, all else is 1.
+		{ op: "Div", inputs: [unguarded, unguarded], outputs: [one] },
+		{ op: "IsNaN", inputs: [one], outputs: [beyond] },
+		{ op: "Where", inputs: [beyond, from, unguarded], outputs: [to] },
+	];
+	return { nodes, unguarded };
 }
 
 function plainNodes({ precision, opset, freshName }: Rounding, from: string, to: string): NewNode[] {
@@ -64,7 +62,7 @@ function plainNodes({ precision, opset, freshName }: Rounding, from: string, to:
 	];
 }
 
-/** Their outputs are among their inputs, or are as short: rounded inputs stay rounded. */
+/** Operators that keep rounded inputs rounded. */
 const keeping = new Set(
 	(
 		"Identity Reshape Transpose Squeeze Unsqueeze Flatten Concat Slice Split Gather GatherElements GatherND Expand Tile Pad MaxPool " +

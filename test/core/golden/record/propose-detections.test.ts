@@ -50,7 +50,7 @@ it.each<[string, Outputs, object]>([
 ])("proposeDetections finds %s", (_, outputs, detections) => {
 	const proposal = proposeDetections([outputs], {});
 	expect(proposal?.detections).toMatchObject(detections);
-	expect(proposal?.why.length).toBeGreaterThan(2);
+	expect(proposal?.why).toContain("boxes in any order");
 	const plain = manifestOf(outputs, Object.fromEntries(Object.keys(outputs).map((name) => [name, {}])));
 	const manifest = {
 		...plain,

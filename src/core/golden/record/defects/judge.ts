@@ -1,19 +1,23 @@
-// Judges whether the golden notices a defect, precision by precision, case after case until all is settled.
+// Judges at each precision whether the golden notices a defect, case after case until that is settled.
 import type {
 	ComparatorSpec,
 	GoldenManifest,
-	OutputSlice,
+	GoldenOutput,
 	Precision,
-	Spread,
 } from "../../../../../generated/golden.ts";
 import { judgeCase } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
 import { byRelativeL2 } from "../comparator-errors.ts";
 import { rules } from "../limits.ts";
-import { distance, floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../noise-floor.ts";
+import { type Covered, distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
 
-export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, Spread>>>>>;
+/** Relative L2 by precision and part, as `partKey` names it. */
+export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, number>>>>>;
+
+export function partKey(output: string, slice: Covered["slice"]): string {
+	return JSON.stringify([output, slice ?? null]);
+}
 
 export interface Trial {
 	manifest: GoldenManifest;
@@ -22,14 +26,13 @@ export interface Trial {
 	rounding: RoundingTable;
 }
 
-/** unmoved: no output moves by more than a multiple of its rounding, so that no golden could tell it from a right engine. */
+/** unmoved: no output moves by more than a multiple of its rounding, so that no golden could tell it from a correct engine. */
 export type DefectState = "noticed" | "missed" | "unmoved";
 
 export interface DefectVerdict {
 	states: Readonly<Partial<Record<Precision, DefectState>>>;
-	/** Relative L2 of the output that moves furthest, against its rounding at the reference's precision. */
+	/** Relative L2 of the output that moves furthest. */
 	change: number;
-	output: string | null;
 }
 
 type Outputs = Readonly<Record<string, Tensor>>;
@@ -40,69 +43,55 @@ export interface DefectWatch {
 	verdict(): DefectVerdict;
 }
 
-const timesRounding = rules.room;
+/** After this many cases, a defect that stays below half of what counts is given up. */
 const enoughCases = 3;
-const littleOfThreshold = 0.5;
 
 export function watchDefect(trial: Trial): DefectWatch {
-	const watched = precisionsOf(trial).map((precision) => ({
-		precision,
-		times: 0,
-		moved: false,
-		noticed: false,
-		unjudged: [] as number[],
-	}));
+	const watched = precisionsOf(trial).map((precision) => ({ precision, times: 0, noticed: false }));
 	// Nearly every defect fails relative L2, which takes a twentieth of the time of SSIM.
 	const quick = { ...trial, manifest: byRelativeL2(trial.manifest) };
-	const seen: Outputs[] = [];
-	const fails = (index: number, precision: Precision): boolean =>
-		[quick, trial].some((by) => failsCase(by, index, seen[index] ?? {}, precision));
-	let furthest = { size: 0, output: null as string | null, times: 0 };
+	const seen = new Map<number, Outputs>();
+	let change = 0;
 	return {
 		see(index, outputs) {
-			seen[index] = outputs;
-			const changes = changesOf(trial, index, outputs);
+			seen.set(index, outputs);
+			const names = changedNames(trial, index, outputs);
+			const changes = names.flatMap((name) => changesOf(trial, index, name, outputs[name]));
+			change = changes.reduce((most, { size }) => Math.max(most, size), change);
 			for (const one of watched) {
-				one.times = Math.max(one.times, ...changes.map((change) => timesOf(trial, one.precision, change)));
-				one.moved = one.times > timesRounding;
-				one.unjudged.push(index);
-				if (!one.moved || one.noticed) continue;
-				one.noticed = one.unjudged.some((at) => fails(at, one.precision));
-				one.unjudged = [];
+				const times = changes.map((part) => timesRounding(trial, one.precision, part));
+				const most = Math.max(0, ...times);
+				one.times = Math.max(one.times, most);
+				if (most > rules.room && !one.noticed)
+					one.noticed = [quick, trial].some((by) => failsCase(by, index, { outputs, names }, one.precision));
 			}
-			for (const change of changes) {
-				const times = timesOf(trial, referencePrecision, change);
-				if (times > furthest.times) furthest = { ...change, times };
-			}
-			const isStill = Object.keys(seen).length >= enoughCases;
-			return watched.every(({ moved, noticed, times }) =>
-				moved ? noticed : isStill && times < littleOfThreshold * timesRounding,
-			);
+			const isStill = seen.size >= enoughCases;
+			return watched.every(({ times, noticed }) => noticed || (isStill && times < rules.room / 2));
 		},
 		verdict() {
-			const isWhole = seen.length === trial.reference.length && !seen.includes(undefined as never);
-			const states = watched.map(({ precision, moved, noticed }) => {
-				if (!moved) return [precision, "unmoved"];
+			const isWhole = seen.size === trial.reference.length;
+			const states = watched.map(({ precision, times, noticed }): [Precision, DefectState] => {
+				if (times <= rules.room) return [precision, "unmoved"];
 				return [precision, noticed || (isWhole && failsSet(trial, seen, precision)) ? "noticed" : "missed"];
 			});
-			return { states: Object.fromEntries(states), change: furthest.size, output: furthest.output };
+			return { states: Object.fromEntries(states), change };
 		},
 	};
 }
 
+/** The verdict on a model that the defect breaks: it gives no outputs. */
 export function brokenVerdict(trial: Trial): DefectVerdict {
 	const states = Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"]));
-	return { states, change: Number.POSITIVE_INFINITY, output: null };
+	return { states, change: Number.POSITIVE_INFINITY };
 }
 
-/** The reference's own precision, the one that most engines are built for, and those that the limits name. */
+/** fp32, fp16, and the precisions that limits name, unless they name all. */
 function precisionsOf({ manifest }: Trial): Precision[] {
 	const specs = [...Object.values(manifest.outputs), ...(manifest.detections ?? [])].flatMap(
-		({ comparators }): { tolerance?: ComparatorSpec["tolerance"] }[] => comparators ?? [],
+		({ comparators }): Pick<ComparatorSpec, "tolerance">[] => comparators ?? [],
 	);
 	const named = specs.flatMap(({ tolerance }) => {
 		const keys = typeof tolerance === "object" ? (Object.keys(tolerance) as Precision[]) : [];
-		// A limit for every precision is about none of them in particular.
 		return keys.length < Object.keys(usualRounding).length ? keys : [];
 	});
 	return [...new Set<Precision>(["fp32", "fp16", ...named])];
@@ -120,45 +109,49 @@ const usualRounding: Readonly<Record<Precision, number>> = {
 	fp4: 0.2,
 };
 
-/** Relative L2 by which an output, or the part of it that a comparator covers, differs from the golden. */
 interface Change {
 	output: string;
-	slice?: OutputSlice;
+	slice: Covered["slice"];
+	/** Relative L2 to the golden. */
 	size: number;
 }
 
-function timesOf(
-	{ rounding, manifest, reference }: Trial,
-	precision: Precision,
-	{ output, slice, size }: Change,
-): number {
+function timesRounding(trial: Trial, precision: Precision, { output, slice, size }: Change): number {
 	if (size === 0) return 0;
+	const { rounding, manifest, reference } = trial;
 	const dtype = reference[0]?.[output]?.dtype ?? "float32";
 	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
-	if (noise === 0) return size / Number.MIN_VALUE;
-	const measured = noiseOfPart(rounding[precision]?.[output], slice)?.relativeL2;
-	return size / Math.max(noise, measured ?? usualRounding[precision]);
+	// Integers that never scatter are not rounded.
+	if (noise === 0) return Number.POSITIVE_INFINITY;
+	const measured = rounding[precision] ?? {};
+	const own = measured[partKey(output, slice)] ?? measured[partKey(output, undefined)];
+	return size / Math.max(noise, own ?? usualRounding[precision]);
 }
 
-function changesOf(trial: Trial, index: number, outputs: Outputs): Change[] {
-	const { manifest, reference } = trial;
-	return changedNames(trial, index, outputs).flatMap((output) => {
-		const tensor = reference[index]?.[output];
-		if (tensor === undefined) return [];
-		const got = outputs[output];
-		const specs = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output]?.comparators : undefined;
-		const covered = new Map<string, Pick<ComparatorSpec, "slice" | "floor">>(
-			(specs ?? []).map((spec) => [JSON.stringify([spec.slice, spec.floor]), spec]),
-		);
-		if (covered.size === 0) covered.set("", {});
-		return [...covered.values()].map((of): Change => {
-			const apart = got === undefined ? null : distance(tensor, got, of);
-			return { output, slice: of.slice, size: apart?.relativeL2 ?? Number.POSITIVE_INFINITY };
-		});
+/** The parts of an output that comparators cover; all of it where it has none of its own. */
+export function coveredParts(spec: GoldenOutput | undefined): Covered[] {
+	const parts = new Map(
+		(spec?.comparators ?? []).map(({ slice, floor }) => [JSON.stringify([slice, floor]), { slice, floor }]),
+	);
+	return parts.size === 0 ? [{}] : [...parts.values()];
+}
+
+function changesOf(
+	{ manifest, reference }: Trial,
+	index: number,
+	output: string,
+	got: Tensor | undefined,
+): Change[] {
+	const expected = reference[index]?.[output];
+	if (expected === undefined) return [];
+	const spec = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output] : undefined;
+	return coveredParts(spec).map((part) => {
+		const apart = got === undefined ? null : distance(expected, got, part);
+		return { output, slice: part.slice, size: apart?.relativeL2 ?? Number.POSITIVE_INFINITY };
 	});
 }
 
-/** A defect of one output leaves the others as they are, and models may have a hundred. Boxes are judged with their scores and classes. */
+/** A defect of one of a hundred outputs leaves the others as they are. Boxes are judged with their scores and classes. */
 function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs): string[] {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));
@@ -173,11 +166,15 @@ function placeOf({ manifest, relativeL2 }: Trial, precision: Precision) {
 	return { manifest, relativeL2, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
 }
 
-function failsCase(trial: Trial, index: number, outputs: Outputs, precision: Precision): boolean {
+function failsCase(
+	trial: Trial,
+	index: number,
+	{ outputs, names }: { outputs: Outputs; names: readonly string[] },
+	precision: Precision,
+): boolean {
 	const golden = trial.manifest.cases[index];
 	const expected = trial.reference[index];
-	const names = changedNames(trial, index, outputs);
-	if (golden === undefined || expected === undefined || names.length === 0) return false;
+	if (golden === undefined || expected === undefined) return false;
 	const pick = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 	const { state } = judgeCase({
@@ -190,10 +187,10 @@ function failsCase(trial: Trial, index: number, outputs: Outputs, precision: Pre
 	return state === "mismatch";
 }
 
-function failsSet(trial: Trial, outputs: RunOutputs, precision: Precision): boolean {
+function failsSet(trial: Trial, outputs: ReadonlyMap<number, Outputs>, precision: Precision): boolean {
 	const seen = trial.manifest.cases.map((golden, index) => ({
 		golden,
-		sides: { expected: trial.reference[index] ?? {}, got: outputs[index] ?? {} },
+		sides: { expected: trial.reference[index] ?? {}, got: outputs.get(index) ?? {} },
 	}));
 	return judgeSet(placeOf(trial, precision), seen)?.state === "mismatch";
 }

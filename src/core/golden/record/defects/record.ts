@@ -1,4 +1,4 @@
-// What the trial found: by precision and kind of defect, how many move an output, how many of those the golden notices, and in words.
+// The result of the trial: how many defects move an output, how many of those the golden notices, and whether that is enough.
 import type {
 	GoldenManifest,
 	Precision,
@@ -7,20 +7,20 @@ import type {
 } from "../../../../../generated/golden.ts";
 import { quoteName } from "../../../onnx/quote.ts";
 import { counted, listNames } from "../../../text/labels.ts";
+import { isFloating } from "../../tensor/tensor.ts";
+import type { RunOutputs } from "../noise-floor.ts";
+import { referencePrecision } from "../noise-floor.ts";
+import type { Weakness } from "../sensitivity.ts";
 import type { DefectVerdict } from "./judge.ts";
-import { type OutputDefectKind, outputDefects, type TriedOutput } from "./outputs.ts";
+import { outputDefects, type TriedOutput } from "./outputs.ts";
 import { type WeightDefectKind, weightDefects } from "./weights.ts";
 
 export interface TriedDefect {
 	kind: WeightDefectKind;
 	weight: string;
-	/** Whether the tensor had no defect before. */
-	first: boolean;
-	/** null: the tensor holds zeros only, so that nothing was tried. */
+	/** null: the defect changed no byte, so nothing was tried. */
 	verdict: DefectVerdict | null;
 }
-
-const mostListed = 1000;
 
 export function emptyRecord(
 	about: Pick<SensitivityRecord, "seed" | "planned" | "tensors">,
@@ -28,17 +28,17 @@ export function emptyRecord(
 	return { state: "untested", ...about, tested: 0, precisions: {} };
 }
 
+/** Replaces what the record says about defects of outputs. */
 export function withOutputDefects(
 	record: SensitivityRecord,
 	tried: readonly TriedOutput[],
 ): SensitivityRecord {
-	const stays = (kind: string): boolean => !tried.some((one) => one.kind === kind);
 	const precisions = Object.fromEntries(
 		Object.entries(record.precisions).map(([precision, { kinds, missed }]) => [
 			precision,
 			{
-				kinds: Object.fromEntries(Object.entries(kinds).filter(([kind]) => stays(kind))),
-				missed: missed.filter(({ kind }) => stays(kind)),
+				kinds: Object.fromEntries(Object.entries(kinds).filter(([kind]) => isOfWeights(kind))),
+				missed: missed.filter(({ kind }) => isOfWeights(kind)),
 			},
 		]),
 	);
@@ -48,27 +48,25 @@ export function withOutputDefects(
 	});
 }
 
-export function withWeightDefects(
+export function withWeightDefect(
 	record: SensitivityRecord,
-	tried: readonly TriedDefect[],
+	{ kind, weight, verdict }: TriedDefect,
 ): SensitivityRecord {
-	let sum = { ...record, tested: record.tested + tried.length };
-	for (const { kind, weight, first, verdict } of tried) {
-		if (verdict === null) continue;
-		sum = withVerdict(sum, verdict, { kind, weight });
-		// A tensor stays among the unseen until one of its defects moves an output.
-		const unseen = sum.unseen ?? [];
-		const moves = Object.values(verdict.states).some((state) => state !== "unmoved");
-		if (moves && unseen.includes(weight)) sum.unseen = unseen.filter((name) => name !== weight);
-		if (!moves && first && unseen.length < mostListed) sum.unseen = [...unseen, weight];
-	}
-	return sum;
+	const counted = { ...record, tested: record.tested + 1 };
+	return verdict === null ? counted : withVerdict(counted, verdict, { kind, weight });
 }
+
+/** Also for kinds that earlier versions tried. */
+function isOfWeights(kind: string): boolean {
+	return /^(tensor|rows?)-/.test(kind);
+}
+
+const mostListed = 1000;
 
 function withVerdict(
 	record: SensitivityRecord,
 	{ states, change }: DefectVerdict,
-	defect: { kind: WeightDefectKind | OutputDefectKind; weight?: string; output?: string },
+	defect: SensitivityMiss,
 ): SensitivityRecord {
 	const precisions = { ...record.precisions };
 	for (const [name, state] of Object.entries(states)) {
@@ -93,90 +91,87 @@ export type LeastShares = Readonly<Partial<Record<Precision, number>>>;
 
 export const defaultLeastShares: LeastShares = { fp32: 1, fp16: 0.95 };
 
-type Kinds = [string, { tried: number; moving: number; noticed: number }][];
-
-/** `from`: weight tensors, rows and channels that are at least this wrong are all noticed; null: not even zeroed ones. */
-export function sharesAt({ precisions }: SensitivityRecord, precision: Precision) {
-	const kinds: Kinds = Object.entries(precisions[precision]?.kinds ?? {});
-	const weights = kinds.filter(([kind]) => Object.hasOwn(weightDefects, kind));
-	const sizeOf = ([kind]: Kinds[number]): number => weightDefects[kind as WeightDefectKind].size;
-	const missed = weights.filter(([, { moving, noticed }]) => noticed < moving).map(sizeOf);
-	const noticed = weights.map(sizeOf).filter((size) => size > Math.max(0, ...missed));
-	return {
-		weights: total(weights),
-		outputs: total(kinds.filter(([kind]) => Object.hasOwn(outputDefects, kind))),
-		from: noticed.length === 0 ? null : Math.min(...noticed),
+export function countsAt({ precisions }: SensitivityRecord, precision: Precision) {
+	const sides = {
+		weights: { tried: 0, moving: 0, noticed: 0 },
+		outputs: { tried: 0, moving: 0, noticed: 0 },
 	};
+	for (const [kind, count] of Object.entries(precisions[precision]?.kinds ?? {})) {
+		const side = sides[isOfWeights(kind) ? "weights" : "outputs"];
+		side.tried += count.tried;
+		side.moving += count.moving;
+		side.noticed += count.noticed;
+	}
+	return sides;
 }
 
-function total(kinds: Kinds) {
-	const sum = { tried: 0, moving: 0, noticed: 0 };
-	for (const [, count] of kinds)
-		for (const key of ["tried", "moving", "noticed"] as const) sum[key] += count[key];
-	return sum;
-}
-
+/** The precisions at which too small a share is noticed, of weights or of outputs. */
 export function shortfalls(record: SensitivityRecord, least: LeastShares) {
 	return (Object.entries(least) as [Precision, number][]).flatMap(([precision, wanted]) => {
-		const { weights, outputs } = sharesAt(record, precision);
+		const { weights, outputs } = countsAt(record, precision);
 		const shares = [weights, outputs].map(({ moving, noticed }) => (moving === 0 ? 1 : noticed / moving));
 		const share = Math.min(...shares);
 		return share < wanted ? [{ precision, share, least: wanted }] : [];
 	});
 }
 
-/** What was tried, what is noticed, what is not, and which weights no case was found to depend on. */
-export function describeSensitivity(record: SensitivityRecord): string[] {
-	const { unseen = [], tensors } = record;
-	const counts = (Object.keys(record.precisions) as Precision[]).map((precision) => {
-		const { weights, outputs, from } = sharesAt(record, precision);
-		const moving = weights.moving + outputs.moving;
-		const noticed = weights.noticed + outputs.noticed;
-		return { precision, moving, noticed, from: weights.moving === 0 ? null : from };
+const minTested = 10;
+
+export function findSensitivityWeaknesses(
+	record: SensitivityRecord,
+	reference: RunOutputs,
+	least: LeastShares,
+): Weakness[] {
+	const found = shortfalls(record, least).map(({ precision, share, least: wanted }): Weakness => {
+		const percent = Number((100 * wanted).toPrecision(4));
+		return {
+			kind: "unnoticed",
+			severity: "refuse",
+			message: `${describeNoticed(record, precision)}; ${percent} % of those of weights and of outputs are needed`,
+			fix: `Tighten the limits at ${precision}, give inputs on which the outputs depend more, or accept less: --notice ${precision}=${Math.floor(100 * share) / 100}`,
+		};
 	});
-	const whole = counts.filter(({ moving, noticed }) => moving > 0 && noticed === moving);
-	const sentences = describeState(record);
-	if (whole.length > 0)
-		sentences.push(
-			`It notices all defects, of weights and of outputs, that move an output beyond rounding: ${whole.map(({ moving, precision }) => `${moving} at ${precision}`).join(", ")}.`,
-		);
-	const none = counts.filter(({ moving }) => moving === 0);
-	if (none.length > 0)
-		sentences.push(
-			`No tried defect moves an output beyond rounding at ${none.map(({ precision }) => precision).join(", ")}: what it notices there is unknown.`,
-		);
-	for (const { precision, moving, noticed, from } of counts) {
-		if (noticed === moving) continue;
-		const sizes =
-			from === null ? "" : `, and any tensor, row or channel that is wrong by ${100 * from} % or more`;
-		sentences.push(
-			`At ${precision} it notices ${noticed} of ${moving} defects that move an output beyond rounding${sizes}; not: ${namedMisses(record, precision)}.`,
-		);
-	}
-	if (unseen.length > 0)
-		sentences.push(
-			`No tried defect of ${unseen.length} of ${counted(tensors, "weight tensor")} moves an output: ${listNames(unseen.map((name) => quoteName(name)))}.`,
-		);
-	return sentences;
+	const { weights } = countsAt(record, referencePrecision);
+	if (weights.tried < minTested || 2 * weights.moving >= weights.tried) return found;
+	// Answers in integers hide most defects, whatever the limits are.
+	const isHidden = !reference.some((outputs) =>
+		Object.values(outputs).some(({ dtype }) => isFloating(dtype)),
+	);
+	const unseen: Weakness = {
+		kind: "unseen",
+		severity: isHidden ? "refuse" : "warn",
+		message: `only ${weights.moving} of ${weights.tried} defects of the weights move an output beyond rounding`,
+		fix: isHidden
+			? "Export the model with the numbers that its integers are chosen from as outputs too, and record that."
+			: "Give inputs on which the outputs depend more. For boxes in any order, record the outputs before they are selected too.",
+	};
+	return [...found, unseen];
 }
 
-function describeState({ state, tested, planned, tensors }: SensitivityRecord): string[] {
-	if (tensors === 0) return [];
-	if (state === "untested") return ["Defects of the weights were not tested yet."];
-	if (state === "unfinished")
-		return [`The test of its sensitivity is unfinished: ${tested} of ${planned} weight defects were tried.`];
-	const [of, drawn] = tested < planned ? [` of ${planned}`, ", drawn over all layers"] : ["", ""];
-	return [`${tested}${of} defects of ${counted(tensors, "weight tensor")} were tried${drawn}.`];
+/** Sentences: how many defects were tried, and how many the golden notices at each precision. */
+export function describeSensitivity(record: SensitivityRecord): string[] {
+	const { state, tested, planned, tensors } = record;
+	const precisions = Object.keys(record.precisions) as Precision[];
+	const noticed = precisions.map((precision) => `The golden notices ${describeNoticed(record, precision)}.`);
+	if (tensors === 0) return noticed;
+	if (state === "untested") return ["Defects of the weights were not tested yet.", ...noticed];
+	const unfinished = state === "unfinished" ? "; the test is unfinished" : "";
+	const of = tested < planned ? ` of ${planned}` : "";
+	return [
+		`${tested}${of} defects of ${counted(tensors, "weight tensor")} were tried${unfinished}.`,
+		...noticed,
+	];
 }
 
 const mostNamed = 3;
 
-export function namedMisses({ precisions }: SensitivityRecord, precision: Precision): string {
-	const missed = [...(precisions[precision]?.missed ?? [])].sort(
+function describeNoticed(record: SensitivityRecord, precision: Precision): string {
+	const { weights, outputs } = countsAt(record, precision);
+	const text = `${weights.noticed + outputs.noticed} of ${weights.moving + outputs.moving} defects that move an output beyond rounding at ${precision}`;
+	const missed = [...(record.precisions[precision]?.missed ?? [])].sort(
 		(left, right) => (right.change ?? 0) - (left.change ?? 0),
 	);
-	const more = missed.length > mostNamed ? [`${missed.length - mostNamed} more`] : [];
-	return [...missed.slice(0, mostNamed).map(describeMiss), ...more].join("; ");
+	return missed.length === 0 ? text : `${text}, but not ${listNames(missed.map(describeMiss), mostNamed)}`;
 }
 
 function describeMiss({ kind, weight, output, change }: SensitivityMiss): string {
@@ -187,7 +182,7 @@ function describeMiss({ kind, weight, output, change }: SensitivityMiss): string
 	return `${quoteName(weight)} ${label}${moves}`;
 }
 
-/** null: the trial came to an end, or the golden was not recorded with one. */
+/** null: the trial came to an end, or the golden was recorded without one. */
 export function unfinishedNote({ goldenId, producer, sensitivity }: GoldenManifest): string | null {
 	if (sensitivity?.state !== "untested" && sensitivity?.state !== "unfinished") return null;
 	const command = producer.command === undefined ? "the command that recorded it" : `\`${producer.command}\``;

@@ -1,4 +1,4 @@
-// Defects of one weight tensor, made in the bytes that hold it: zeroed, scaled, rounded, permuted, or changed by a little.
+// Defects of one weight tensor, made in the bytes that hold it.
 import { decodeBrainFloat, decodeHalf } from "../../tensor/small-numbers.ts";
 import { brainFloatBits, halfBits } from "../generators/encode.ts";
 import { splitMix64 } from "../generators/split-mix.ts";
@@ -18,37 +18,22 @@ export interface WeightLocation {
 
 type Change = (value: number, index: number) => number;
 
-/** `size` is how wrong the defect makes the tensor, or the row: 0.5 is 50 %. `change` is null where rows move. */
+/** `change` is null where rows move. */
 export const weightDefects = {
-	"tensor-zero": { size: 1, label: "zeroed", change: () => () => 0 },
-	"tensor-scale": { size: 0.5, label: "scaled by 1.5", change: () => (value) => value * 1.5 },
-	"tensor-coarse": { size: 0.05, label: "rounded to 3 significant bits", change: () => coarse },
-	"tensor-noise": { size: 0.01, label: "changed by 1 %", change: (defect) => noise(defect, 0.01) },
-	"row-zero": { size: 1, label: "one row or channel zeroed", change: () => () => 0 },
-	"row-scale": {
-		size: 0.5,
-		label: "one row or channel scaled by 1.5",
-		change: () => (value) => value * 1.5,
-	},
-	"row-noise": {
-		size: 0.05,
-		label: "one row or channel changed by 5 %",
-		change: (defect) => noise(defect, 0.05),
-	},
-	"rows-permuted": { size: 1, label: "rows or channels permuted", change: null },
+	"tensor-scale": { label: "scaled by 1.5", change: () => (value) => value * 1.5 },
+	"tensor-noise": { label: "changed by 1 %", change: (defect) => noise(defect, 0.01) },
+	"row-zero": { label: "one row or channel zeroed", change: () => () => 0 },
+	"rows-permuted": { label: "rows or channels permuted", change: null },
 } as const satisfies Readonly<
-	Record<string, { size: number; label: string; change: ((defect: WeightDefect) => Change) | null }>
+	Record<string, { label: string; change: ((defect: WeightDefect) => Change) | null }>
 >;
 
-export type WeightDefectKind =
-	| `tensor-${"zero" | "scale" | "coarse" | "noise"}`
-	| `row-${"zero" | "scale" | "noise"}`
-	| "rows-permuted";
+export type WeightDefectKind = "tensor-scale" | "tensor-noise" | "row-zero" | "rows-permuted";
 
 export const weightDefectKinds = Object.keys(weightDefects) as WeightDefectKind[];
 
 export interface WeightDefect {
-	/** Place of the tensor among the model's; random streams of tensors differ. */
+	/** Place of the tensor among the model's; each has its own random stream. */
 	index: number;
 	kind: WeightDefectKind;
 	axis: number;
@@ -99,13 +84,7 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	return Math.round(sum / Math.max(1, values.length));
 }
 
-function coarse(value: number): number {
-	if (value === 0 || !Number.isFinite(value)) return value;
-	const step = 2 ** Math.floor(Math.log2(Math.abs(value))) / 4;
-	return Math.round(value / step) * step;
-}
-
-/** Signs drawn at random, so that no layer that is blind to scale hides the change. */
+/** Signs are drawn at random, so that no layer that is blind to scale hides the change. */
 function noise({ seed, index }: WeightDefect, share: number): Change {
 	const random = splitMix64(seed, [index]);
 	let signs = 0;
@@ -113,43 +92,6 @@ function noise({ seed, index }: WeightDefect, share: number): Change {
 		if (at % 32 === 0) signs = random.next().low;
 		return value * (1 + ((signs >>> (at % 32)) & 1 ? share : -share));
 	};
-}
-
-/** A weight tensor that the noise floor changes, by so many units in the last place. */
-export interface NudgedWeight extends WeightLocation {
-	steps: number;
-}
-
-/** A copy in which each number is so many units in the last place off, up or down by chance: no build of a network is surer of its weights. */
-export function nudgeWeights(bytes: Uint8Array, steps: number): Uint8Array {
-	const copy = Uint8Array.from(bytes);
-	const view = new DataView(copy.buffer);
-	const random = splitMix64(1);
-	for (let at = 0; at + 4 <= copy.length; at += 4) {
-		const pattern = view.getUint32(at, true);
-		const exponent = (pattern >>> 23) & 255;
-		if (exponent > 0 && exponent < 254)
-			view.setUint32(at, pattern + (random.next().low & 1 ? steps : -steps), true);
-	}
-	return copy;
-}
-
-/**
- * ONNX Runtime adds up the rows of an instance normalisation one by one: of 16,384 elements (128 × 128) its results are 1.7e-6 off, and further where
- * the mean is large. An error of mean or deviation is one of the scale.
- */
-const stepsOfScales = 16;
-
-/** What holds factors of products; of vectors the scales of normalised rows alone. Others may hold sizes, which are exact. */
-export function nudgedWeights(
-	places: readonly WeightLocation[],
-	scales: ReadonlySet<string>,
-): NudgedWeight[] {
-	return places.flatMap((place) => {
-		if (place.dtype !== "float32") return [];
-		if (place.dims.length > 1) return [{ ...place, steps: 1 }];
-		return scales.has(place.name) ? [{ ...place, steps: stepsOfScales }] : [];
-	});
 }
 
 interface Access {
@@ -165,10 +107,6 @@ function decoded(decode: (bits: Uint16Array, out: Float32Array) => void, pattern
 	bits[0] = pattern;
 	decode(bits, value);
 	return value[0] ?? Number.NaN;
-}
-
-function clamped(number: number, least: number, most: number): number {
-	return Math.min(most, Math.max(least, Math.round(number)));
 }
 
 export const accessors: Readonly<Record<WeightDType, Access>> = {
@@ -195,11 +133,11 @@ export const accessors: Readonly<Record<WeightDType, Access>> = {
 	int8: {
 		size: 1,
 		get: (view, at) => view.getInt8(at),
-		set: (view, at, number) => view.setInt8(at, clamped(number, -128, 127)),
+		set: (view, at, number) => view.setInt8(at, Math.min(127, Math.max(-128, Math.round(number)))),
 	},
 	uint8: {
 		size: 1,
 		get: (view, at) => view.getUint8(at),
-		set: (view, at, number) => view.setUint8(at, clamped(number, 0, 255)),
+		set: (view, at, number) => view.setUint8(at, Math.min(255, Math.max(0, Math.round(number)))),
 	},
 };

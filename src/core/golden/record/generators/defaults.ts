@@ -1,4 +1,4 @@
-// The generator of each input without real ones: by its type and name, and by what the model does with it.
+// Chooses a generator for each input, by its type and name and by what the model does with it.
 
 import type { DType } from "../../../../../generated/golden.ts";
 import type { InputValues } from "../../../onnx/input-values.ts";
@@ -15,32 +15,28 @@ export interface InputToFill {
 	shape: readonly number[];
 }
 
-/** data: what the model is about. setting: a switch, a length, a mask, a state: what accompanies the data. */
+/** setting: what accompanies the data, such as a switch, a length, a mask or a state. */
 export interface DefaultGenerator {
 	role: "data" | "setting";
 	specs: readonly [GeneratorSpec];
 	why?: string;
 }
 
-const unknown: InputValues = { kind: "unknown" };
-
 /** By input; null where nothing says which values suit it, so that a person has to. */
 export function defaultGenerators(
 	inputs: readonly InputToFill[],
 	values: ReadonlyMap<string, InputValues>,
 ): Map<string, DefaultGenerator | null> {
-	const states = inputs.filter((input) => isState(input, values.get(input.name) ?? unknown));
-	const hasData = states.length < inputs.length;
-	return new Map(
-		inputs.map((input) => [
-			input.name,
-			hasData && states.includes(input)
-				? setting({ kind: "zeros" }, "a state at its beginning")
-				: accompanies(input, inputs) && (values.get(input.name) ?? unknown).kind === "unknown"
-					? null
-					: (defaultOf(input, values.get(input.name) ?? unknown) ?? placesIn(inputs, values.get(input.name))),
-		]),
-	);
+	const valuesOf = ({ name }: InputToFill): InputValues => values.get(name) ?? { kind: "unknown" };
+	const states = inputs.filter((input) => isState(input, valuesOf(input)));
+	const generatorOf = (input: InputToFill): DefaultGenerator | null => {
+		const known = valuesOf(input);
+		if (states.includes(input) && states.length < inputs.length)
+			return setting({ kind: "zeros" }, "a state at its beginning");
+		if (known.kind === "unknown" && isParameters(input, inputs)) return null;
+		return defaultOf(input, known) ?? (known.kind === "rows" ? placesIn(inputs, known) : null);
+	};
+	return new Map(inputs.map((input) => [input.name, generatorOf(input)]));
 }
 
 function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | null {
@@ -61,8 +57,10 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 		: wholeNumbers(dtype, values);
 }
 
-function placesIn(inputs: readonly InputToFill[], values: InputValues | undefined): DefaultGenerator | null {
-	if (values?.kind !== "rows") return null;
+function placesIn(
+	inputs: readonly InputToFill[],
+	values: Extract<InputValues, { kind: "rows" }>,
+): DefaultGenerator | null {
 	// Two axes of one name may differ: `?` is no name.
 	const smallest = inputs
 		.flatMap(({ axes, shape }) =>
@@ -107,18 +105,10 @@ export function looksLikePicture(shape: readonly number[]): boolean {
 const mostParameters = 8;
 
 /** A few numbers beside the data, such as scales of a voice or the size of a picture: nothing says what each of them means. */
-function accompanies({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
-	const [count, ...others] = axes ?? [];
-	if (
-		!isFloating(dtype) ||
-		/mask/i.test(name) ||
-		typeof count !== "number" ||
-		others.length > 0 ||
-		count < 2 ||
-		count > mostParameters
-	)
-		return false;
-	return inputs.some(({ shape }) => shape.length > 1);
+function isParameters({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
+	const [count] = axes ?? [];
+	const isVector = axes?.length === 1 && typeof count === "number" && count >= 2 && count <= mostParameters;
+	return isVector && isFloating(dtype) && !/mask/i.test(name) && inputs.some(({ shape }) => shape.length > 1);
 }
 
 function isScalar({ axes, shape }: InputToFill): boolean {
@@ -141,7 +131,7 @@ function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
 	return shape.length <= 1 && (values.kind === "length" || lengthNames.test(name));
 }
 
-/** What a length counts: the last axis of open size behind the first one, else the second, of the first other input that has one. */
+/** The size that a length counts: that of the last open axis behind the first one, else of the second, of the first other input that has two. */
 export function positionsBeside(
 	name: string,
 	inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[],

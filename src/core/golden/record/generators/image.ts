@@ -10,28 +10,16 @@ interface Layout {
 	channelsLast: boolean;
 }
 
-/** Photographs have 1, 3 or 4 channels; an axis of such a length next to two longer ones is theirs. */
+/** Photographs have 1, 3 or 4 channels: so short an axis behind a longer one is theirs. */
 const mostChannels = 4;
 
 export function imageLayout(shape: readonly number[]): Layout {
-	const rank = shape.length;
-	const at = (axis: number): number => shape[rank - axis] ?? 1;
-	if (rank >= 3 && at(1) <= mostChannels && at(3) > mostChannels) {
-		return {
-			images: elementCount(shape.slice(0, -3)),
-			channels: at(1),
-			height: at(3),
-			width: at(2),
-			channelsLast: true,
-		};
-	}
-	return {
-		images: elementCount(shape.slice(0, -3)),
-		channels: at(3),
-		height: at(2),
-		width: at(1),
-		channelsLast: false,
-	};
+	const [first, second, third] = [shape.at(-3) ?? 1, shape.at(-2) ?? 1, shape.at(-1) ?? 1];
+	const images = elementCount(shape.slice(0, -3));
+	const channelsLast = shape.length >= 3 && third <= mostChannels && first > mostChannels;
+	return channelsLast
+		? { images, channels: third, height: first, width: second, channelsLast }
+		: { images, channels: first, height: second, width: third, channelsLast };
 }
 
 /** Values from 0 to 1 in the order of the tensor. Channels share their light, and differ by a smaller field of their own. */
@@ -112,16 +100,12 @@ function paintEdges(field: Float64Array, { height, width }: Layout, random: Rand
 		};
 		const brightness = 2.4 * random.uniform() - 1.2;
 		const isDisc = random.uniform() < 0.5;
-		for (
-			let y = Math.max(0, Math.ceil(centre.y - radius.y));
-			y < Math.min(height, centre.y + radius.y);
-			y += 1
-		) {
-			for (
-				let x = Math.max(0, Math.ceil(centre.x - radius.x));
-				x < Math.min(width, centre.x + radius.x);
-				x += 1
-			) {
+		const [left, top] = [
+			Math.max(0, Math.ceil(centre.x - radius.x)),
+			Math.max(0, Math.ceil(centre.y - radius.y)),
+		];
+		for (let y = top; y < Math.min(height, centre.y + radius.y); y += 1) {
+			for (let x = left; x < Math.min(width, centre.x + radius.x); x += 1) {
 				const inDisc = ((x - centre.x) / radius.x) ** 2 + ((y - centre.y) / radius.y) ** 2 <= 1;
 				if (!isDisc || inDisc) field[y * width + x] = brightness;
 			}

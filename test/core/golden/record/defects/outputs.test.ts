@@ -14,20 +14,16 @@ const picture = float32([1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60], [1, 2, 3, 2]
 
 it.each<[OutputDefectKind, number[]]>([
 	["output-scale-up", [1.5, 3, 4.5, 6, 7.5, 9]],
-	["output-sign", [-1, -2, -3, -4, -5, -6]],
 	["output-zero", [0, 0, 0, 0, 0, 0]],
-	["output-mean", [3.5, 3.5, 3.5, 3.5, 3.5, 3.5]],
 	["channel-zero", [1, 2, 0, 4, 5, 0]],
-	["channels-swapped", [1, 3, 2, 4, 6, 5]],
 	["channels-shuffled", [2, 3, 1, 5, 6, 4]],
-	["half-the-channels-shuffled", [1, 3, 2, 4, 6, 5]],
 ])("damageOutput %s", (kind, expected) => {
 	const damaged = damageOutput([scores], 0, kind);
 	expect(numbers(damaged!.data)).toEqual(expected);
 });
 
 it("damageOutput moves whole channels of a picture", () => {
-	const damaged = damageOutput([picture], 0, "channels-swapped");
+	const damaged = damageOutput([picture], 0, "channels-shuffled");
 	expect(numbers(damaged!.data)).toEqual([10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6]);
 });
 
@@ -39,11 +35,11 @@ it("damageOutput gives each case the output of the next", () => {
 it.each<[string, OutputDefectKind, ReturnType<typeof float32>[]]>([
 	["one case", "other-case", [scores]],
 	["cases of other shapes", "other-case", [scores, picture]],
-	["one number", "channels-swapped", [float32([1])]],
+	["one number", "channels-shuffled", [float32([1])]],
 	["no elements", "output-zero", [zeros("float32", [0])]],
-	["integers", "output-sign", [int64([1n, 2n])]],
-	["labels of pixels", "channels-swapped", [int64([1n, 2n, 3n, 4n], [1, 2, 2])]],
-	["a map of one channel", "channels-swapped", [zeros("float32", [1, 1, 8, 8])]],
+	["integers", "output-scale-up", [int64([1n, 2n])]],
+	["labels of pixels", "channels-shuffled", [int64([1n, 2n, 3n, 4n], [1, 2, 2])]],
+	["a map of one channel", "channels-shuffled", [zeros("float32", [1, 1, 8, 8])]],
 ])("damageOutput means nothing for %s", (_, kind, tensors) => {
 	for (const index of tensors.keys()) expect(damageOutput(tensors, index, kind)).toBeNull();
 });

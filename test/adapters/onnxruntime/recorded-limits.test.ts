@@ -1,0 +1,86 @@
+// Limits that `golden record` derives without a GPU accept what TensorRT 10.6 answered on an H200.
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { GoldenManifest, Precision } from "../../../generated/golden.ts";
+import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
+import { deriveLimits } from "../../../src/core/golden/record/derive-limits.ts";
+import { emulatedPrecisions, networkTraits } from "../../../src/core/golden/record/limits.ts";
+import { proposeOutput } from "../../../src/core/golden/record/propose.ts";
+import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
+import { finish } from "../../support/finish.ts";
+import { manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
+import { temporaryFolder, testReference } from "../../support/ort-jobs.ts";
+import { recordedBytes, recordedRuns } from "../../support/recorded-goldens.ts";
+
+type Outputs = Record<string, Tensor>;
+
+function recorded(name: string): { inputs: Outputs; expected: Outputs; got: Outputs } {
+	const { inputs, outputs } = recordedRuns[`trtexec-10.6/golden-${name}`]!;
+	const read = <Entry extends Pick<Tensor, "dtype" | "shape">>(
+		entries: Record<string, Entry>,
+		key: (entry: Entry) => string,
+	): Outputs =>
+		Object.fromEntries(
+			Object.entries(entries).map(([output, entry]) => {
+				const { dtype, shape } = entry;
+				return [output, { dtype, shape, data: recordedBytes(key(entry)) }];
+			}),
+		);
+	return {
+		inputs: read(inputs, ({ tensor }) => tensor),
+		expected: read(outputs, ({ reference }) => reference),
+		got: read(outputs, ({ got }) => got),
+	};
+}
+
+/** As `golden record` proposes it for these cases. */
+async function recordGolden(
+	name: string,
+	runs: readonly ReturnType<typeof recorded>[],
+): Promise<GoldenManifest> {
+	const folder = temporaryFolder();
+	const model = await fileModelReader().read(`test/fixtures/models/${name}.onnx`);
+	const rounded = [];
+	for (const precision of emulatedPrecisions) {
+		const result = await testReference().emulate({
+			model,
+			cases: runs.map(({ inputs }, index) => ({ id: String(index), inputs })),
+			variant: { flavour: "wasm", level: "basic", threads: 1 },
+			precision,
+			scratchFolder: folder,
+			logPath: join(folder, "log"),
+			timeoutMs: 600_000,
+		});
+		if (result.state !== "done") throw new Error(JSON.stringify(result));
+		const outputs = result.cases.map((item) => (item.state === "done" ? item.outputs : {}));
+		rounded.push({ precision, outputs });
+	}
+	const reference = runs.map(({ expected }) => expected);
+	const specs = Object.keys(reference[0]!).map((output) => {
+		const tensors = reference.map((outputs) => outputs[output]!);
+		return [output, proposeOutput({ tensors, batched: true }).output];
+	});
+	const manifest = manifestOf(reference[0]!, Object.fromEntries(specs));
+	const evidence = { reference, noise: [], rounded, network: networkTraits(model.onnx) };
+	return { ...manifest, ...finish(deriveLimits(manifest, evidence)) };
+}
+
+it.each(["classifier", "detector", "encoder", "segmenter"])(
+	"limits derived from emulated rounding accept recorded engines of the %s",
+	async (name) => {
+		const runs = (precision: Precision) => [0, 1].map((run) => recorded(`${name}-${precision}-${run}`));
+		const manifest = await recordGolden(name, runs("fp16"));
+		// These fp32 engines computed in TF32.
+		const single = name === "detector" || name === "encoder" ? "tf32" : "fp32";
+		const all = [
+			...runs("fp16").map((run) => ({ ...run, precision: "fp16" as const })),
+			...runs("fp32").map((run) => ({ ...run, precision: single as Precision })),
+		];
+		for (const { precision, expected, got } of all) {
+			const place = { manifest, caseId: "only", model: name, engine: precision, modelSha256, relativeL2: {} };
+			const { checks } = judgeCase({ ...place, precision, expected, got });
+			expect(checks.filter(({ pass }) => !pass)).toEqual([]);
+		}
+	},
+);
