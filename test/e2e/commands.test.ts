@@ -50,7 +50,7 @@ it.each(commandTables)(
 it.each([
 	["run --confg x", "Unknown option --confg", "Did you mean --config?"],
 	["golden record model.onnx --oout x", "Unknown option --oout", "Did you mean --out?"],
-	["golden check golden.json --polygrafy x", "Unknown option --polygrafy", "Did you mean --polygraphy?"],
+	["golden check golden.json --output x", "Unknown option --output", "Did you mean --outputs?"],
 	["doctor --hlep", "Unknown option --hlep", "Did you mean --help?"],
 	["golden recrd", 'Unknown command "golden recrd"', "Did you mean `trtgate golden record`?"],
 	["goldn check", 'Unknown command "goldn"', "Did you mean `trtgate golden`?"],

@@ -1,83 +1,57 @@
-// Reads the files that hold an input's values: pictures, sound, bytes and tensors, by ending or as --preprocess says.
+// Reads a file that holds an input's values: a picture, bytes or a tensor, by its ending or as --preprocess says.
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import type {
-	AudioPreprocess,
-	BytesPreprocess,
-	InputPreprocess,
-	Preprocess,
-} from "../../../generated/golden.ts";
+import { extname, join } from "node:path";
+import type { BytesPreprocess, InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { preprocessFile } from "../../adapters/files/image-reader.ts";
 import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
-import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { preprocessSound } from "../../formats/audio/preprocess.ts";
-import { readWav } from "../../formats/audio/wav.ts";
 import { readImageHeader } from "../../formats/image/header.ts";
 import { imageShape } from "../../formats/image/preprocess.ts";
 import { tensorOfBytes } from "../../formats/tensor/decode.ts";
 import type { InputPort } from "./inputs.ts";
-import { kindOf, type Preprocessing, type PreprocessKind } from "./preprocess-file.ts";
-import { findTensor, readStored, type StoredPorts } from "./stored.ts";
+import type { Preprocessing } from "./preprocess-file.ts";
+import { findTensor, readStored } from "./stored.ts";
 
 export interface CasePart {
-	suffix: string;
 	tensors: Record<string, Tensor>;
 	pictures: Record<string, Picture>;
 }
 
 export interface FileReading {
-	ports: StoredPorts;
-	/** How files become tensors; undefined: as their names and the inputs' shapes say. */
+	/** undefined: as the files' names and the inputs' shapes say. */
 	preprocessing: Preprocessing | undefined;
 	modelFolder: string;
 	tokenizers: Map<string, TextTokenizer>;
+	/** What --preprocess came to, by input. */
 	used: Map<string, InputPreprocess>;
 	notes: Set<string>;
 }
 
-export type FileKind = PreprocessKind | "tensor";
+export type FileKind = "image" | "bytes" | "text" | "tensor";
 
-type Reader<How> = (
-	path: string,
-	input: InputPort,
-	preprocess: How,
-	reading: FileReading,
-) => Promise<Omit<CasePart, "suffix">[]>;
-
-const readers: Record<Exclude<FileKind, "text">, Reader<never>> = {
-	image: readPicture,
-	audio: readSound,
-	bytes: readBytes,
-	tensor: async (path, input, _, { ports }) => [partOf(input, await readStored(path, input, ports))],
-};
-
-function partOf({ name }: InputPort, tensor: Tensor): Omit<CasePart, "suffix"> {
-	return { tensors: { [name]: tensor }, pictures: {} };
+/** @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged. */
+export async function readPart(path: string, input: InputPort, reading: FileReading): Promise<CasePart> {
+	const preprocess = preprocessOf(input.name, reading);
+	if (fileKind(path, preprocess) === "tensor") return partOf(input, await readStored(path, input));
+	if (preprocess?.kind === "bytes") {
+		reading.used.set(input.name, preprocess);
+		return partOf(input, await readBytes(path, input, preprocess));
+	}
+	if (preprocess?.kind !== "text") return readPicture(path, input, preprocess);
+	throw usageError(
+		`--preprocess describes text for input ${quoteName(input.name)}, and ${path} is an image.`,
+		"Give files of this kind.",
+	);
 }
 
-/** @throws ConfigError usage where the input or the preprocessing does not fit the file; tensor-invalid where the file is damaged. */
-export async function readParts(path: string, input: InputPort, reading: FileReading): Promise<CasePart[]> {
-	const preprocess = preprocessOf(input.name, reading);
-	const kind = fileKind(path, preprocess);
-	if (preprocess !== undefined && kind !== "tensor" && kind !== kindOf(preprocess)) {
-		throw usageError(
-			`--preprocess describes ${kindOf(preprocess)} for input ${quoteName(input.name)}, and ${path} is ${kind}.`,
-			"Give files of this kind.",
-		);
-	}
-	if (kind === "text")
-		throw usageError(
-			`${path} is text, which gives whole cases.`,
-			"Name the text file itself with --inputs, not a folder for each case.",
-		);
-	const parts = await readers[kind](path, input, preprocess as never, reading);
-	return parts.map((part, at) => ({ suffix: parts.length === 1 ? "" : `-${at + 1}`, ...part }));
+function partOf({ name }: InputPort, tensor: Tensor): CasePart {
+	return { tensors: { [name]: tensor }, pictures: {} };
 }
 
 export function preprocessOf(
@@ -87,12 +61,11 @@ export function preprocessOf(
 	return (input === null ? undefined : preprocessing?.byInput.get(input)) ?? preprocessing?.all;
 }
 
-/** Bytes can be any file, so they have to be asked for; the other kinds follow from the name. */
+/** Bytes can be any file, so --preprocess has to ask for them; the other kinds follow from the name. */
 export function fileKind(path: string, preprocess: InputPreprocess | undefined): FileKind {
 	if (preprocess?.kind === "bytes") return "bytes";
 	if (isPicture(path)) return "image";
-	if (/\.wav$/i.test(path)) return "audio";
-	return /\.txt$/i.test(path) ? "text" : "tensor";
+	return extname(path).toLowerCase() === ".txt" ? "text" : "tensor";
 }
 
 export const pictureEndings = ["png", "jpg", "jpeg"] as const;
@@ -101,17 +74,16 @@ export function isPicture(path: string): boolean {
 	return pictureEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
 }
 
-/** Tensors first: a picture next to a tensor is only for viewing. Bytes may end in anything. */
+/** Tensors first: a picture next to a tensor is only for viewing. */
 export async function findInput(
 	folder: string,
 	names: readonly string[],
 	reading: Pick<FileReading, "preprocessing">,
 ): Promise<string | null> {
 	if (preprocessOf(names[0] ?? null, reading)?.kind !== "bytes")
-		return (await findTensor(folder, names)) ?? findTensor(folder, names, [...pictureEndings, "wav"]);
-	const file = (await readdir(folder))
-		.sort(byNumber)
-		.find((one) => names.some((name) => one === name || one.startsWith(`${name}.`)));
+		return (await findTensor(folder, names)) ?? findTensor(folder, names, pictureEndings);
+	const files = (await readdir(folder)).sort(byNumber);
+	const file = files.find((one) => names.some((name) => one === name || one.startsWith(`${name}.`)));
 	return file === undefined ? null : join(folder, file);
 }
 
@@ -119,7 +91,11 @@ export function byNumber(left: string, right: string): number {
 	return left.localeCompare(right, "en", { numeric: true });
 }
 
-async function readPicture(path: string, port: InputPort, requested: Preprocess | undefined) {
+async function readPicture(
+	path: string,
+	port: InputPort,
+	requested: Preprocess | undefined,
+): Promise<CasePart> {
 	const input = port.sizes?.length === 4 ? oneSample(port) : port;
 	const { name, dtype, sizes } = input;
 	const bytes = await readInput(path, inputKinds.picture);
@@ -136,13 +112,15 @@ async function readPicture(path: string, port: InputPort, requested: Preprocess 
 		);
 	const file = { path, sha256: "", dtype, shape, format: "image" as const, preprocess };
 	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
-	const ending = /\.([^.]+)$/.exec(path)?.[1]?.toLowerCase() ?? "png";
 	const sha256 = createHash("sha256").update(bytes).digest("hex");
-	const picture: Picture = { bytes, sha256, ending, preprocess, tensorSha256 };
-	return [{ tensors: { [name]: tensor }, pictures: { [name]: picture } }];
+	const ending = extname(path).slice(1).toLowerCase();
+	return {
+		tensors: { [name]: tensor },
+		pictures: { [name]: { bytes, sha256, ending, preprocess, tensorSha256 } },
+	};
 }
 
-/** The layout and size of the input's shape (open sizes: the picture's own), and values from 0 to 1 (for uint8, the pixels unchanged). */
+/** The layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or the pixels for uint8. */
 function fittingPreprocess(
 	{ name, dtype, sizes }: InputPort,
 	own: { height: number; width: number },
@@ -172,28 +150,7 @@ function formatSizes(sizes: readonly (number | null)[] | null): string {
 		: `[${sizes.map((size) => size ?? "?").join(", ")}]`;
 }
 
-async function readSound(
-	path: string,
-	input: InputPort,
-	preprocess: AudioPreprocess | undefined,
-	reading: FileReading,
-) {
-	const { name, dtype } = input;
-	if (!isFloating(dtype))
-		throw usageError(`Input ${quoteName(name)} is ${dtype}, and ${path} is audio.`, "Give tensors (.npy).");
-	const line = lineOf(input, path);
-	const sound = readWav(await readInput(path, inputKinds.sound), path);
-	const how: AudioPreprocess = { kind: "audio", rate: sound.rate, ...preprocess };
-	if (preprocess?.rate === undefined)
-		reading.notes.add(
-			`Audio is used at its own rate, ${sound.rate} Hz; another rate needs --preprocess with \`{ "kind": "audio", "rate": 16000 }\`.`,
-		);
-	const tensors = preprocessSound(sound, { dtype, ...line }, { ...how, path });
-	reading.used.set(name, how);
-	return tensors.map((tensor) => partOf(input, tensor));
-}
-
-async function readBytes(path: string, input: InputPort, preprocess: BytesPreprocess, reading: FileReading) {
+async function readBytes(path: string, input: InputPort, preprocess: BytesPreprocess): Promise<Tensor> {
 	const { name, dtype } = input;
 	const padding = preprocess.padding ?? 0;
 	const fits =
@@ -206,9 +163,7 @@ async function readBytes(path: string, input: InputPort, preprocess: BytesPrepro
 			"Give tensors (.npy), or another padding.",
 		);
 	const line = lineOf(input, path);
-	const tensor = tensorOfBytes(await readInput(path, inputKinds.bytes), { dtype, ...line }, preprocess);
-	reading.used.set(name, preprocess);
-	return [partOf(input, tensor)];
+	return tensorOfBytes(await readInput(path, inputKinds.bytes), { dtype, ...line }, preprocess);
 }
 
 function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
@@ -220,18 +175,17 @@ function longAxes(sizes: InputPort["sizes"]): number[] {
 	return (sizes ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
 }
 
-/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage where two are long. */
+/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage if two are long. */
 export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string) {
 	const { name, sizes } = longAxes(input.sizes).length > 1 ? oneSample(input) : input;
 	if (sizes === null) return { length: null, shapeOf: (elements: number) => [1, elements] };
 	const long = longAxes(sizes);
 	const open = sizes.lastIndexOf(null);
-	if (long.length > 1 || sizes.length === 0) {
+	if (long.length > 1 || sizes.length === 0)
 		throw usageError(
 			`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take ${path}: it has to have one long axis.`,
 			"Bind the batch to 1 with --dims, or give tensors (.npy).",
 		);
-	}
 	const at = long[0] ?? (open >= 0 ? open : sizes.length - 1);
 	const length = sizes[at] ?? null;
 	return {

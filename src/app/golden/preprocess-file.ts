@@ -1,53 +1,46 @@
-// `--preprocess FILE`: how pictures, sound, bytes and text become tensors; for all inputs, or for each by name.
+// `--preprocess FILE`: how images, bytes and text become tensors; for all inputs, or for each by name.
 import { dirname } from "node:path";
 import type { InputPreprocess } from "../../../generated/golden.ts";
-import { audio, bytes, image, text as textValidator } from "../../../generated/preprocess-validator.js";
+import { bytes, image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
-import { describeFound, describeJsonFault } from "../../core/found.ts";
+import { describeFound, describeJsonFault, isObject } from "../../core/found.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { toProblem } from "../../core/schema-errors.ts";
 
-const { preprocess, audioPreprocess, bytesPreprocess, textPreprocess } = goldenSchema.$defs;
+const { preprocess, bytesPreprocess, textPreprocess } = goldenSchema.$defs;
 const kinds = {
 	image: { validate: image, schema: preprocess },
-	audio: { validate: audio, schema: audioPreprocess },
 	bytes: { validate: bytes, schema: bytesPreprocess },
 	text: { validate: textValidator, schema: textPreprocess },
 };
 const kindNames = Object.keys(kinds).join(", ");
 
-export type PreprocessKind = keyof typeof kinds;
-
 export interface Preprocessing {
+	/** That of the file. */
 	folder: string;
 	/** undefined: each input by its name. */
 	all: InputPreprocess | undefined;
 	byInput: ReadonlyMap<string, InputPreprocess>;
 }
 
-export function kindOf({ kind }: InputPreprocess): PreprocessKind {
-	return kind ?? "image";
-}
-
-/** @throws ConfigError usage where the file is not as the schema says, or names an input that the model does not have. */
+/** @throws ConfigError usage if the file does not follow the schema, or names an input that the model does not have. */
 export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
 	const value = parse(await readInputText(path, inputKinds.argument), path);
-	if (typeof value !== "object" || value === null || Array.isArray(value))
-		throw wrong(path, "", { expected: "an object", got: describeFound(value, "") });
+	if (!isObject(value)) throw wrong(path, "", { expected: "an object", got: describeFound(value, "") });
 	const folder = dirname(path);
 	if (!("inputs" in value)) return { folder, all: checked(value, path, ""), byInput: new Map() };
 	const byInput = new Map<string, InputPreprocess>();
-	for (const [name, one] of Object.entries(Object(value.inputs))) {
+	for (const [name, one] of Object.entries(Object(value["inputs"]))) {
+		const pointer = `/inputs/${name}`;
 		if (!inputs.includes(name)) {
 			const known = inputs.map((input) => quoteName(input)).join(", ");
-			const expected = `one of the model's inputs ${known}`;
-			throw wrong(path, `/inputs/${name}`, { expected, got: quoteName(name) });
+			throw wrong(path, pointer, { expected: `one of the model's inputs ${known}`, got: quoteName(name) });
 		}
-		byInput.set(name, checked(one, path, `/inputs/${name}`));
+		byInput.set(name, checked(one, path, pointer));
 	}
 	return { folder, all: undefined, byInput };
 }
@@ -66,12 +59,12 @@ function parse(text: string, path: string): unknown {
 }
 
 function checked(value: unknown, path: string, pointer: string): InputPreprocess {
-	const kind = typeof value === "object" && value !== null && "kind" in value ? value.kind : "image";
+	const kind = isObject(value) && "kind" in value ? value["kind"] : "image";
 	if (typeof kind !== "string" || !Object.hasOwn(kinds, kind)) {
 		const got = typeof kind === "string" ? quoteName(kind) : describeFound(kind, "");
 		throw wrong(path, `${pointer}/kind`, { expected: `one of ${kindNames}`, got });
 	}
-	const { validate, schema } = kinds[kind as PreprocessKind];
+	const { validate, schema } = kinds[kind as keyof typeof kinds];
 	if (validate(value)) return value as InputPreprocess;
 	const problem = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
 	throw wrong(path, `${pointer}${problem.pointer}`, problem);

@@ -1,5 +1,4 @@
 // Renders stored outputs that were judged against a golden: failures in detail, matches in a few lines.
-
 import type { Precision } from "../../../generated/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 import { ofSlice } from "../../core/golden/tensor/slice.ts";
@@ -20,21 +19,24 @@ const maxShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
+	const isNotable = ({ state: own, message, checks }: GoldenVerdict): boolean =>
+		own !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
 	const notable = cases
 		.filter(isNotable)
 		.sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
+	const hidden = notable.length - maxShown;
 	const more =
-		notable.length > maxShown
-			? [
-					`… and ${counted(notable.length - maxShown, "more case")} with failures or warnings (--json shows them)`,
-				]
+		hidden > 0
+			? [`… and ${counted(hidden, "more case")} with failures or warnings (--json shows them)`]
 			: [];
 	const plain = cases.filter((verdict) => !isNotable(verdict));
-	return `${[title, ...notable.slice(0, maxShown).flatMap(notableLines), ...more, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
-}
-
-function isNotable({ state, message, checks }: GoldenVerdict): boolean {
-	return state !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
+	const lines = [
+		title,
+		...notable.slice(0, maxShown).flatMap(notableLines),
+		...more,
+		...matchLines(plain, notable.length > 0),
+	];
+	return `${lines.join("\n")}\n`;
 }
 
 function notableLines(verdict: GoldenVerdict): string[] {
@@ -48,10 +50,8 @@ function notableLines(verdict: GoldenVerdict): string[] {
 function failingLines(check: GoldenCheck): string[] {
 	if (check.worst === undefined) return [checkLine(check)];
 	const { got, expected } = apartTexts(check.worst);
-	return [
-		checkLine(check),
-		`        at [${check.worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`,
-	];
+	const place = check.worst.index.slice(0, 12).join(",");
+	return [checkLine(check), `        at [${place}]: got ${got}, expected ${expected}`];
 }
 
 export function headOf(verdict: GoldenVerdict): string {
@@ -74,39 +74,32 @@ function limitText({ allowed, bound }: GoldenCheck): string {
 	return allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
-/** The checks nearest to their limits, which show limits that are too wide or nearly broken. */
+/** For each limit the check nearest to it, which shows limits that are too wide or nearly broken. */
 function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
 	const [first] = verdicts;
 	if (first === undefined) return [];
 	const isAlone = verdicts.length === 1;
-	const near = nearestChecks(verdicts).map(({ check, caseId }) => nearLine(check, isAlone ? null : caseId));
-	if (isAlone) return [headOf(first), ...near];
 	const title = besideOthers
 		? `✓ ${counted(verdicts.length, "case")} match; nearest to its limit:`
 		: "  nearest to its limit:";
-	return [title, ...near];
+	const nearest = new Map<string, { check: GoldenCheck; caseId: string }>();
+	for (const { checks, case: caseId } of verdicts)
+		for (const check of checks) {
+			const key = JSON.stringify([check.output, check.metric, check.slice, check.bound]);
+			const known = nearest.get(key);
+			if (known === undefined || roomOf(check) < roomOf(known.check)) nearest.set(key, { check, caseId });
+		}
+	const near = [...nearest.values()].map(({ check, caseId }) => nearLine(check, isAlone ? null : caseId));
+	return [isAlone ? headOf(first) : title, ...near];
 }
 
 function nearLine(check: GoldenCheck, caseId: string | null): string {
-	const { output, metric, slice, sample = 0 } = check;
-	const where =
-		caseId === null ? "" : `, in ${quoteName(caseId, "")}${sample === 0 ? "" : `, sample ${sample}`}`;
-	const isCounted = check.detail !== undefined && metric.startsWith("accuracy");
-	const detail = isCounted ? `; ${showText(check.detail ?? "")}` : "";
-	const got = check.got === null ? (check.detail ?? "agrees") : formatValue(check.got);
-	return `    ✓ ${quoteName(output, "")}: ${metric}${ofSlice(slice)} ${got}${limitText(check)}${where}${detail}`;
-}
-
-function nearestChecks(verdicts: readonly GoldenVerdict[]) {
-	const nearest = new Map<string, { check: GoldenCheck; caseId: string }>();
-	for (const verdict of verdicts)
-		for (const check of verdict.checks) {
-			const key = JSON.stringify([check.output, check.metric, check.slice, check.bound]);
-			const known = nearest.get(key);
-			if (known === undefined || roomOf(check) < roomOf(known.check))
-				nearest.set(key, { check, caseId: verdict.case });
-		}
-	return [...nearest.values()];
+	const { output, metric, slice, sample = 0, detail } = check;
+	const inSample = sample === 0 ? "" : `, sample ${sample}`;
+	const where = caseId === null ? "" : `, in ${quoteName(caseId, "")}${inSample}`;
+	const more = detail !== undefined && metric.startsWith("accuracy") ? `; ${showText(detail)}` : "";
+	const got = check.got === null ? (detail ?? "agrees") : formatValue(check.got);
+	return `    ✓ ${quoteName(output, "")}: ${metric}${ofSlice(slice)} ${got}${limitText(check)}${where}${more}`;
 }
 
 function roomOf({ got, allowed, bound }: GoldenCheck): number {
