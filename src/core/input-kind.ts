@@ -51,7 +51,6 @@ export const inputKinds = {
 	},
 	picture: { ...ofCase, what: "an image", maxBytes: 256 * mebibyte },
 	text: { ...ofCase, what: "a text file", maxBytes: 16 * mebibyte },
-	bytes: { ...ofCase, what: "a file", maxBytes: 256 * mebibyte },
 	tokenizer: {
 		...always("tokenizer-invalid"),
 		what: "a tokenizer.json",

@@ -1,36 +1,13 @@
-"""Writes golden-inputs.json: bytes, text and pictures as Python's libraries turn them into tensors.
+"""Writes golden-inputs.json: text and pictures as Python's libraries turn them into tensors.
 
 pip install numpy tokenizers; run from the repository's root. The tokenizers are of our own making.
 """
-import base64
 import json
 
 import numpy as np
 from tokenizers import Tokenizer
 
 rng = np.random.default_rng(7)
-
-
-def head_and_tail(content, head, tail, padding, strip):
-    """As magika makes its features of a file that is shorter than a block."""
-    content = content.strip() if strip else content
-    first = list(content[:head])
-    last = list(content[-tail:]) if tail else []
-    return first + [padding] * (head - len(first)) + [padding] * (tail - len(last)) + last
-
-
-def files():
-    contents = [b"", b" \t\n", b"abc", b"  \x0b\x0cabcdefgh\r\n", bytes(range(256)), b"\x00 a"]
-    forms = [(4, 4, 256, True), (4, 4, 256, False), (8, 0, 0, True), (0, 8, -1, False)]
-    return [
-        {
-            "file": base64.b64encode(content).decode(),
-            "how": {"kind": "bytes", "head": head, "tail": tail, "padding": padding, "strip": strip},
-            "values": head_and_tail(content, head, tail, padding, strip),
-        }
-        for content in contents
-        for head, tail, padding, strip in forms
-    ]
 
 
 def special(ids):
@@ -122,5 +99,5 @@ def pictures():
 
 
 with open("test/oracles/golden-inputs.json", "w") as file:
-    json.dump({"files": files(), "texts": texts(), "pictures": pictures()}, file, ensure_ascii=False, separators=(",", ":"))
+    json.dump({"texts": texts(), "pictures": pictures()}, file, ensure_ascii=False, separators=(",", ":"))
     file.write("\n")

@@ -41,7 +41,7 @@ export const recordTable = {
 		shape: { ...shape, otherwise: "the config's, else found by trial" },
 		preprocess: {
 			value: "FILE",
-			does: "How to convert images, bytes and text in --inputs to tensors.",
+			does: "How to convert images and text in --inputs to tensors.",
 			otherwise: "derived from the input's layout and size",
 		},
 		"non-finite": {

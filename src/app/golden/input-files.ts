@@ -1,8 +1,7 @@
-// Reads a file that holds an input's values: a picture, bytes or a tensor, by its ending or as --preprocess says.
+// Reads a file that holds an input's values: a picture or a tensor, by its ending.
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
-import { extname, join } from "node:path";
-import type { BytesPreprocess, InputPreprocess, Preprocess } from "../../../generated/golden.ts";
+import { extname } from "node:path";
+import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { preprocessFile } from "../../adapters/files/image-reader.ts";
 import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
@@ -13,10 +12,9 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { readImageHeader } from "../../formats/image/header.ts";
 import { imageShape } from "../../formats/image/preprocess.ts";
-import { tensorOfBytes } from "../../formats/tensor/decode.ts";
 import type { InputPort } from "./inputs.ts";
 import type { Preprocessing } from "./preprocess-file.ts";
-import { findTensor, readStored } from "./stored.ts";
+import { readStored } from "./stored.ts";
 
 export interface CasePart {
 	tensors: Record<string, Tensor>;
@@ -33,16 +31,13 @@ export interface FileReading {
 	notes: Set<string>;
 }
 
-export type FileKind = "image" | "bytes" | "text" | "tensor";
+export type FileKind = "image" | "text" | "tensor";
 
 /** @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged. */
 export async function readPart(path: string, input: InputPort, reading: FileReading): Promise<CasePart> {
+	if (fileKind(path) === "tensor")
+		return { tensors: { [input.name]: await readStored(path, input) }, pictures: {} };
 	const preprocess = preprocessOf(input.name, reading);
-	if (fileKind(path, preprocess) === "tensor") return partOf(input, await readStored(path, input));
-	if (preprocess?.kind === "bytes") {
-		reading.used.set(input.name, preprocess);
-		return partOf(input, await readBytes(path, input, preprocess));
-	}
 	if (preprocess?.kind !== "text") return readPicture(path, input, preprocess);
 	throw usageError(
 		`--preprocess describes text for input ${quoteName(input.name)}, and ${path} is an image.`,
@@ -50,20 +45,14 @@ export async function readPart(path: string, input: InputPort, reading: FileRead
 	);
 }
 
-function partOf({ name }: InputPort, tensor: Tensor): CasePart {
-	return { tensors: { [name]: tensor }, pictures: {} };
-}
-
 export function preprocessOf(
-	input: string | null,
+	input: string,
 	{ preprocessing }: Pick<FileReading, "preprocessing">,
 ): InputPreprocess | undefined {
-	return (input === null ? undefined : preprocessing?.byInput.get(input)) ?? preprocessing?.all;
+	return preprocessing?.byInput.get(input) ?? preprocessing?.all;
 }
 
-/** Bytes can be any file, so --preprocess has to ask for them; the other kinds follow from the name. */
-export function fileKind(path: string, preprocess: InputPreprocess | undefined): FileKind {
-	if (preprocess?.kind === "bytes") return "bytes";
+export function fileKind(path: string): FileKind {
 	if (isPicture(path)) return "image";
 	return extname(path).toLowerCase() === ".txt" ? "text" : "tensor";
 }
@@ -72,23 +61,6 @@ export const pictureEndings = ["png", "jpg", "jpeg"] as const;
 
 export function isPicture(path: string): boolean {
 	return pictureEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
-}
-
-/** Tensors first: a picture next to a tensor is only for viewing. */
-export async function findInput(
-	folder: string,
-	names: readonly string[],
-	reading: Pick<FileReading, "preprocessing">,
-): Promise<string | null> {
-	if (preprocessOf(names[0] ?? null, reading)?.kind !== "bytes")
-		return (await findTensor(folder, names)) ?? findTensor(folder, names, pictureEndings);
-	const files = (await readdir(folder)).sort(byNumber);
-	const file = files.find((one) => names.some((name) => one === name || one.startsWith(`${name}.`)));
-	return file === undefined ? null : join(folder, file);
-}
-
-export function byNumber(left: string, right: string): number {
-	return left.localeCompare(right, "en", { numeric: true });
 }
 
 async function readPicture(
@@ -148,22 +120,6 @@ function formatSizes(sizes: readonly (number | null)[] | null): string {
 	return sizes === null
 		? "that the model does not state"
 		: `[${sizes.map((size) => size ?? "?").join(", ")}]`;
-}
-
-async function readBytes(path: string, input: InputPort, preprocess: BytesPreprocess): Promise<Tensor> {
-	const { name, dtype } = input;
-	const padding = preprocess.padding ?? 0;
-	const fits =
-		dtype === "uint8"
-			? padding >= 0 && padding <= 255
-			: ["int16", "uint16", "int32", "uint32", "int64", "float32"].includes(dtype);
-	if (!fits)
-		throw usageError(
-			`Input ${quoteName(name)} is ${dtype}, which cannot hold bytes with padding ${padding}.`,
-			"Give tensors (.npy), or another padding.",
-		);
-	const line = lineOf(input, path);
-	return tensorOfBytes(await readInput(path, inputKinds.bytes), { dtype, ...line }, preprocess);
 }
 
 function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {

@@ -1,7 +1,7 @@
-// `--preprocess FILE`: how images, bytes and text become tensors; for all inputs, or for each by name.
+// `--preprocess FILE`: how images and text become tensors; for all inputs, or for each by name.
 import { dirname } from "node:path";
 import type { InputPreprocess } from "../../../generated/golden.ts";
-import { bytes, image, text as textValidator } from "../../../generated/preprocess-validator.js";
+import { image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
@@ -11,10 +11,9 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { toProblem } from "../../core/schema-errors.ts";
 
-const { preprocess, bytesPreprocess, textPreprocess } = goldenSchema.$defs;
+const { preprocess, textPreprocess } = goldenSchema.$defs;
 const kinds = {
 	image: { validate: image, schema: preprocess },
-	bytes: { validate: bytes, schema: bytesPreprocess },
 	text: { validate: textValidator, schema: textPreprocess },
 };
 const kindNames = Object.keys(kinds).join(", ");

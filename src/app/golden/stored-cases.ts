@@ -6,14 +6,11 @@ import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import {
-	byNumber,
 	type CasePart,
 	type FileKind,
 	type FileReading,
 	fileKind,
-	findInput,
 	pictureEndings,
-	preprocessOf,
 	readPart,
 } from "./input-files.ts";
 import {
@@ -72,15 +69,14 @@ async function readPath(path: string, reading: Reading): Promise<void> {
 		entries
 			.filter((entry) => entry.isDirectory() === isFolder)
 			.map(({ name }) => name)
-			.sort(byNumber),
+			.sort((left, right) => left.localeCompare(right, "en", { numeric: true })),
 	);
 	for (const folder of folders) await readCase(join(path, folder), folder, reading);
 	if (folders.length === 0 && (await holdsAll(path, reading.inputs)))
 		return readCase(path, basename(path), reading);
-	for (const file of filesToRead(files, reading)) {
-		const ending = kindOf(file, reading) === "bytes" ? "" : extname(file);
-		await readFile(join(path, file), `${relative(reading.cwd, path) || "."}/*${ending}`, reading);
-	}
+	const shown = relative(reading.cwd, path) || ".";
+	for (const file of filesToRead(files, reading))
+		await readFile(join(path, file), `${shown}/*${extname(file)}`, reading);
 	if (reading.cases.length > 0) return;
 	const endings = [...storedEndings, ...pictureEndings, "txt"].map((ending) => `.${ending}`);
 	throw usageError(
@@ -93,17 +89,13 @@ const folderEndings: readonly string[] = storedEndings.filter((ending) => ending
 
 /** JSON in a folder is rarely Polygraphy's and must be named. So must text beside other files, unless --preprocess asks for text. */
 function filesToRead(names: readonly string[], reading: Reading): readonly string[] {
-	const texts = names.filter((name) => kindOf(name, reading) === "text");
+	const texts = names.filter((name) => fileKind(name) === "text");
 	const others = names.filter((name) => {
-		const kind = kindOf(name, reading);
+		const kind = fileKind(name);
 		return kind === "tensor" ? folderEndings.includes(extname(name).slice(1).toLowerCase()) : kind !== "text";
 	});
 	const readsText = others.length === 0 || reading.preprocessing?.all?.kind === "text";
 	return readsText ? [...others, ...texts] : others;
-}
-
-function kindOf(path: string, reading: Reading): FileKind {
-	return fileKind(path, preprocessOf(targetOf(reading)?.name ?? null, reading));
 }
 
 /** The one input whose values a file has to give; null if there are several. */
@@ -120,12 +112,12 @@ async function holdsAll(folder: string, inputs: readonly InputPort[]): Promise<b
 	return true;
 }
 
-const shownKinds = { image: "pictures", bytes: "files", text: "texts" } as const;
+const shownKinds: Readonly<Record<FileKind, string>> = { image: "pictures", text: "texts", tensor: "" };
 
 async function readFile(path: string, pattern: string, reading: Reading): Promise<void> {
 	const { inputs } = reading;
-	const kind = kindOf(path, reading);
-	const id = kind === "bytes" ? basename(path) : basename(path).replace(/\.[^.]+$/, "");
+	const kind = fileKind(path);
+	const id = basename(path, extname(path));
 	const how = kind === "tensor" ? "given" : `given as ${shownKinds[kind]} (${pattern})`;
 	if (kind === "text") {
 		const lines = await readTextCases(path, inputs, reading);
@@ -151,7 +143,9 @@ async function readCase(folder: string, id: string, reading: Reading): Promise<v
 	const whole: CasePart = { tensors: Object.create(null), pictures: Object.create(null) };
 	const names = reading.inputs.map(({ name }) => name);
 	for (const [index, input] of reading.inputs.entries()) {
-		const path = await findInput(folder, fileNamesOf(names, index, "in"), reading);
+		const own = fileNamesOf(names, index, "in");
+		// A picture next to a tensor is only for viewing.
+		const path = (await findTensor(folder, own)) ?? (await findTensor(folder, own, pictureEndings));
 		if (path === null && dataInputs([input], reading.recipes).length > 0)
 			throw usageError(
 				`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`,
