@@ -6,7 +6,7 @@ import goldenSchema from "../../../golden-schema/golden.schema.json" with { type
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
-import { describeFound, describeJsonFault, isObject } from "../../core/found.ts";
+import { describeFound, isObject } from "../../core/found.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { toProblem } from "../../core/schema-errors.ts";
@@ -28,7 +28,10 @@ export interface Preprocessing {
 
 /** @throws ConfigError usage if the file does not follow the schema, or names an input that the model does not have. */
 export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
-	const value = parse(await readInputText(path, inputKinds.argument), path);
+	// JSON is YAML.
+	const parsed = parseYaml(await readInputText(path, inputKinds.argument), path);
+	if (parsed.state !== "ok") throw parsed.errors[0];
+	const { value } = parsed;
 	if (!isObject(value)) throw wrong(path, "", { expected: "an object", got: describeFound(value, "") });
 	const folder = dirname(path);
 	if (!("inputs" in value)) return { folder, all: checked(value, path, ""), byInput: new Map() };
@@ -42,19 +45,6 @@ export async function readPreprocessing(path: string, inputs: readonly string[])
 		byInput.set(name, checked(one, path, pointer));
 	}
 	return { folder, all: undefined, byInput };
-}
-
-function parse(text: string, path: string): unknown {
-	if (/\.ya?ml$/i.test(path)) {
-		const parsed = parseYaml(text, path);
-		if (parsed.state === "ok") return parsed.value;
-		throw parsed.errors[0];
-	}
-	try {
-		return JSON.parse(text);
-	} catch (cause) {
-		throw usageError(`--preprocess: ${path} is not JSON: ${describeJsonFault(cause)}.`, "Correct the file.");
-	}
 }
 
 function checked(value: unknown, path: string, pointer: string): InputPreprocess {
