@@ -63,7 +63,11 @@ const readers: readonly { file: string; argv: readonly string[]; code: RegExp }[
 	{ file: "model.onnx", argv: ["preflight", "model.onnx"], code: /model-unreadable/ },
 	{ file: "p.json", argv: ["verdict", "p.json"], code: /pairs-invalid/ },
 	{ file: "out/result.json", argv: ["report", "out"], code: /result-invalid/ },
-	{ file: "p.json", argv: ["golden", "check", "golden/golden.json", "--outputs", "p.json"], code: /tensor-invalid/ },
+	{
+		file: "p.json",
+		argv: ["golden", "check", "golden/golden.json", "--outputs", "p.json"],
+		code: /tensor-invalid/,
+	},
 ];
 
 const rows = readers.flatMap((reader) =>

@@ -110,11 +110,7 @@ export function recordModel(
 }
 
 /** Copies the golden, because recording removes the old tensors, which the review compares with. */
-async function keepOld(
-	{ path }: GoldenTarget,
-	home: string,
-	before: string,
-): Promise<GoldenManifest | null> {
+async function keepOld({ path }: GoldenTarget, home: string, before: string): Promise<GoldenManifest | null> {
 	await confine(fileStore(), home, dirname(path));
 	const manifest = await readManifest(join(home, path), path);
 	if (manifest === null) return null;

@@ -2,7 +2,12 @@
 import { basename, isAbsolute, join, relative } from "node:path";
 import type { GoldenManifest, GoldenOutput } from "../../../generated/golden.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
-import { nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
+import {
+	nextRevision,
+	packCase,
+	revisionFolder,
+	type TensorToWrite,
+} from "../../core/golden/manifest/draft.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";

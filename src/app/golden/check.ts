@@ -20,7 +20,11 @@ import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../../core/golden/whole-set/judge-set.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../../formats/polygraphy/polygraphy.ts";
+import {
+	maxPolygraphyBytes,
+	parsePolygraphy,
+	polygraphyMember,
+} from "../../formats/polygraphy/polygraphy.ts";
 import { refuseLfsPointer } from "../../formats/tensor/decode.ts";
 import { decodeOwnNpy } from "../../formats/tensor/npy.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
@@ -138,7 +142,11 @@ async function outputsOfPolygraphy(
 }
 
 /** In the folder of the case, if it is alone also in the folder of all, or in one file of the case. */
-async function outputsInFolder({ id, outputs }: GoldenCase, folder: string, isAlone: boolean): Promise<Outputs> {
+async function outputsInFolder(
+	{ id, outputs }: GoldenCase,
+	folder: string,
+	isAlone: boolean,
+): Promise<Outputs> {
 	const got = new Map<string, Tensor>();
 	const names = Object.keys(outputs);
 	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];

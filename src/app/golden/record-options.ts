@@ -40,12 +40,6 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 	if (out === undefined)
 		throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
 	const folder = resolve(given !== undefined ? cwd : configured.home, out);
-	const preprocess = args.text("preprocess");
-	if (preprocess !== undefined && args.texts("inputs").length === 0)
-		throw usageError(
-			"--preprocess applies to files among --inputs, and there are no --inputs.",
-			"Name the files with --inputs.",
-		);
 	return {
 		cwd,
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
@@ -59,7 +53,7 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
 		nonFinite: args.texts("non-finite"),
-		preprocess: preprocess === undefined ? undefined : resolve(cwd, preprocess),
+		preprocess: preprocessPath(args, cwd),
 		configured: configured.sizes ?? { dims: {}, inputs: {} },
 		/** Dimensions that an engine takes at size 1. */
 		mayBeOne: configured.mayBeOne,
@@ -76,6 +70,16 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
 	};
+}
+
+function preprocessPath(args: RecordArguments, cwd: string): string | undefined {
+	const path = args.text("preprocess");
+	if (path === undefined) return undefined;
+	if (args.texts("inputs").length > 0) return resolve(cwd, path);
+	throw usageError(
+		"--preprocess applies to files among --inputs, and there are no --inputs.",
+		"Name the files with --inputs.",
+	);
 }
 
 interface Configured {

@@ -42,8 +42,7 @@ export async function recordGolden(
 		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
 		const goesOn = mayGoOn(old, options, model);
 		if (!goesOn) checkChange(old, options, author);
-		const isNew = options.inputs.length > 0 || options.generators.length > 0 || options.cases !== undefined;
-		const reused = isNew ? null : old;
+		const reused = reusesInputs(options) ? old : null;
 		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		const note = (text: string): void => terminal.err(`note: ${text}\n`);
@@ -118,6 +117,10 @@ function checkChange(old: GoldenManifest | null, options: RecordOptions, author:
 			? 'Give the reason: --reason "…".'
 			: 'Name the author: --author "…", or set git\'s user.name.',
 	);
+}
+
+function reusesInputs({ inputs, generators, cases }: RecordOptions): boolean {
+	return inputs.length === 0 && generators.length === 0 && cases === undefined;
 }
 
 function describeReuse({ goldenId, cases }: GoldenManifest): string {

@@ -26,9 +26,7 @@ export function renderCheck({ golden, precision, state, cases }: CheckReport): s
 		.sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
 	const hidden = notable.length - maxShown;
 	const more =
-		hidden > 0
-			? [`… and ${counted(hidden, "more case")} with failures or warnings (--json shows them)`]
-			: [];
+		hidden > 0 ? [`… and ${counted(hidden, "more case")} with failures or warnings (--json shows them)`] : [];
 	const plain = cases.filter((verdict) => !isNotable(verdict));
 	const lines = [
 		title,

@@ -41,8 +41,7 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 	});
 	// Whether the engine takes the counted positions alone.
 	const range = typeof axis === "string" ? rangeIn(context.profile, axis) : undefined;
-	const none =
-		range !== undefined && counted >= range.min && counted <= range.max ? [send("none")] : [];
+	const none = range !== undefined && counted >= range.min && counted <= range.max ? [send("none")] : [];
 	return {
 		cases: [zeros, others, ...none],
 		comparisons: [compare("same", others), ...none.map((alone) => compare("other", alone))],

@@ -178,9 +178,7 @@ function probeEnd(
 	};
 	const first = send(least, `${id}-${least}`);
 	const others =
-		more.length === 0
-			? [send(least, `${first.id}-again`)]
-			: more.map((rows) => send(rows, `${id}-${rows}`));
+		more.length === 0 ? [send(least, `${first.id}-again`)] : more.map((rows) => send(rows, `${id}-${rows}`));
 	const [arithmetic, shared] =
 		more.length === 0 ? (["same", null] as const) : (["other", upTo(least)] as const);
 	return {

@@ -1,6 +1,6 @@
 // What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
 import type { DType } from "../../../../generated/golden.ts";
-import type { DimRange, ProbesConfig } from "../../config/config.ts";
+import type { DimRange, InputConfig, ProbesConfig } from "../../config/config.ts";
 import { toDType } from "../../onnx/element-type.ts";
 import { valuesOfInputs } from "../../onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
@@ -49,20 +49,19 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	const defaults = defaultGenerators(sized, valuesOfInputs(model, names));
 	const inputs: ProbeInput[] = [];
 	for (const { name, dtype, axes } of sized) {
-		const fill = ownValue(config.inputs, name)?.fill;
-		// The generators of `golden record` fit an input better than `normal`.
-		const generator =
-			typeof fill === "number"
-				? [{ kind: "const" as const, range: [fill, fill] as const }]
-				: fill === undefined || fill === "normal"
-					? defaults.get(name)?.specs
-					: [{ kind: fill }];
+		const generator = generatorsOf(ownValue(config.inputs, name)?.fill) ?? defaults.get(name)?.specs;
 		if (generator === undefined) return noValues(name);
 		inputs.push({ name, dtype, axes, generator });
 	}
 	const outputs = model.graph.outputs.map(({ name, dims }) => ({ name, axes: dims }));
 	const { mask, length } = config.probes;
 	return { inputs, outputs, profiles: engine.profiles, mask, length };
+}
+
+/** undefined: the generators of `golden record`, which fit an input better than `normal`. */
+function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
+	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
+	return fill === undefined || fill === "normal" ? undefined : [{ kind: fill }];
 }
 
 function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
