@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { commandTables } from "../../src/app/cli.ts";
 import { type CommandTable, commonOptions, parseArguments } from "../../src/app/commands/arguments.ts";
 
-const tables: readonly CommandTable[] = commandTables.flatMap((table) => [table, ...(table.also ?? [])]);
+const tables: readonly CommandTable[] = commandTables;
 
 function sources(folder: string, ending: RegExp): { path: string; text: string }[] {
 	return readdirSync(folder, { recursive: true, encoding: "utf8" })

@@ -100,8 +100,7 @@ function conclusion(
 	writes: boolean,
 ): string {
 	if (engines.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
-	if (written.length > 0)
-		return `Written, with the evidence:\n${written.map((line) => `  ${line}\n`).join("")}`;
+	if (written.length > 0) return ["Written, with the evidence:", ...written].join("\n  ").concat("\n");
 	if (writes) return "Nothing was written: the goldens already contain all evidence.\n";
 	const refused = isRefused(engines)
 		? "Fix a wrong engine first; if its error is correct nonetheless, set the limit with --limit OUTPUT=VALUE.\n"

@@ -114,14 +114,19 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 async function openOutputs(path: string, cases: readonly GoldenCase[]): Promise<Checking["outputsOf"]> {
 	const facts = await stat(path).catch(() => null);
 	if (facts?.isDirectory() === true) return (golden) => outputsInFolder(golden, path, cases.length === 1);
-	if (facts !== null && path.toLowerCase().endsWith(".json")) return outputsOfPolygraphy(path, cases);
+	if (path.toLowerCase().endsWith(".json")) return outputsOfPolygraphy(path, cases);
 	throw usageError(
 		`--outputs: ${path} is neither a folder nor a .json file.`,
 		"Name the folder with a folder for each case, or the file of `polygraphy run --save-outputs`.",
 	);
 }
 
-const resultsKind = { ...inputKinds.tensor, what: "Polygraphy's results", maxBytes: maxPolygraphyBytes };
+const resultsKind = {
+	...inputKinds.tensor,
+	what: "Polygraphy's results",
+	maxBytes: maxPolygraphyBytes,
+	fix: "Check the path.",
+};
 
 /** The runner's iterations are the cases, in the golden's order. */
 async function outputsOfPolygraphy(

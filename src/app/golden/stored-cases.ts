@@ -72,8 +72,6 @@ async function readPath(path: string, reading: Reading): Promise<void> {
 			.sort((left, right) => left.localeCompare(right, "en", { numeric: true })),
 	);
 	for (const folder of folders) await readCase(join(path, folder), folder, reading);
-	if (folders.length === 0 && (await holdsAll(path, reading.inputs)))
-		return readCase(path, basename(path), reading);
 	const shown = relative(reading.cwd, path) || ".";
 	for (const file of filesToRead(files, reading))
 		await readFile(join(path, file), `${shown}/*${extname(file)}`, reading);
@@ -103,13 +101,6 @@ function targetOf({ inputs, recipes, preprocessing }: Reading): InputPort | null
 	const described = inputs.filter(({ name }) => preprocessing?.byInput.has(name));
 	const found = [described, dataInputs(inputs, recipes), inputs].find((some) => some.length > 0) ?? [];
 	return found.length === 1 ? (found[0] ?? null) : null;
-}
-
-async function holdsAll(folder: string, inputs: readonly InputPort[]): Promise<boolean> {
-	const names = inputs.map(({ name }) => name);
-	for (const index of inputs.keys())
-		if ((await findTensor(folder, fileNamesOf(names, index, "in"))) === null) return false;
-	return true;
 }
 
 const shownKinds: Readonly<Record<FileKind, string>> = { image: "pictures", text: "texts", tensor: "" };

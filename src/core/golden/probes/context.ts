@@ -89,7 +89,7 @@ interface View {
 export interface Comparison {
 	expected: View;
 	got: View;
-	/** same: the same kernels and row, so the same bits. other: another shape or row, where sums may run in another order. */
+	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
 	/** For outputs with padding: the axis as the file declares it, the positions that count, and all of them. */
 	positions?: { axis: string | number; counted: number; padded: number };
