@@ -51,7 +51,11 @@ it.each([
 	["doctor --hlep", "Unknown option --hlep", "Did you mean --help?"],
 	["golden recrd", 'Unknown command "golden recrd"', "Did you mean `trtgate golden record`?"],
 	["goldn check", 'Unknown command "goldn"', "Did you mean `trtgate golden`?"],
-	["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR|FILE.json: folder with one"],
+	[
+		"golden check golden.json",
+		"golden check needs --outputs",
+		"Add --outputs DIR|FILE.json: folder with one",
+	],
 	[
 		"verdict --nothing-like-it",
 		"Unknown option --nothing-like-it",

@@ -73,7 +73,9 @@ const readers: readonly { file: string; argv: readonly string[]; code: RegExp }[
 const rows = readers.flatMap((reader) =>
 	Object.entries(makers)
 		// --outputs takes a folder, too.
-		.filter(([what]) => !(what === "a folder" && reader.argv.includes("p.json") && reader.argv[0] === "golden"))
+		.filter(
+			([what]) => !(what === "a folder" && reader.argv.includes("p.json") && reader.argv[0] === "golden"),
+		)
 		.map(([what, make]) => ({ ...reader, what, make, command: reader.argv.join(" ") })),
 );
 

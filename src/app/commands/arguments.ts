@@ -80,7 +80,13 @@ export function parseArguments<Table extends CommandTable>(
 ): ArgumentsOf<Table> {
 	const known: Options = { ...commonOptions, ...table.options };
 	const config = Object.fromEntries(Object.entries(known).map(([name, option]) => [name, parsingOf(option)]));
-	const parsed = parseArgs({ args: [...argv], options: config, allowPositionals: true, strict: false, tokens: true });
+	const parsed = parseArgs({
+		args: [...argv],
+		options: config,
+		allowPositionals: true,
+		strict: false,
+		tokens: true,
+	});
 	for (const token of parsed.tokens) if (token.kind === "option") checkOption(token, known, table);
 	checkPositionals(parsed.positionals, table, shape);
 	checkRequired(parsed.values, table);
