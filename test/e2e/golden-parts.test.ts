@@ -1,6 +1,6 @@
 // Goldens of a detector's raw head through the built bundle: parts with limits of their own, and cases that are noise.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
@@ -11,11 +11,7 @@ import { float32 } from "../support/golden-tensors.ts";
 import { attribute, floats, model, node, tensor, value } from "../support/onnx-writer.ts";
 import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
 
-const dist = process.env["TRTGATE_DIST"];
-
-function golden(argv: readonly string[], cwd: string): Promise<CliRun> {
-	return runCli(["golden", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
-}
+const golden = (words: string, cwd: string) => runCli(["golden", ...words.split(" ")], { cwd });
 
 function read(cwd: string): GoldenManifest {
 	const path = join(cwd, "golden/golden.json");
@@ -72,7 +68,7 @@ function writeAll(cwd: string, files: Readonly<Record<string, Uint8Array>>): voi
 	}
 }
 
-const quick = ["--time-limit", "10m", "--quiet"];
+const recorded = "--inputs inputs --out golden --time-limit 10m --quiet";
 
 let cwd: string;
 let run: CliRun;
@@ -82,14 +78,13 @@ beforeAll(async () => {
 		[1, 2, 3].map((seed) => [`inputs/case-${seed}/x.npy`, encodeNpy(input(seed, 1.5))]),
 	);
 	writeAll(cwd, { "head.onnx": headModel(9), ...inputs });
-	run = await golden(["record", "head.onnx", "--inputs", "inputs", "--out", "golden", ...quick], cwd);
+	run = await golden(`record head.onnx ${recorded}`, cwd);
 });
 
 /** Writes the golden's own outputs, changed, and checks them. */
 async function checkChanged(
 	name: string,
 	change: (channel: number, value: (channel: number) => number) => number,
-	precision = "fp16",
 ): Promise<CliRun> {
 	for (const { id, outputs } of read(cwd).cases) {
 		const file = outputs["head"] as TensorFile;
@@ -97,7 +92,7 @@ async function checkChanged(
 		const changed = changeHead(stored, { channels: "first" }, (channel, _, at) => change(channel, at));
 		writeAll(cwd, { [`${name}/${id}/head.npy`]: encodeNpy(changed) });
 	}
-	return golden(["check", "golden/golden.json", "--outputs", name, "--precision", precision], cwd);
+	return golden(`check golden/golden.json --outputs ${name} --precision fp16`, cwd);
 }
 
 it("a golden of boxes beside scores has a limit and a noise floor for each part, and explains why", () => {
@@ -153,7 +148,7 @@ it("a golden of boxes beside scores takes what rounding makes of it, and shows t
 });
 
 it("a golden of boxes beside scores is explained by inspect, part by part", async () => {
-	const inspect = await golden(["inspect", "golden/golden.json"], cwd);
+	const inspect = await golden("inspect golden/golden.json", cwd);
 	expect(inspect).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/relative-l2 of channels 0…3: relative L2: fp32 ≤/),
@@ -185,11 +180,8 @@ it("cases that are noise are left out with the reason, and set no limit", async 
 		"inputs/second/x.npy": encodeNpy(input(3, 3)),
 	};
 	writeAll(folder, { "map.onnx": mapModel(), ...inputs });
-	const recorded = await golden(
-		["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick],
-		folder,
-	);
-	expect(recorded, recorded.stderr).toMatchObject({
+	const made = await golden(`record map.onnx ${recorded}`, folder);
+	expect(made, made.stderr).toMatchObject({
 		exit: 0,
 		stderr: expect.stringMatching(
 			/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,

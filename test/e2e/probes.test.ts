@@ -1,13 +1,11 @@
 // Probes through the built bundle on ONNX Runtime: models that break one rule each, one that keeps all, and a base that knows it already.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ProbeName, ProbeResult, Result } from "../../generated/result.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
 import * as models from "../support/probe-models.ts";
 import { readResult, runCli, temporaryFolder } from "../support/project.ts";
-
-const dist = process.env["TRTGATE_DIST"];
 
 interface Project {
 	/** ONNX file by model name. */
@@ -33,12 +31,8 @@ function write(folder: string, { models: files, top, dims = {} }: Project): stri
 	return folder;
 }
 
-function gate(cwd: string, argv: readonly string[] = []) {
-	return runCli(["run", "--quiet", "--out", "out", ...argv], {
-		cwd,
-		...(dist === undefined ? {} : { dist: resolve(dist) }),
-	});
-}
+const gate = (cwd: string, argv: readonly string[] = []) =>
+	runCli(["run", "--quiet", "--out", "out", ...argv], { cwd });
 
 function probesOf(result: Result, model: string): ReadonlyMap<ProbeName, ProbeResult> {
 	return new Map(
