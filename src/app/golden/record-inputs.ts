@@ -31,9 +31,8 @@ import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
 import type { GoldenPorts } from "./compose.ts";
-import { isPicture } from "./input-files.ts";
+import { isPicture, readPreprocessing } from "./input-files.ts";
 import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";
-import { readPreprocessing } from "./preprocess-file.ts";
 import { defaultCases, type GivenSizes, type RecordOptions } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
 
