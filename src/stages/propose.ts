@@ -54,41 +54,31 @@ type Failed = { state: "failed"; fault: ApiFault };
 /** refused: not a fault of the code host. */
 type NotProposed = { state: "refused"; why: string; fix: string } | Failed;
 
-/** Other runs may move the branch meanwhile. */
-const maxTries = 4;
-
 export async function propose(
 	proposal: Proposal,
 	repository: Repository,
 ): Promise<{ state: "done"; proposed: Proposed } | NotProposed> {
 	const refusal = await checkTarget(proposal, repository);
 	if (refusal !== null) return refusal;
-	for (let tries = 1; ; tries += 1) {
-		const pushed = await push(proposal, repository);
-		if (pushed.state === "lost" && tries < maxTries) continue;
-		if (pushed.state === "lost") return { state: "failed", fault: pushed.fault };
-		if (pushed.state !== "done") return pushed;
-		const found = await findPull(proposal, repository);
-		if (found.state === "failed") return found;
-		const { commit, isNew } = pushed;
-		return { state: "done", proposed: { commit, isNew, pull: found.pull, pullIs: found.is } };
-	}
+	const pushed = await push(proposal, repository);
+	if (pushed.state !== "done") return pushed;
+	const found = await findPull(proposal, repository);
+	if (found.state === "failed") return found;
+	const { commit, isNew } = pushed;
+	return { state: "done", proposed: { commit, isNew, pull: found.pull, pullIs: found.is } };
 }
 
-/** lost: the branch moved meanwhile, perhaps by another run. */
-type Pushed =
-	| { state: "done"; commit: string; isNew: boolean }
-	| { state: "lost"; fault: ApiFault }
-	| NotProposed;
-
-async function push(proposal: Proposal, repository: Repository): Promise<Pushed> {
+async function push(
+	proposal: Proposal,
+	repository: Repository,
+): Promise<{ state: "done"; commit: string; isNew: boolean } | NotProposed> {
 	const target = await findTarget(proposal, repository);
 	if (target.state !== "done") return target;
 	const { head, parents } = target;
 	const written = await writeFiles(proposal, head, repository);
 	if (written.state === "failed") return written;
 	const { snapshot } = written;
-	// A run before may have put just these files on just this commit. A merged branch has nothing left to propose.
+	// An earlier run may have put the same files on the same commit. A merged branch has nothing left to propose.
 	if (head !== null && parents.includes(head)) {
 		const current = await repository.snapshotOf(head);
 		if (current.state === "failed") return current;
@@ -97,16 +87,12 @@ async function push(proposal: Proposal, repository: Repository): Promise<Pushed>
 	const made = await repository.writeCommit({ message: proposal.message, snapshot, parents });
 	if (made.state === "failed") return made;
 	const { branch } = proposal;
+	// Neither moves a branch that another run or a person moved meanwhile.
 	const moved =
 		head === null
 			? await repository.createBranch(branch, made.sha)
 			: await repository.advanceBranch(branch, made.sha);
-	const done: Pushed = { state: "done", commit: made.sha, isNew: true };
-	if (moved.state === "done") return done;
-	// The update may have gone through after all, or another process moved the branch.
-	const now = await repository.branchHead(branch);
-	if (now.state === "done" && now.sha === made.sha) return done;
-	return { state: now.state === "done" && now.sha !== head ? "lost" : "failed", fault: moved.fault };
+	return moved.state === "failed" ? moved : { state: "done", commit: made.sha, isNew: true };
 }
 
 type FoundPull = { state: "done"; pull: HostedPull; is: Proposed["pullIs"] } | Failed;
@@ -116,11 +102,7 @@ async function findPull(proposal: Proposal, repository: Repository): Promise<Fou
 	if (there !== null) return there;
 	const { branch: head, base, title, body, draft } = proposal;
 	const created = await repository.createPull({ title, body, head, base, draft });
-	if (created.state === "done") return { state: "done", pull: created.pull, is: "opened" };
-	// Another run may have created it first, or the response was lost.
-	const { code, unclear } = created.fault;
-	const later = code === "github-rejected" || unclear === true ? await existing(proposal, repository) : null;
-	return later?.state === "done" ? later : created;
+	return created.state === "failed" ? created : { state: "done", pull: created.pull, is: "opened" };
 }
 
 async function existing(
