@@ -2,7 +2,7 @@
 
 export type Sha256 = string;
 export type Precision = "fp64" | "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
-export type InputPreprocess = Preprocess | AudioPreprocess | BytesPreprocess | TextPreprocess;
+export type InputPreprocess = Preprocess | TextPreprocess;
 export type ComparatorKind =
 	| "relative-l2"
 	| "max-abs"
@@ -122,32 +122,6 @@ export interface Preprocess {
 	std?: [number, ...number[]];
 	/** How the axes of the tensor lie; n is 1. */
 	layout: "nchw" | "nhwc" | "chw" | "hwc";
-}
-/** Of a WAV file, in this order: samples from -1 to 1, mean of the channels, rate, start, length, scale. */
-export interface AudioPreprocess {
-	kind: "audio";
-	/** Samples per second that the model takes; default: those of the file. Resampled by a polyphase filter with a Kaiser window (beta 5, ten zero crossings), as scipy.signal.resample_poly does. */
-	rate?: number;
-	/** Seconds that are left out at the beginning; 0 by default. */
-	start?: number;
-	/** Samples of a case: longer sound is cut at the end, shorter sound is padded with zeros there. Default: the size of the input, else all of the file. */
-	length?: number;
-	/** Cases of each file, evenly spread from start to the end; 1 by default. */
-	windows?: number;
-	/** What samples from -1 to 1 are multiplied with; 1 by default. */
-	scale?: number;
-}
-/** Of any file: each byte is a number from 0 to 255. */
-export interface BytesPreprocess {
-	kind: "bytes";
-	/** Whether white space at both ends (space, tab, line feed, vertical tab, form feed, carriage return) is dropped first; false by default. */
-	strip?: boolean;
-	/** How many bytes from the beginning, padded behind them. Left out beside tail: 0; without tail: the size of the input. */
-	head?: number;
-	/** How many bytes from the end, after those of head, padded before them; 0 by default. */
-	tail?: number;
-	/** The number where there is no byte; 0 by default. */
-	padding?: number;
 }
 /** Of a text file: each line that is not empty is a case, as the ids of its tokens. */
 export interface TextPreprocess {

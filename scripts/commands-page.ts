@@ -12,9 +12,8 @@ Exit: 0 pass, warn or inconclusive · 1 a gate failed · 2 configuration or usag
 
 /** Path of the page and its text. */
 export function commandsPage(): [path: string, text: string] {
-	const tables = commandTables.flatMap((table) => [table, ...(table.also ?? [])]);
 	const common = `## Every command\n\n${optionsList(commonOptions)}`;
-	return ["docs/commands.md", [head, ...tables.map(renderCommand), common].join("\n")];
+	return ["docs/commands.md", [head, ...commandTables.map(renderCommand), common].join("\n")];
 }
 
 function renderCommand(table: CommandTable): string {

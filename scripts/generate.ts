@@ -93,8 +93,6 @@ function validatorOf(name: string, definitions?: Readonly<Record<string, string>
 /** What `--preprocess` may hold, by kind. */
 const preprocessDefinitions = {
 	image: "preprocess",
-	audio: "audioPreprocess",
-	bytes: "bytesPreprocess",
 	text: "textPreprocess",
 };
 
@@ -111,7 +109,7 @@ for (const name of schemas) {
 
 files[`${outDir}/preprocess-validator.js`] = validatorOf("golden", preprocessDefinitions);
 files[`${outDir}/preprocess-validator.d.ts`] =
-	`${banner}import type { ValidateFunction } from "ajv";\n\nexport declare const image: ValidateFunction, audio: ValidateFunction, bytes: ValidateFunction, text: ValidateFunction;\n`;
+	`${banner}import type { ValidateFunction } from "ajv";\n\nexport declare const image: ValidateFunction, text: ValidateFunction;\n`;
 
 const stale = Object.entries(files).filter(([path, text]) => {
 	if (!process.argv.includes("--check")) {

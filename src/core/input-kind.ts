@@ -49,9 +49,7 @@ export const inputKinds = {
 		fix: "Add the file to the repository, fetch it (git lfs pull, dvc pull), or record the golden again.",
 	},
 	picture: { ...ofCase, what: "an image", maxBytes: 256 * mebibyte },
-	sound: { ...ofCase, what: "a WAV file", maxBytes: 256 * mebibyte },
 	text: { ...ofCase, what: "a text file", maxBytes: 16 * mebibyte },
-	bytes: { ...ofCase, what: "a file", maxBytes: 256 * mebibyte },
 	tokenizer: {
 		...always("tokenizer-invalid"),
 		what: "a tokenizer.json",

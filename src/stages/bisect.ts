@@ -1,5 +1,4 @@
-// Where an output does not match its golden: marks tensors between as outputs in both engines, and finds the first that deviates.
-
+// If an output does not match its golden: marks inner tensors as outputs in both engines, and finds the first that diverges.
 import type { Bisection, GoldenVerdict } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
@@ -48,7 +47,7 @@ export type BisectPorts = Required<
 	clock: Pick<Clock, "now">;
 };
 
-/** Tensors that are marked at once: each costs memory and a fusion, fewer cost more builds. */
+/** Tensors marked at once: each costs memory and a fusion, but fewer cost more builds. */
 const mostMarked = 8;
 const mostRounds = 16;
 
@@ -87,26 +86,20 @@ interface WrongOutput {
 	output: string;
 }
 
-/** The first that the base does not get wrong too. */
+/** The first failing output that the base does not get wrong too. */
 function wrongOutput(head: BuiltEngine, { engines, goldens, verdicts }: BisectInput): WrongOutput[] {
 	const { spec, arm, record, model } = head;
 	const set = goldens.get(spec.id);
 	if (arm !== "head" || set === undefined) return [];
 	const outputs = new Set(model.onnx.graph.outputs.map(({ name }) => name));
-	const own = verdicts.filter(
-		(one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope !== "set",
-	);
-	const failed = own.flatMap((one) =>
-		one.checks
-			.filter(({ pass, existing }) => !pass && existing !== true)
-			.map(({ output }) => ({ caseId: one.case, output })),
-	);
-	const first = failed.find(({ output }) => outputs.has(output));
-	const base =
-		record.sharedWithBase === true
-			? undefined
-			: engines.find((other) => other.arm === "base" && other.spec.id === spec.id);
-	return first === undefined ? [] : [{ head, base: base ?? null, set, ...first }];
+	const first = verdicts
+		.filter((one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope !== "set")
+		.flatMap(({ case: caseId, checks }) => checks.map((check) => ({ caseId, ...check })))
+		.find(({ pass, existing, output }) => !pass && existing !== true && outputs.has(output));
+	if (first === undefined) return [];
+	const isBase = (other: BuiltEngine) => other.arm === "base" && other.spec.id === spec.id;
+	const base = record.sharedWithBase === true ? null : (engines.find(isBase) ?? null);
+	return [{ head, base, set, caseId: first.caseId, output: first.output }];
 }
 
 interface Work extends WrongOutput {
@@ -147,28 +140,24 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 	const { work, graph, reference } = round;
 	const { head, output, ports, endMs } = work;
 	let current = begun;
-	for (
-		let next = nextTensors(graph, current, mostMarked);
-		next.length > 0;
-		next = nextTensors(graph, current, mostMarked)
-	) {
+	for (;;) {
+		const next = nextTensors(graph, current, mostMarked);
+		if (next.length === 0) break;
+		const left = { search: current, graph };
 		const isOver =
 			ports.clock.now() > endMs || work.rounds >= mostRounds || ports.interrupt.reason() !== null;
-		if (isOver)
-			return describeUnfinished({ search: current, graph }, "The search ran out of time (`explain.budget`).");
+		if (isOver) return describeUnfinished(left, "The search ran out of time (`explain.budget`).");
 		const found = await compareTensors(round, next);
 		if (typeof found === "string")
-			return describeUnfinished({ search: current, graph }, `The search ended: ${found.replace(/\.$/, "")}.`);
+			return describeUnfinished(left, `The search ended: ${found.replace(/\.$/, "")}.`);
 		const again = found.get(output);
-		if (again !== undefined && !deviates(again, current.allowed))
-			return describeHealed({ search: current, graph }, next);
+		if (again !== undefined && !deviates(again, current.allowed)) return describeHealed(left, next);
 		current = settle(graph, current, found);
 	}
-	const own = reference === head.model ? null : await distanceToOwn(round, current.bad);
-	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx, own });
+	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx });
 }
 
-/** Of the marked tensors and of the output; a text says why there is nothing. */
+/** Errors of the marked tensors and of the output; a string says why there are none. */
 async function compareTensors(
 	round: Round,
 	marked: readonly string[],
@@ -184,27 +173,19 @@ async function compareTensors(
 	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
 	const errors = new Map<string, TensorErrors>();
 	for (const name of [...marked, work.output]) {
-		const [right, own] = [expected[name], got[name]];
-		const other = typeof before === "string" ? undefined : before[name];
-		if (right === undefined || own === undefined) continue;
-		const base = other === undefined ? null : distanceBetween(right, other, null);
-		errors.set(name, { head: distanceBetween(right, own, null), base });
+		const head = distance(expected, got, name);
+		const base = typeof before === "string" ? null : distance(expected, before, name);
+		if (head !== null) errors.set(name, { head, base });
 	}
 	return errors;
 }
 
-/** How far the head's engine is from its own model; null: unknown. */
-async function distanceToOwn(round: Round, name: string): Promise<number | null> {
-	const { head, output } = round.work;
-	const marked = name === output ? [] : [name];
-	const right = await referenceOutputs(round, head.model, marked);
-	const own = await engineOutputs(round, head, marked);
-	if (typeof right === "string" || typeof own === "string") return null;
-	const [expected, got] = [right[name], own[name]];
-	return expected === undefined || got === undefined ? null : distanceBetween(expected, got, null);
-}
-
 type Outputs = Readonly<Record<string, Tensor>>;
+
+function distance(expected: Outputs, got: Outputs, name: string): number | null {
+	const [right, own] = [expected[name], got[name]];
+	return right === undefined || own === undefined ? null : distanceBetween(right, own, null);
+}
 
 async function referenceOutputs(
 	round: Round,
@@ -247,10 +228,9 @@ async function buildMarked(
 	engine: BuiltEngine,
 	marked: readonly string[],
 ): Promise<BuiltEngine | string> {
-	const { work } = round;
-	const { input, ports, endMs } = work;
+	const { input, ports, endMs } = round.work;
 	const { spec, arm, assets } = engine;
-	const folder = folderOf(work, arm);
+	const folder = folderOf(round.work, arm);
 	const model = await markModel(round, engine.model, marked, folder);
 	const record = await ports.backend.build({
 		spec,
@@ -259,7 +239,7 @@ async function buildMarked(
 		assets,
 		engineFolder: `${folder}/engine`,
 		cacheFolder: `${input.outFolder}/cache`,
-		logPath: logOf(work, `build-${arm}`),
+		logPath: logOf(round.work, `build-${arm}`),
 		timeoutMs: Math.max(1000, Math.min(input.buildTimeoutMs, endMs - ports.clock.now())),
 	});
 	if (record.state === "built" && record.enginePath !== undefined)

@@ -1,17 +1,16 @@
-// Probes the head's engines without a reference, and the base's where the head's are inconsistent.
-
-import type { ErrorRecord, ProbeResult } from "../../generated/result.ts";
+// Probes the head's engines without a reference, and the base's if the head's are inconsistent.
+import type { ErrorRecord, ProbeName, ProbeResult } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";
 import {
 	type JudgedProbe,
 	judgeProbes,
-	type ProbeAnswers,
+	type ProbeAnswer,
 	settleProbes,
 } from "../core/golden/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
+import type { Tensors } from "../core/golden/probes/pool.ts";
 import { probeSubject, probesEnabled } from "../core/golden/probes/subject.ts";
-import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -58,40 +57,27 @@ export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerat
 async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePorts): Promise<Probed> {
 	const { model, engine, id } = head.spec;
 	const engineRef = { model: model.name, engine: engine.name };
-	const plan = await planOf(head, input, ports);
+	const donors = await donorsOf(input.goldens.get(id), ports);
+	const plan = planProbes(probeSubject(head.model.onnx, head.spec), { only: model.probes.only, donors });
 	const own = await runProbes(head, plan, { input, ports });
 	if (own.state === "failed")
 		return { state: "failed", error: recordFault(own.failure, { ...engineRef, arm: "head" }) };
-	const differs = own.judged.some(({ state }) => state === "differs");
-	const base = differs
-		? input.engines.find((other) => other.arm === "base" && other.spec.id === id)
-		: undefined;
-	const ofBase = () => (base === undefined ? null : runProbes(base, plan, { input, ports }));
-	// If the base fails, the head's result is used alone.
-	const other = head.record.sharedWithBase === true ? own : await ofBase();
-	const known =
-		other?.state === "done" ? new Map(other.judged.map((judged) => [judged.probe, judged] as const)) : null;
+	let known: Map<ProbeName, JudgedProbe> | null = null;
+	if (own.judged.some(({ state }) => state === "differs")) {
+		const base = input.engines.find((other) => other.arm === "base" && other.spec.id === id);
+		const isShared = head.record.sharedWithBase === true;
+		// If the base fails, the head's result is used alone.
+		const other = isShared ? own : base && (await runProbes(base, plan, { input, ports }));
+		if (other?.state === "done") known = new Map(other.judged.map((judged) => [judged.probe, judged]));
+	}
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
-}
-
-async function planOf(
-	{ spec, model }: BuiltEngine,
-	input: ProbeInput,
-	ports: ProbePorts,
-): Promise<ProbePlan> {
-	const subject = probeSubject(model.onnx, spec);
-	const { only } = spec.model.probes;
-	return planProbes(subject, { only, donors: await donorsOf(input.goldens.get(spec.id), ports) });
 }
 
 /** Enough rows for two batches; more find nothing more. */
 const maxDonors = 16;
 
-async function donorsOf(
-	set: GoldenSet | undefined,
-	ports: ProbePorts,
-): Promise<Readonly<Record<string, Tensor>>[]> {
-	const donors: Readonly<Record<string, Tensor>>[] = [];
+async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Tensors[]> {
+	const donors: Tensors[] = [];
 	if (set === undefined) return donors;
 	try {
 		for (const { inputs } of set.manifest.cases.slice(0, maxDonors))
@@ -125,15 +111,9 @@ async function runProbes(
 		onCase: (done) => ports.progress.detail(`probe ${done} of ${total} (${engine.arm})`),
 	});
 	if (result.state === "failed") return result;
-	const answers: ProbeAnswers = new Map(
-		plan.cases.flatMap(({ id }, index) => pairUp(id, result.cases[index])),
+	// Results come in the order of the cases.
+	const answers = new Map(
+		plan.cases.slice(0, result.cases.length).map(({ id }, at) => [id, result.cases[at] as ProbeAnswer]),
 	);
 	return { state: "done", judged: judgeProbes(plan, answers, rule) };
-}
-
-type Inferred = Extract<InferResult, { state: "done" }>["cases"][number];
-
-/** Results come in the order of the cases. */
-function pairUp(id: string, answer: Inferred | undefined): [string, Inferred][] {
-	return answer === undefined ? [] : [[id, answer]];
 }

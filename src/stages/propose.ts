@@ -51,11 +51,8 @@ export interface Proposed {
 }
 
 type Failed = { state: "failed"; fault: ApiFault };
-/** refused: not a fault of the code host; a message, and how to fix it. */
+/** refused: not a fault of the code host. */
 type NotProposed = { state: "refused"; why: string; fix: string } | Failed;
-
-/** Other runs may propose at the same time; after so many of them, this one gives up. */
-const maxTries = 4;
 
 export async function propose(
 	proposal: Proposal,
@@ -63,32 +60,25 @@ export async function propose(
 ): Promise<{ state: "done"; proposed: Proposed } | NotProposed> {
 	const refusal = await checkTarget(proposal, repository);
 	if (refusal !== null) return refusal;
-	for (let tries = 1; ; tries += 1) {
-		const pushed = await push(proposal, repository);
-		if (pushed.state === "lost" && tries < maxTries) continue;
-		if (pushed.state === "lost") return { state: "failed", fault: pushed.fault };
-		if (pushed.state !== "done") return pushed;
-		const found = await findPull(proposal, repository);
-		if (found.state === "failed") return found;
-		const { commit, isNew } = pushed;
-		return { state: "done", proposed: { commit, isNew, pull: found.pull, pullIs: found.is } };
-	}
+	const pushed = await push(proposal, repository);
+	if (pushed.state !== "done") return pushed;
+	const found = await findPull(proposal, repository);
+	if (found.state === "failed") return found;
+	const { commit, isNew } = pushed;
+	return { state: "done", proposed: { commit, isNew, pull: found.pull, pullIs: found.is } };
 }
 
-/** lost: the branch moved meanwhile, perhaps by another run. */
-type Pushed =
-	| { state: "done"; commit: string; isNew: boolean }
-	| { state: "lost"; fault: ApiFault }
-	| NotProposed;
-
-async function push(proposal: Proposal, repository: Repository): Promise<Pushed> {
+async function push(
+	proposal: Proposal,
+	repository: Repository,
+): Promise<{ state: "done"; commit: string; isNew: boolean } | NotProposed> {
 	const target = await findTarget(proposal, repository);
 	if (target.state !== "done") return target;
 	const { head, parents } = target;
 	const written = await writeFiles(proposal, head, repository);
 	if (written.state === "failed") return written;
 	const { snapshot } = written;
-	// A run before may have put just these files on just this commit. A merged branch has nothing left to propose.
+	// An earlier run may have put the same files on the same commit. A merged branch has nothing left to propose.
 	if (head !== null && parents.includes(head)) {
 		const current = await repository.snapshotOf(head);
 		if (current.state === "failed") return current;
@@ -97,30 +87,22 @@ async function push(proposal: Proposal, repository: Repository): Promise<Pushed>
 	const made = await repository.writeCommit({ message: proposal.message, snapshot, parents });
 	if (made.state === "failed") return made;
 	const { branch } = proposal;
+	// Neither moves a branch that another run or a person moved meanwhile.
 	const moved =
 		head === null
 			? await repository.createBranch(branch, made.sha)
 			: await repository.advanceBranch(branch, made.sha);
-	const done: Pushed = { state: "done", commit: made.sha, isNew: true };
-	if (moved.state === "done") return done;
-	// Where the branch is now shows why it failed: the update went through after all, or another process moved it.
-	const now = await repository.branchHead(branch);
-	if (now.state === "done" && now.sha === made.sha) return done;
-	return { state: now.state === "done" && now.sha !== head ? "lost" : "failed", fault: moved.fault };
+	return moved.state === "failed" ? moved : { state: "done", commit: made.sha, isNew: true };
 }
 
 type FoundPull = { state: "done"; pull: HostedPull; is: Proposed["pullIs"] } | Failed;
 
 async function findPull(proposal: Proposal, repository: Repository): Promise<FoundPull> {
-	const { branch: head, base, title, body, draft } = proposal;
 	const there = await existing(proposal, repository);
 	if (there !== null) return there;
+	const { branch: head, base, title, body, draft } = proposal;
 	const created = await repository.createPull({ title, body, head, base, draft });
-	if (created.state === "done") return { state: "done", pull: created.pull, is: "opened" };
-	// Another run may have created it first, or the response was lost.
-	const { code, unclear } = created.fault;
-	const later = code === "github-rejected" || unclear === true ? await existing(proposal, repository) : null;
-	return later?.state === "done" ? later : created;
+	return created.state === "failed" ? created : { state: "done", pull: created.pull, is: "opened" };
 }
 
 async function existing(
@@ -161,7 +143,7 @@ async function checkTarget(
 	);
 }
 
-/** `head` is where the branch is now; null where it does not exist yet. */
+/** @returns `head`: where the branch is now; null if it does not exist yet. */
 async function findTarget(
 	{ base, commit, branch, trailer }: Proposal,
 	repository: Repository,
@@ -172,15 +154,15 @@ async function findTarget(
 	if (head === null) return { state: "done", head, parents: [commit] };
 	const added = await repository.compare(base, head);
 	if (added.state === "failed") return added;
-	const foreignCommit = firstForeignCommit(added, trailer);
-	if (foreignCommit !== null)
+	const foreign = firstForeignCommit(added, trailer);
+	if (foreign !== null)
 		return refused(
-			`Branch ${branch} has ${foreignCommit}, which trtgate did not make; nothing was written over it.`,
+			`Branch ${branch} has ${foreign}, which trtgate did not make; nothing was written over it.`,
 			"Merge or close its pull request and delete the branch, or give another `branch`.",
 		);
 	const compared = await repository.compare(commit, head);
 	if (compared.state === "failed") return compared;
-	// The commit has all of the branch in it, as after a merge.
+	// After a merge the commit contains the whole branch.
 	if (compared.relation === "identical" || compared.relation === "behind")
 		return { state: "done", head, parents: [commit] };
 	// Files of an older commit on top of a newer one would revert the changes in between.
@@ -192,10 +174,10 @@ async function findTarget(
 	return { state: "done", head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-/** Describes the first foreign commit; null where there is none and the code host listed all commits. */
+/** In words; null if there is none and the code host listed all commits. */
 function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
-	const foreignCommit = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
-	if (foreignCommit !== undefined) return `commit ${foreignCommit.sha.slice(0, 7)}`;
+	const foreign = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
+	if (foreign !== undefined) return `commit ${foreign.sha.slice(0, 7)}`;
 	return total > commits.length ? `${total - commits.length} more commits` : null;
 }
 

@@ -30,7 +30,7 @@ it("a golden that fails names the node whose weights changed, and leaves out wha
 		rounds: 1,
 	});
 	expect(found?.message).toContain(
-		"The engine agrees with its own model, whose weights or constants differ there from the base's.",
+		"The base's model has the same node: its weights or constants changed, or the engine computes it differently.",
 	);
 	for (const text of [
 		stdout,

@@ -1,16 +1,12 @@
 // Text as real input through the built bundle: recorded with its tokenizer, explained, and recorded again.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 import { encoder, oracle } from "../support/text-encoder.ts";
 
-const dist = process.env["TRTGATE_DIST"];
-
-function cli(argv: readonly string[], cwd: string) {
-	return runCli(["golden", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
-}
+const golden = (words: string, cwd: string) => runCli(["golden", ...words.split(" ")], { cwd });
 
 it("golden record makes a case of each line of text, and records the stored ids again without the text", async () => {
 	const cwd = temporaryFolder();
@@ -22,18 +18,8 @@ it("golden record makes a case of each line of text, and records the stored ids 
 	);
 	writeFileSync(join(cwd, "tok.json"), JSON.stringify(oracle.texts.tokenizers["word-piece"]));
 	writeFileSync(join(cwd, "how.json"), '{ "kind": "text", "tokenizer": "tok.json", "length": 8 }');
-	const record = [
-		"record",
-		"net.onnx",
-		"--out",
-		"golden",
-		"--quiet",
-		"--time-limit",
-		"10m",
-		"--author",
-		"Ann",
-	];
-	const run = await cli([...record, "--inputs", "in", "--preprocess", "how.json"], cwd);
+	const record = "record net.onnx --out golden --quiet --time-limit 10m --author Ann";
+	const run = await golden(`${record} --inputs in --preprocess how.json`, cwd);
 	expect(run, run.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/^Inputs: 3 real texts \(in\/\*\.txt\)\.\n/),
@@ -61,9 +47,9 @@ it("golden record makes a case of each line of text, and records the stored ids 
 			sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
 		},
 	});
-	const inspected = await cli(["inspect", "golden/golden.json"], cwd);
+	const inspected = await golden("inspect golden/golden.json", cwd);
 	expect(inspected.stdout).toContain("Inputs: 3 real texts (in/*.txt).\n");
-	const again = await cli([...record, "--reason", "Again."], cwd);
+	const again = await golden(`${record} --reason Again.`, cwd);
 	expect(again, again.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringContaining("Nothing was written"),

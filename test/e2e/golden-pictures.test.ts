@@ -7,12 +7,9 @@ import type { GoldenManifest } from "../../generated/golden.ts";
 import type { Result } from "../../generated/result.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
-const dist = process.env["TRTGATE_DIST"];
 const classifier = resolve("examples/quickstart/base/models/classifier.onnx");
 
-function cli(argv: readonly string[], cwd: string) {
-	return runCli([...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
-}
+const cli = (words: string, cwd: string) => runCli(words.split(" "), { cwd });
 
 /** Bars of another width and direction in each. */
 function writePictures(cwd: string, count: number): void {
@@ -62,10 +59,8 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 	writePictures(cwd, 4);
 	writeFileSync(join(cwd, "trtgate.yml"), config);
 	writeFileSync(join(cwd, "furthest.mjs"), furthest);
-	const recorded = await cli(
-		["golden", "record", "--model", "net", "--inputs", "pictures", "--author", "Ann", "--quiet"],
-		cwd,
-	);
+	const record = "golden record --model net --author Ann --quiet";
+	const recorded = await cli(`${record} --inputs pictures`, cwd);
 	expect(recorded, recorded.stderr).toMatchObject({ exit: 0 });
 	const path = join(cwd, "golden/golden.json");
 	const manifest: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
@@ -86,18 +81,16 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 		{ kind: "custom", name: "furthest", tolerance: 1e-3 },
 	);
 	writeFileSync(path, JSON.stringify(manifest));
-	const alone = await cli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], cwd);
+	const checking = "golden check golden/golden.json --outputs golden/r1";
+	const alone = await cli(checking, cwd);
 	expect(alone).toMatchObject({ exit: 1, stdout: expect.stringContaining("trtgate.yml has no command") });
-	const check = await cli(
-		["golden", "check", "golden/golden.json", "--outputs", "golden/r1", "--config", "trtgate.yml"],
-		cwd,
-	);
+	const check = await cli(`${checking} --config trtgate.yml`, cwd);
 	expect(check, check.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringContaining("4 of 4 cases match, 1 of 1 whole set"),
 	});
 
-	const gate = await cli(["run", "--out", "out"], cwd);
+	const gate = await cli("run --out out", cwd);
 	expect(gate, gate.stdout + gate.stderr).toMatchObject({ exit: 0 });
 	const result: Result = JSON.parse(readFileSync(join(cwd, "out/result.json"), "utf8"));
 	expect(result.golden.map(({ case: name, state }) => [name, state])).toEqual([
@@ -113,7 +106,7 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 
 	image.preprocess!.scale = 1;
 	writeFileSync(path, JSON.stringify(manifest));
-	const other = await cli(["run", "--out", "out"], cwd);
+	const other = await cli("run --out out", cwd);
 	expect(other.exit, other.stdout + other.stderr).toBe(1);
 	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("a tensor of SHA-256");
 
@@ -123,10 +116,7 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 	// In the mantissa of a weight.
 	retrained.writeUInt8(retrained.readUInt8(20_001) ^ 0x40, 20_001);
 	writeFileSync(join(cwd, "net.onnx"), retrained);
-	const again = await cli(
-		["golden", "record", "--model", "net", "--author", "Ann", "--reason", "Retrained.", "--quiet"],
-		cwd,
-	);
+	const again = await cli(`${record} --reason Retrained.`, cwd);
 	expect(again, again.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/^Inputs: 4 real pictures.*\nRecorded golden@2 with 4 cases/),

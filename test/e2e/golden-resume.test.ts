@@ -6,7 +6,7 @@ import type { GoldenManifest } from "../../generated/golden.ts";
 import { readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 
 const segmenter = resolve("examples/quickstart/base/models/segmenter.onnx");
-const command = ["golden", "record", segmenter, "--out", "golden", "--cases", "2", "--author", "Ann"];
+const command = `golden record ${segmenter} --out golden --cases 2 --author Ann`.split(" ");
 
 function read(cwd: string): GoldenManifest | null {
 	const path = join(cwd, "golden/golden.json");

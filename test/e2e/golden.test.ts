@@ -7,13 +7,11 @@ import type { GoldenManifest } from "../../generated/golden.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
 
-const dist = process.env["TRTGATE_DIST"];
 const quickstart = resolve("examples/quickstart/base");
 const classifier = join(quickstart, "models/classifier.onnx");
 
-function golden(argv: readonly string[], cwd: string) {
-	return runCli(["golden", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
-}
+const golden = (words: string, cwd: string, ...more: readonly string[]) =>
+	runCli(["golden", ...words.split(" "), ...more], { cwd });
 
 function read(cwd: string, folder = "golden"): GoldenManifest {
 	const path = join(cwd, folder, "golden.json");
@@ -36,8 +34,7 @@ function folderOf(name: string, id: string): string {
 	return join(folder, dirname(path));
 }
 
-const sizes = ["--dims", "batch=2", "--cases", "3"];
-const first = ["record", classifier, "--out", "golden", ...sizes, "--author", "Ann", "--quiet"];
+const first = `record ${classifier} --out golden --dims batch=2 --cases 3 --author Ann --quiet`;
 
 /** A folder with the first recording, which is made once; a test may change its own copy. */
 let recorded: { folder: string; run: CliRun };
@@ -84,10 +81,10 @@ it("golden record makes a golden with noise floor, statistics, limits and a tria
 		min: expect.any(Number),
 	});
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
-	const check = await golden(["check", "golden/golden.json", "--outputs", "golden/r1", "--json"], cwd);
+	const check = await golden("check golden/golden.json --outputs golden/r1 --json", cwd);
 	expect(check.exit).toBe(0);
 	expect(matches(check.stdout, "golden-check")).toMatchObject({ state: "match", cases: { length: 3 } });
-	const inspect = await golden(["inspect", "golden/golden.json", "--json"], cwd);
+	const inspect = await golden("inspect golden/golden.json --json", cwd);
 	expect(inspect.exit).toBe(0);
 	expect(matches(inspect.stdout, "golden-inspect")).toMatchObject({
 		findings: [],
@@ -98,19 +95,15 @@ it("golden record makes a golden with noise floor, statistics, limits and a tria
 it.each([
 	[
 		"a shape of another rank",
-		[classifier, "--out", "g", "--shape", "image=3,64,64"],
+		`${classifier} --out g --shape image=3,64,64`,
 		/--shape image has 3 dimensions.*\[config-dims\]/,
 	],
-	["no folder", [classifier], /needs --out/],
-	[
-		"an input that is not there",
-		[classifier, "--out", "g", "--dims", "batch=1", "--generator", "picture=image"],
-		/no input "picture"/,
-	],
-	["no model", ["none.onnx", "--out", "g"], /There is no model/],
-])("golden record refuses %s with exit 2 and leaves nothing behind", async (_, argv, says) => {
+	["no folder", classifier, /needs --out/],
+	["an absent input", `${classifier} --out g --dims batch=1 --generator picture=image`, /no input "picture"/],
+	["no model", "none.onnx --out g", /There is no model/],
+])("golden record refuses %s with exit 2 and leaves nothing behind", async (_, words, says) => {
 	const cwd = temporaryFolder();
-	const run = await golden(["record", ...argv, "--quiet"], cwd);
+	const run = await golden(`record ${words} --quiet`, cwd);
 	expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
 	expect(existsSync(join(cwd, "g"))).toBe(false);
 });
@@ -126,7 +119,7 @@ it("golden record refuses a change without a reason, and limits that let defects
 	loose.outputs.logits.comparators = [{ kind: "relative-l2", tolerance: { fp32: 0.05 } }];
 	writeFileSync(path, JSON.stringify(loose));
 	const before = readFileSync(path, "utf8");
-	const run = await golden([...first, "--reason", "Looser."], cwd);
+	const run = await golden(`${first} --reason Looser.`, cwd);
 	expect(run.exit).toBe(2);
 	expect(run.stderr).toMatch(
 		/\d+ of \d+ defects [\s\S]* at fp32, but not [\s\S]*an output moves by [\s\S]*100 % of those[\s\S]*--notice fp32=0\.\d+/,
@@ -138,9 +131,8 @@ it("golden record refuses a change without a reason, and limits that let defects
 it("golden record replaces cases and limits in one step", async () => {
 	const cwd = withRecording();
 	writeFileSync(join(cwd, "golden/README.md"), "mine");
-	const generated = ["--cases", "12", "--generator", "image=image+zeros", "--seed", "2"];
-	const others = [...generated, "--propose", "--notice", "fp16=0.5"];
-	const changed = await golden([...first, ...others, "--reason", "Other pictures."], cwd);
+	const others = "--cases 12 --generator image=image+zeros --seed 2 --propose --notice fp16=0.5";
+	const changed = await golden(`${first} ${others} --reason`, cwd, "Other pictures.");
 	expect(changed, changed.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/^Recorded golden@2/m),
@@ -148,7 +140,7 @@ it("golden record replaces cases and limits in one step", async () => {
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
 	expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["README.md", "golden.json", "r2"]);
-	expect(await golden(["check", "golden/golden.json", "--outputs", "golden/r2"], cwd)).toMatchObject({
+	expect(await golden("check golden/golden.json --outputs golden/r2", cwd)).toMatchObject({
 		exit: 0,
 	});
 });
@@ -158,11 +150,11 @@ it("golden check exits 1 where an output differs, is missing, or has another sha
 	const manifest = join(quickstart, "golden/classifier/golden.json");
 	const stored = join(cwd, "outputs");
 	cpSync(dirname(folderOf("classifier", "disc")), stored, { recursive: true });
-	expect((await golden(["check", manifest, "--outputs", stored], cwd)).exit).toBe(0);
+	expect((await golden(`check ${manifest} --outputs ${stored}`, cwd)).exit).toBe(0);
 	cpSync(join(stored, "disc/out-logits.npy"), join(stored, "ring/out-logits.npy"));
 	cpSync(join(stored, "batch-of-4/out-logits.npy"), join(stored, "checker/out-logits.npy"));
 	rmSync(join(stored, "bars-up/out-logits.npy"));
-	const run = await golden(["check", manifest, "--outputs", stored, "--precision", "fp16", "--json"], cwd);
+	const run = await golden(`check ${manifest} --outputs ${stored} --precision fp16 --json`, cwd);
 	expect(run.exit).toBe(1);
 	const report = matches(run.stdout, "golden-check") as {
 		cases: { case: string; state: string; checks: { metric: string }[] }[];
@@ -174,27 +166,24 @@ it("golden check exits 1 where an output differs, is missing, or has another sha
 	expect(state("disc")?.state).toBe("match");
 });
 
+const quickGolden = join(quickstart, "golden/classifier/golden.json");
 it.each([
-	[["check", "golden.json", "--outputs", "."], /no golden manifest at golden\.json/],
-	[["check", join(quickstart, "golden/classifier/golden.json")], /needs --outputs/],
-	[
-		["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat(
-			"--precision",
-			"fp17",
-		),
-		/--precision is "fp17"/,
-	],
-	[["chekc"], /Did you mean `trtgate golden check`/],
-	[[], /needs a command/],
-])("golden check refuses %j", async (argv, says) => {
-	expect(await golden(argv, temporaryFolder())).toMatchObject({
-		exit: 2,
-		stderr: expect.stringMatching(says),
-	});
+	["check golden.json --outputs .", /no golden manifest at golden\.json/],
+	[`check ${quickGolden}`, /needs --outputs/],
+	[`check ${quickGolden} --outputs . --precision fp17`, /--precision is "fp17"/],
+	["chekc", /Did you mean `trtgate golden check`/],
+])("golden check refuses %j", async (words, says) => {
+	const refused = { exit: 2, stderr: expect.stringMatching(says) };
+	expect(await golden(words, temporaryFolder())).toMatchObject(refused);
+});
+
+it("golden needs a command", async () => {
+	const run = await runCli(["golden"], { cwd: temporaryFolder() });
+	expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(/needs a command/) });
 });
 
 it("golden inspect explains the quickstart's goldens and reports what was not measured", async () => {
-	const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
+	const run = await golden("inspect golden/segmenter/golden.json", quickstart);
 	expect(run.exit, run.stderr).toBe(0);
 	expect(run.stdout).toMatch(
 		/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for your review/,

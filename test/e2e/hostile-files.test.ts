@@ -63,11 +63,20 @@ const readers: readonly { file: string; argv: readonly string[]; code: RegExp }[
 	{ file: "model.onnx", argv: ["preflight", "model.onnx"], code: /model-unreadable/ },
 	{ file: "p.json", argv: ["verdict", "p.json"], code: /pairs-invalid/ },
 	{ file: "out/result.json", argv: ["report", "out"], code: /result-invalid/ },
-	{ file: "p.json", argv: ["golden", "check", "--polygraphy", "p.json"], code: /tensor-invalid/ },
+	{
+		file: "p.json",
+		argv: ["golden", "check", "golden/golden.json", "--outputs", "p.json"],
+		code: /tensor-invalid/,
+	},
 ];
 
 const rows = readers.flatMap((reader) =>
-	Object.entries(makers).map(([what, make]) => ({ ...reader, what, make, command: reader.argv.join(" ") })),
+	Object.entries(makers)
+		// --outputs takes a folder, too.
+		.filter(
+			([what]) => !(what === "a folder" && reader.argv.includes("p.json") && reader.argv[0] === "golden"),
+		)
+		.map(([what, make]) => ({ ...reader, what, make, command: reader.argv.join(" ") })),
 );
 
 it.each(rows)(
@@ -232,7 +241,7 @@ describe("a config outside of the workspace", () => {
 		["golden inspect", ["golden", "inspect", "secret.json"]],
 		["verdict", ["verdict", "secret.json"]],
 		["report", ["report", "."]],
-		["golden check --polygraphy", ["golden", "check", "--polygraphy", "secret.json"]],
+		["golden check", ["golden", "check", "secret.json", "--outputs", "."]],
 	])("a config outside of the workspace and text that is no JSON is not quoted by `%s`", async (_, argv) => {
 		const folder = temporaryFolder();
 		for (const text of [secret, `"${secret}"`, `["${secret}"]`, `{"a": ${secret}}`]) {

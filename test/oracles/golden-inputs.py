@@ -1,95 +1,13 @@
-"""Writes golden-inputs.json: sound, bytes, text and pictures as Python's libraries turn them into tensors.
+"""Writes golden-inputs.json: text and pictures as Python's libraries turn them into tensors.
 
-pip install numpy scipy tokenizers; run from the repository's root. The tokenizers are of our own making.
+pip install numpy tokenizers; run from the repository's root. The tokenizers are of our own making.
 """
-import base64
-import io
 import json
-import struct
 
 import numpy as np
-from scipy.io import wavfile
-from scipy.signal import resample_poly
 from tokenizers import Tokenizer
 
 rng = np.random.default_rng(7)
-
-
-def wav(samples, rate):
-    file = io.BytesIO()
-    wavfile.write(file, rate, samples)
-    return file.getvalue()
-
-
-def chunks(fmt, data, tag=b"fmt "):
-    body = b"WAVE" + b"LIST" + struct.pack("<I", 3) + b"abc\0" + tag + struct.pack("<I", len(fmt)) + fmt + b"data" + struct.pack("<I", len(data)) + data
-    return b"RIFF" + struct.pack("<I", len(body)) + body
-
-
-def pcm24(values, channels, rate, extensible):
-    data = b"".join(int(value).to_bytes(3, "little", signed=True) for value in values)
-    fmt = struct.pack("<HHIIHH", 0xFFFE if extensible else 1, channels, rate, rate * channels * 3, channels * 3, 24)
-    if extensible:
-        guid = struct.pack("<H", 1) + bytes.fromhex("000000001000800000aa00389b71")
-        fmt += struct.pack("<HHI", 22, 24, 0) + guid
-    return chunks(fmt, data)
-
-
-def scaled(samples):
-    """Of scipy's integers: from -1 to 1, the mean of the channels."""
-    if samples.dtype == np.uint8:
-        values = (samples.astype(np.float64) - 128) / 128
-    elif samples.dtype.kind == "i":
-        values = samples.astype(np.float64) / 2 ** (8 * samples.dtype.itemsize - 1)
-    else:
-        values = samples.astype(np.float64)
-    return values if values.ndim == 1 else values.mean(axis=1)
-
-
-def sounds():
-    wide = rng.integers(-(2**23), 2**23, 24)
-    files = {
-        "pcm8": wav(rng.integers(0, 256, 20).astype(np.uint8), 8000),
-        "pcm16-stereo": wav(rng.integers(-(2**15), 2**15, (20, 2)).astype(np.int16), 22050),
-        "pcm32": wav(rng.integers(-(2**31), 2**31, 20).astype(np.int32), 48000),
-        "float32-three-channels": wav(rng.uniform(-1, 1, (12, 3)).astype(np.float32), 16000),
-        "float64": wav(rng.uniform(-1, 1, 16), 16000),
-        "pcm24-behind-a-chunk-of-odd-length": pcm24(wide, 1, 44100, False),
-        "pcm24-extensible": pcm24(wide, 2, 44100, True),
-    }
-    table = []
-    for name, file in files.items():
-        rate, samples = wavfile.read(io.BytesIO(file))
-        table.append({"name": name, "file": base64.b64encode(file).decode(), "rate": rate, "samples": scaled(samples).tolist()})
-    return table
-
-
-def rates():
-    samples = rng.uniform(-1, 1, 96)
-    pairs = [(22050, 16000), (8000, 16000), (44100, 16000), (48000, 22050), (16000, 8000), (11025, 44100), (16000, 15999)]
-    return [{"from": one, "to": to, "samples": samples.tolist(), "out": resample_poly(samples, to, one).tolist()} for one, to in pairs]
-
-
-def head_and_tail(content, head, tail, padding, strip):
-    """As magika makes its features of a file that is shorter than a block."""
-    content = content.strip() if strip else content
-    first = list(content[:head])
-    last = list(content[-tail:]) if tail else []
-    return first + [padding] * (head - len(first)) + [padding] * (tail - len(last)) + last
-
-
-def files():
-    contents = [b"", b" \t\n", b"abc", b"  \x0b\x0cabcdefgh\r\n", bytes(range(256)), b"\x00 a"]
-    forms = [(4, 4, 256, True), (4, 4, 256, False), (8, 0, 0, True), (0, 8, -1, False)]
-    return [
-        {
-            "file": base64.b64encode(content).decode(),
-            "how": {"kind": "bytes", "head": head, "tail": tail, "padding": padding, "strip": strip},
-            "values": head_and_tail(content, head, tail, padding, strip),
-        }
-        for content in contents
-        for head, tail, padding, strip in forms
-    ]
 
 
 def special(ids):
@@ -181,5 +99,5 @@ def pictures():
 
 
 with open("test/oracles/golden-inputs.json", "w") as file:
-    json.dump({"sounds": sounds(), "rates": rates(), "files": files(), "texts": texts(), "pictures": pictures()}, file, ensure_ascii=False, separators=(",", ":"))
+    json.dump({"texts": texts(), "pictures": pictures()}, file, ensure_ascii=False, separators=(",", ":"))
     file.write("\n")

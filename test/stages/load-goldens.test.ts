@@ -9,7 +9,7 @@ import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { trtexecBackend } from "../../src/adapters/trtexec/backend.ts";
-import { checkLine, headOf } from "../../src/app/golden/render-check.ts";
+import { checkLine, headOf } from "../../src/app/golden/check.ts";
 import { judgeGolden } from "../../src/core/gates/goldens.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../src/core/input-kind.ts";

@@ -1,7 +1,7 @@
 // Proposing to a repository in memory: what is committed, and what others do meanwhile.
 import { describe, expect, it } from "vitest";
 import type { Repository } from "../../src/ports/code-host.ts";
-import { propose } from "../../src/stages/propose.ts";
+import { propose, writeFiles } from "../../src/stages/propose.ts";
 import {
 	branch,
 	goldenFiles,
@@ -9,34 +9,19 @@ import {
 	type ProposalPlace,
 	proposalOn,
 	proposed,
+	proposedFile,
 } from "../support/proposals.ts";
 
-/** A repository where another actor intervenes just before a call, once for each act. */
-function interrupted<Name extends keyof Repository>(
-	repository: Repository,
-	name: Name,
-	acts: (() => unknown)[],
-): Repository {
-	const call = repository[name] as (...given: unknown[]) => Promise<unknown>;
+type Calls = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
+
+/** A repository where another actor intervenes just before a call. */
+function interrupted(repository: Repository, name: keyof Repository, act: () => unknown): Repository {
+	const call = (repository as unknown as Calls)[name];
 	const busy = async (...given: unknown[]): Promise<unknown> => {
-		await acts.shift()?.();
-		return call(...given);
+		await act();
+		return call?.(...given);
 	};
 	return { ...repository, [name]: busy };
-}
-
-/** A repository whose call is carried out, but its answer lost. */
-function forgetful<Name extends keyof Repository>(repository: Repository, name: Name): Repository {
-	const call = repository[name] as (...given: unknown[]) => Promise<unknown>;
-	const lost = {
-		state: "failed",
-		fault: { code: "github-unavailable", message: "gone", fix: "", unclear: true },
-	};
-	const once = [lost];
-	return {
-		...repository,
-		[name]: async (...given: unknown[]) => call(...given).then((answer) => once.pop() ?? answer),
-	};
 }
 
 it("a first proposal is one commit on the one that was checked out, with files put and taken, and a pull request", async () => {
@@ -61,58 +46,34 @@ it("a second proposal of the same changes nothing that anybody sees", async () =
 	expect(repository.writes).toEqual(["tree"]);
 });
 
-describe("another run at the same time", () => {
-	const rival =
-		({ repository, main }: ProposalPlace, says: string) =>
-		() =>
-			proposed(proposalOn(main[2], { says }), repository);
+describe("meanwhile", () => {
 	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
-	const beneath = ({ repository }: ProposalPlace, commit: string) =>
-		repository.files(repository.parents(commit)[0] ?? "");
 
-	it("another run at the same time that made the branch first is built on, and shares its pull request", async () => {
+	it("another run makes the branch: it stays, and the next run builds on it", async () => {
 		const place = openPlace();
-		const repository = interrupted(place.repository, "createBranch", [rival(place, "rival")]);
-		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), repository);
+		const rival = () => proposed(proposalOn(place.main[2], { says: "rival" }), place.repository);
+		const busy = interrupted(place.repository, "createBranch", rival);
+		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
+		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
+		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), place.repository);
 		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
-		expect(beneath(place, commit)).toEqual(goldenFiles("rival", "main-2"));
+		const [parent = ""] = place.repository.parents(commit);
+		expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
 	});
 
-	it("another run at the same time is a person's: what they committed meanwhile stays", async () => {
+	it("a person commits to the branch: their commit stays", async () => {
 		const place = openPlace();
-		await rival(place, "first")();
+		await proposed(proposalOn(place.main[2], { says: "first" }), place.repository);
 		const person = () =>
 			place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
-		const end = await propose(
-			proposalOn(place.main[2]),
-			interrupted(place.repository, "advanceBranch", [person]),
-		);
-		expect(end).toMatchObject({
+		const busy = interrupted(place.repository, "advanceBranch", person);
+		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
+		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
+		expect(await propose(proposalOn(place.main[2]), place.repository)).toMatchObject({
 			state: "refused",
 			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
 		});
-		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
 	});
-});
-
-it.each(["createBranch", "createPull"] as const)(
-	"an answer that is lost of %s is looked for, and nothing comes twice",
-	async (name) => {
-		const { repository, main } = openPlace();
-		const { commit } = await proposed(proposalOn(main[2]), forgetful(repository, name));
-		expect(repository.branches.get(branch)).toBe(commit);
-		expect(repository.writes).toEqual(["blob", "blob", "tree", "commit", "branch", "pull"]);
-	},
-);
-
-it("an answer that is lost of advanceBranch is looked for", async () => {
-	const { repository, main } = openPlace();
-	await proposed(proposalOn(main[2]), repository);
-	const { commit, isNew } = await proposed(
-		proposalOn(main[2], { says: "newer" }),
-		forgetful(repository, "advanceBranch"),
-	);
-	expect([isNew, repository.branches.get(branch)]).toEqual([true, commit]);
 });
 
 it("propose leaves a person's pull request and what they wrote as it is", async () => {
@@ -142,3 +103,42 @@ it.each(["openPulls", "createPull"] as const)(
 		expect(asked).toBe(1);
 	},
 );
+
+const golden = "golden/net/golden.json";
+
+it.each(["GitHub answered 413 to POST", "Sorry, your input was too large to process."])(
+	"a file that GitHub does not take is named if GitHub says %j",
+	async (message) => {
+		const { repository, main } = openPlace();
+		const storeFile = async () =>
+			({ state: "failed", fault: { code: "github-rejected", message, fix: "?" } }) as const;
+		expect(await writeFiles(proposalOn(main[2]), null, { ...repository, storeFile })).toMatchObject({
+			state: "failed",
+			fault: { message: `${golden} (6 bytes): ${message}`, fix: expect.stringMatching(/Git LFS/) },
+		});
+	},
+);
+
+it("propose reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {
+	const { repository, main } = openPlace();
+	let reads = 0;
+	const counting: typeof repository = {
+		...repository,
+		readFile: (hash) => repository.readFile(hash).finally(() => (reads += 1)),
+	};
+	const write = (text: string, agrees: boolean) =>
+		writeFiles(
+			proposalOn(main[1], {
+				files: [proposedFile(golden, text, (earlier) => agrees && earlier === "of old")],
+				removed: [],
+			}),
+			main[0],
+			counting,
+		);
+	const tree = (await repository.snapshotOf(main[1])) as object;
+	expect(await write("of old", false)).toEqual(tree);
+	expect(reads).toBe(0);
+	expect(await write("of another", true)).toEqual(tree);
+	expect(await write("of another", false)).not.toEqual(tree);
+	expect(reads).toBe(2);
+});

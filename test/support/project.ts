@@ -83,7 +83,7 @@ export interface CliRun {
 
 export interface CliOptions {
 	cwd: string;
-	/** Folder of the bundle; the committed one by default. */
+	/** Folder of the bundle; TRTGATE_DIST or the committed one by default. */
 	dist?: string;
 	env?: Readonly<Record<string, string>>;
 	/** Called with the child's process id as soon as it runs. */
@@ -96,7 +96,7 @@ export interface CliOptions {
 const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {
-	const cli = join(options.dist ?? resolve("dist"), "cli.js");
+	const cli = join(options.dist ?? resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
 	// All tests share one cache, for the sake of what is unpacked there; none may take over another's verdicts.
 	const isFresh = argv[0] === "run" && options.env?.["XDG_CACHE_HOME"] === undefined;
 	return runNode([cli, ...(isFresh ? ["run", "--fresh", ...argv.slice(1)] : argv)], options);

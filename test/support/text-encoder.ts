@@ -1,4 +1,4 @@
-// A small text encoder, with the oracle's tokenizers and sounds, for tests of recorded inputs.
+// A small text encoder, with the oracle's tokenizers, for tests of recorded inputs.
 import { readFileSync } from "node:fs";
 import {
 	attribute,
@@ -28,7 +28,7 @@ export function weight(name: string, ...dims: readonly number[]): Bytes {
 export const constant = (name: string, dims: readonly number[], ...numbers: readonly number[]): Bytes =>
 	tensor({ name, dtype: int64, dims, raw: int64s(...numbers) });
 
-export const meanOfRows = (input: string): Bytes =>
+const meanOfRows = (input: string): Bytes =>
 	node({
 		op: "ReduceMean",
 		inputs: [input],

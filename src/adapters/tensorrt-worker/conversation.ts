@@ -34,12 +34,7 @@ export interface Outcome {
 	fault: string | null;
 }
 
-interface Conversation {
-	talk(pipes: Pipes): void;
-	outcome(): Outcome;
-}
-
-export function createConversation(options: ConversationOptions): Conversation {
+export function createConversation(options: ConversationOptions) {
 	const { cases } = options;
 	const decoder = createFrameDecoder({ payloadBytes: options.payloadBytes });
 	const outcome: Outcome & { cases: (InferredCase | null)[] } = {
@@ -77,7 +72,7 @@ export function createConversation(options: ConversationOptions): Conversation {
 		else settle(index, { id, state: "failed", message: message.message });
 		return null;
 	};
-	/** Why the message cannot be, if it cannot. */
+	/** Why the message is invalid, or null. */
 	const take = (message: WorkerMessage): string | null => {
 		if (message.kind === "hello") return greet(message);
 		if (message.kind !== "end") return takeAnswer(message);
@@ -94,27 +89,20 @@ export function createConversation(options: ConversationOptions): Conversation {
 		else if (outcome.hello !== null && outcome.error === null) sender.send(input);
 	};
 	return {
-		talk({ input, output }) {
+		talk({ input, output }: Pipes): void {
 			output.on("data", (chunk: Uint8Array) => {
 				if (outcome.fault === null) read(chunk, input);
 			});
 		},
-		outcome: () => outcome,
+		outcome: (): Outcome => outcome,
 	};
-}
-
-interface Sender {
-	start(hello: WorkerHello): void;
-	send(input: Pipes["input"]): void;
-	/** The case with this id on the wire; null if it is not in flight. */
-	answered(wireId: string): number | null;
 }
 
 /** On the wire a case's id is its place in the list: ids of users may be long or duplicate. */
 function createSender(
 	{ cases, payloadBytes }: ConversationOptions,
 	refuse: (index: number, message: string) => void,
-): Sender {
+) {
 	const dtypes = new Map<string, string>();
 	const inFlight = new Map<string, { index: number; bytes: number }>();
 	let bytesInFlight = 0;
@@ -135,10 +123,10 @@ function createSender(
 		return true;
 	};
 	return {
-		start(hello) {
+		start(hello: WorkerHello): void {
 			for (const { name, dtype } of hello.engine?.inputs ?? []) dtypes.set(name, dtype);
 		},
-		send(input) {
+		send(input: Pipes["input"]): void {
 			if (next > cases.length || input.destroyed) return;
 			// Many small pieces, one system call.
 			input.cork();
@@ -149,7 +137,8 @@ function createSender(
 			}
 			input.uncork();
 		},
-		answered(wireId) {
+		/** The case with this id on the wire; null if it is not in flight. */
+		answered(wireId: string): number | null {
 			const found = inFlight.get(wireId);
 			if (found === undefined) return null;
 			inFlight.delete(wireId);

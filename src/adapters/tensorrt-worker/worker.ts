@@ -21,15 +21,15 @@ export interface WorkerJob {
 	cases: readonly InferCase[];
 	device: number;
 	plugins: readonly string[];
-	/** Optimization profile; absent: the first that covers a case's shapes. */
-	profile?: number;
 	timeoutMs: number;
 	logPath: string;
 	onCase?(done: number): void;
 }
 
+type Probed = { tensorrt: string; device: string } | { absent: string };
+
 export interface TensorRtWorker {
-	probe(): Promise<{ tensorrt: string; device: string } | { absent: string }>;
+	probe(): Promise<Probed>;
 	/** @throws ConfigError output-unwritable where the log cannot be written. */
 	infer(job: WorkerJob): Promise<InferResult>;
 }
@@ -46,34 +46,24 @@ export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
 	};
 }
 
-async function probe(
-	options: TensorRtWorkerOptions,
-): Promise<{ tensorrt: string; device: string } | { absent: string }> {
+async function probe(options: TensorRtWorkerOptions): Promise<Probed> {
 	const run = { arguments: ["--probe"], cases: [], timeoutMs: probeTimeoutMs };
 	const { record, outcome } = await converse(run, options);
-	if (outcome.hello !== null && outcome.error === null) {
-		return { tensorrt: outcome.hello.tensorrt, device: outcome.hello.device };
-	}
-	return { absent: describeStop(record, outcome, run).message };
+	const { hello, error } = outcome;
+	if (hello === null || error !== null) return { absent: describeStop(record, outcome, run).message };
+	return { tensorrt: hello.tensorrt, device: hello.device };
 }
 
 async function infer(job: WorkerJob, options: TensorRtWorkerOptions): Promise<InferResult> {
-	const { record, outcome } = await converse({ ...job, arguments: engineArguments(job) }, options);
+	const plugins = job.plugins.map((path) => `--plugin=${path}`);
+	const run = { ...job, arguments: [`--engine=${job.enginePath}`, `--device=${job.device}`, ...plugins] };
+	const { record, outcome } = await converse(run, options);
 	const { wallMs } = record;
 	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
 	// All answers have arrived: how the process then ended does not matter.
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
 		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
-}
-
-function engineArguments({ enginePath, device, plugins, profile }: WorkerJob): string[] {
-	return [
-		`--engine=${enginePath}`,
-		`--device=${device}`,
-		...plugins.map((path) => `--plugin=${path}`),
-		...(profile === undefined ? [] : [`--profile=${profile}`]),
-	];
 }
 
 interface Run {
@@ -112,29 +102,23 @@ function describeStop(
 	outcome: Outcome,
 	run: { cases: readonly InferCase[]; timeoutMs: number },
 ): ToolFailure {
-	const where = whereItStood(outcome, run.cases);
+	// Cases are answered in order, so the first without an answer is the current one.
+	const current = outcome.hello === null ? undefined : run.cases[outcome.cases.indexOf(null)];
+	const where = current === undefined ? "" : ` at case ${JSON.stringify(current.id)}`;
 	const output = record.exitCode === 0 ? "ended before it had answered" : undefined;
 	const ended = describeFailure(record, { what: `${what}${where}`, timeoutMs: run.timeoutMs, output });
-	if (outcome.fault !== null) {
+	if (outcome.fault !== null)
 		return {
 			...ended,
 			code: "tool-output",
 			message: `${what}${where} wrote invalid output: ${outcome.fault}.`,
 			fix: "Read the log; if it happens again, report it as a bug.",
 		};
-	}
 	if (outcome.error === null || record.state === "timed-out") return ended;
 	const known = Object.hasOwn(errors, outcome.error.code) ? errors[outcome.error.code] : undefined;
 	const [code, fix] = known ?? otherError;
 	const message = `${what}${where} stopped: ${outcome.error.message.replace(/\.$/, "")}.`;
 	return { ...ended, code, message, fix };
-}
-
-/** Cases are answered in order, so the first without an answer is the current one. */
-function whereItStood({ hello, cases }: Outcome, requested: readonly InferCase[]): string {
-	const at = hello === null ? -1 : cases.indexOf(null);
-	const id = requested[at]?.id;
-	return id === undefined ? "" : ` at case ${JSON.stringify(id)}`;
 }
 
 const errors: Readonly<Record<string, readonly [code: ToolCode, fix: string]>> = {

@@ -2,21 +2,20 @@
 
 import { notice, setFailed, setOutput, summary } from "@actions/core";
 import { log } from "../../adapters/github/log.ts";
-import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
 import { escapeMarkdown } from "../../core/text/escape.ts";
 import type { Proposed } from "../../stages/propose.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes, explainError } from "../exit.ts";
 import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";
-import { calibrateModels } from "../golden/calibrate-models.ts";
-import { type GoldenProposal, proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.ts";
 import {
+	calibrateModels,
 	chooseTargets,
-	type GoldenTarget,
+	type RecordedGoldens,
 	type RecordedModel,
 	recordModel,
-} from "../golden/record-models.ts";
+} from "../golden/action-models.ts";
+import { type GoldenProposal, proposeGoldens } from "../golden/propose-goldens.ts";
 import { stopOnSignals } from "../signals.ts";
 import { reportError } from "./workflow-run.ts";
 
@@ -54,7 +53,7 @@ async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGold
 	const done: RecordedGoldens = { home, recorded: [], errors: [], notes: [] };
 	for (const target of chooseTargets(config, inputs.model)) {
 		try {
-			done.recorded.push(await recordOne(target, { job, home }));
+			done.recorded.push(await recordModel(target, job, home));
 		} catch (error) {
 			done.errors.push(error);
 			done.notes.push(
@@ -65,16 +64,6 @@ async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGold
 		if (why !== null) throw new ToolError({ code: "interrupted", message: `Nothing was proposed: ${why}.` });
 	}
 	return done;
-}
-
-function recordOne(
-	target: GoldenTarget,
-	{ job, home }: { job: GoldenJob; home: string },
-): Promise<RecordedModel> {
-	const { terminal, inputs, author } = job;
-	const record = (scratchFolder: string) =>
-		recordModel(target, { inputs, author, home, scratchFolder, terminal });
-	return inNewFolder("trtgate-old-", record, terminal.environment.temp);
 }
 
 /** Unlike in a gate, a pull request that cannot be opened is a failure. */

@@ -15,8 +15,6 @@ export interface Option {
 	otherwise?: string;
 	required?: true;
 	again?: true;
-	/** Takes all values up to the next option. */
-	several?: true;
 }
 
 type Options = Readonly<Record<string, Option>>;
@@ -30,7 +28,6 @@ export interface CommandTable {
 	does: string;
 	options: Options;
 	example: string;
-	also?: readonly CommandTable[];
 }
 
 export const commonOptions = {
@@ -79,8 +76,13 @@ export function parseArguments<Table extends CommandTable>(
 ): ArgumentsOf<Table> {
 	const known: Options = { ...commonOptions, ...table.options };
 	const config = Object.fromEntries(Object.entries(known).map(([name, option]) => [name, parsingOf(option)]));
-	const args = oneValueEach(argv, known);
-	const parsed = parseArgs({ args, options: config, allowPositionals: true, strict: false, tokens: true });
+	const parsed = parseArgs({
+		args: [...argv],
+		options: config,
+		allowPositionals: true,
+		strict: false,
+		tokens: true,
+	});
 	for (const token of parsed.tokens) if (token.kind === "option") checkOption(token, known, table);
 	checkPositionals(parsed.positionals, table, shape);
 	checkRequired(parsed.values, table);
@@ -102,20 +104,8 @@ export function parseArguments<Table extends CommandTable>(
 	};
 }
 
-function parsingOf({ value, again, several }: Option): ParseArgsOptionsConfig[string] {
-	return { type: value === undefined ? "boolean" : "string", multiple: again === true || several === true };
-}
-
-/** `--rtol 1e-5 out:1e-3` becomes `--rtol=1e-5 --rtol=out:1e-3`. */
-function oneValueEach(argv: readonly string[], known: Options): string[] {
-	let open: string | null = null;
-	return argv.flatMap((word, index) => {
-		if (!word.startsWith("--")) return [open === null ? word : `${open}=${word}`];
-		const name = word.slice(2);
-		open = Object.hasOwn(known, name) && known[name]?.several === true ? word : null;
-		if (open === null) return [word];
-		return argv[index + 1]?.startsWith("--") === false ? [] : [`${open}=`];
-	});
+function parsingOf({ value, again }: Option): ParseArgsOptionsConfig[string] {
+	return { type: value === undefined ? "boolean" : "string", multiple: again === true };
 }
 
 interface OptionToken {
@@ -126,8 +116,8 @@ interface OptionToken {
 
 function checkOption({ name, rawName, value }: OptionToken, known: Options, table: CommandTable): void {
 	const option = Object.hasOwn(known, name) ? known[name] : undefined;
-	const names = [known, ...(table.also ?? []).map(({ options }) => options)].flatMap(Object.keys);
-	if (option === undefined) throw usage(table, `Unknown option ${rawName}.`, didYouMean(name, names));
+	if (option === undefined)
+		throw usage(table, `Unknown option ${rawName}.`, didYouMean(name, Object.keys(known)));
 	if (option.value === undefined && value !== undefined) throw usage(table, `${rawName} takes no value.`);
 	if (option.value !== undefined && !value) throw usage(table, `${rawName} needs a value.`);
 	const choices =

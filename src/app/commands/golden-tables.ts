@@ -36,7 +36,7 @@ export const recordTable = {
 		shape: { ...shape, otherwise: "the config's, else found by trial" },
 		preprocess: {
 			value: "FILE",
-			does: "How to convert images, audio, bytes and text in --inputs to tensors.",
+			does: "How to convert images and text in --inputs to tensors.",
 			otherwise: "derived from the input's layout and size",
 		},
 		"non-finite": {
@@ -74,36 +74,15 @@ export const recordTable = {
 	example: "trtgate golden record models/resnet50.onnx --out golden/resnet50 --dims batch=4",
 } as const satisfies CommandTable;
 
-export const polygraphyTable = {
-	name: "golden check --polygraphy",
-	positionals: [],
-	usage: "GOLDEN.json [--outputs CANDIDATE.json]",
-	does: "judges the files of `polygraphy run --save-outputs` by Polygraphy's default comparator",
-	options: {
-		polygraphy: { value: "FILE", does: "Reference results, or results of several runners.", required: true },
-		outputs: {
-			value: "FILE",
-			does: "The candidate's results.",
-			otherwise: "the other runners in the same file",
-		},
-		rtol: { value: "[OUTPUT:]N", does: "Relative tolerance.", otherwise: "1e-5", several: true },
-		atol: { value: "[OUTPUT:]N", does: "Absolute tolerance.", otherwise: "1e-5", several: true },
-		"infinities-compare-equal": { does: "Treat infinities of the same sign as equal." },
-		strict: { does: "Also fail if trtgate warns." },
-		json,
-	},
-	example: "trtgate golden check --polygraphy golden.json --outputs candidate.json --rtol 1e-3 logits:1e-2",
-} as const satisfies CommandTable;
-
 export const checkTable = {
 	name: "golden check",
 	positionals: ["GOLDEN.json"],
-	usage: "GOLDEN.json --outputs DIR",
+	usage: "GOLDEN.json --outputs DIR|FILE.json",
 	does: "compares stored outputs with a golden",
 	options: {
 		outputs: {
-			value: "DIR",
-			does: "Folder with one folder per case, each with one file per output.",
+			value: "DIR|FILE.json",
+			does: "Folder with one folder per case, each with one file per output; or Polygraphy's results, one iteration per case.",
 			required: true,
 		},
 		precision: {
@@ -119,7 +98,6 @@ export const checkTable = {
 		json,
 	},
 	example: "trtgate golden check golden/resnet50/golden.json --outputs my-outputs --precision fp16",
-	also: [polygraphyTable],
 } as const satisfies CommandTable;
 
 export const inspectTable = {

@@ -9,8 +9,8 @@ export function usageOf({ name, usage, positionals }: CommandTable): string {
 		.join(" ");
 }
 
-export function optionForm([name, { value, several }]: [name: string, option: Option]): string {
-	return `--${name}${value === undefined ? "" : ` ${value}`}${several === true ? " …" : ""}`;
+export function optionForm([name, { value }]: [name: string, option: Option]): string {
+	return `--${name}${value === undefined ? "" : ` ${value}`}`;
 }
 
 /** Empty for flags. */
@@ -20,11 +20,8 @@ export function defaultOf({ default: value, otherwise, required }: Option): stri
 }
 
 export function renderHelp(table: CommandTable): string {
-	const also = (table.also ?? []).map(
-		(other) => `\nUsage: ${usageOf(other)}\n${other.does}\n\n${sections(other)}`,
-	);
 	const common = `Options of every command:\n${optionLines(commonOptions)}`;
-	return `Usage: ${usageOf(table)}\n${table.does}\n\n${sections(table)}${also.join("")}\n${common}`;
+	return `Usage: ${usageOf(table)}\n${table.does}\n\n${sections(table)}\n${common}`;
 }
 
 function sections({ options, example }: CommandTable): string {

@@ -1,14 +1,12 @@
 // Opens a job of the action in golden/: its inputs, its run, and whether it may change goldens.
-
 import { type GoldenInputs, readGoldenInputs } from "../../adapters/github/inputs.ts";
-import { usageError } from "../../core/errors.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { isRefName } from "../../formats/github/names.ts";
 import type { Host } from "../../ports/code-host.ts";
 import { requireRun } from "../actions/workflow-run.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
-import { proposalRefused } from "./checkout.ts";
 
 export interface GoldenJob {
 	terminal: Terminal;
@@ -58,4 +56,8 @@ export function checkInputs(inputs: Pick<GoldenInputs, "reason" | "branch" | "ba
 			"Correct it under `with:`.",
 		);
 	}
+}
+
+export function proposalRefused(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "proposal-refused", message, fix });
 }

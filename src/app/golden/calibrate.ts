@@ -57,17 +57,19 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 	const { result, goldens } = calibration;
 	const engines = goldens.flatMap((golden) => golden.engines);
 	const written: string[] = [];
-	for (const golden of change === null ? [] : goldens) {
-		const manifest = await writeCalibration(golden, calibration, change as Change);
-		if (manifest !== null) written.push(`${golden.path}: ${manifest.goldenId}`);
-	}
-	if (args.flag("json")) terminal.out(jsonText({ backend: result.backend, engines, written }));
-	else terminal.out(renderCalibration(engines, result.backend));
+	if (change !== null)
+		for (const golden of goldens) {
+			const manifest = await writeCalibration(golden, calibration, change);
+			if (manifest !== null) written.push(`${golden.path}: ${manifest.goldenId}`);
+		}
+	const isJson = args.flag("json");
+	const report = { backend: result.backend, engines, written };
+	terminal.out(isJson ? jsonText(report) : renderCalibration(engines, result.backend));
 	const unbuilt = result.builds.flatMap(({ model, engine, failure }) =>
 		failure === undefined ? [] : [`${model}/${engine} was not built: ${failure.title} ${failure.fix}\n`],
 	);
 	terminal.err([...unbuilt, ...result.errors.map(describeRecord)].join(""));
-	if (!args.flag("json")) terminal.out(conclusion(engines, written, change !== null));
+	if (!isJson) terminal.out(conclusion(engines, written, change !== null));
 	if (result.outcome === "error") return exitOfResult(result);
 	const passes =
 		engines.every(({ faults }) => faults.length === 0) &&
@@ -76,7 +78,7 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 	return passes ? exitCodes.ok : exitCodes.failed;
 }
 
-/** @throws ConfigError usage where nobody is named, before anything is built. */
+/** @throws ConfigError usage if nobody is named. */
 async function changeOf(reason: string | undefined, given: string | undefined, cwd: string): Promise<Change> {
 	const processes = createProcesses({ env: childEnvironment() });
 	const author = await findAuthor(given, cwd, processes).finally(() => processes.killAll());
@@ -98,8 +100,7 @@ function conclusion(
 	writes: boolean,
 ): string {
 	if (engines.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
-	if (written.length > 0)
-		return `Written, with the evidence:\n${written.map((line) => `  ${line}\n`).join("")}`;
+	if (written.length > 0) return ["Written, with the evidence:", ...written].join("\n  ").concat("\n");
 	if (writes) return "Nothing was written: the goldens already contain all evidence.\n";
 	const refused = isRefused(engines)
 		? "Fix a wrong engine first; if its error is correct nonetheless, set the limit with --limit OUTPUT=VALUE.\n"
@@ -166,8 +167,8 @@ export async function calibrateEngines(
 			const errors = errorsOf(old, verdictsOf(spec, result));
 			const about = { engine: spec.id, precision: spec.engine.precision, golden: old.goldenId, ...errors };
 			// An engine that fails one case is no evidence for any limit.
-			const limits =
-				about.faults.length > 0 ? [] : proposeLimits(about, { ...given, backend: result.backend.kind });
+			const isUsable = about.faults.length === 0;
+			const limits = isUsable ? proposeLimits(about, { ...given, backend: result.backend.kind }) : [];
 			return { ...about, limits };
 		});
 		goldens.push({ path, old, engines });
@@ -189,7 +190,7 @@ function onlyGoldens(config: Config): Config {
 	return { ...config, models, baseline: { from: "base-ref" }, cache: { ...config.cache, verdicts: false } };
 }
 
-/** @returns the new manifest; null where no engine gave evidence that is new. */
+/** @returns the new manifest; null if no engine gave new evidence. */
 export async function writeCalibration(
 	golden: CalibratedGolden,
 	{ home, result }: Calibration,

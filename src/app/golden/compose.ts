@@ -1,5 +1,4 @@
 // The real adapters that goldens need: files, models, tensors, and ONNX Runtime as the reference.
-
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
@@ -29,24 +28,25 @@ export interface GoldenPorts {
 	packer: TensorPacker;
 }
 
-export type OnnxRuntimeChoice = "auto" | "wasm" | "native";
+interface GoldenWork {
+	terminal: Terminal;
+	progress: Progress;
+	onnxruntime: "auto" | "wasm" | "native" | undefined;
+	onnxruntimeFolder?: string | undefined;
+}
 
+/** The scratch folder and all child processes are gone afterwards. */
 export async function withGoldenPorts<Result>(
-	how: {
-		terminal: Terminal;
-		progress: Progress;
-		onnxruntime: OnnxRuntimeChoice | undefined;
-		onnxruntimeFolder?: string | undefined;
-	},
+	{ terminal, progress, onnxruntime, onnxruntimeFolder }: GoldenWork,
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
-	const { environment } = how.terminal;
+	const { environment } = terminal;
 	const processes = createProcesses({ env: childEnvironment() });
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
-		flavour: how.onnxruntime ?? "auto",
-		...nativePlace({ ...how.terminal, onnxruntimeFolder: how.onnxruntimeFolder }),
-		onNative: (note) => how.terminal.err(`note: ${note}\n`),
+		flavour: onnxruntime ?? "auto",
+		...nativePlace({ ...terminal, onnxruntimeFolder }),
+		onNative: (note) => terminal.err(`note: ${note}\n`),
 		workerPath: join(distFolder(), "ort", "worker.js"),
 		nodePath: process.execPath,
 		wasmFolder: join(distFolder(), "ort"),
@@ -55,32 +55,27 @@ export async function withGoldenPorts<Result>(
 		threads: 1,
 		registry: environment.registry,
 	});
+	const ports: GoldenPorts = {
+		files: fileStore(),
+		models: fileModelReader(),
+		tensors: fileTensorReader(),
+		reference: { ...reference, weights: readWeights },
+		clock: systemClock(),
+		progress,
+		processes,
+		packer: {
+			ending: "npy",
+			pack: (tensor) => {
+				const bytes = encodeNpy(tensor);
+				return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+			},
+		},
+	};
 	try {
-		const ports = {
-			files: fileStore(),
-			models: fileModelReader(),
-			tensors: fileTensorReader(),
-			clock: systemClock(),
-		};
-		const full = {
-			...ports,
-			reference: { ...reference, weights: readWeights },
-			progress: how.progress,
-			processes,
-			packer: npyPacker,
-		};
 		return await inNewFolder("trtgate-golden-", (scratchFolder) =>
-			work(full, scratchFolder).finally(() => processes.killAll()),
+			work(ports, scratchFolder).finally(() => processes.killAll()),
 		);
 	} finally {
 		letGo();
 	}
 }
-
-const npyPacker: TensorPacker = {
-	ending: "npy",
-	pack: (tensor) => {
-		const bytes = encodeNpy(tensor);
-		return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
-	},
-};

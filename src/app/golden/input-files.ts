@@ -1,98 +1,64 @@
-// Reads the files that hold an input's values: pictures, sound, bytes and tensors, by ending or as --preprocess says.
+// Reads a file that holds an input's values, a picture or a tensor by its ending, and `--preprocess FILE`.
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import type {
-	AudioPreprocess,
-	BytesPreprocess,
-	InputPreprocess,
-	Preprocess,
-} from "../../../generated/golden.ts";
+import { dirname, extname } from "node:path";
+import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
+import { image, text as textValidator } from "../../../generated/preprocess-validator.js";
+import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import { preprocessFile } from "../../adapters/files/image-reader.ts";
 import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
-import { readInput } from "../../adapters/process/input-file.ts";
-import { usageError } from "../../core/errors.ts";
+import { readInput, readInputText } from "../../adapters/process/input-file.ts";
+import { parseYaml } from "../../core/config/yaml.ts";
+import { type ConfigError, usageError } from "../../core/errors.ts";
+import { describeFound, isObject } from "../../core/found.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
-import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { preprocessSound } from "../../formats/audio/preprocess.ts";
-import { readWav } from "../../formats/audio/wav.ts";
+import { toProblem } from "../../core/schema-errors.ts";
 import { readImageHeader } from "../../formats/image/header.ts";
 import { imageShape } from "../../formats/image/preprocess.ts";
-import { tensorOfBytes } from "../../formats/tensor/decode.ts";
 import type { InputPort } from "./inputs.ts";
-import { kindOf, type Preprocessing, type PreprocessKind } from "./preprocess-file.ts";
-import { findTensor, readStored, type StoredPorts } from "./stored.ts";
+import { readStored } from "./stored.ts";
 
 export interface CasePart {
-	suffix: string;
 	tensors: Record<string, Tensor>;
 	pictures: Record<string, Picture>;
 }
 
 export interface FileReading {
-	ports: StoredPorts;
-	/** How files become tensors; undefined: as their names and the inputs' shapes say. */
+	/** undefined: as the files' names and the inputs' shapes say. */
 	preprocessing: Preprocessing | undefined;
 	modelFolder: string;
 	tokenizers: Map<string, TextTokenizer>;
+	/** What --preprocess came to, by input. */
 	used: Map<string, InputPreprocess>;
 	notes: Set<string>;
 }
 
-export type FileKind = PreprocessKind | "tensor";
+export type FileKind = "image" | "text" | "tensor";
 
-type Reader<How> = (
-	path: string,
-	input: InputPort,
-	preprocess: How,
-	reading: FileReading,
-) => Promise<Omit<CasePart, "suffix">[]>;
-
-const readers: Record<Exclude<FileKind, "text">, Reader<never>> = {
-	image: readPicture,
-	audio: readSound,
-	bytes: readBytes,
-	tensor: async (path, input, _, { ports }) => [partOf(input, await readStored(path, input, ports))],
-};
-
-function partOf({ name }: InputPort, tensor: Tensor): Omit<CasePart, "suffix"> {
-	return { tensors: { [name]: tensor }, pictures: {} };
-}
-
-/** @throws ConfigError usage where the input or the preprocessing does not fit the file; tensor-invalid where the file is damaged. */
-export async function readParts(path: string, input: InputPort, reading: FileReading): Promise<CasePart[]> {
+/** @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged. */
+export async function readPart(path: string, input: InputPort, reading: FileReading): Promise<CasePart> {
+	if (fileKind(path) === "tensor")
+		return { tensors: { [input.name]: await readStored(path, input) }, pictures: {} };
 	const preprocess = preprocessOf(input.name, reading);
-	const kind = fileKind(path, preprocess);
-	if (preprocess !== undefined && kind !== "tensor" && kind !== kindOf(preprocess)) {
-		throw usageError(
-			`--preprocess describes ${kindOf(preprocess)} for input ${quoteName(input.name)}, and ${path} is ${kind}.`,
-			"Give files of this kind.",
-		);
-	}
-	if (kind === "text")
-		throw usageError(
-			`${path} is text, which gives whole cases.`,
-			"Name the text file itself with --inputs, not a folder for each case.",
-		);
-	const parts = await readers[kind](path, input, preprocess as never, reading);
-	return parts.map((part, at) => ({ suffix: parts.length === 1 ? "" : `-${at + 1}`, ...part }));
+	if (preprocess?.kind !== "text") return readPicture(path, input, preprocess);
+	throw usageError(
+		`--preprocess describes text for input ${quoteName(input.name)}, and ${path} is an image.`,
+		"Give files of this kind.",
+	);
 }
 
 export function preprocessOf(
-	input: string | null,
+	input: string,
 	{ preprocessing }: Pick<FileReading, "preprocessing">,
 ): InputPreprocess | undefined {
-	return (input === null ? undefined : preprocessing?.byInput.get(input)) ?? preprocessing?.all;
+	return preprocessing?.byInput.get(input) ?? preprocessing?.all;
 }
 
-/** Bytes can be any file, so they have to be asked for; the other kinds follow from the name. */
-export function fileKind(path: string, preprocess: InputPreprocess | undefined): FileKind {
-	if (preprocess?.kind === "bytes") return "bytes";
+export function fileKind(path: string): FileKind {
 	if (isPicture(path)) return "image";
-	if (/\.wav$/i.test(path)) return "audio";
-	return /\.txt$/i.test(path) ? "text" : "tensor";
+	return extname(path).toLowerCase() === ".txt" ? "text" : "tensor";
 }
 
 export const pictureEndings = ["png", "jpg", "jpeg"] as const;
@@ -101,25 +67,11 @@ export function isPicture(path: string): boolean {
 	return pictureEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
 }
 
-/** Tensors first: a picture next to a tensor is only for viewing. Bytes may end in anything. */
-export async function findInput(
-	folder: string,
-	names: readonly string[],
-	reading: Pick<FileReading, "preprocessing">,
-): Promise<string | null> {
-	if (preprocessOf(names[0] ?? null, reading)?.kind !== "bytes")
-		return (await findTensor(folder, names)) ?? findTensor(folder, names, [...pictureEndings, "wav"]);
-	const file = (await readdir(folder))
-		.sort(byNumber)
-		.find((one) => names.some((name) => one === name || one.startsWith(`${name}.`)));
-	return file === undefined ? null : join(folder, file);
-}
-
-export function byNumber(left: string, right: string): number {
-	return left.localeCompare(right, "en", { numeric: true });
-}
-
-async function readPicture(path: string, port: InputPort, requested: Preprocess | undefined) {
+async function readPicture(
+	path: string,
+	port: InputPort,
+	requested: Preprocess | undefined,
+): Promise<CasePart> {
 	const input = port.sizes?.length === 4 ? oneSample(port) : port;
 	const { name, dtype, sizes } = input;
 	const bytes = await readInput(path, inputKinds.picture);
@@ -136,13 +88,15 @@ async function readPicture(path: string, port: InputPort, requested: Preprocess 
 		);
 	const file = { path, sha256: "", dtype, shape, format: "image" as const, preprocess };
 	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
-	const ending = /\.([^.]+)$/.exec(path)?.[1]?.toLowerCase() ?? "png";
 	const sha256 = createHash("sha256").update(bytes).digest("hex");
-	const picture: Picture = { bytes, sha256, ending, preprocess, tensorSha256 };
-	return [{ tensors: { [name]: tensor }, pictures: { [name]: picture } }];
+	const ending = extname(path).slice(1).toLowerCase();
+	return {
+		tensors: { [name]: tensor },
+		pictures: { [name]: { bytes, sha256, ending, preprocess, tensorSha256 } },
+	};
 }
 
-/** The layout and size of the input's shape (open sizes: the picture's own), and values from 0 to 1 (for uint8, the pixels unchanged). */
+/** The layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or the pixels for uint8. */
 function fittingPreprocess(
 	{ name, dtype, sizes }: InputPort,
 	own: { height: number; width: number },
@@ -172,45 +126,6 @@ function formatSizes(sizes: readonly (number | null)[] | null): string {
 		: `[${sizes.map((size) => size ?? "?").join(", ")}]`;
 }
 
-async function readSound(
-	path: string,
-	input: InputPort,
-	preprocess: AudioPreprocess | undefined,
-	reading: FileReading,
-) {
-	const { name, dtype } = input;
-	if (!isFloating(dtype))
-		throw usageError(`Input ${quoteName(name)} is ${dtype}, and ${path} is audio.`, "Give tensors (.npy).");
-	const line = lineOf(input, path);
-	const sound = readWav(await readInput(path, inputKinds.sound), path);
-	const how: AudioPreprocess = { kind: "audio", rate: sound.rate, ...preprocess };
-	if (preprocess?.rate === undefined)
-		reading.notes.add(
-			`Audio is used at its own rate, ${sound.rate} Hz; another rate needs --preprocess with \`{ "kind": "audio", "rate": 16000 }\`.`,
-		);
-	const tensors = preprocessSound(sound, { dtype, ...line }, { ...how, path });
-	reading.used.set(name, how);
-	return tensors.map((tensor) => partOf(input, tensor));
-}
-
-async function readBytes(path: string, input: InputPort, preprocess: BytesPreprocess, reading: FileReading) {
-	const { name, dtype } = input;
-	const padding = preprocess.padding ?? 0;
-	const fits =
-		dtype === "uint8"
-			? padding >= 0 && padding <= 255
-			: ["int16", "uint16", "int32", "uint32", "int64", "float32"].includes(dtype);
-	if (!fits)
-		throw usageError(
-			`Input ${quoteName(name)} is ${dtype}, which cannot hold bytes with padding ${padding}.`,
-			"Give tensors (.npy), or another padding.",
-		);
-	const line = lineOf(input, path);
-	const tensor = tensorOfBytes(await readInput(path, inputKinds.bytes), { dtype, ...line }, preprocess);
-	reading.used.set(name, preprocess);
-	return [partOf(input, tensor)];
-}
-
 function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
 	if (typeof port.axes?.[0] === "number" || port.sizes === null) return port;
 	return { ...port, sizes: [1, ...port.sizes.slice(1)] };
@@ -220,18 +135,17 @@ function longAxes(sizes: InputPort["sizes"]): number[] {
 	return (sizes ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
 }
 
-/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage where two are long. */
+/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage if two are long. */
 export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string) {
 	const { name, sizes } = longAxes(input.sizes).length > 1 ? oneSample(input) : input;
 	if (sizes === null) return { length: null, shapeOf: (elements: number) => [1, elements] };
 	const long = longAxes(sizes);
 	const open = sizes.lastIndexOf(null);
-	if (long.length > 1 || sizes.length === 0) {
+	if (long.length > 1 || sizes.length === 0)
 		throw usageError(
 			`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take ${path}: it has to have one long axis.`,
 			"Bind the batch to 1 with --dims, or give tensors (.npy).",
 		);
-	}
 	const at = long[0] ?? (open >= 0 ? open : sizes.length - 1);
 	const length = sizes[at] ?? null;
 	return {
@@ -245,4 +159,64 @@ export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: 
 			return sizes.map((_, axis) => (axis === at ? elements : 1));
 		},
 	};
+}
+
+const { preprocess, textPreprocess } = goldenSchema.$defs;
+const kinds = {
+	image: { validate: image, schema: preprocess },
+	text: { validate: textValidator, schema: textPreprocess },
+};
+const kindNames = Object.keys(kinds).join(", ");
+
+export interface Preprocessing {
+	/** That of the file. */
+	folder: string;
+	/** undefined: each input by its name. */
+	all: InputPreprocess | undefined;
+	byInput: ReadonlyMap<string, InputPreprocess>;
+}
+
+/** @throws ConfigError usage if the file does not follow the schema, or names an input that the model does not have. */
+export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
+	// JSON is YAML.
+	const parsed = parseYaml(await readInputText(path, inputKinds.argument), path);
+	if (parsed.state !== "ok") throw parsed.errors[0];
+	const { value } = parsed;
+	if (!isObject(value)) throw wrong(path, "", { expected: "an object", got: describeFound(value, "") });
+	const folder = dirname(path);
+	if (!("inputs" in value)) return { folder, all: checked(value, path, ""), byInput: new Map() };
+	const byInput = new Map<string, InputPreprocess>();
+	for (const [name, one] of Object.entries(Object(value["inputs"]))) {
+		const pointer = `/inputs/${name}`;
+		if (!inputs.includes(name)) {
+			const known = inputs.map((input) => quoteName(input)).join(", ");
+			throw wrong(path, pointer, { expected: `one of the model's inputs ${known}`, got: quoteName(name) });
+		}
+		byInput.set(name, checked(one, path, pointer));
+	}
+	return { folder, all: undefined, byInput };
+}
+
+function checked(value: unknown, path: string, pointer: string): InputPreprocess {
+	const kind = isObject(value) && "kind" in value ? value["kind"] : "image";
+	if (typeof kind !== "string" || !Object.hasOwn(kinds, kind)) {
+		const got = typeof kind === "string" ? quoteName(kind) : describeFound(kind, "");
+		throw wrong(path, `${pointer}/kind`, { expected: `one of ${kindNames}`, got });
+	}
+	const { validate, schema } = kinds[kind as keyof typeof kinds];
+	if (validate(value)) return value as InputPreprocess;
+	const problem = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
+	throw wrong(path, `${pointer}${problem.pointer}`, problem);
+}
+
+function wrong(
+	path: string,
+	pointer: string,
+	{ expected, got, fix }: { expected: string; got: string; fix?: string },
+): ConfigError {
+	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
+	return usageError(
+		`--preprocess: ${path}:${place} expected ${expected}, got ${got}.`,
+		fix ?? `docs/goldens-reference.md has the keys: ${kindNames}.`,
+	);
 }

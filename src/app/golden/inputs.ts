@@ -1,5 +1,4 @@
-// Makes inputs from the types and shapes of the model: whole cases, or those that no file of a case gives.
-
+// Generates inputs from the types and shapes of the model: whole cases, or the inputs that a case's files leave out.
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import {
@@ -27,19 +26,20 @@ export interface InputPort {
 	name: string;
 	dtype: DType;
 	axes: readonly OnnxDim[] | null;
-	/** null for an axis of open size; null as a whole where the rank is unknown. */
+	/** null for an axis of open size; null as a whole if the rank is unknown. */
 	sizes: readonly (number | null)[] | null;
-	/** null where a size is unknown. */
+	/** null if a size is unknown. */
 	shape: readonly number[] | null;
 }
 
 export interface FoundInputs {
 	cases: CaseToRecord[];
+	/** How each input was made, in words. */
 	how: Record<string, string>;
 	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }
 
-/** @param known sizes by input and axis. @throws ConfigError usage where a tensor file cannot hold an input's type. */
+/** @param known sizes by input and axis. @throws ConfigError usage if a tensor file cannot hold an input's type. */
 export function inputPorts(
 	model: OnnxModel,
 	known: Readonly<Record<string, readonly (number | null)[]>>,
@@ -60,42 +60,56 @@ export function inputPorts(
 	});
 }
 
-export interface InputRecipe {
+interface InputRecipe {
 	specs: readonly GeneratorSpec[];
 	role: DefaultGenerator["role"] | "given";
 	why?: string;
 }
 
-/** By input; null where nothing says which values suit it. */
+/** By input; null if nothing says which values suit it. */
 export type Recipes = ReadonlyMap<string, InputRecipe | null>;
 
-export interface Generating {
+interface Generating {
 	model: OnnxModel;
 	seed: number;
+	/** Those of --generator. */
 	generators: readonly string[];
 }
 
-/** @throws ConfigError usage where --generator is wrong. */
+/** @throws ConfigError usage if --generator is wrong. */
 export function recipesOf(ports: readonly InputPort[], { model, generators }: Generating): Recipes {
-	const given = parseGenerators(generators, ports);
-	const values = valuesOfInputs(
-		model,
-		ports.map(({ name }) => name),
-	);
+	const names = ports.map(({ name }) => name);
+	const values = valuesOfInputs(model, names);
 	const sized = ports.map((port) => ({
 		...port,
 		shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
 	}));
-	const defaults = defaultGenerators(sized, values);
-	return new Map(
-		ports.map(({ name }): [string, InputRecipe | null] => {
-			const specs = given.get(name)?.map((spec) => withRange(spec, name, values.get(name)));
-			return [name, specs === undefined ? (defaults.get(name) ?? null) : { role: "given", specs }];
-		}),
+	const recipes = new Map<string, InputRecipe | null>(defaultGenerators(sized, values));
+	for (const text of generators) {
+		const parsed = parseGenerator(text);
+		if (parsed.state === "wrong") throw usageError(`--generator: ${parsed.problem}.`, parsed.fix);
+		const { input } = parsed;
+		if (!names.includes(input))
+			throw usageError(
+				`--generator: the model has no input ${quoteName(input)}.`,
+				`Its inputs are ${names.map((name) => quoteName(name)).join(", ")}.`,
+			);
+		const specs = parsed.specs.map((spec) => withRange(spec, input, values.get(input)));
+		recipes.set(input, { role: "given", specs });
+	}
+	return recipes;
+}
+
+function withRange(spec: GeneratorSpec, input: string, values: InputValues | undefined): GeneratorSpec {
+	if (spec.kind !== "tokens" || spec.range !== undefined) return spec;
+	if (values?.kind === "range") return { ...spec, range: [Math.ceil(values.low), Math.floor(values.high)] };
+	throw usageError(
+		`The number of tokens for input ${quoteName(input)} is unknown.`,
+		`Give the range: --generator ${quoteName(input, "")}=tokens:0..30521`,
 	);
 }
 
-/** @throws ConfigError usage where nothing says which values an input takes. */
+/** @throws ConfigError usage if nothing says which values an input takes. */
 export function generateCases(
 	ports: readonly InputPort[],
 	cases: number,
@@ -118,9 +132,9 @@ export function generateCases(
 		const tensors: Record<string, Tensor> = Object.create(null);
 		const kinds = new Set<string>();
 		for (const [inputIndex, input] of inputs.entries()) {
-			const drawn = generateInput(input, { seed: generating.seed, caseIndex, inputIndex });
-			tensors[input.name] = drawn.tensor;
-			kinds.add(drawn.kind);
+			const { tensor, kind } = generateInput(input, { seed: generating.seed, caseIndex, inputIndex });
+			tensors[input.name] = tensor;
+			kinds.add(kind);
 		}
 		const telling = [...kinds].filter((kind) => kind !== "const" && kind !== "length");
 		return {
@@ -137,9 +151,9 @@ export function dataInputs(inputs: readonly InputPort[], recipes: Recipes): Inpu
 }
 
 /**
- * The given tensors with those that are generated beside them.
+ * Completes the tensors that a case's files gave.
  * @param from path of the files, for messages.
- * @throws ConfigError usage where an input can only come from a file.
+ * @throws ConfigError usage if an input can only come from a file.
  */
 export function fillInputs(
 	given: Readonly<Record<string, Tensor>>,
@@ -153,23 +167,19 @@ export function fillInputs(
 			const size = tensors[name]?.shape[at];
 			if (typeof axis === "string" && size !== undefined) bound.set(axis, size);
 		}
-	const sized = inputs.map((input) => ({
-		...input,
+	const sized = inputs.map(({ name, dtype, axes, sizes }) => {
 		// An axis that nothing binds is one long: a batch of one.
-		shape: [
-			...(tensors[input.name]?.shape ??
-				(input.axes ?? []).map((axis, at) => bound.get(axis) ?? input.sizes?.[at] ?? 1)),
-		],
-	}));
+		const filled = (axes ?? []).map((axis, at) => bound.get(axis) ?? sizes?.[at] ?? 1);
+		return { name, dtype, axes, shape: [...(tensors[name]?.shape ?? filled)] };
+	});
 	for (const [inputIndex, { name, dtype, shape }] of sized.entries()) {
 		if (tensors[name] !== undefined) continue;
 		const recipe = recipes.get(name);
-		if (!recipe || recipe.role === "data") {
+		if (!recipe || recipe.role === "data")
 			throw usageError(
 				`--inputs: ${from} gives no values for input ${quoteName(name)}.`,
 				`Give a folder for each case with a file for each input, or values with --generator ${quoteName(name, "")}=const:1.`,
 			);
-		}
 		const input = { name, dtype, shape, specs: recipe.specs, positions: positionsBeside(name, sized) };
 		tensors[name] = generateInput(input, { seed, caseIndex, inputIndex }).tensor;
 	}
@@ -181,15 +191,13 @@ export function describeInputs(
 	recipes: Recipes,
 	given: ReadonlyMap<string, string> = new Map(),
 ): Record<string, string> {
-	return Object.fromEntries(
-		inputs.map(({ name }) => [name, given.get(name) ?? describeRecipe(recipes.get(name))]),
-	);
-}
-
-function describeRecipe(recipe: InputRecipe | null | undefined): string {
-	if (!recipe) return "given";
-	const { specs, why } = recipe;
-	return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
+	const describe = (name: string): string => {
+		const recipe = recipes.get(name);
+		if (!recipe) return "given";
+		const { specs, why } = recipe;
+		return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
+	};
+	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describe(name)]));
 }
 
 function valuesUnknown(
@@ -204,32 +212,7 @@ function valuesUnknown(
 			`--generator ${quoteName(name, "")}=${elementCount(shape) === 1 || isFloating(dtype) ? "const:1" : "tokens:0..99"}`,
 	);
 	return usageError(
-		`Nothing in the model says which values ${inputs.length === 1 ? "input" : "the inputs"} ${named.join(", ")} ${inputs.length === 1 ? "takes" : "take"}.`,
+		`The model does not show which values ${inputs.length === 1 ? "this input takes" : "these inputs take"}: ${named.join(", ")}.`,
 		`Give real ones with --inputs, or the values that you serve, as in ${examples.join(" ")}.`,
 	);
-}
-
-function withRange(spec: GeneratorSpec, input: string, values: InputValues | undefined): GeneratorSpec {
-	if (spec.kind !== "tokens" || spec.range !== undefined) return spec;
-	if (values?.kind === "range") return { ...spec, range: [Math.ceil(values.low), Math.floor(values.high)] };
-	throw usageError(
-		`The number of tokens for input ${quoteName(input)} is unknown.`,
-		`Give the range: --generator ${quoteName(input, "")}=tokens:0..30521`,
-	);
-}
-
-function parseGenerators(texts: readonly string[], ports: readonly InputPort[]) {
-	const specs = new Map<string, readonly GeneratorSpec[]>();
-	for (const text of texts) {
-		const parsed = parseGenerator(text);
-		if (parsed.state === "wrong") throw usageError(`--generator: ${parsed.problem}.`, parsed.fix);
-		if (!ports.some(({ name }) => name === parsed.input)) {
-			throw usageError(
-				`--generator: the model has no input ${quoteName(parsed.input)}.`,
-				`Its inputs are ${ports.map(({ name }) => quoteName(name)).join(", ")}.`,
-			);
-		}
-		specs.set(parsed.input, parsed.specs);
-	}
-	return specs;
 }

@@ -48,15 +48,16 @@ export function renderInspection(inspection: Inspection): string {
 }
 
 function head({ golden, model, producer, reason, author, noiseFloor, cases: all }: Inspection): string[] {
+	const { backend, version, precision, optimisation } = producer;
+	const level = optimisation === undefined ? "" : `, optimisation ${quoteName(optimisation, "")}`;
 	const by = author === null ? "no author" : quoteName(author, "");
+	const runs = noiseFloor?.runs.map((run) => quoteName(run, "")) ?? [];
 	return [
 		`${golden}: of ${quoteName(model.path, "")} (${model.sha256.slice(0, 12)}…)`,
-		`made by ${quoteName(producer.backend, "")} ${quoteName(producer.version, "")} in ${producer.precision}${producer.optimisation === undefined ? "" : `, optimisation ${quoteName(producer.optimisation, "")}`}`,
+		`made by ${quoteName(backend, "")} ${quoteName(version, "")} in ${precision}${level}`,
 		...madeOf(producer, all.length),
 		`last change: ${reason === null ? "no reason given" : quoteName(reason, "")} (${by})`,
-		noiseFloor === null
-			? "noise floor: not measured"
-			: `noise floor: of ${noiseFloor.runs.length} runs (${noiseFloor.runs.map((run) => quoteName(run, "")).join("; ")})`,
+		`noise floor: ${noiseFloor === null ? "not measured" : `of ${runs.length} runs (${runs.join("; ")})`}`,
 	];
 }
 

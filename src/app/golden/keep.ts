@@ -12,10 +12,10 @@ import type { Files, ModelOnDisk } from "../../ports/world.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
+import type { GoldenPorts } from "./compose.ts";
 import type { RecordOptions } from "./record-options.ts";
-import type { StoredPorts } from "./stored.ts";
 
-/** null where there is none. @throws ConfigError golden-invalid where it cannot be read. */
+/** null if there is none. @throws ConfigError golden-invalid. */
 export async function readManifest(path: string, shown = path): Promise<GoldenManifest | null> {
 	try {
 		return parseManifest(await readInputText(path, inputKinds.golden, shown), shown);
@@ -34,13 +34,14 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 	return [...new Set(files.map(({ path }) => path))];
 }
 
+/** Whether the same command began this golden and its test of defects was cut short. */
 export function mayGoOn(
 	old: GoldenManifest | null,
 	options: RecordOptions,
 	model: ModelOnDisk,
 ): old is GoldenManifest {
-	if (old === null) return false;
 	return (
+		old !== null &&
 		["untested", "unfinished", "sampled"].includes(old.sensitivity?.state ?? "") &&
 		old.model.sha256 === model.sha256 &&
 		settingsOf(old.producer.command ?? "") === settingsOf(options.command)
@@ -51,15 +52,17 @@ function settingsOf(command: string): string {
 	return command.replace(/ --(?:time-limit|timeout|notice)(?:=| )\S+| --quiet(?= |$)/g, "");
 }
 
-export interface Begun {
+interface Begun {
 	manifest: GoldenManifest;
 	outputs: RunOutputs;
 }
 
-/** null where its tensors are damaged, or its inputs have changed. */
+/** null if its tensors are damaged, or its inputs have changed. */
 export async function readBegun(
 	manifest: GoldenManifest,
-	{ folder, cases, ports }: { folder: string; cases: readonly CaseToRecord[]; ports: StoredPorts },
+	folder: string,
+	cases: readonly CaseToRecord[],
+	ports: Pick<GoldenPorts, "files" | "tensors">,
 ): Promise<Begun | null> {
 	const outputs = [];
 	try {
@@ -77,7 +80,7 @@ export async function readBegun(
 	return { manifest, outputs };
 }
 
-/** While a golden is recorded again, the manifest of before lies here; its tensors stay until the new one is finished. */
+/** Holds the previous manifest while a golden is recorded again; the previous tensors stay until the new golden is finished. */
 const previousName = "golden.previous.json";
 
 interface KeptGolden {
@@ -85,40 +88,41 @@ interface KeptGolden {
 	/** The golden on disk, or null. */
 	old: GoldenManifest | null;
 	goesOn: boolean;
-	/** The new tensors, known when the golden is put together; the old manifest names none of these paths. */
+	/** The new tensors, called once the golden is assembled; the old manifest names none of these paths. */
 	files(): readonly TensorToWrite[];
 }
 
-/** `finish` removes what belonged to the golden of before; `takeBack` restores that golden, or leaves nothing. */
+/** `finish` removes the previous golden's tensors; `takeBack` restores that golden, or leaves nothing. */
 export async function keepGolden({ folder, old, goesOn, files: tensors }: KeptGolden, files: Files) {
-	const path = (name: string): string => join(folder, name);
+	const manifestPath = join(folder, "golden.json");
+	const previousPath = join(folder, previousName);
 	const stale = goesOn ? null : old;
-	const before = (await readManifest(path(previousName))) ?? stale;
-	const removeStale = async (all: (GoldenManifest | null)[], wanted: GoldenManifest | null) => {
+	const before = (await readManifest(previousPath)) ?? stale;
+	const removeAll = async (all: (GoldenManifest | null)[], wanted: GoldenManifest | null) => {
 		for (const manifest of all) if (manifest !== null) await removeTensors(folder, manifest, wanted, files);
-		await rm(path(previousName), { force: true });
+		await rm(previousPath, { force: true });
 	};
 	let saved: GoldenManifest | null = goesOn ? old : null;
 	const save = async (manifest: GoldenManifest): Promise<void> => {
 		if (saved === null) {
 			await files.makeFolder(folder);
-			if (before !== null) await files.writeText(path(previousName), manifestText(before));
+			if (before !== null) await files.writeText(previousPath, manifestText(before));
 			await writeTensors(folder, tensors(), files);
 		}
-		await files.writeText(path("golden.json"), manifestText(manifest));
+		await files.writeText(manifestPath, manifestText(manifest));
 		saved = manifest;
 	};
 	return {
 		save,
 		async finish(manifest: GoldenManifest): Promise<void> {
 			await save(manifest);
-			await removeStale([before, stale], manifest);
+			await removeAll([before, stale], manifest);
 		},
 		async takeBack(): Promise<void> {
 			if (saved === null) return;
-			if (before !== null) await files.writeText(path("golden.json"), manifestText(before));
-			else await rm(path("golden.json"), { force: true });
-			await removeStale([saved, stale], before);
+			if (before !== null) await files.writeText(manifestPath, manifestText(before));
+			else await rm(manifestPath, { force: true });
+			await removeAll([saved, stale], before);
 		},
 	};
 }
@@ -132,7 +136,7 @@ async function writeTensors(folder: string, tensors: readonly TensorToWrite[], f
 	for (const { path, bytes } of tensors) await files.writeBytes(join(folder, path), bytes);
 }
 
-/** Removes what the manifest names and the kept one does not, and folders left empty; other files are the user's. */
+/** Removes the manifest's tensors, except those of `kept`, and folders left empty; other files are the user's. */
 async function removeTensors(
 	folder: string,
 	manifest: GoldenManifest,

@@ -1,10 +1,12 @@
-// Proposes the goldens that were recorded: one commit, one branch, one pull request.
+// Proposes the goldens that were recorded in a checkout: one commit, one branch, one pull request.
 import { createHash } from "node:crypto";
-import { dirname, join, posix } from "node:path";
+import { realpath } from "node:fs/promises";
+import { dirname, join, posix, relative, sep } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../adapters/files/store.ts";
+import { firstLine, type Git, gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
-import { createProcesses } from "../../adapters/process/processes.ts";
+import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { PlatformError } from "../../core/errors.ts";
 import { isEquivalentGolden } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
@@ -17,7 +19,6 @@ import {
 	goldenPullTitle,
 	goldenTrailer,
 } from "../../core/report/golden-pull.ts";
-import type { ApiFault } from "../../ports/code-host.ts";
 import {
 	largeFileFix,
 	type Proposal,
@@ -25,17 +26,9 @@ import {
 	type ProposedFile,
 	propose,
 } from "../../stages/propose.ts";
-import type { GoldenJob } from "./action-job.ts";
-import { type Checkout, checkFilters, folderInCheckout, openCheckout, proposalRefused } from "./checkout.ts";
+import { type GoldenJob, proposalRefused } from "./action-job.ts";
+import type { RecordedGoldens, RecordedModel } from "./action-models.ts";
 import { tensorPaths } from "./keep.ts";
-import type { RecordedModel } from "./record-models.ts";
-
-export interface RecordedGoldens {
-	home: string;
-	recorded: RecordedModel[];
-	errors: unknown[];
-	notes: string[];
-}
 
 export type GoldenProposal =
 	| { state: "none" }
@@ -80,7 +73,7 @@ async function sendPull(
 ): Promise<Proposed> {
 	const repository = host.repository();
 	const found = inputs.base === "" ? await repository.defaultBranch() : null;
-	if (found?.state === "failed") throw platformError(found.fault);
+	if (found?.state === "failed") throw new PlatformError(found.fault);
 	const proposal: Proposal = {
 		...files,
 		commit: pull.commit,
@@ -94,19 +87,36 @@ async function sendPull(
 		trailer: goldenTrailer(pull.branch),
 	};
 	const end = await propose(proposal, repository);
-	if (end.state === "failed") throw platformError(end.fault);
+	if (end.state === "failed") throw new PlatformError(end.fault);
 	if (end.state === "refused") throw proposalRefused(end.why, end.fix);
 	return end.proposed;
 }
 
-function platformError({ code, message, fix }: ApiFault): PlatformError {
-	return new PlatformError({ code, message, fix });
+interface Checkout {
+	git: Git;
+	top: string;
+	commit: string;
 }
 
-/** The files of the repository that change by what was recorded. */
+/** @throws ConfigError proposal-refused. */
+export async function openCheckout(folder: string, processes: Processes): Promise<Checkout> {
+	const git = gitIn(folder, processes);
+	const top = await git(["rev-parse", "--show-toplevel"]);
+	const head = await git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+	if (succeeded(top) && succeeded(head)) {
+		const path = await realpath(firstLine(top));
+		return { git: gitIn(path, processes), top: path, commit: firstLine(head) };
+	}
+	const reason = succeeded(top) ? "git has no commit here" : (top.tail.at(-1) ?? "");
+	throw proposalRefused(
+		`${folder} is not a checkout of the repository: ${reason.slice(0, 200)}`,
+		"Run actions/checkout before this action. If git reports dubious ownership, as in a container, run `git config --global --add safe.directory '*'` before.",
+	);
+}
+
+/** The files of the repository that the recording changed. */
 type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
-const maxBlobBytes = 100 * 1000 * 1000;
 const maxFiles = 600;
 
 /** @throws ConfigError proposal-refused. */
@@ -136,17 +146,52 @@ export async function changedFiles(
 	return { files, folders, removed: before.filter((path) => !manifests.has(path)) };
 }
 
+/** A folder of the config as git knows it. @throws ConfigError proposal-refused. */
+async function folderInCheckout({ top }: Checkout, home: string, folder: string): Promise<string> {
+	const [wanted, real] = [join(await realpath(home), folder), await realpath(join(home, folder))];
+	const inside = relative(top, real).split(sep).join("/");
+	if (wanted === real && inside !== "" && inside.split("/")[0] !== "..") return inside;
+	throw proposalRefused(
+		`${folder} is a link, or no folder inside the checkout ${top}, so a golden cannot be proposed there.`,
+		"Keep each golden in a folder of the repository itself.",
+	);
+}
+
+/** GitHub's API does not apply git filters: it would commit the unfiltered file. @throws ConfigError proposal-refused. */
+async function checkFilters(paths: readonly string[], { git }: Checkout): Promise<void> {
+	const attributes = await git(["check-attr", "-z", "--stdin", "filter"], {
+		stdin: paths.map((path) => `${path}\0`).join(""),
+		captureBytes: 16 * 1024 * 1024,
+	});
+	if (!succeeded(attributes))
+		throw proposalRefused(
+			`git could not read the attributes of the files: ${attributes.tail.at(-1) ?? ""}`,
+			"Check .gitattributes.",
+		);
+	const fields = attributes.stdout.split("\0");
+	for (let at = 0; at + 2 < fields.length; at += 3) {
+		const [path = "", , filter = ""] = fields.slice(at, at + 3);
+		if (filter === "unspecified" || filter === "unset") continue;
+		const what = filter === "lfs" ? "Git LFS" : `git's filter ${JSON.stringify(filter)}`;
+		throw proposalRefused(
+			`${path} belongs to ${what} by .gitattributes, which GitHub's API cannot apply.`,
+			`Record with the command line and push the golden by hand, or take goldens out of the filter: \`${posix.dirname(path)}/** !filter\` in .gitattributes.`,
+		);
+	}
+}
+
+const maxBlobBytes = 100 * 1000 * 1000;
+
 async function proposedFile(path: string, top: string, manifest: GoldenManifest): Promise<ProposedFile> {
-	const absolute = join(top, path);
-	const files = fileStore();
-	const bytes = await files.readBytes(absolute, inputKinds.tensor);
+	const read = () => fileStore().readBytes(join(top, path), inputKinds.tensor);
+	const bytes = await read();
 	if (bytes.length > maxBlobBytes)
 		throw proposalRefused(
 			`${path} has ${bytes.length} bytes, and GitHub takes at most ${maxBlobBytes} in one file.`,
 			largeFileFix,
 		);
 	const blob = createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
-	const file = { path, blob, bytes: bytes.length, read: () => files.readBytes(absolute, inputKinds.tensor) };
+	const file = { path, blob, bytes: bytes.length, read };
 	return path.endsWith("/golden.json")
 		? { ...file, agreesWith: (earlier) => isEquivalentFile(earlier, manifest) }
 		: file;

@@ -1,8 +1,13 @@
 // Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that were not given.
 import { readdir, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import type { GoldenManifest } from "../../../generated/golden.ts";
+import { dirname, extname, join, resolve } from "node:path";
+import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
+import { readInput } from "../../adapters/process/input-file.ts";
+import { usageError } from "../../core/errors.ts";
+import type { Picture } from "../../core/golden/manifest/draft.ts";
+import { findInputMisfit } from "../../core/golden/manifest/validate-against-model.ts";
 import { looksLikePicture } from "../../core/golden/record/generators/defaults.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import {
 	type BoundShapes,
 	bindShapes,
@@ -11,7 +16,7 @@ import {
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { labelAxes } from "../../core/onnx/input-shapes/open-axes.ts";
+import { labelAxes, shapeGivenFor } from "../../core/onnx/input-shapes/open-axes.ts";
 import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
 import {
 	describeAttempts,
@@ -22,18 +27,18 @@ import {
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
+import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
 import type { GoldenPorts } from "./compose.ts";
-import { isPicture } from "./input-files.ts";
+import { isPicture, readPreprocessing } from "./input-files.ts";
 import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";
-import { readPreprocessing } from "./preprocess-file.ts";
-import { checkGiven, previousCases } from "./previous-cases.ts";
 import { defaultCases, type GivenSizes, type RecordOptions } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
 
 export interface RecordInputs extends FoundInputs {
 	dims: Readonly<Record<string, number>>;
+	/** Sizes that were found by trial, in words. */
 	sizes?: string;
 	notes: string[];
 }
@@ -41,6 +46,7 @@ export interface RecordInputs extends FoundInputs {
 interface Finding {
 	options: RecordOptions;
 	model: ModelOnDisk;
+	/** The golden whose inputs are recorded again, or null. */
 	reused: GoldenManifest | null;
 	scratchFolder: string;
 }
@@ -62,7 +68,7 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 		? { sizes: new Map(), notes: [] }
 		: await chooseSizes(finding, source, bound, ports);
 	const found = isReal
-		? await readReal(finding, bound, chosen.sizes, ports)
+		? await readReal(finding, bound, chosen.sizes)
 		: generate(finding, source, bound, chosen.sizes);
 	const named = bound.open.flatMap(({ name, isNamed }): [string, number][] =>
 		isNamed && chosen.sizes.has(name) ? [[name, chosen.sizes.get(name) ?? 1]] : [],
@@ -75,7 +81,73 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 	};
 }
 
-/** A generated case is one sample, as a file is, whatever the batch that engines are built for: eight take eight times as long. */
+interface PreviousCases {
+	old: GoldenManifest;
+	folder: string;
+	model: OnnxModel;
+	given: GivenSizes;
+}
+
+/** The stored inputs of a golden. @throws ConfigError usage if the model or --dims asks for others; golden-missing, tensor-invalid. */
+export async function previousCases(
+	{ old, folder, model, given }: PreviousCases,
+	ports: Pick<GoldenPorts, "files" | "tensors">,
+): Promise<FoundInputs> {
+	const misfit = findInputMisfit(old, model);
+	if (misfit !== null)
+		throw usageError(
+			`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`,
+			"Give real ones with --inputs, or have new ones made with --cases 8.",
+		);
+	const fix =
+		"Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";
+	for (const golden of old.cases) checkGiven(golden, model, { given, fix });
+	const { inputs: how, preprocess } = old.producer;
+	const cases: CaseToRecord[] = [];
+	for (const { id, tags, labels, inputs } of old.cases)
+		cases.push({
+			...{ id, tags, labels },
+			inputs: await readTensors(inputs, folder, ports),
+			pictures: await previousPictures(inputs, folder),
+		});
+	const unknown = Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"]));
+	return { cases, how: how ?? unknown, preprocess };
+}
+
+/** Inputs that were recorded from pictures stay pictures; undefined if there are none. */
+async function previousPictures(files: GoldenCase["inputs"], folder: string) {
+	const pictures: Record<string, Picture> = Object.create(null);
+	for (const [name, { path, sha256, preprocess, tensorSha256 }] of Object.entries(files)) {
+		if (preprocess === undefined || tensorSha256 === undefined) continue;
+		const bytes = await readInput(join(folder, path), inputKinds.picture);
+		pictures[name] = { bytes, sha256, ending: extname(path).slice(1), preprocess, tensorSha256 };
+	}
+	return Object.keys(pictures).length === 0 ? undefined : pictures;
+}
+
+/** @throws ConfigError usage if --dims or --shape asks for sizes other than those of the given inputs. */
+function checkGiven(
+	{ id, inputs }: { id: string; inputs: Readonly<Record<string, { shape: readonly number[] }>> },
+	model: OnnxModel,
+	{ given, fix }: { given: GivenSizes; fix: string },
+): void {
+	for (const { name, dims } of feeds(model.graph)) {
+		const stored = inputs[name]?.shape ?? [];
+		const where = `the stored input ${quoteName(name)} of case ${quoteName(id)}`;
+		for (const [axis, dim] of (dims ?? []).entries()) {
+			if (typeof dim !== "string" || !Object.hasOwn(given.dims, dim) || given.dims[dim] === stored[axis])
+				continue;
+			const asked = `${quoteName(dim, "")}=${given.dims[dim]}`;
+			throw usageError(`--dims asks for ${asked}, and ${where} has ${stored[axis] ?? "no such axis"}.`, fix);
+		}
+		const shape = shapeGivenFor(name, given.inputs);
+		if (shape === undefined || shape.join() === stored.join()) continue;
+		const asked = `${quoteName(name, "")}=${shape.join(",")}`;
+		throw usageError(`--shape asks for ${asked}, and ${where} has ${stored.join(",")}.`, fix);
+	}
+}
+
+/** A generated case is one sample, whatever the batch that engines are built for: eight take eight times as long. */
 function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
 	const dims = { ...configured.dims };
 	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
@@ -101,9 +173,9 @@ function generate(finding: Finding, source: ShapeSource, bound: BoundShapes, siz
 	return { ...generateCases(inputPorts(onnx, shapes), count, generating(finding)), notes: [] };
 }
 
-async function readReal(finding: Finding, bound: BoundShapes, sizes: Sizes, ports: GoldenPorts) {
+async function readReal(finding: Finding, bound: BoundShapes, sizes: Sizes) {
 	const { options, model } = finding;
-	// A size is null where it is open; inputs of unknown rank are left out.
+	// A size is null if it is open; inputs of unknown rank are left out.
 	const known: Record<string, (number | null)[]> = Object.create(null);
 	for (const [index, { name }] of bound.inputs.entries()) {
 		const axes = bound.labels[index]?.map((label) =>
@@ -113,12 +185,11 @@ async function readReal(finding: Finding, bound: BoundShapes, sizes: Sizes, port
 	}
 	const inputs = inputPorts(model.onnx, known);
 	const names = inputs.map(({ name }) => name);
+	const { preprocess } = options;
 	const found = await readCases(options.inputs, inputs, {
 		cwd: options.cwd,
-		ports,
 		modelFolder: dirname(options.model),
-		preprocessing:
-			options.preprocess === undefined ? undefined : await readPreprocessing(options.preprocess, names),
+		preprocessing: preprocess === undefined ? undefined : await readPreprocessing(preprocess, names),
 		recipes: recipesOf(inputs, generating(finding)),
 		seed: options.seed,
 	});
@@ -126,15 +197,13 @@ async function readReal(finding: Finding, bound: BoundShapes, sizes: Sizes, port
 	return found;
 }
 
-/** @throws ConfigError config-dims where real inputs contradict the options, the model, or each other. */
+/** @throws ConfigError config-dims if real inputs contradict the options, the model, or each other. */
 function checkShown(cases: readonly CaseToRecord[], { options: { given }, model }: Finding): void {
 	const checked = new Set<string>();
 	const check = shapeCheck(model.onnx);
+	const fix = "Leave --dims and --shape out, or give inputs of this size.";
 	for (const one of cases) {
-		checkGiven(one, model.onnx, {
-			given,
-			fix: "Leave --dims and --shape out, or give inputs of this size.",
-		});
+		checkGiven(one, model.onnx, { given, fix });
 		const inputs = Object.fromEntries(
 			Object.entries(one.inputs).map(([name, { shape }]) => [name, { shape }]),
 		);
@@ -167,7 +236,7 @@ interface Chosen {
 
 const limitMs = 10_000;
 
-/** @throws ConfigError config-dims where no sizes run. */
+/** @throws ConfigError config-dims if no sizes run. */
 async function chooseSizes(
 	finding: Finding,
 	source: ShapeSource,

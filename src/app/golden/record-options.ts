@@ -12,56 +12,24 @@ import { defaultLeastShares, type LeastShares } from "../../core/golden/record/d
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
-import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
+import { type ArgumentsOf, misused, parseArguments } from "../commands/arguments.ts";
 import { recordTable } from "../commands/golden-tables.ts";
 import { parseDims, parseShapes } from "../commands/sizes.ts";
 import { readConfigFile } from "../config-file.ts";
 import type { Terminal } from "../terminal.ts";
-import type { OnnxRuntimeChoice } from "./compose.ts";
 
 export interface GivenSizes {
 	dims: Readonly<Record<string, number>>;
 	inputs: GivenShapes;
 }
 
-export interface RecordOptions {
-	cwd: string;
-	model: string;
-	out: string;
-	home: string;
-	unnamed?: { config: string; golden: string };
-	name: string;
-	/** How many to generate; undefined where not given. */
-	cases: number | undefined;
-	inputs: readonly string[];
-	generators: readonly string[];
-	nonFinite: readonly string[];
-	preprocess: string | undefined;
-	configured: GivenSizes;
-	given: GivenSizes;
-	mayBeOne: readonly string[] | undefined;
-	seed: number;
-	reason: string | undefined;
-	author: string | undefined;
-	onnxruntime: OnnxRuntimeChoice | undefined;
-	onnxruntimeFolder: string | undefined;
-	propose: boolean;
-	timeLimitMs: number;
-	leastShares: LeastShares;
-	timeoutMs: number;
-	quiet: boolean;
-	command: string;
-}
-
 type RecordArguments = ArgumentsOf<typeof recordTable>;
+export type RecordOptions = Awaited<ReturnType<typeof parseRecordOptions>>;
 
 export const defaultCases = Number(recordTable.options.cases.default);
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
-export async function parseRecordOptions(
-	argv: readonly string[],
-	{ cwd }: Pick<Terminal, "cwd">,
-): Promise<RecordOptions> {
+export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<Terminal, "cwd">) {
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const configured: Configured = byConfig
@@ -77,14 +45,17 @@ export async function parseRecordOptions(
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured.home,
+		/** A golden that the config does not name yet. */
 		unnamed: given === undefined ? configured.unnamed : undefined,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
+		/** How many to generate; undefined if not given. */
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", 1, 10_000) : undefined,
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
 		nonFinite: args.texts("non-finite"),
 		preprocess: preprocessPath(args, cwd),
 		configured: configured.sizes ?? { dims: {}, inputs: {} },
+		/** Dimensions that an engine takes at size 1. */
 		mayBeOne: configured.mayBeOne,
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
 		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
@@ -111,7 +82,9 @@ function preprocessPath(args: RecordArguments, cwd: string): string | undefined 
 	);
 }
 
-interface Configured extends Pick<RecordOptions, "home" | "unnamed"> {
+interface Configured {
+	home: string;
+	unnamed?: { config: string; golden: string };
 	onnx?: string;
 	golden?: string;
 	sizes?: GivenSizes;
@@ -127,23 +100,17 @@ async function readModelConfig(path: string, name: string, cwd: string): Promise
 	const golden = named ?? starterGolden(name);
 	await confine(fileStore(), home, dirname(golden));
 	const ranges = Object.entries(model.engines[0]?.dims ?? {});
+	// The golden is recorded at fp32; other precisions count if an engine has them, or the config names them.
+	const judged = new Set<string>(["fp32", ...model.engines.map(({ precision }) => precision)]);
+	const shares = Object.entries(defaultLeastShares).filter(([precision]) => judged.has(precision));
 	return {
 		onnx,
 		home,
 		golden,
 		unnamed: named === undefined ? { config: join(home, basename(path)), golden } : undefined,
-		sizes: { dims: Object.fromEntries(ranges.map(([name, { opt }]) => [name, opt])), inputs: model.inputs },
-		mayBeOne: ranges.flatMap(([name, { min }]) => (min <= 1 ? [name] : [])),
-		notice: sharesFor(model),
-	};
-}
-
-/** The golden is recorded at fp32; other precisions are judged where an engine has them, or the config names them. */
-function sharesFor({ engines, notice }: ModelConfig): LeastShares {
-	const judged = new Set<string>(["fp32", ...engines.map(({ precision }) => precision)]);
-	return {
-		...Object.fromEntries(Object.entries(defaultLeastShares).filter(([precision]) => judged.has(precision))),
-		...notice,
+		sizes: { dims: Object.fromEntries(ranges.map(([dim, { opt }]) => [dim, opt])), inputs: model.inputs },
+		mayBeOne: ranges.flatMap(([dim, { min }]) => (min <= 1 ? [dim] : [])),
+		notice: { ...Object.fromEntries(shares), ...model.notice },
 	};
 }
 
@@ -168,40 +135,32 @@ function wholeNumber(args: RecordArguments, name: "cases" | "seed", least: numbe
 	const text = args.text(name);
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-	throw usageError(
-		`--${name} takes a whole number from ${least} to ${most}; got ${JSON.stringify(text)}.`,
-		"Correct the number.",
-	);
+	throw misused(`--${name}`, `a whole number from ${least} to ${most}`, text);
 }
 
 function parseShares(texts: readonly string[]): LeastShares {
-	const entries = texts
-		.flatMap((text) => text.split(","))
-		.map((text): [string, number] => {
+	const parts = texts.flatMap((text) => text.split(","));
+	return Object.fromEntries(
+		parts.map((text) => {
 			const [, precision = "", share = ""] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
 			if (Object.hasOwn(defaultTolerances, precision) && Number(share) <= 1)
 				return [precision, Number(share)];
-			throw usageError(
-				`--notice takes PRECISION=SHARE, the share from 0 to 1; got ${JSON.stringify(text)}.`,
-				"Write it as in --notice fp16=0.9.",
-			);
-		});
-	return Object.fromEntries(entries);
+			throw misused("--notice", "PRECISION=SHARE with a share from 0 to 1, such as fp16=0.9", text);
+		}),
+	);
 }
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 function duration(args: RecordArguments, name: "time-limit" | "timeout"): number {
 	const text = args.text(name);
-	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
-	const unit = unitsMs[match?.[2] ?? ""];
-	if (match !== null && unit !== undefined) return Number(match[1]) * unit;
-	throw usageError(
-		`--${name} takes a time with its unit; got ${JSON.stringify(text)}.`,
-		`Write it as in --${name} 2m.`,
-	);
+	const [, value, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+	const unitMs = unitsMs[unit];
+	if (unitMs !== undefined) return Number(value) * unitMs;
+	throw misused(`--${name}`, "a time with its unit, such as 2m", text);
 }
 
+/** As given, else git's user; undefined if there is none, or no git. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,
@@ -212,10 +171,9 @@ export async function findAuthor(
 		const git = gitIn(cwd, processes);
 		const name = firstLine(await git(["config", "user.name"]));
 		const email = firstLine(await git(["config", "user.email"]));
-		if (name === "") return email === "" ? undefined : email;
-		return email === "" ? name : `${name} <${email}>`;
+		if (name === "" || email === "") return name || email || undefined;
+		return `${name} <${email}>`;
 	} catch {
-		// Without git, there is no author.
 		return undefined;
 	}
 }

@@ -1,23 +1,23 @@
-// Finds and reads stored tensors: inputs to record, and outputs to check. What a format does not state comes from what is expected.
+// Finds and reads tensor files that no manifest describes. What a format does not state comes from what is expected.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { DType, TensorFile } from "../../../generated/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 import { inflate } from "../../adapters/files/tensor-reader.ts";
-import { fileSource, withInput } from "../../adapters/process/input-file.ts";
+import { fileSource, readWhole, withInput } from "../../adapters/process/input-file.ts";
 import { folderName } from "../../core/config/identity.ts";
-import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { decodeOwn, type OwnSource } from "../../formats/tensor/decode.ts";
+import {
+	checkFileSize,
+	decodeOwn,
+	decodeTensor,
+	type OwnSource,
+	refuseLfsPointer,
+} from "../../formats/tensor/decode.ts";
+import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
-import type { Files, TensorReader } from "../../ports/world.ts";
 
-export interface StoredPorts {
-	files: Files;
-	tensors: TensorReader;
-}
-
-export interface Expected {
+interface Expected {
 	name: string;
 	dtype: DType;
 	/** null: any; then the file must declare it. */
@@ -41,7 +41,7 @@ export async function findCaseFile(path: string): Promise<string | null> {
 	return null;
 }
 
-/** The names that a tensor's file may have: its own, those of `golden record` and of ONNX's test data, and its own with `_` for what file names lack. */
+/** The names that a tensor's file may have: its own, those of `golden record` and ONNX's test data, and `plainName`. */
 export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
 	const name = names[index] ?? "";
 	const plain = plainName(name);
@@ -49,6 +49,7 @@ export function fileNamesOf(names: readonly string[], index: number, kind: "in" 
 	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
 }
 
+/** With `_` for characters that file names cannot have, as trtexec writes it. */
 export function plainName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
@@ -69,39 +70,35 @@ export async function findTensor(
 	return null;
 }
 
+/** A protobuf message cannot be larger. */
+const maxProtoBytes = 2 ** 31 - 1;
+const headBytes = 512;
+
 /**
- * A tensor in the file's own layout where it states one, so that the judge sees a wrong shape; else in the expected one.
+ * A tensor in the file's own layout if it states one, so that the judge sees a wrong shape; else in the expected one.
  * @throws ConfigError golden-missing, tensor-invalid.
  */
-export async function readStored(path: string, expected: Expected, ports: StoredPorts): Promise<Tensor> {
+export function readStored(path: string, { name, dtype, shape }: Expected): Promise<Tensor> {
 	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-	if (ownEndings.includes(ending)) {
-		const own = { path, ending: ending as OwnSource["ending"], member: expected.name };
-		return withInput(path, inputKinds.tensor, ({ file, facts }) =>
-			decodeOwn(fileSource(file, facts.size), { ...own, dtype: expected.dtype, inflate }),
-		);
-	}
-	const { dtype, shape } = ending === "pb" ? await protoLayout(path, expected, ports) : expected;
-	if (shape === null) {
-		throw new ConfigError({
-			code: "tensor-invalid",
-			message: `${path} does not state its shape.`,
-			location: { path },
-			fix: "Save it as .npy, or bind the model's dimensions with --dims.",
-		});
-	}
-	const sha256 = await ports.files.sha256(path, inputKinds.tensor);
-	const file: TensorFile = { path, sha256, dtype, shape: [...shape] };
-	return ports.tensors.read(path, file);
-}
-
-const maxProtoBytes = 2 ** 31 - 1;
-
-/** The layout that the file states; for a Git LFS pointer the expected one, because the reader refuses it. */
-async function protoLayout(path: string, expected: Expected, { files }: StoredPorts) {
-	const bytes = await files.size(path);
-	if (bytes === null || bytes > maxProtoBytes) return expected;
-	const read = await files.readBytes(path, inputKinds.tensor);
-	const isPointer = new TextDecoder().decode(read.subarray(0, 8)) === "version ";
-	return isPointer ? expected : describeTensorProto(read, path);
+	return withInput(path, inputKinds.tensor, async ({ file, facts: { size } }) => {
+		const source = fileSource(file, size);
+		if (ownEndings.includes(ending))
+			return decodeOwn(source, { path, ending: ending as OwnSource["ending"], member: name, dtype, inflate });
+		refuseLfsPointer(source.read(0, headBytes), path);
+		if (ending === "pb") {
+			if (size > maxProtoBytes) throw tensorInvalid(path, `at most ${maxProtoBytes} bytes`, `${size}`);
+			const bytes = await readWhole(file, size);
+			return decodeTensor(bytes, { path, sha256: "", ...describeTensorProto(bytes, path) }, path);
+		}
+		if (shape === null)
+			throw tensorInvalid(
+				path,
+				"a file that states its shape",
+				"raw bytes",
+				"Save it as .npy, or bind the model's dimensions with --dims.",
+			);
+		const raw = { path, sha256: "", dtype, shape: [...shape] };
+		checkFileSize(size, raw, path);
+		return decodeTensor(await readWhole(file, size), raw, path);
+	});
 }

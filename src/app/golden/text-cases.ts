@@ -1,4 +1,5 @@
 // Reads text files as cases: each line that is not empty, as token ids, mask, types and positions by the inputs' names.
+import { isUtf8 } from "node:buffer";
 import { stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import type { TextPreprocess } from "../../../generated/golden.ts";
@@ -11,7 +12,7 @@ import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
-import { type CasePart, type FileReading, lineOf, preprocessOf } from "./input-files.ts";
+import { type FileReading, lineOf, preprocessOf } from "./input-files.ts";
 import type { InputPort } from "./inputs.ts";
 
 type Row = keyof TokenRow | "positions";
@@ -23,7 +24,7 @@ const rowsByName: readonly (readonly [RegExp, Row])[] = [
 	[/ids?$|tokens?$|^(input|text|src|source)s?$|inputs$/i, "ids"],
 ];
 
-/** What a tokenizer gives for these inputs; inputs with other names are left to the generators. */
+/** The integer inputs that a tokenizer fills; those with other names are left to the generators. */
 function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
 	return new Map(
@@ -34,12 +35,12 @@ function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	);
 }
 
-/** @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
+/** One case for each line. @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
 export async function readTextCases(
 	path: string,
 	inputs: readonly InputPort[],
 	reading: FileReading,
-): Promise<CasePart[]> {
+): Promise<Record<string, Tensor>[]> {
 	const rows = rowsOf(inputs);
 	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
 	if (ids === undefined)
@@ -67,34 +68,29 @@ export async function readTextCases(
 		length: length ?? undefined,
 		padding: padding.id,
 	});
-	return lines.map((line, index) => ({
-		suffix: lines.length === 1 ? "" : `-${index + 1}`,
-		tensors: tensorsOf(fitTokens(tokenizer.encode(line), length, padding), rows, path),
-		pictures: {},
-	}));
-}
-
-function tensorsOf(
-	tokens: TokenRow,
-	rows: ReadonlyMap<InputPort, Row>,
-	path: string,
-): Record<string, Tensor> {
-	const tensors: Record<string, Tensor> = Object.create(null);
-	for (const [input, row] of rows) {
-		const values = row === "positions" ? tokens.ids.map((_, at) => at) : tokens[row];
-		const shape = lineOf(input, path).shapeOf(values.length);
-		tensors[input.name] = encodeTensor(input.dtype, shape, (at) => values[at] ?? 0);
-	}
-	return tensors;
+	return lines.map((line) => {
+		const tokens = fitTokens(tokenizer.encode(line), length, padding);
+		const tensors: Record<string, Tensor> = Object.create(null);
+		for (const [input, row] of rows) {
+			const values = row === "positions" ? tokens.ids.map((_, at) => at) : tokens[row];
+			const shape = lineOf(input, path).shapeOf(values.length);
+			tensors[input.name] = encodeTensor(input.dtype, shape, (at) => values[at] ?? 0);
+		}
+		return tensors;
+	});
 }
 
 /** A tokenizer's patterns can take time that grows with the square of a line's length, or worse. */
 const maxLineChars = 20_000;
 const maxLines = 10_000;
 
-/** @throws ConfigError tensor-invalid where it is not text in lines. */
+/** @throws ConfigError tensor-invalid if it is not UTF-8 in lines. */
 function linesOf(bytes: Uint8Array, path: string): string[] {
-	const all = decodeText(bytes, path).split(/\r?\n/);
+	const all = new TextDecoder().decode(bytes).split(/\r?\n/);
+	if (!isUtf8(bytes)) {
+		const line = all.findIndex((one) => one.includes("\ufffd")) + 1;
+		throw tensorInvalid(path, "text in UTF-8", `other bytes in line ${line}`, "Save it as UTF-8.");
+	}
 	const long = all.findIndex((line) => line.length > maxLineChars && line.trim() !== "");
 	if (long >= 0)
 		throw tensorInvalid(
@@ -104,28 +100,9 @@ function linesOf(bytes: Uint8Array, path: string): string[] {
 			"Each line is a case: break it up.",
 		);
 	const lines = all.filter((line) => line.trim() !== "");
-	if (lines.length === 0 || lines.length > maxLines)
-		throw tensorInvalid(
-			path,
-			`1 to ${maxLines} lines that are not empty`,
-			`${lines.length}`,
-			"Write one case a line.",
-		);
-	return lines;
-}
-
-function decodeText(bytes: Uint8Array, path: string): string {
-	try {
-		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-	} catch {
-		const lines = new TextDecoder().decode(bytes).split("\n");
-		throw tensorInvalid(
-			path,
-			"text in UTF-8",
-			`other bytes in line ${lines.findIndex((line) => line.includes("\ufffd")) + 1}`,
-			"Save it as UTF-8.",
-		);
-	}
+	if (lines.length > 0 && lines.length <= maxLines) return lines;
+	const expected = `1 to ${maxLines} lines that are not empty`;
+	throw tensorInvalid(path, expected, `${lines.length}`, "Write one case a line.");
 }
 
 async function findTokenizer(

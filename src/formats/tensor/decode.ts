@@ -1,7 +1,6 @@
 // Decodes a tensor file in any format that a golden manifest may name.
 
-import type { BytesPreprocess, DType, TensorFile } from "../../../generated/golden.ts";
-import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
@@ -140,30 +139,4 @@ export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 	const bytes = source.read(0, source.size);
 	const npy = ending === "npy" ? bytes : polygraphyMember(parsePolygraphy(bytes, path), {}, place);
 	return decodeOwnNpy(npy, path, dtype);
-}
-
-interface BytesInput {
-	dtype: DType;
-	/** Used where neither head nor tail is given; null: all of the file. */
-	length: number | null;
-	shapeOf(elements: number): readonly number[];
-}
-
-/** The first and last bytes of any file, with padding after the first and before the last where there are too few. */
-export function tensorOfBytes(file: Uint8Array, input: BytesInput, how: BytesPreprocess): Tensor {
-	const bytes = how.strip === true ? stripped(file) : file;
-	const tail = how.tail ?? 0;
-	const head = how.head ?? (how.tail === undefined ? (input.length ?? bytes.length) : 0);
-	const padding = how.padding ?? 0;
-	return encodeTensor(
-		input.dtype,
-		input.shapeOf(head + tail),
-		(at) => (at < head ? bytes[at] : bytes[bytes.length - head - tail + at]) ?? padding,
-	);
-}
-
-function stripped(bytes: Uint8Array): Uint8Array {
-	const isText = (byte: number): boolean => byte !== 0x20 && (byte < 0x09 || byte > 0x0d);
-	const start = bytes.findIndex(isText);
-	return start < 0 ? bytes.subarray(0, 0) : bytes.subarray(start, bytes.findLastIndex(isText) + 1);
 }

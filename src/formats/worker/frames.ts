@@ -1,4 +1,5 @@
 // Frames between trtgate and the golden worker: a fixed prefix, a JSON header, a binary payload; see worker/README.md.
+import { isObject } from "../../core/found.ts";
 
 export const protocolVersion = 1;
 
@@ -39,28 +40,24 @@ export interface FrameDecoder {
 
 /** Reads frames from chunks of any size. Lengths are checked before anything is allocated for them. */
 export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecoder {
-	let filler = createFiller(prefixBytes);
-	let stage: Stage = { kind: "prefix" };
+	let frames: RawFrame[] = [];
 	let fault: string | null = null;
-	const advance = (bytes: Uint8Array, frames: RawFrame[]): void => {
-		const step = nextStage(stage, bytes, limits.payloadBytes);
-		if (typeof step === "string") {
-			fault = step;
-			return;
-		}
-		if (step.frame !== null) frames.push(step.frame);
-		stage = step.stage;
-		filler = createFiller(step.bytes);
-	};
+	const reader = readFrames(limits.payloadBytes, (frame) => frames.push(frame));
+	let filler = createFiller(reader.next().value);
 	return {
 		push(chunk) {
-			const frames: RawFrame[] = [];
+			frames = [];
 			let remaining = chunk;
-			while (fault === null) {
-				remaining = filler.take(remaining);
-				const whole = filler.whole();
-				if (whole === null) break;
-				advance(whole, frames);
+			try {
+				while (fault === null) {
+					remaining = filler.take(remaining);
+					const whole = filler.whole();
+					if (whole === null) break;
+					filler = createFiller(reader.next(whole).value);
+				}
+			} catch (error) {
+				if (!(error instanceof BrokenStream)) throw error;
+				fault = error.message;
 			}
 			return frames;
 		},
@@ -68,80 +65,66 @@ export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecod
 	};
 }
 
-type Stage =
-	| { kind: "prefix" }
-	| { kind: "header"; payloadBytes: number }
-	| { kind: "payload"; header: Header };
+class BrokenStream extends Error {}
 
-interface Step {
-	stage: Stage;
-	/** Size of the stage in bytes. */
-	bytes: number;
-	frame: RawFrame | null;
-}
-
-/** The next stage once a stage has all its bytes, or why the stream is broken. */
-function nextStage(stage: Stage, bytes: Uint8Array, payloadLimit: number): Step | string {
-	if (stage.kind === "prefix") return readPrefix(bytes, payloadLimit);
-	if (stage.kind === "payload")
-		return { stage: { kind: "prefix" }, bytes: prefixBytes, frame: { header: stage.header, payload: bytes } };
-	const header = parseHeader(bytes);
-	return typeof header === "string"
-		? header
-		: { stage: { kind: "payload", header }, bytes: stage.payloadBytes, frame: null };
-}
-
-function readPrefix(bytes: Uint8Array, payloadLimit: number): Step | string {
-	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0)
-		return "the output is not made of frames";
-	const version = view.getUint16(4, true);
-	if (version !== protocolVersion) return `protocol version ${version}, expected ${protocolVersion}`;
-	const headerBytes = view.getUint32(8, true);
-	if (headerBytes > longestHeaderBytes)
-		return `a header of ${headerBytes} bytes; at most ${longestHeaderBytes} are allowed`;
-	const payloadBytes = view.getBigUint64(12, true);
-	if (payloadBytes > BigInt(payloadLimit))
-		return `a payload of ${payloadBytes} bytes; at most ${payloadLimit} are allowed`;
-	return { stage: { kind: "header", payloadBytes: Number(payloadBytes) }, bytes: headerBytes, frame: null };
-}
-
-function parseHeader(bytes: Uint8Array): Header | string {
-	try {
-		const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-		return typeof value === "object" && value !== null && !Array.isArray(value)
-			? (value as Header)
-			: "a header is not an object";
-	} catch {
-		return "a header is not JSON";
+/** Yields how many bytes it needs next, and is given them. @throws BrokenStream. */
+function* readFrames(
+	payloadLimit: number,
+	take: (frame: RawFrame) => void,
+): Generator<number, never, Uint8Array> {
+	for (;;) {
+		const { headerBytes, payloadBytes } = readPrefix(yield prefixBytes, payloadLimit);
+		const header = parseHeader(yield headerBytes);
+		const payload = yield payloadBytes;
+		take({ header, payload });
 	}
 }
 
-interface Filler {
-	/** Takes the bytes that it needs and returns the remaining ones. */
-	take(chunk: Uint8Array): Uint8Array;
-	/** All bytes, or null while some are missing. */
-	whole(): Uint8Array | null;
+function readPrefix(bytes: Uint8Array, payloadLimit: number) {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0)
+		throw new BrokenStream("the output is not made of frames");
+	const version = view.getUint16(4, true);
+	if (version !== protocolVersion)
+		throw new BrokenStream(`protocol version ${version}, expected ${protocolVersion}`);
+	const headerBytes = view.getUint32(8, true);
+	if (headerBytes > longestHeaderBytes)
+		throw new BrokenStream(`a header of ${headerBytes} bytes; at most ${longestHeaderBytes} are allowed`);
+	const payloadBytes = view.getBigUint64(12, true);
+	if (payloadBytes > BigInt(payloadLimit))
+		throw new BrokenStream(`a payload of ${payloadBytes} bytes; at most ${payloadLimit} are allowed`);
+	return { headerBytes, payloadBytes: Number(payloadBytes) };
+}
+
+function parseHeader(bytes: Uint8Array): Header {
+	let value: unknown;
+	try {
+		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+	} catch {
+		throw new BrokenStream("a header is not JSON");
+	}
+	if (isObject(value)) return value;
+	throw new BrokenStream("a header is not an object");
 }
 
 /** Collects a known number of bytes in a buffer that grows only as they arrive. */
-function createFiller(size: number): Filler {
+function createFiller(size: number) {
 	let buffer = new Uint8Array(Math.min(size, firstBufferBytes));
 	let filled = 0;
-	const grow = (needed: number): void => {
-		if (needed <= buffer.length) return;
-		const larger = new Uint8Array(Math.min(size, Math.max(needed, buffer.length * 2)));
-		larger.set(buffer.subarray(0, filled));
-		buffer = larger;
-	};
 	return {
-		take(chunk) {
+		/** Takes the bytes that it needs and returns the remaining ones. */
+		take(chunk: Uint8Array): Uint8Array {
 			const count = Math.min(chunk.length, size - filled);
-			grow(filled + count);
+			if (filled + count > buffer.length) {
+				const larger = new Uint8Array(Math.min(size, Math.max(filled + count, buffer.length * 2)));
+				larger.set(buffer.subarray(0, filled));
+				buffer = larger;
+			}
 			buffer.set(chunk.subarray(0, count), filled);
 			filled += count;
 			return chunk.subarray(count);
 		},
+		/** All bytes, or null while some are missing. */
 		whole: () => (filled === size ? buffer : null),
 	};
 }

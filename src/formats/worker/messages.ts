@@ -76,16 +76,13 @@ function parseHello(header: Header): WorkerHello | string {
 	const known = { kind: "hello", tensorrt, device: device["name"] } as const;
 	if (engine === null) return { ...known, engine: null };
 	if (!isObject(engine) || !isCount(engine["profiles"])) return "a hello without an engine";
-	const inputs = parsePorts(engine["inputs"]);
-	const outputs = parsePorts(engine["outputs"]);
-	if (inputs === null || outputs === null) return "a hello with unreadable inputs or outputs";
+	const { inputs, outputs } = engine;
+	if (!arePorts(inputs) || !arePorts(outputs)) return "a hello with unreadable inputs or outputs";
 	return { ...known, engine: { profiles: engine["profiles"], inputs, outputs } };
 }
 
-function parsePorts(value: unknown): WorkerPort[] | null {
-	if (!Array.isArray(value)) return null;
-	const ports = value.filter(isPort);
-	return ports.length === value.length ? ports : null;
+function arePorts(value: unknown): value is WorkerPort[] {
+	return Array.isArray(value) && value.every(isPort);
 }
 
 function isPort(value: unknown): value is WorkerPort {

@@ -1,29 +1,32 @@
-// The inputs that `golden record` finds in files or generates: sound, bytes, text, pictures and test data sets.
+// The inputs that `golden record` finds in files or generates: text, pictures, tensors and test data sets.
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { deflateSync } from "node:zlib";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
+import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
+import { fileStore } from "../../../src/adapters/files/store.ts";
+import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
 import type { Processes } from "../../../src/adapters/process/processes.ts";
 import { withGoldenPorts } from "../../../src/app/golden/compose.ts";
-import { findRecordInputs, type RecordInputs } from "../../../src/app/golden/record-inputs.ts";
+import { findRecordInputs, previousCases, type RecordInputs } from "../../../src/app/golden/record-inputs.ts";
 import { parseRecordOptions } from "../../../src/app/golden/record-options.ts";
 import { progressFor } from "../../../src/app/terminal.ts";
 import { describeWorth } from "../../../src/core/golden/record/inputs-worth.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { float64Reader } from "../../../src/core/golden/tensor/values.ts";
+import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
-import { float32 } from "../../support/golden-tensors.ts";
+import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
-import { pngChunk } from "../../support/png-writer.ts";
 import { temporaryFolder } from "../../support/project.ts";
 import { digitReader, lineReader } from "../../support/sized-models.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
-import { constant, encoder, meanOfRows, oracle, weight } from "../../support/text-encoder.ts";
+import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts";
 
-const [float, int32, int64] = [1, 6, 7];
+const [float, int64] = [1, 7];
 const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
 
 /** A folder with the model net.onnx and other files. */
@@ -79,67 +82,7 @@ function valuesOf(one: Tensor | undefined): number[] {
 	return [...float64Reader(one)(0, elements)];
 }
 
-/** Looks bytes up by comparing them with 0 to 256. */
-const fileTypes = model({
-	nodes: [
-		node({ op: "Unsqueeze", inputs: ["bytes", "last"], outputs: ["column"] }),
-		node({ op: "Equal", inputs: ["column", "classes"], outputs: ["hits"] }),
-		node({ op: "Cast", inputs: ["hits"], outputs: ["hot"], attributes: [attribute.integer("to", float)] }),
-		node({ op: "MatMul", inputs: ["hot", "table"], outputs: ["rows"] }),
-		meanOfRows("rows"),
-	],
-	inputs: [value("bytes", ["n", 12], int32)],
-	outputs: [value("y", ["n", 4])],
-	initializers: [
-		tensor({
-			name: "classes",
-			dtype: int32,
-			dims: [1, 1, 257],
-			raw: new Uint8Array(Int32Array.from({ length: 257 }, (_, at) => at).buffer),
-		}),
-		constant("last", [1], -1),
-		weight("table", 257, 4),
-	],
-});
-
-describe("bytes", () => {
-	const how = { kind: "bytes", strip: true, head: 8, tail: 4, padding: 256 };
-
-	it("bytes of each file become its first and last, in a case named after it", async () => {
-		const cwd = workspace(fileTypes, {
-			"in/a.py": "  import os\nprint(1)\n",
-			"in/b.json": "{}",
-			"in/c": "plain text",
-			"how.json": JSON.stringify(how),
-		});
-		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
-		expect(found).toMatchObject({
-			worth: "Inputs: 3 real files (in/*).",
-			how: { bytes: "given as files (in/*)" },
-			preprocess: { bytes: how },
-		});
-		expect(found.cases.map(({ id }) => id)).toEqual(["a.py", "b.json", "c"]);
-		expect(valuesOf(found.cases[1]?.inputs["bytes"])).toEqual([
-			123, 125, 256, 256, 256, 256, 256, 256, 256, 256, 123, 125,
-		]);
-	});
-
-	it.each([
-		[{ ...how, head: 9 }, 'Input "bytes" takes 12 values, and --preprocess makes 13 of'],
-		[
-			{ kind: "bytes", heads: 9 },
-			'expected one of the keys kind, strip, head, tail, padding, got the key "heads"',
-		],
-		[{ kind: "byte" }, 'expected one of image, audio, bytes, text, got "byte"'],
-		[{ inputs: { data: how } }, 'expected one of the model\'s inputs "bytes"'],
-		[[], "expected an object"],
-	])("bytes are refused with preprocessing %j", async (wrong, words) => {
-		const cwd = workspace(fileTypes, { "in/a": "a", "how.json": JSON.stringify(wrong) });
-		expect(await refusalOf(cwd, "--inputs", "in", "--preprocess", "how.json")).toContain(words);
-	});
-});
-
-/** Sound, a state and the sampling rate, which chooses between two weights. */
+/** A signal, a state and a sampling rate, which chooses between two weights. */
 const detector = model({
 	nodes: [
 		node({ op: "MatMul", inputs: ["input", "wide"], outputs: ["a"] }),
@@ -153,25 +96,17 @@ const detector = model({
 	initializers: [weight("wide", 32, 4), weight("narrow", 32, 4), constant("rate", [], 16_000)],
 });
 
-describe("sound", () => {
-	const sounds: { name: string; file: string }[] = oracle.sounds;
-	const wavs = Object.fromEntries(
-		sounds.slice(0, 2).map(({ name, file }) => [`in/${name}.wav`, Buffer.from(file, "base64")]),
+it("a signal comes with a state of zeros and the rate that the model compares with", async () => {
+	const signal = encodeNpy(
+		float32(
+			Array.from({ length: 32 }, (_, at) => Math.sin(at)),
+			[1, 32],
+		),
 	);
-
-	it("sound is resampled and padded, beside a state of zeros and the rate that the model compares with", async () => {
-		const cwd = workspace(detector, { ...wavs, "how.yml": "kind: audio\nrate: 16000\nlength: 32\n" });
-		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.yml");
-		expect(found.worth).toBe("Inputs: 2 real recordings (in/*.wav); state zeros, sr const:16000.");
-		expect(found.preprocess).toEqual({ input: { kind: "audio", rate: 16_000, length: 32 } });
-		const stereo = found.cases.find(({ id }) => id === "pcm16-stereo")?.inputs;
-		expect(valuesOf(stereo?.["sr"])).toEqual([16_000]);
-		expect(valuesOf(stereo?.["state"])).toEqual([0, 0, 0, 0]);
-		const samples = valuesOf(stereo?.["input"]);
-		expect([samples.length, samples.slice(0, 15).every((sample) => sample !== 0), samples.slice(15)]).toEqual(
-			[32, true, Array.from({ length: 17 }, () => 0)],
-		);
-	});
+	const found = await inputsOf(workspace(detector, { "in/a.npy": signal }), "--inputs", "in");
+	expect(found.worth).toBe("Inputs: 1 real case; state zeros, sr const:16000.");
+	expect(valuesOf(found.cases[0]?.inputs["sr"])).toEqual([16_000]);
+	expect(valuesOf(found.cases[0]?.inputs["state"])).toEqual([0, 0, 0, 0]);
 });
 
 describe("text", () => {
@@ -190,6 +125,16 @@ describe("text", () => {
 			[1, 12],
 			[1, 5],
 		]);
+	});
+
+	it.each([
+		[{ kind: "text", lengths: 9 }, 'got the key "lengths"'],
+		[{ kind: "byte" }, 'expected one of image, text, got "byte"'],
+		[{ inputs: { data: { kind: "text" } } }, 'expected one of the model\'s inputs "input_ids"'],
+		[[], "expected an object"],
+	])("text is refused with preprocessing %j", async (wrong, words) => {
+		const cwd = workspace(encoder, { "s.txt": "a", "how.json": JSON.stringify(wrong) });
+		expect(await refusalOf(cwd, "--inputs", "s.txt", "--preprocess", "how.json")).toContain(words);
 	});
 
 	it.each<[string, Record<string, string | Uint8Array>, string]>([
@@ -250,9 +195,6 @@ describe("pictures", () => {
 			[1, 3, 8, 32],
 		]);
 	});
-
-	const _kind = { width: 48, height: 48, depth: 8, colour: 0, interlaced: false };
-	const _pixels = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
 });
 
 describe("test data sets beside an ONNX model", () => {
@@ -331,15 +273,15 @@ describe("inputs whose values nothing in the model says", () => {
 		],
 	});
 
-	it("inputs whose values nothing in the model says are refused by name, all at once, with the options to give", async () => {
+	it("are refused by name, all at once, with the options to give", async () => {
 		const refusal = await refusalOf(workspace(counter, {}));
 		expect(refusal).toMatch(
-			/which values the inputs "steps" \(one int64\), "codes" \(int64 \[1, 8\]\) take\. .*\[usage\]/,
+			/these inputs take: "steps" \(one int64\), "codes" \(int64 \[1, 8\]\)\. .*\[usage\]/,
 		);
 		expect(refusal).toContain("--generator steps=const:1 --generator codes=tokens:0..99");
 	});
 
-	it("inputs whose values nothing in the model says are generated as the options say", async () => {
+	it("are generated as the options say", async () => {
 		const found = await inputsOf(
 			workspace(counter, {}),
 			"--generator",
@@ -371,3 +313,54 @@ it.each([
 		).toEqual({ fp32: 1, fp16: 0.95 });
 	},
 );
+
+describe("the stored inputs of a golden, recorded again", () => {
+	const ports = { files: fileStore(), tensors: fileTensorReader() };
+	const image = float32([1, 2, 3, 4], [2, 2]);
+
+	function modelOf(dims: readonly OnnxDim[], name = "image"): OnnxModel {
+		const port = { kind: "tensor", name, dtype: "float", dims };
+		return { graph: { inputs: [port], outputs: [], initializers: [], nodes: [] } } as unknown as OnnxModel;
+	}
+
+	function stored(change: Partial<GoldenCase> = {}) {
+		const folder = temporaryFolder();
+		const bytes = encodeNpy(image);
+		writeFileSync(join(folder, "image.npy"), bytes);
+		const sha256 = createHash("sha256").update(bytes).digest("hex");
+		const manifest = manifestOf({ logits: float32([1, 2]) });
+		const file = { path: "image.npy", sha256, dtype: "float32" as const, shape: [2, 2] };
+		const golden = { ...manifest.cases[0], inputs: { image: file }, ...change };
+		return { folder, old: { ...manifest, goldenId: "net@3", cases: [golden] } as GoldenManifest };
+	}
+
+	it("keep names, tags and labels", async () => {
+		const facts: Partial<GoldenCase> = { id: "night", tags: ["dark"], labels: { logits: [1] } };
+		const given = { dims: { batch: 2 }, inputs: {} };
+		const found = await previousCases({ ...stored(facts), model: modelOf(["batch", 2]), given }, ports);
+		expect(found.cases).toEqual([{ ...facts, inputs: { image } }]);
+	});
+
+	it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
+		[
+			"sizes that --dims asks for",
+			modelOf(["batch", 2]),
+			{ batch: 4 },
+			/--dims asks for batch=4, and the stored input "image" of case "\w+" has 2/,
+		],
+		[
+			"a model of another size",
+			modelOf([2, 3]),
+			{},
+			/cannot be recorded again: .* shape \[2, 2\]; the model's is/,
+		],
+		["a model of another input", modelOf([2, 2], "picture"), {}, /the model's inputs are "picture"/],
+	])("are refused for %s", async (_, model, dims, says) => {
+		const given = { dims, inputs: {} };
+		await expect(previousCases({ ...stored(), model, given }, ports)).rejects.toMatchObject({
+			code: "usage",
+			message: expect.stringMatching(says),
+			fix: expect.stringMatching(/--cases 8/),
+		});
+	});
+});

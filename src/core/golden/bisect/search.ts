@@ -1,12 +1,12 @@
-// Finds the first tensor of a graph that deviates from its reference: which tensors to look at next, and what their errors leave open.
+// Finds the first tensor of a graph that diverges from its reference: which tensors to compare next, and what their errors leave open.
 import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../onnx/model.ts";
 import { factsOf, findFixed } from "../../onnx/rounding/constants.ts";
 
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];
-	/** Index of the node that writes each tensor; constants, and what is computed of shapes, are left out. */
+	/** Index of the node that writes each tensor, except constants and what is computed from shapes. */
 	writers: ReadonlyMap<string, number>;
-	/** What each node reads, also inside its bodies; inputs of the model and constants are left out. */
+	/** What each node reads of `writers`, also inside its bodies. */
 	reads: readonly (readonly string[])[];
 	/** Float tensors that both models compute, by name. */
 	comparable: ReadonlyMap<string, OnnxDType>;
@@ -15,22 +15,18 @@ export interface BisectGraph {
 const floats: ReadonlySet<OnnxDType> = new Set(["float", "float16", "bfloat16", "double"]);
 
 export function bisectGraph(head: OnnxModel, reference: OnnxModel): BisectGraph {
-	const [own, other] = [floatTensors(head), reference === head ? null : floatTensors(reference)];
+	const own = floatTensors(head);
+	const other = reference === head ? own : floatTensors(reference);
 	const { nodes } = head.graph;
-	const writers = new Map(
-		nodes.flatMap(({ outputs }, at) =>
-			outputs.flatMap((name) => (own.fixed.has(name) ? [] : [[name, at] as const])),
-		),
-	);
+	const writers = new Map<string, number>();
+	for (const [at, { outputs }] of nodes.entries())
+		for (const name of outputs) if (!own.fixed.has(name)) writers.set(name, at);
 	const reads = nodes.map((node, at) => {
-		const inner = head.graph.subgraphs
-			.filter(({ nodeIndex }) => nodeIndex === at)
-			.flatMap(({ graph }) => readInside(graph));
+		const bodies = head.graph.subgraphs.filter(({ nodeIndex }) => nodeIndex === at);
+		const inner = bodies.flatMap(({ graph }) => readInside(graph));
 		return [...new Set([...node.inputs, ...inner])].filter((name) => writers.has(name));
 	});
-	const shared = [...own.types].filter(
-		([name]) => writers.has(name) && (other === null || other.types.has(name)),
-	);
+	const shared = [...own.types].filter(([name]) => writers.has(name) && other.types.has(name));
 	return { nodes, writers, reads, comparable: new Map(shared) };
 }
 
@@ -38,13 +34,10 @@ function readInside({ nodes, subgraphs }: OnnxGraph): string[] {
 	return [...nodes.flatMap(({ inputs }) => inputs), ...subgraphs.flatMap(({ graph }) => readInside(graph))];
 }
 
-function floatTensors(model: OnnxModel): {
-	types: ReadonlyMap<string, OnnxDType>;
-	fixed: ReadonlySet<string>;
-} {
+function floatTensors(model: OnnxModel) {
 	const { subject } = factsOf(model);
 	const [graph] = subject.scopes;
-	if (graph === undefined) return { types: new Map(), fixed: new Set() };
+	if (graph === undefined) return { types: new Map<string, OnnxDType>(), fixed: new Set<string>() };
 	const { fixed } = findFixed(graph, null);
 	const written = new Set(model.graph.nodes.flatMap(({ outputs }) => outputs));
 	const types = [...(subject.types.get(graph) ?? [])].filter(
@@ -56,16 +49,16 @@ function floatTensors(model: OnnxModel): {
 /** Relative L2 to the reference. */
 export interface TensorErrors {
 	head: number;
-	/** Of the base's engine; null: there is none. */
+	/** That of the base's engine; null: there is none. */
 	base: number | null;
 }
 
 export interface Search {
-	/** It deviates; what it is computed of is under suspicion. */
+	/** It diverges; what it is computed from is under suspicion. */
 	bad: string;
 	/** Tensors that were compared. */
 	errors: ReadonlyMap<string, TensorErrors>;
-	/** From which error on a tensor deviates. */
+	/** The error above which a tensor diverges. */
 	allowed: number;
 }
 
@@ -79,7 +72,7 @@ export function deviates({ head, base }: TensorErrors, allowed: number): boolean
 /** An output that is only a little too far off has smaller errors before it. */
 const shareOfOutput = 0.5;
 
-/** null: the output itself does not deviate from the reference. */
+/** null: the output itself does not diverge from the reference. */
 export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
 	const smaller = Math.min(limit, shareOfOutput * errors.head);
 	const allowed = Number.isFinite(smaller) ? smaller : limit;
@@ -87,7 +80,7 @@ export function beginSearch(output: string, errors: TensorErrors, limit: number)
 	return { bad: output, errors: new Map([[output, errors]]), allowed };
 }
 
-/** Nodes between the tensor that deviates and those that do not, in the order of the graph. */
+/** Nodes between the tensor that diverges and those that do not, in the order of the graph. */
 export function suspectNodes(graph: BisectGraph, { bad, errors, allowed }: Search): number[] {
 	const last = graph.writers.get(bad);
 	if (last === undefined) return [];
@@ -103,7 +96,7 @@ export function suspectNodes(graph: BisectGraph, { bad, errors, allowed }: Searc
 }
 
 /**
- * The tensors to compare next, at most so many; none: the first that deviates is found. First those that all paths to it lead
+ * The tensors to compare next, at most so many; none: the first that diverges is found. First those that all paths to it lead
  * through, because one of them that is right clears everything before it.
  */
 export function nextTensors(graph: BisectGraph, search: Search, most: number): string[] {
@@ -118,35 +111,28 @@ export function nextTensors(graph: BisectGraph, search: Search, most: number): s
 			(name) => name !== search.bad && graph.comparable.has(name) && !search.errors.has(name),
 		);
 		open.push(...fresh);
-		// What was written before, and is right, leads past no node.
-		const crosses = reach > at;
+		const isBypassed = reach > at;
 		for (const name of outputs) reach = Math.max(reach, lastReader.get(name) ?? -1);
-		if (!crosses && outputs.length === 1) narrow.push(...fresh);
+		if (!isBypassed && outputs.length === 1) narrow.push(...fresh);
 	}
-	return spread(narrow.length > 0 ? narrow : open, most);
-}
-
-function spread(names: readonly string[], most: number): string[] {
-	if (names.length <= most) return [...names];
+	const names = narrow.length > 0 ? narrow : open;
+	if (names.length <= most) return names;
+	// Evenly spread.
 	return Array.from({ length: most }, (_, at) => names[Math.floor(((at + 0.5) * names.length) / most)] ?? "");
 }
 
-/** Of those that deviate, the first in the order of the graph is next. */
+/** The first in the order of the graph that diverges is next. */
 export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
-	const errors = new Map([...search.errors, ...found]);
 	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
 	const wrong = [...found].filter(([, own]) => deviates(own, search.allowed)).map(([name]) => name);
 	const bad = wrong.reduce((first, name) => (place(name) < place(first) ? name : first), search.bad);
-	return { ...search, bad, errors };
+	return { ...search, bad, errors: new Map([...search.errors, ...found]) };
 }
 
-/** The largest error among what the nodes read that is right. */
+/** The largest error among the right tensors that the suspects read. */
 export function errorBefore(graph: BisectGraph, search: Search): number {
-	let most = 0;
-	for (const at of suspectNodes(graph, search))
-		for (const name of graph.reads[at] ?? []) {
-			const known = search.errors.get(name);
-			if (known !== undefined && !deviates(known, search.allowed)) most = Math.max(most, known.head);
-		}
-	return most;
+	const read = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
+	const known = read.flatMap((name) => search.errors.get(name) ?? []);
+	const right = known.filter((own) => !deviates(own, search.allowed));
+	return right.reduce((most, { head }) => Math.max(most, head), 0);
 }

@@ -1,15 +1,14 @@
 // The context of an engine's probes (batch, sizes, input rows), and what a probe sends and compares.
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../tensor/tensor.ts";
 import { makePool, type Pool, poolOf, type Tensors } from "./pool.ts";
-import { type Batch, findBatch, type ProbeSubject, shapeOf, sizesAt } from "./subject.ts";
+import { type Batch, findBatch, type ProbeSubject, type Profile, shapeOf, sizesAt } from "./subject.ts";
 
 export interface ProbeContext {
 	subject: ProbeSubject;
-	profile: ProbeSubject["profiles"][number];
-	batch: Batch | null;
-	/** Why there is no batch. */
-	noBatch: string;
-	/** Of all dimensions but the batch. */
+	profile: Profile;
+	/** A string says why there is none. */
+	batch: Batch | string;
+	/** Sizes of all dimensions but the batch. */
 	sizes: ReadonlyMap<string, number>;
 	pool: Pool;
 	/** Rows of the batch that most probes send; 1 without a batch. */
@@ -19,27 +18,31 @@ export interface ProbeContext {
 /** A dozen cases lie in memory together. */
 export const maxCaseBytes = 64 * 1024 * 1024;
 
+export function batchOf({ batch }: Pick<ProbeContext, "batch">): Batch | null {
+	return typeof batch === "string" ? null : batch;
+}
+
 /** A string is the reason why there are no inputs. */
 export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors[]): ProbeContext | string {
-	const holdsTwo = (candidate: ProbeContext["profile"]): boolean => {
-		const batch = findBatch(subject, candidate);
-		return typeof batch !== "string" && batch.range.max > 1;
+	const holdsTwo = (candidate: Profile): boolean => {
+		const found = findBatch(subject, candidate);
+		return typeof found !== "string" && found.range.max > 1;
 	};
 	const profile = subject.profiles.find(holdsTwo) ?? subject.profiles[0] ?? {};
 	const found = findBatch(subject, profile);
-	const batch = typeof found === "string" ? null : found;
+	const batch = batchOf({ batch: found });
 	const donated = poolOf(subject, batch, donors);
 	const usable =
 		donated !== null &&
 		donated.pool.rows > (batch === null ? 0 : 1) &&
 		[...donated.sizes].every(([name, size]) => {
 			const range = Object.hasOwn(profile, name) ? profile[name] : undefined;
-			return name === batch?.dim || range === undefined || (size >= range.min && size <= range.max);
+			return range === undefined || (size >= range.min && size <= range.max);
 		});
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
 	let rows = 1;
 	if (batch !== null) {
-		// What the profile is fastest for, at least two, and fewer where that is too much to hold.
+		// The size that the profile is fastest for, at least two, and fewer if that is too much to hold.
 		const { min, opt, max } = batch.range;
 		const least = Math.max(min, Math.min(2, max));
 		rows = Math.max(least, opt);
@@ -49,8 +52,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	if (caseBytes(subject, batch, sizes, rows) > maxCaseBytes)
 		return `One batch takes more than ${maxCaseBytes / 2 ** 20} MiB.`;
 	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, caseIndex: 0 });
-	if (typeof pool === "string") return pool;
-	return { subject, profile, batch, noBatch: typeof found === "string" ? found : "", sizes, pool, rows };
+	return typeof pool === "string" ? pool : { subject, profile, batch: found, sizes, pool, rows };
 }
 
 /** Inputs, and outputs as far as the file declares them. */
@@ -73,12 +75,12 @@ export function caseBytes(
 export interface ProbeCase {
 	id: string;
 	inputs: Readonly<Record<string, Tensor>>;
-	/** Rows of the batch; null where there is none. */
+	/** Rows of the batch; null if there is none. */
 	batch: number | null;
 }
 
 /** Rows of an output, in order, possibly repeated; null: all of it. */
-export interface View {
+interface View {
 	caseId: string;
 	rows: readonly number[] | null;
 }
@@ -87,7 +89,7 @@ export interface View {
 export interface Comparison {
 	expected: View;
 	got: View;
-	/** same: the same kernels and row, so the same bits. other: another shape or row, where sums may run in another order. */
+	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
 	/** For outputs with padding: the axis as the file declares it, the positions that count, and all of them. */
 	positions?: { axis: string | number; counted: number; padded: number };
@@ -107,12 +109,12 @@ export const again = "again";
 
 export function compareViews(
 	arithmetic: Comparison["arithmetic"],
-	expected: readonly [string, View["rows"]],
-	got: readonly [string, View["rows"]],
+	[expectedId, expectedRows]: readonly [string, View["rows"]],
+	[gotId, gotRows]: readonly [string, View["rows"]],
 ): Comparison {
-	const [left, right] = [expected, got].map(([caseId, rows]) => ({ caseId, rows })) as [View, View];
-	return { expected: left, got: right, arithmetic };
+	const expected = { caseId: expectedId, rows: expectedRows };
+	return { expected, got: { caseId: gotId, rows: gotRows }, arithmetic };
 }
 
-/** Runs last, so that state left in the engine by other inferences shows too. */
+/** Runs last, so that it also shows state left in the engine by other inferences. */
 export const repetition = compareViews("same", [anchor, null], [again, null]);

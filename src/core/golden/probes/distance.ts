@@ -6,10 +6,10 @@ import { floorOf } from "../record/noise-floor.ts";
 import { isFloating, sliceTensor, type Tensor } from "../tensor/tensor.ts";
 
 /**
- * Floats: max over rows r of ‖a_r − b_r‖ / max(n_r, √(mean over rows of n_r²)) with n_r = max(‖a_r‖, ‖b_r‖): of two answers none
- * is the right one, so the longer is the measure, and the value is 2 at most. The mean row is in the denominator because a row that is nearly zero by
- * cancellation carries rounding of the usual size (a scalar output of 1e-6 beside others of 1). Integers and bools: differing elements / elements, since a class id has no size.
- * Infinity where shape, dtype or non-finite values differ; NaN where nothing is finite.
+ * Floats: max over rows r of ‖a_r − b_r‖ / max(n_r, √(mean over rows of n_r²)) with n_r = max(‖a_r‖, ‖b_r‖), which is 2 at most.
+ * The mean row is there because a row that is nearly zero by cancellation carries rounding of the usual size.
+ * Integers and bools: differing elements / elements.
+ * Infinity if shape, dtype or non-finite values differ; NaN if nothing is finite.
  * @param axis along which rows lie; null: the whole is one row.
  */
 export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): number {
@@ -46,32 +46,26 @@ export interface AllowanceRule {
 	cap: number;
 }
 
-/**
- * The same kernels should give the same bits. Only sums in varying order (atomic additions) may differ, by a part of what the
- * precision costs. A tenth of the cap: fp32 in TF32 1e-4, fp16 5e-4, half an ulp of fp16.
- */
+/** The same kernels may differ only by the order of atomic additions: in fp32 by 1e-4, in fp16 by half an ulp, 5e-4. */
 const sameShare = 0.1;
-
 /** The difference of two runs is one sample; another sample is rarely three times as large. */
 const noiseFactor = 3;
-
 /** Two roundings of the output itself. */
 const roundings = 2;
 
 /**
  * The most that may lie between two answers:
- *   same kernels:  max(cap / 10, 2 · rounding of the output's dtype, 3 · r)
- *   other kernels: max(cap,      2 · rounding of the output's dtype, 3 · r)
- * where cap is what the precision may differ from fp32 (its reasons stand in config/defaults.ts: about five times the measured
- * rounding of a nine-layer network, so that two right answers lie well within one cap of each other), and r is what two runs of the
- * same input on this engine differed by; the determinism probe itself uses r = 0. Of integers: 0, or by other kernels the share that
- * top-k may lose (tolerances.ts), because nearly equal scores may change places.
+ *   same kernels:  max(cap / 10, 2 · rounding of the output's dtype, 3 · noise)
+ *   other kernels: max(cap,      2 · rounding of the output's dtype, 3 · noise)
+ * where noise is what two runs of the same input on this engine differed by (0 for the determinism probe itself). The cap is about
+ * five times the rounding measured on a nine-layer network (config/defaults.ts), so two right answers lie well within it.
+ * Integers: 0, or for other kernels the share that top-k may lose, because nearly equal scores may change places.
  */
 export function allowance(
 	rule: AllowanceRule,
-	of: { arithmetic: "same" | "other"; dtype: DType; noise: number },
+	{ arithmetic, dtype, noise }: { arithmetic: "same" | "other"; dtype: DType; noise: number },
 ): number {
-	if (!isFloating(of.dtype)) return of.arithmetic === "same" ? 0 : 1 - defaultTolerances[rule.precision].topK;
-	const share = of.arithmetic === "same" ? rule.cap * sameShare : rule.cap;
-	return Math.max(share, roundings * floorOf(undefined, of.dtype), noiseFactor * of.noise);
+	if (!isFloating(dtype)) return arithmetic === "same" ? 0 : 1 - defaultTolerances[rule.precision].topK;
+	const share = arithmetic === "same" ? rule.cap * sameShare : rule.cap;
+	return Math.max(share, roundings * floorOf(undefined, dtype), noiseFactor * noise);
 }

@@ -1,16 +1,16 @@
 // Judges an engine's probes: compares outputs that should be equal, then with the base's probes.
 import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
+import type { OnnxDim } from "../../onnx/model.ts";
 import { twoDigits } from "../../text/units.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { type Comparison, repetition } from "./context.ts";
 import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
-import { viewsOf } from "./views.ts";
+import { pick, type Tensors, upTo } from "./pool.ts";
 
-export type ProbeAnswer =
-	| { state: "done"; outputs: Readonly<Record<string, Tensor>> }
-	| { state: "failed"; message: string };
+export type ProbeAnswer = { state: "done"; outputs: Tensors } | { state: "failed"; message: string };
+/** By case. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 /** The outcome of one probe of one engine, before it is compared with its base. */
@@ -69,21 +69,16 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
 		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
 	if (worst === null) {
-		const unsteady = [...context.noise.values()].some(isUnsteady);
-		return skipped(
-			probe,
-			unsteady
-				? "Two runs of the same input already differ or contain no finite number, so other probes cannot judge the outputs."
-				: "No output has rows that both runs share.",
-		);
+		const why = [...context.noise.values()].some(isUnsteady)
+			? "Two runs of the same input already differ or contain no finite number, so other probes cannot judge the outputs."
+			: "No output has rows that both runs share.";
+		return skipped(probe, why);
 	}
-	const { output, got, allowed } = worst;
-	const agrees = got <= allowed;
-	const message = [sentence(probe, worst, agrees), note].filter(Boolean).join(" ");
-	return { probe, state: agrees ? "agrees" : "differs", got, allowed, output, message };
+	const state = isUnsteady(worst) ? "differs" : "agrees";
+	return { probe, state, ...worst, message: [sentence(probe, worst), note].filter(Boolean).join(" ") };
 }
 
-/** Two runs differ by more than is allowed: other probes cannot judge this output. */
+/** Two runs that differ by more than is allowed: other probes cannot judge this output. */
 function isUnsteady({ got, allowed }: Measure): boolean {
 	return !(got <= allowed);
 }
@@ -99,7 +94,7 @@ function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers)
 	return null;
 }
 
-/** Every output that both answers have in common and that two runs agree on. */
+/** Every output that both answers have and that two runs agree on. */
 function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
 	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
 	if (expected?.state !== "done" || got?.state !== "done") return [];
@@ -115,6 +110,53 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 	});
 }
 
+/** The rows and positions of an output to compare, and the axis of its rows; null if it has no such rows, as a sum over the batch. */
+function viewsOf(
+	output: string,
+	comparison: Comparison,
+	plan: ProbePlan,
+	outputs: { expected: Tensors; got: Tensors },
+): { expected: Tensor; got: Tensor; axis: number | null } | null {
+	const declared = plan.outputs.find(({ name }) => name === output)?.axes ?? null;
+	const sides = (["expected", "got"] as const).map((side) => {
+		const tensor = Object.hasOwn(outputs[side], output) ? outputs[side][output] : undefined;
+		const { caseId, rows } = comparison[side];
+		return { tensor, rows, batch: plan.cases.find(({ id }) => id === caseId)?.batch ?? null };
+	});
+	// The declared batch axis, else the first axis; in both outputs its size must equal the batch size.
+	const { batch } = plan;
+	const place = Math.max(0, batch?.dim == null ? 0 : (declared?.indexOf(batch.dim) ?? 0));
+	const fits = sides.every((side) => side.batch !== null && side.tensor?.shape[place] === side.batch);
+	const axis = batch !== null && fits ? place : null;
+	const [expected, got] = sides.map(({ tensor, rows }) => {
+		const cut = tensor === undefined ? null : cutPositions(tensor, declared, axis, comparison.positions);
+		if (cut === null || rows === null) return cut;
+		return axis === null ? null : pick(cut, axis, rows);
+	});
+	return expected == null || got == null ? null : { expected, got, axis };
+}
+
+/** The counted positions along every axis that holds positions. */
+function cutPositions(
+	tensor: Tensor,
+	declared: readonly OnnxDim[] | null,
+	rowsAxis: number | null,
+	positions: Comparison["positions"],
+): Tensor | null {
+	if (positions === undefined) return tensor;
+	const { counted, padded } = positions;
+	let cut: Tensor | null = tensor;
+	for (const [axis, size] of tensor.shape.entries()) {
+		const name = declared?.[axis] ?? null;
+		// A fixed size belongs to another axis; another name may have been chosen by the exporter.
+		const isOther =
+			name !== positions.axis && (typeof name === "number" || (size !== padded && size !== counted));
+		if (axis === rowsAxis || size < counted || isOther) continue;
+		cut = cut && pick(cut, axis, upTo(counted));
+	}
+	return cut;
+}
+
 /** The compared outputs, for messages. */
 const answerLabels: Readonly<Record<ProbeName, string>> = {
 	determinism: "Two runs of the same input",
@@ -125,7 +167,8 @@ const answerLabels: Readonly<Record<ProbeName, string>> = {
 	padding: "Outputs for one input with other padding",
 };
 
-function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: boolean): string {
+function sentence(probe: ProbeName, worst: Measure): string {
+	const { output, got, allowed } = worst;
 	const name = JSON.stringify(output.slice(0, 120));
 	if (got === 0) return `${answerLabels[probe]} have the same values.`;
 	if (Number.isNaN(got)) return `${answerLabels[probe]} contain no finite number in ${name}.`;
@@ -133,14 +176,14 @@ function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: b
 		got === Number.POSITIVE_INFINITY
 			? "have another shape or other non-finite values"
 			: `are ${twoDigits(got)} apart`;
-	const verdict = agrees ? `within the allowed ${twoDigits(allowed)}` : `allowed is ${twoDigits(allowed)}`;
-	return `${answerLabels[probe]} ${distance} in ${name}; ${verdict}.`;
+	const limit = isUnsteady(worst) ? "allowed is" : "within the allowed";
+	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
 
 /** As for error growth: different kernel choices change the error by less than a factor of two. */
 const maxGrowth = 2;
 
-/** @param base probed only where the head differs; null: there is no base, or its probes did not run. */
+/** @param base probed only if the head differs; null: there is no base, or its probes did not run. */
 export function settleProbes(
 	head: readonly JudgedProbe[],
 	base: ReadonlyMap<ProbeName, JudgedProbe> | null,

@@ -1,7 +1,7 @@
 // The padding probe: values that a mask or length excludes must not change the output.
 import { encodeTensor } from "../record/generators/encode.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
-import { compareViews, type ProbeCase, type ProbeContext, type ProbeRequest } from "./context.ts";
+import { batchOf, compareViews, type ProbeContext, type ProbeRequest } from "./context.ts";
 import { composeBatch, isSame, join, pick, upTo } from "./pool.ts";
 import { type ProbeInput, type ProbeSubject, rangeIn } from "./subject.ts";
 
@@ -26,47 +26,47 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 		return `There is only one position along ${name}.`;
 	}
 	const counted = Math.floor(size / 2);
-	const rows = upTo(context.rows);
-	const batch = context.batch === null ? null : context.rows;
-	const pad = (filling: Filling) => padInputs(context, marker, { size, counted, filling });
-	const zeros = pad("zeros");
-	const others = pad("others");
-	if ([...places.keys()].every((name) => isSame(zeros[name], others[name])))
+	const batch = batchOf(context) === null ? null : context.rows;
+	const send = (filling: Filling) => {
+		const inputs = padInputs(context, marker, { size, counted, filling });
+		return { id: `padding-${filling}`, inputs, batch };
+	};
+	const [zeros, others] = [send("zeros"), send("others")];
+	if ([...places.keys()].every((name) => isSame(zeros.inputs[name], others.inputs[name])))
 		return "No input holds values that could fill the padding.";
-	const cases: ProbeCase[] = [
-		{ id: "padding-zeros", inputs: zeros, batch },
-		{ id: "padding-others", inputs: others, batch },
-	];
+	const shared = batch === null ? null : upTo(batch);
+	const compare = (arithmetic: "same" | "other", { id }: typeof zeros) => ({
+		...compareViews(arithmetic, [zeros.id, shared], [id, shared]),
+		positions: { axis, counted, padded: size },
+	});
 	// Whether the engine takes the counted positions alone.
 	const range = typeof axis === "string" ? rangeIn(context.profile, axis) : undefined;
-	if (range !== undefined && counted >= range.min && counted <= range.max)
-		cases.push({ id: "padding-none", inputs: pad("none"), batch });
-	const compared = batch === null ? null : rows;
-	const comparisons = cases.slice(1).map(({ id }) => ({
-		...compareViews(id === "padding-none" ? "other" : "same", ["padding-zeros", compared], [id, compared]),
-		positions: { axis, counted, padded: size },
-	}));
-	return { cases, comparisons };
+	const none = range !== undefined && counted >= range.min && counted <= range.max ? [send("none")] : [];
+	return {
+		cases: [zeros, others, ...none],
+		comparisons: [compare("same", others), ...none.map((alone) => compare("other", alone))],
+	};
 }
 
-function findMarker({ subject, batch }: ProbeContext): Marker | string {
-	const { inputs } = subject;
+function findMarker(context: ProbeContext): Marker | string {
+	const { subject } = context;
 	const input = chooseMarker(subject);
 	if (typeof input === "string") return input;
 	const isMask = subject.mask !== undefined || (subject.length === undefined && maskLabels.test(input.name));
-	const rowAxis = (name: string) => batch?.axes.get(name);
-	const others = inputs.filter(({ name, axes }) => name !== input.name && axes.length >= 1);
+	const rowAxis = (name: string) => batchOf(context)?.axes.get(name);
+	const positionAxes = ({ name, axes }: ProbeInput) => axes.filter((_, index) => index !== rowAxis(name));
+	const others = subject.inputs.filter(({ name, axes }) => name !== input.name && axes.length >= 1);
 	// A length counts along the first axis beside the rows of the first input that has one.
 	const holder =
 		others.find(({ name, axes }) => axes.length >= 2 && rowAxis(name) !== undefined) ?? others[0];
 	const last = input.axes.length - 1;
 	const axis = isMask
 		? input.axes[last === rowAxis(input.name) ? -1 : last]
-		: holder?.axes.find((_, index) => index !== rowAxis(holder.name));
+		: holder && positionAxes(holder)[0];
 	if (typeof axis !== "string" && typeof axis !== "number")
 		return `Input ${JSON.stringify(input.name)} has no axis of positions.`;
 	const places = new Map<string, number>();
-	for (const { name, axes } of inputs) {
+	for (const { name, axes } of subject.inputs) {
 		const place = axes.findIndex((candidate, index) => candidate === axis && index !== rowAxis(name));
 		if (place >= 0) places.set(name, place);
 	}
@@ -98,27 +98,21 @@ function padInputs(
 	{ size, counted, filling }: { size: number; counted: number; filling: Filling },
 ): Record<string, Tensor> {
 	const made = composeBatch(pool, upTo(rows));
-	const shifted = composeBatch(
-		pool,
-		upTo(rows).map((row) => row + 1),
-	);
+	const shifted = composeBatch(pool, upTo(rows + 1).slice(1));
 	const marker = made[input.name];
 	if (marker !== undefined) {
 		const mark = (index: number) => (isMask ? Number(index % size < counted) : counted);
 		made[input.name] = encodeTensor(marker.dtype, marker.shape, mark);
 	}
 	const padding = upTo(size).slice(counted);
+	const rotated = padding.map((place) => (place + 1) % size);
 	for (const [name, axis] of places) {
 		const tensor = made[name];
 		const counting = tensor && pick(tensor, axis, upTo(counted));
 		if (tensor === undefined || counting == null || (name === input.name && filling !== "none")) continue;
 		const rest =
 			filling === "others"
-				? pick(
-						shifted[name] ?? tensor,
-						axis,
-						padding.map((place) => (place + 1) % size),
-					)
+				? pick(shifted[name] ?? tensor, axis, rotated)
 				: pick({ ...tensor, data: new Uint8Array(tensor.data.length) }, axis, padding);
 		if (filling === "none") made[name] = counting;
 		else if (rest !== null) made[name] = join([counting, rest], axis);

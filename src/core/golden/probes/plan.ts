@@ -1,10 +1,9 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
-
 import type { ProbeName } from "../../../../generated/result.ts";
-import type { DimRange } from "../../config/config.ts";
 import {
 	again,
 	anchor,
+	batchOf,
 	type Comparison,
 	caseBytes,
 	compareViews,
@@ -17,7 +16,7 @@ import {
 } from "./context.ts";
 import { probePadding } from "./padding.ts";
 import { composeBatch, makePool, otherRow, type Tensors, upTo } from "./pool.ts";
-import { type ProbeSubject, rangeIn, sizesAt } from "./subject.ts";
+import { type Batch, type ProbeSubject, type Profile, rangeIn, sizesAt } from "./subject.ts";
 
 export type PlannedProbe =
 	| { probe: ProbeName; state: "planned"; comparisons: readonly Comparison[]; note?: string }
@@ -25,21 +24,41 @@ export type PlannedProbe =
 
 export interface ProbePlan {
 	outputs: ProbeSubject["outputs"];
-	batch: ProbeContext["batch"];
-	/** In the order in which they are to run: the last is the first once more. */
+	batch: Batch | null;
+	/** In the order in which they run: the last repeats the first. */
 	cases: readonly ProbeCase[];
 	probes: readonly PlannedProbe[];
 }
 
-/** In the order of the reports. A string is the reason why the probe is skipped. */
-const requestBuilders: Readonly<Record<ProbeName, (context: ProbeContext) => ProbeRequest | string>> = {
+interface RowContext extends ProbeContext {
+	batch: Batch;
+}
+
+/** A string is the reason why the probe is skipped. */
+type Probe = (context: ProbeContext) => ProbeRequest | string;
+
+/** In the order of the reports. */
+const probes: Readonly<Record<ProbeName, Probe>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
-	"duplicate-rows": probeDuplicates,
-	neighbours: probeNeighbours,
-	"batch-size": probeBatchSize,
+	"duplicate-rows": withRows(2, ({ rows, pool }) => {
+		const id = "duplicates";
+		const first = upTo(rows).map(() => 0);
+		// Another row of a batch may use another tile of a kernel.
+		const comparison = compareViews("other", [id, first.slice(1)], [id, upTo(rows).slice(1)]);
+		return { cases: [{ id, inputs: composeBatch(pool, first), batch: rows }], comparisons: [comparison] };
+	}),
+	neighbours: withRows(2, probeNeighbours),
+	"batch-size": withRows(1, probeBatchSize),
 	"profile-ends": probeProfileEnds,
 	padding: probePadding,
 };
+
+function withRows(least: number, probe: (context: RowContext) => ProbeRequest | string): Probe {
+	return ({ batch, ...context }) => {
+		if (typeof batch === "string") return batch;
+		return context.rows < least ? "Its batch has only one row." : probe({ ...context, batch });
+	};
+}
 
 /**
  * @param subject a string is the reason why no inputs can be made.
@@ -49,68 +68,53 @@ export function planProbes(
 	subject: ProbeSubject | string,
 	{ only, donors }: { only: readonly ProbeName[]; donors: readonly Tensors[] },
 ): ProbePlan {
-	const all = Object.keys(requestBuilders) as ProbeName[];
+	const all = Object.keys(probes) as ProbeName[];
 	const wanted = all.filter((name) => only.length === 0 || only.includes(name));
 	const context = typeof subject === "string" ? subject : openProbeContext(subject, donors);
 	if (typeof context === "string") {
-		const probes = wanted.map((probe) => ({ probe, state: "skipped" as const, why: context }));
-		return { outputs: [], batch: null, cases: [], probes };
+		const skipped = wanted.map((probe) => ({ probe, state: "skipped" as const, why: context }));
+		return { outputs: [], batch: null, cases: [], probes: skipped };
 	}
 	const sent: ProbeCase[] = [];
-	const probes = wanted.map((probe): PlannedProbe => {
-		const request = requestBuilders[probe](context);
+	const planned = wanted.map((probe): PlannedProbe => {
+		const request = probes[probe](context);
 		if (typeof request === "string") return { probe, state: "skipped", why: request };
 		sent.push(...request.cases);
 		return { probe, state: "planned", comparisons: request.comparisons, note: request.note };
 	});
-	const { batch, rows, pool } = context;
+	const batch = batchOf(context);
+	const { rows, pool } = context;
 	const plain = { inputs: composeBatch(pool, upTo(rows)), batch: batch === null ? null : rows };
 	const cases = [{ id: anchor, ...plain }, ...sent, { id: again, ...plain }];
-	return { outputs: context.subject.outputs, batch, cases, probes };
-}
-
-function probeDuplicates({ batch, noBatch, rows, pool }: ProbeContext): ProbeRequest | string {
-	if (batch === null) return noBatch;
-	if (rows < 2) return "Its batch has only one row.";
-	const id = "duplicates";
-	const first = upTo(rows).map(() => 0);
-	// Another row of a batch may use another tile of a kernel.
-	const comparison = compareViews("other", [id, first.slice(1)], [id, upTo(rows).slice(1)]);
-	return { cases: [{ id, inputs: composeBatch(pool, first), batch: rows }], comparisons: [comparison] };
+	return { outputs: context.subject.outputs, batch, cases, probes: planned };
 }
 
 /** Twice, with the odd and with the even rows replaced: a leak in one direction, such as a running sum, shows in one of the two. */
-function probeNeighbours({ batch, noBatch, rows, pool }: ProbeContext): ProbeRequest | string {
-	if (batch === null) return noBatch;
-	if (rows < 2) return "Its batch has only one row.";
+function probeNeighbours({ rows, pool }: RowContext): ProbeRequest | string {
 	const replacements = upTo(rows).map((row) => otherRow(pool, row, row + rows));
 	if (replacements.includes(null))
 		return "All rows of its inputs are equal, so neighbours cannot be replaced.";
-	const cases: ProbeCase[] = [];
-	const comparisons: Comparison[] = [];
-	for (const [parity, kept] of ["even", "odd"].entries()) {
+	const halves = ["even", "odd"].map((kept, parity) => {
 		const id = `neighbours-of-${kept}`;
 		const places = upTo(rows).map((row) => (row % 2 === parity ? row : (replacements[row] ?? row)));
 		const watched = upTo(rows).filter((row) => row % 2 === parity);
-		cases.push({ id, inputs: composeBatch(pool, places), batch: rows });
-		comparisons.push(compareViews("same", [anchor, watched], [id, watched]));
-	}
-	return { cases, comparisons };
+		return {
+			sent: { id, inputs: composeBatch(pool, places), batch: rows },
+			comparison: compareViews("same", [anchor, watched], [id, watched]),
+		};
+	});
+	return { cases: halves.map(({ sent }) => sent), comparisons: halves.map(({ comparison }) => comparison) };
 }
 
-function probeBatchSize({ batch, noBatch, rows, pool }: ProbeContext): ProbeRequest | string {
-	if (batch === null) return noBatch;
+function probeBatchSize({ batch, rows, pool }: RowContext): ProbeRequest | string {
 	const few = batch.range.min;
 	if (few >= rows) return `It is built only for batches of ${rows}.`;
-	const cases: ProbeCase[] = [];
-	const comparisons: Comparison[] = [];
-	for (const end of ["first", "last"]) {
-		const id = `batch-${few}-${end}`;
-		const places = end === "first" ? upTo(few) : upTo(rows).slice(rows - few);
-		cases.push({ id, inputs: composeBatch(pool, places), batch: few });
-		comparisons.push(compareViews("other", [anchor, places], [id, upTo(few)]));
-	}
-	return { cases, comparisons };
+	const ends = { first: upTo(few), last: upTo(rows).slice(rows - few) };
+	const named = Object.entries(ends).map(([end, places]) => ({ id: `batch-${few}-${end}`, places }));
+	return {
+		cases: named.map(({ id, places }) => ({ id, inputs: composeBatch(pool, places), batch: few })),
+		comparisons: named.map(({ id, places }) => compareViews("other", [anchor, places], [id, upTo(few)])),
+	};
 }
 
 /** A config may name 16 profiles; probing more than these takes too long. */
@@ -119,68 +123,66 @@ const maxProfiles = 4;
 function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 	const cases: ProbeCase[] = [];
 	const comparisons: Comparison[] = [];
-	const omitted: string[] = [];
+	let omitted: string | undefined;
 	for (const [index, profile] of context.subject.profiles.slice(0, maxProfiles).entries()) {
-		for (const level of levelsOf(context, profile)) {
-			const name = `profile-${index}-${level}`;
-			const request = probeLevel(context, profile, level, { name, caseIndex: 1 + cases.length });
-			if (typeof request === "string") omitted.push(request);
+		for (const end of endsOf(context, profile)) {
+			const at = { profile, end, id: `profile-${index}-${end}`, caseIndex: 1 + cases.length };
+			const request = probeEnd(context, at);
+			if (typeof request === "string") omitted ??= request;
 			else {
 				cases.push(...request.cases);
 				comparisons.push(...request.comparisons);
 			}
 		}
 	}
-	if (comparisons.length === 0) return omitted[0] ?? "Its sizes are fixed, so its profile has no ends.";
-	return { cases, comparisons, note: omitted[0] };
+	if (comparisons.length === 0) return omitted ?? "Its sizes are fixed, so its profile has no ends.";
+	return { cases, comparisons, note: omitted };
 }
 
-/** The ends of the dimensions beside the batch; where none of the inputs has a range, the batch's own sizes. */
-function levelsOf({ batch, subject }: ProbeContext, profile: ProbeContext["profile"]): (keyof DimRange)[] {
-	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
+type End = "min" | "max";
+
+/** Both ends if a dimension beside the batch has a range; one if only the batch has. */
+function endsOf(context: ProbeContext, profile: Profile): End[] {
+	const batch = batchOf(context);
+	const used = new Set(context.subject.inputs.flatMap(({ axes }) => axes));
 	const isRanged = Object.entries(profile).some(
 		([name, { min, max }]) => name !== batch?.dim && used.has(name) && max > Math.max(1, min),
 	);
 	if (isRanged) return ["min", "max"];
-	const range = batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
-	return range !== null && range.min < range.max ? ["opt"] : [];
+	const range = batchRange(batch, profile);
+	return range !== null && range.min < range.max ? ["min"] : [];
 }
 
-/** A string is the reason why the level is skipped. */
-function probeLevel(
-	{ subject, batch }: ProbeContext,
-	profile: ProbeContext["profile"],
-	level: keyof DimRange,
-	{ name, caseIndex }: { name: string; caseIndex: number },
+function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | null {
+	return batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
+}
+
+/** The smallest batch against the larger ones, or against itself if there is only one. A string is the reason why the end is skipped. */
+function probeEnd(
+	context: ProbeContext,
+	{ profile, end, id, caseIndex }: { profile: Profile; end: End; id: string; caseIndex: number },
 ): ProbeRequest | string {
-	const sizes = sizesAt(profile, level);
-	const range = batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
-	const batches =
-		range === null ? [1] : [...new Set([range.min, range.opt, range.max])].sort((a, b) => a - b);
+	const { subject } = context;
+	const batch = batchOf(context);
+	const sizes = sizesAt(profile, end);
+	const range = batchRange(batch, profile) ?? { min: 1, opt: 1, max: 1 };
+	const batches = [...new Set([range.min, range.opt, range.max])].sort((a, b) => a - b);
 	const fitting = batches.filter((rows) => caseBytes(subject, batch, sizes, rows) <= maxCaseBytes);
 	const [least, ...more] = fitting;
 	if (least === undefined)
 		return `Sizes whose batch takes more than ${maxCaseBytes / 2 ** 20} MiB are left out.`;
 	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), caseIndex });
 	if (typeof pool === "string") return pool;
-	const send = (rows: number, id: string): ProbeCase => ({
-		id,
-		inputs: composeBatch(pool, upTo(rows)),
-		batch: batch === null ? null : rows,
-	});
-	const first = send(least, `${name}-${least}`);
-	// With a single batch size, two runs of the same size are compared.
-	if (more.length === 0) {
-		const second = send(least, `${name}-${least}-again`);
-		return {
-			cases: [first, second],
-			comparisons: [compareViews("same", [first.id, null], [second.id, null])],
-		};
-	}
-	const larger = more.map((rows) => send(rows, `${name}-${rows}`));
-	const shared = upTo(least);
+	const send = (rows: number, name: string): ProbeCase => {
+		return { id: name, inputs: composeBatch(pool, upTo(rows)), batch: batch === null ? null : rows };
+	};
+	const first = send(least, `${id}-${least}`);
+	const others =
+		more.length === 0 ? [send(least, `${first.id}-again`)] : more.map((rows) => send(rows, `${id}-${rows}`));
+	const [arithmetic, shared] =
+		more.length === 0 ? (["same", null] as const) : (["other", upTo(least)] as const);
 	return {
-		cases: [first, ...larger],
-		comparisons: larger.map(({ id }) => compareViews("other", [first.id, shared], [id, shared])),
+		cases: [first, ...others],
+		comparisons: others.map((other) => compareViews(arithmetic, [first.id, shared], [other.id, shared])),
 	};
 }

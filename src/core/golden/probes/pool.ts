@@ -8,7 +8,7 @@ import { type Batch, type ProbeSubject, shapeOf } from "./subject.ts";
 export type Tensors = Readonly<Record<string, Tensor>>;
 
 export interface Pool {
-	/** Rows that lie in the tensors; 1 where the model has no batch. */
+	/** Rows to choose from; 1 if the model has no batch. */
 	rows: number;
 	tensors: Tensors;
 	axes: Batch["axes"];
@@ -43,66 +43,52 @@ export function makePool(
 	return { rows, tensors, axes };
 }
 
-/** Rows of golden cases, as many as match the first in all other sizes; null where the first does not fit the model. */
+/** The rows of the golden cases that have the first one's sizes; null if the first does not fit the model. */
 export function poolOf(
 	subject: ProbeSubject,
 	batch: Batch | null,
 	cases: readonly Tensors[],
-): { pool: Pool; sizes: Map<string, number> } | null {
+): { pool: Pool; sizes: ReadonlyMap<string, number> } | null {
+	const axes: Batch["axes"] = batch?.axes ?? new Map();
 	const [first] = cases;
-	const sizes = first === undefined ? null : bindSizes(subject, first);
+	const sizes = first === undefined ? null : bindSizes(subject, axes, first);
 	if (first === undefined || sizes === null) return null;
-	if (batch === null) return { pool: { rows: 1, tensors: first, axes: new Map() }, sizes };
-	const matching = cases.filter((other) => isAlike(subject, batch, first, other));
+	const isAlike = (other: Tensors): boolean =>
+		JSON.stringify(bindSizes(subject, axes, other)) === JSON.stringify(sizes) &&
+		subject.inputs.every(({ name }) => axes.has(name) || isSame(first[name], other[name]));
+	const alike = cases.slice(1).filter((other) => batch !== null && isAlike(other));
 	const tensors: Record<string, Tensor> = Object.create(null);
-	let rows = 0;
+	let rows = batch === null ? 1 : maxRows;
 	for (const { name } of subject.inputs) {
-		const axis = batch.axes.get(name);
-		const [head, ...others] = matching.flatMap((other) => other[name] ?? []);
-		if (head === undefined) return null;
-		tensors[name] = head;
-		if (axis === undefined) continue;
-		const joined = join([head, ...others], axis);
-		rows = Math.min(maxRows, joined.shape[axis] ?? 0);
-		const cut = pick(joined, axis, upTo(rows));
-		if (cut === null) return null;
-		tensors[name] = cut;
+		const axis = axes.get(name);
+		const own = first[name] as Tensor;
+		tensors[name] = axis === undefined ? own : join([own, ...alike.map((one) => one[name] as Tensor)], axis);
+		if (axis !== undefined) rows = Math.min(rows, tensors[name].shape[axis] ?? 0);
 	}
-	return { pool: { rows, tensors, axes: batch.axes }, sizes };
+	return { pool: { rows, tensors, axes }, sizes: new Map(sizes.filter(([dim]) => !dim.startsWith("\0"))) };
 }
 
-/** The dimensions of a golden case; null where they contradict the model or each other. */
-function bindSizes(subject: ProbeSubject, tensors: Tensors): Map<string, number> | null {
+/** The sizes of all axes but the batch; those without a name under a name of their own. null if they contradict the model or each other. */
+function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every(({ name, dtype, axes }) => {
 		const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
-		if (tensor === undefined || tensor.dtype !== dtype || isPacked(dtype)) return false;
-		if (axes.length !== tensor.shape.length) return false;
+		if (tensor?.dtype !== dtype || isPacked(dtype) || axes.length !== tensor.shape.length) return false;
 		return axes.every((axis, index) => {
 			const size = tensor.shape[index] ?? 0;
-			const known = typeof axis === "string" ? (sizes.get(axis) ?? size) : (axis ?? size);
-			if (typeof axis === "string") sizes.set(axis, size);
+			if (index === rows.get(name)) return size > 0;
+			const dim = typeof axis === "string" ? axis : `\0${name} ${index}`;
+			const known = typeof axis === "number" ? axis : (sizes.get(dim) ?? size);
+			sizes.set(dim, size);
 			return known === size && size > 0;
 		});
 	});
-	return fits ? sizes : null;
-}
-
-/** Only rows may differ; inputs shared by all rows must be equal. */
-function isAlike(subject: ProbeSubject, batch: Batch, first: Tensors, other: Tensors): boolean {
-	if (bindSizes(subject, other) === null) return false;
-	return subject.inputs.every(({ name }) => {
-		const [left, right] = [first[name], other[name]];
-		const axis = batch.axes.get(name);
-		if (left === undefined || right === undefined) return false;
-		if (axis === undefined) return isSame(left, right) && String(left.shape) === String(right.shape);
-		return left.shape.every((size, index) => index === axis || size === right.shape[index]);
-	});
+	return fits ? [...sizes] : null;
 }
 
 /** Whether both are there and hold the same bytes. */
-export function isSame(left: Tensor | null | undefined, right: Tensor | null | undefined): boolean {
-	return left != null && right != null && Buffer.compare(left.data, right.data) === 0;
+export function isSame(left: Tensor | undefined, right: Tensor | undefined): boolean {
+	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
 }
 
 /** A batch of rows by their place in the pool, which wraps around at the end. */
@@ -116,17 +102,16 @@ export function composeBatch(pool: Pool, rows: readonly number[]): Record<string
 	return tensors;
 }
 
-/** The first row from `from` on whose values differ from those of `row` in some input; null where all are equal. */
+/** The first row from `from` on that differs from `row` in some input; null if all are equal. */
 export function otherRow(pool: Pool, row: number, from: number): number | null {
-	const rowOf = (name: string, axis: number, at: number): Tensor | null => {
-		const tensor = pool.tensors[name];
-		return tensor === undefined ? null : pick(tensor, axis, [at % pool.rows]);
+	const names = [...pool.axes.keys()];
+	const own = composeBatch(pool, [row]);
+	const differs = (candidate: number): boolean => {
+		const other = composeBatch(pool, [candidate]);
+		return names.some((name) => !isSame(own[name], other[name]));
 	};
 	const candidates = upTo(pool.rows).map((step) => (from + step) % pool.rows);
-	const other = candidates.find((candidate) =>
-		[...pool.axes].some(([name, axis]) => !isSame(rowOf(name, axis, row), rowOf(name, axis, candidate))),
-	);
-	return other ?? null;
+	return candidates.find(differs) ?? null;
 }
 
 /** null for 4-bit elements, which share bytes, and for places that are not there. */
@@ -149,7 +134,7 @@ export function pick(tensor: Tensor, axis: number, places: readonly number[]): T
 	return { dtype, shape: shape.with(axis, places.length), data };
 }
 
-/** Of tensors that differ in nothing but their size along the axis. */
+/** Tensors must differ only in their size along the axis. */
 export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
 	const { dtype, shape } = tensors[0];
 	const sizes = tensors.map((tensor) => tensor.shape[axis] ?? 1);
@@ -165,7 +150,7 @@ export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Ten
 			to += bytes;
 		}
 	}
-	return { dtype, shape: shape.map((length, index) => (index === axis ? size : length)), data };
+	return { dtype, shape: shape.with(axis, size), data };
 }
 
 /** 0, 1, … */

@@ -1,5 +1,4 @@
 // What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
-
 import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig, ProbesConfig } from "../../config/config.ts";
 import { toDType } from "../../onnx/element-type.ts";
@@ -13,16 +12,16 @@ import type { GeneratorSpec } from "../record/generators/spec.ts";
 export interface ProbeInput {
 	name: string;
 	dtype: DType;
-	/** Sizes, names of dimensions, or null where unknown. */
+	/** Sizes, names of dimensions, or null if unknown. */
 	axes: readonly OnnxDim[];
 	generator: readonly GeneratorSpec[];
 }
 
-type Profile = Readonly<Record<string, DimRange>>;
+export type Profile = Readonly<Record<string, DimRange>>;
 
 export interface ProbeSubject {
 	inputs: readonly ProbeInput[];
-	/** Axes as the file declares them; null where it does not. */
+	/** Axes as the file declares them; null if it does not. */
 	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
 	/** At least one. */
 	profiles: readonly Profile[];
@@ -35,7 +34,7 @@ export interface ProbeSubject {
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
 	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
 	const first = engine.profiles[0] ?? {};
-	const sized: InputToFill[] = [];
+	const sized: (InputToFill & { axes: readonly OnnxDim[] })[] = [];
 	for (const feed of feeds(model.graph)) {
 		const given = ownValue(config.inputs, feed.name);
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
@@ -50,17 +49,16 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	const defaults = defaultGenerators(sized, valuesOfInputs(model, names));
 	const inputs: ProbeInput[] = [];
 	for (const { name, dtype, axes } of sized) {
-		const fill = ownValue(config.inputs, name)?.fill;
-		const generator = generatorsOf(fill) ?? defaults.get(name)?.specs;
+		const generator = generatorsOf(ownValue(config.inputs, name)?.fill) ?? defaults.get(name)?.specs;
 		if (generator === undefined) return noValues(name);
-		inputs.push({ name, dtype, axes: axes ?? [], generator });
+		inputs.push({ name, dtype, axes, generator });
 	}
 	const outputs = model.graph.outputs.map(({ name, dims }) => ({ name, axes: dims }));
 	const { mask, length } = config.probes;
 	return { inputs, outputs, profiles: engine.profiles, mask, length };
 }
 
-/** undefined: the generators of `golden record`, which fit the input better than `normal`. */
+/** undefined: the generators of `golden record`, which fit an input better than `normal`. */
 function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
 	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
 	return fill === undefined || fill === "normal" ? undefined : [{ kind: fill }];
@@ -70,21 +68,27 @@ function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string):
 	return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** null where a size is missing. */
+/** null if a size is missing. */
 export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, number>): number[] | null {
 	const shape = axes.map((axis) => (typeof axis === "number" ? axis : sizes.get(axis ?? "")));
 	return shape.every((size) => size !== undefined) ? shape : null;
 }
 
-/** An engine needs at least one row, even where the profile's minimum is 0. */
+/** An engine needs at least one row, even if the profile's minimum is 0. */
 export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, number> {
 	return new Map(Object.entries(profile).map(([name, range]) => [name, Math.max(1, range[end])]));
 }
 
+/** The range of a dimension in a profile, from 1 up. */
+export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
+	const range = ownValue(profile, dim);
+	return range && { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
+}
+
 export interface Batch {
-	/** Name of the dimension; null where the size is fixed. */
+	/** Name of the dimension; null if the size is fixed. */
 	dim: string | null;
-	/** Of the profile that is probed. */
+	/** In the profile that is probed. */
 	range: DimRange;
 	/** Axis by input; inputs that are not here serve all rows. */
 	axes: ReadonlyMap<string, number>;
@@ -94,16 +98,9 @@ const batchLabels = /batch|^(n|b|bs)$/i;
 /** Dimensions that stand first in some layouts and hold no independent rows. */
 const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
 
-/** The range of a dimension in a profile, from 1 up. */
-export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
-	const range = ownValue(profile, dim);
-	if (range === undefined) return undefined;
-	return { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
-}
-
 /**
- * A dimension that is called so, or one that is the first axis of every input that has axes and is not called otherwise; else a
- * fixed first size above 1 of inputs that all are pictures or volumes (rank 4 or 5). A sentence where there is none.
+ * A dimension named like a batch; else one that is the first axis of every input that has axes and is not named like something else;
+ * else a fixed first size above 1 if all inputs are pictures or volumes (rank 4 or 5). A string says why there is none.
  */
 export function findBatch({ inputs }: ProbeSubject, profile: Profile): Batch | string {
 	const named = namedBatch(inputs);

@@ -1,6 +1,6 @@
 // Which models of a config the action records, by the names that it is given.
 import { expect, it } from "vitest";
-import { chooseTargets } from "../../../src/app/golden/record-models.ts";
+import { chooseTargets } from "../../../src/app/golden/action-models.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 
 function configOf(models: Readonly<Record<string, string | null>>) {
