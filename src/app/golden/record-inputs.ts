@@ -4,21 +4,16 @@ import { dirname, join, resolve } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import { looksLikePicture } from "../../core/golden/record/generators/defaults.ts";
 import {
-	type BoundShapes,
 	bindShapes,
 	fillShapes,
 	overConfig,
+	refuseImpossible,
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { labelAxes } from "../../core/onnx/input-shapes/open-axes.ts";
-import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
-import {
-	describeAttempts,
-	describeChosen,
-	type Sizes,
-	sameSizes,
-} from "../../core/onnx/input-shapes/search.ts";
+import { labelAxes, lineToCopy, type OpenInputs } from "../../core/onnx/input-shapes/open-axes.ts";
+import { missingSizes } from "../../core/onnx/input-shapes/resolve.ts";
+import { describeAttempts, describeChosen, type Sizes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
@@ -93,15 +88,15 @@ function generating({ options, model }: Finding) {
 	return { model: model.onnx, seed: options.seed, generators: options.generators };
 }
 
-function generate(finding: Finding, source: ShapeSource, bound: BoundShapes, sizes: Sizes) {
+function generate(finding: Finding, source: ShapeSource, bound: OpenInputs, sizes: Sizes) {
 	const { onnx } = finding.model;
 	const shapes = fillShapes(bound, sizes) ?? {};
-	if (bound.open.length === 0) refuseImpossible(onnx, { check: shapeCheck(onnx), shapes }, source);
+	if (bound.open.length === 0) refuseImpossible(shapeCheck(onnx), shapes, source);
 	const count = finding.options.cases ?? defaultCases;
 	return { ...generateCases(inputPorts(onnx, shapes), count, generating(finding)), notes: [] };
 }
 
-async function readReal(finding: Finding, bound: BoundShapes, sizes: Sizes, ports: GoldenPorts) {
+async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes, ports: GoldenPorts) {
 	const { options, model } = finding;
 	// A size is null where it is open; inputs of unknown rank are left out.
 	const known: Record<string, (number | null)[]> = Object.create(null);
@@ -143,7 +138,7 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 		checked.add(key);
 		const source = { dims: {}, inputs, shownBy: `case ${quoteName(one.id)}` };
 		const shapes = fillShapes(bindShapes(model.onnx, source), new Map());
-		if (shapes !== null) refuseImpossible(model.onnx, { check, shapes }, source);
+		if (shapes !== null) refuseImpossible(check, shapes, source);
 	}
 }
 
@@ -171,7 +166,7 @@ const limitMs = 10_000;
 async function chooseSizes(
 	finding: Finding,
 	source: ShapeSource,
-	bound: BoundShapes,
+	bound: OpenInputs,
 	ports: GoldenPorts,
 ): Promise<Chosen> {
 	const { model, scratchFolder } = finding;
@@ -184,5 +179,6 @@ async function chooseSizes(
 	if (tried.state === "none")
 		throw missingSizes(onnx, bound, { ...source, tried: describeAttempts(bound, tried.attempts) });
 	const text = describeChosen(onnx, bound, { ...tried, untried: tried.state === "ran" ? null : tried.why });
-	return { sizes: tried.sizes, text, notes: [`${text}. Give others with ${sameSizes(bound, tried.sizes)}`] };
+	const line = lineToCopy(bound, tried.sizes, "options");
+	return { sizes: tried.sizes, text, notes: [`${text}. Give others with ${line}`] };
 }

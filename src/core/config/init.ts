@@ -1,5 +1,5 @@
 // Writes what `trtgate init` leaves: a trtgate.yml with the dimensions found in an ONNX file, and a workflow that runs it.
-import { yamlText } from "../onnx/input-shapes/render.ts";
+import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import { withoutInvisible } from "../text/invisible.ts";

@@ -6,7 +6,7 @@ import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
 import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
 import { describeModel } from "../../../src/core/onnx/describe.ts";
-import { findingKinds } from "../../../src/core/onnx/finding-codes.ts";
+import { findingKinds } from "../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 import { renderPreflight } from "../../../src/core/onnx/render-preflight.ts";
 

@@ -1,8 +1,9 @@
 // Each finding of the preflight, on the smallest model that has it.
 import { expect, it } from "vitest";
-import { type FindingCode, findingKinds } from "../../../src/core/onnx/finding-codes.ts";
+import type { PreflightContext } from "../../../src/core/onnx/findings/subject.ts";
+import { type FindingCode, findingKinds } from "../../../src/core/onnx/findings/subject.ts";
 import type { ExternalFile, InspectedModel } from "../../../src/core/onnx/model.ts";
-import { type PreflightContext, preflight } from "../../../src/core/onnx/preflight.ts";
+import { preflight } from "../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {

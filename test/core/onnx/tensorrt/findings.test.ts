@@ -1,7 +1,8 @@
 // What TensorRT would not import, by its version.
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../../generated/result.ts";
-import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
+import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
+import { preflight } from "../../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {

@@ -1,6 +1,7 @@
 // What the GPU at hand cannot build, and what is reported once about an unbound dimension.
 import { describe, expect, it } from "vitest";
-import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
+import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
+import { preflight } from "../../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
