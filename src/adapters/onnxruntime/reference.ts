@@ -5,12 +5,10 @@ import type { InferResult } from "../../ports/backend.ts";
 import type { Reference, ReferenceJob } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { cpuName, type OnnxRuntimeOptions } from "./backend.ts";
-import { externalOf } from "./build.ts";
 import { tryDefects } from "./defects.ts";
 import { runEmulation } from "./emulate.ts";
 import { inFolder, runCases } from "./infer.ts";
-import { markOutputs } from "./mark-outputs.ts";
-import { copyNudged } from "./model-copy.ts";
+import { copyNudged, externalOf, markOutputs } from "./model-files.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Reference, "weights"> {
@@ -20,10 +18,28 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 		known.set(flavour, runtime);
 		return runtime;
 	};
-	const run = async (job: ReferenceJob): Promise<InferResult> =>
-		runReference(job, await runtimeOf(job.variant.flavour), options);
+	const run = async ({ nudged, stopAtFirst, variant, ...job }: ReferenceJob): Promise<InferResult> => {
+		const { flavour, folder } = await runtimeOf(variant.flavour);
+		return inFolder(job, async (scratch) => {
+			const { path, external } =
+				nudged === undefined
+					? { path: job.model.path, external: externalOf(job.model) }
+					: await copyNudged(job.model, nudged, join(scratch, "model"));
+			const { level, threads } = variant;
+			const task = { flavour, folder, modelPath: path, external, threads, level, stopAtFirst };
+			return runCases({ ...job, task }, scratch, options);
+		});
+	};
 	return {
-		builds: () => findBuilds(options.flavour, runtimeOf),
+		/** WebAssembly first: it gives the same bits on every machine. Native before it where it is requested. */
+		async builds() {
+			const { flavour: wanted } = options;
+			const found = await runtimeOf(wanted);
+			const wasm = await runtimeOf("wasm");
+			const runtimes =
+				found.flavour === "wasm" ? [wasm] : wanted === "native" ? [found, wasm] : [wasm, found];
+			return runtimes.map(({ flavour, version }) => ({ flavour, version }));
+		},
 		machine: () => ({ device: cpuName(options), os: `${platform()} ${release()}` }),
 		run,
 		emulate: (job) => runEmulation(job, run),
@@ -31,19 +47,6 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 		tryDefects: async (job) => tryDefects(job, await runtimeOf(job.variant.flavour), options),
 		parallelRuns,
 	};
-}
-
-/** WebAssembly first: it gives the same bits on every machine. Native where it is requested. */
-async function findBuilds(
-	wanted: OnnxRuntimeOptions["flavour"],
-	runtimeOf: (flavour: OnnxRuntimeOptions["flavour"]) => Promise<Runtime>,
-) {
-	const runtimes: Runtime[] = [];
-	if (wanted === "native") runtimes.push(await runtimeOf("native"));
-	runtimes.push(await runtimeOf("wasm"));
-	const found = wanted === "auto" ? await runtimeOf("auto") : null;
-	if (found?.flavour === "native") runtimes.push(found);
-	return runtimes.map(({ flavour, version }) => ({ flavour, version }));
 }
 
 /** Copies of a model that are in memory at once. */
@@ -54,22 +57,4 @@ function parallelRuns({ onnx, external }: ModelOnDisk): number {
 	const bytes = external.reduce((sum, { neededBytes }) => sum + neededBytes, onnx.bytes);
 	const fitting = Math.floor(mostModelBytes / Math.max(1, bytes));
 	return Math.max(1, Math.min(availableParallelism(), mostRuns, fitting));
-}
-
-function runReference(
-	job: ReferenceJob,
-	runtime: Runtime,
-	options: OnnxRuntimeOptions,
-): Promise<InferResult> {
-	const { model, nudged, stopAtFirst, variant } = job;
-	return inFolder(job, async (folder) => {
-		const { path, external } =
-			nudged === undefined
-				? { path: model.path, external: externalOf({ model }) }
-				: await copyNudged(model, nudged, join(folder, "model"));
-		const { level, threads } = variant;
-		const { flavour, folder: runtimeFolder } = runtime;
-		const task = { flavour, folder: runtimeFolder, modelPath: path, external, threads, level, stopAtFirst };
-		return runCases({ ...job, task }, folder, options);
-	});
 }

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { drawsRandomly } from "../../../src/adapters/onnxruntime/worker-hosts.ts";
+import { drawsRandomly } from "../../../src/adapters/onnxruntime/worker-process.ts";
 import { createProcesses, type Processes } from "../../../src/adapters/process/processes.ts";
 import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
