@@ -6,6 +6,7 @@ import { fileModelReader, readWeights } from "../../../src/adapters/files/model-
 import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { DefectVerdict } from "../../../src/core/golden/record/defects/judge.ts";
+import type { InferResult } from "../../../src/ports/backend.ts";
 import { manifestOf } from "../../support/golden-tensors.ts";
 import { externalTensor, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
 import { temporaryFolder, floats as tensorOf, wasmSource } from "../../support/ort-jobs.ts";
@@ -20,8 +21,13 @@ const reference = onnxRuntimeReference({
 	threads: 1,
 });
 
-/** y = (x · far + near) · zeros + … : one weight beside the model, one inside, one of zeros. */
-async function writeModel(folder: string) {
+const right = [11, 22, 33, 44];
+const expected = { y: tensorOf(right, [1, 4]) };
+const variant = { flavour: "wasm", level: "basic", threads: 1 } as const;
+
+/** A job on y = x · far + near + zero: one weight beside the model, one inside, one of zeros. */
+async function jobOnDisk() {
+	const folder = temporaryFolder();
 	const nodes = [
 		node({ op: "Mul", inputs: ["x", "far"], outputs: ["a"] }),
 		node({ op: "Add", inputs: ["a", "near"], outputs: ["b"] }),
@@ -32,68 +38,48 @@ async function writeModel(folder: string) {
 		tensor({ name: "near", dims: [4], raw: floats(1, 2, 3, 4) }),
 		tensor({ name: "zero", dims: [1], raw: floats(0) }),
 	];
-	writeFileSync(
-		join(folder, "m.onnx"),
-		model({ nodes, initializers, inputs: [value("x", [1, 4])], outputs: [value("y", [1, 4])] }),
-	);
-	writeFileSync(join(folder, "w.bin"), floats(9, 9, 9, 9, 10, 20, 30, 40));
-	return fileModelReader().read(join(folder, "m.onnx"));
-}
-
-const numbers = (data: Uint8Array | undefined): number[] => [
-	...new Float32Array((data ?? new Uint8Array(0)).slice().buffer),
-];
-
-it("onnxRuntimeReference runs a model with external data in any level", async () => {
-	const folder = temporaryFolder();
-	const job = {
-		model: await writeModel(folder),
-		cases: [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
-		scratchFolder: join(folder, "s"),
-	};
-	for (const level of ["disabled", "all"] as const) {
-		const variant = { flavour: "wasm", level, threads: 1 } as const;
-		const result = await reference.run({ ...job, variant, logPath: join(folder, "log"), timeoutMs: 600_000 });
-		const [only] = result.state === "done" ? result.cases : [];
-		expect(only?.state === "done" ? numbers(only.outputs["y"]?.data) : result).toEqual([11, 22, 33, 44]);
-	}
-});
-
-it("onnxRuntimeReference runs with weights one unit in the last place off, in a copy", async () => {
-	const folder = temporaryFolder();
-	const onDisk = await writeModel(folder);
-	const { places } = await readWeights(onDisk);
-	const cases = [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }];
-	const variant = { flavour: "wasm", level: "basic", threads: 1 } as const;
+	const [path, data] = [join(folder, "m.onnx"), join(folder, "w.bin")];
+	const file = model({ nodes, initializers, inputs: [value("x", [1, 4])], outputs: [value("y", [1, 4])] });
+	writeFileSync(path, file);
+	writeFileSync(data, floats(9, 9, 9, 9, 10, 20, 30, 40));
+	const onDisk = await fileModelReader().read(path);
 	const job = {
 		model: onDisk,
-		cases,
+		cases: [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
 		variant,
 		scratchFolder: join(folder, "s"),
 		logPath: join(folder, "log"),
 		timeoutMs: 600_000,
 	};
-	const before = readFileSync(join(folder, "w.bin"));
-	const result = await reference.run({
-		...job,
-		nudged: places.flatMap((place) => (place.name === "far" ? [{ ...place, steps: 1 }] : [])),
-	});
-	const [only] = result.state === "done" ? result.cases : [];
-	const found = only?.state === "done" ? numbers(only.outputs["y"]?.data) : [];
-	expect(found).not.toEqual([11, 22, 33, 44]);
-	for (const [at, right] of [11, 22, 33, 44].entries())
-		expect(Math.abs(found[at]! / right - 1)).toBeLessThan(4e-7);
-	expect(readFileSync(join(folder, "w.bin"))).toEqual(before);
-});
-
-it("onnxRuntimeReference tries one defect after the other, beside the model and in it, and never in the user's own files", async () => {
-	const folder = temporaryFolder();
-	const onDisk = await writeModel(folder);
-	const before = [readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))];
 	const { places, unplaced } = await readWeights(onDisk);
 	expect([places.map(({ name }) => name), unplaced]).toEqual([["far", "near", "zero"], []]);
-	const cases = [{ id: "case", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }];
-	const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
+	return { job, places, files: () => [path, data].map((each) => readFileSync(each)) };
+}
+
+function outputOf(result: InferResult): number[] {
+	const [only] = result.state === "done" ? result.cases : [];
+	if (only?.state !== "done") throw new Error(JSON.stringify(result));
+	return [...new Float32Array((only.outputs["y"]?.data ?? new Uint8Array(0)).slice().buffer)];
+}
+
+it.each(["disabled", "all"] as const)("a model with external data runs on level %s", async (level) => {
+	const { job } = await jobOnDisk();
+	expect(outputOf(await reference.run({ ...job, variant: { ...variant, level } }))).toEqual(right);
+});
+
+it("weights one unit in the last place off are tried in a copy", async () => {
+	const { job, places, files } = await jobOnDisk();
+	const before = files();
+	const nudged = places.filter(({ name }) => name === "far").map((place) => ({ ...place, steps: 1 }));
+	const found = outputOf(await reference.run({ ...job, nudged }));
+	expect(found).not.toEqual(right);
+	for (const [at, each] of right.entries()) expect(Math.abs(found[at]! / each - 1)).toBeLessThan(4e-7);
+	expect(files()).toEqual(before);
+});
+
+it("defects are tried one after the other, beside the model and in it, and never in the user's own files", async () => {
+	const { job, places, files } = await jobOnDisk();
+	const before = files();
 	const manifest = {
 		...manifestOf(expected, {
 			y: { comparators: [{ kind: "relative-l2", tolerance: { fp32: 0.08, fp16: 0.2 } }] },
@@ -110,14 +96,9 @@ it("onnxRuntimeReference tries one defect after the other, beside the model and 
 	);
 	const verdicts: Record<number, DefectVerdict | null> = {};
 	const result = await reference.tryDefects({
-		model: onDisk,
-		cases,
-		variant: { flavour: "wasm", level: "basic", threads: 1 },
+		...job,
 		trial: { manifest, reference: [expected], relativeL2: {}, rounding: {} },
 		defects,
-		scratchFolder: join(folder, "s"),
-		logPath: join(folder, "log"),
-		timeoutMs: 600_000,
 		onVerdict: (number, verdict) => {
 			verdicts[number] = verdict;
 		},
@@ -140,31 +121,21 @@ it("onnxRuntimeReference tries one defect after the other, beside the model and 
 		["row-zero", "zero", null],
 	]);
 	// Row 0 of "far" is 10 of 11 in the first of four outputs.
-	expect(verdicts[6]).toMatchObject({
-		change: expect.closeTo(10 / Math.hypot(11, 22, 33, 44), 5),
-		output: "y",
-	});
-	expect([readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))]).toEqual(before);
+	const change = expect.closeTo(10 / Math.hypot(...right), 5);
+	expect(verdicts[6]).toMatchObject({ change, output: "y" });
+	expect(files()).toEqual(before);
 });
 
-it("onnxRuntimeReference stops when the time is over", async () => {
-	const folder = temporaryFolder();
-	const onDisk = await writeModel(folder);
-	const { places } = await readWeights(onDisk);
-	const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
-	const defects = places.map((place, number) => ({
-		number,
-		place,
-		defect: { kind: "tensor-zero" as const, index: number, axis: 0, row: 0, seed: 1 },
-	}));
+it("defects are tried no longer than the time allows", async () => {
+	const { job, places } = await jobOnDisk();
 	const result = await reference.tryDefects({
-		model: onDisk,
-		cases: [{ id: "case", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }],
-		variant: { flavour: "wasm", level: "basic", threads: 1 },
+		...job,
 		trial: { manifest: manifestOf(expected), reference: [expected], relativeL2: {}, rounding: {} },
-		defects,
-		scratchFolder: join(folder, "s"),
-		logPath: join(folder, "log"),
+		defects: places.map((place, number) => ({
+			number,
+			place,
+			defect: { kind: "tensor-zero" as const, index: number, axis: 0, row: 0, seed: 1 },
+		})),
 		timeoutMs: 1,
 		onVerdict: () => {},
 	});

@@ -22,6 +22,7 @@ import {
 	int64s,
 	type ModelInit,
 	model,
+	type NodeInit,
 	node,
 	opset,
 	tensor,
@@ -56,13 +57,17 @@ const sequence = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])
 type Severity = "error" | "warning" | "note" | null;
 
 /** With the severity on ONNX Runtime and on TensorRT; null: not found there. */
+const only = (op: string, changes: Partial<NodeInit> = {}): ModelInit => ({
+	nodes: [node({ op, ...changes })],
+});
+
 const rows: readonly (readonly [string, FindingCode, Severity, Severity, ModelInit])[] = [
 	[
 		"a tensor that nobody gives",
 		"tensor-undefined",
 		"error",
 		"error",
-		{ nodes: [node({ op: "Add", inputs: ["x", "ghost"] })] },
+		only("Add", { inputs: ["x", "ghost"] }),
 	],
 	["an output that nobody gives", "output-undefined", "error", "error", { outputs: [value("nothing")] }],
 	[
@@ -142,7 +147,7 @@ const rows: readonly (readonly [string, FindingCode, Severity, Severity, ModelIn
 		"operator-signature",
 		"error",
 		null,
-		{ nodes: [node({ op: "Relu", attributes: [attribute.integer("slope", 1)] })] },
+		only("Relu", { attributes: [attribute.integer("slope", 1)] }),
 	],
 	[
 		"an attribute that the operator does not have, behind a node of the same operator that is right",
@@ -161,21 +166,15 @@ const rows: readonly (readonly [string, FindingCode, Severity, Severity, ModelIn
 		"operator-signature",
 		"error",
 		null,
-		{ nodes: [node({ op: "Concat", inputs: ["x", "x"] })] },
+		only("Concat", { inputs: ["x", "x"] }),
 	],
-	[
-		"an input too many",
-		"operator-signature",
-		"error",
-		null,
-		{ nodes: [node({ op: "Relu", inputs: ["x", "x"] })] },
-	],
+	["an input too many", "operator-signature", "error", null, only("Relu", { inputs: ["x", "x"] })],
 	[
 		"an operator without a kernel in its opset",
 		"operator-kernel",
 		"error",
 		null,
-		{ nodes: [node({ op: "GlobalLpPool" })], opsets: { "": 22 } },
+		{ ...only("GlobalLpPool"), opsets: { "": 22 } },
 	],
 	[
 		"a type without a kernel",
@@ -199,7 +198,7 @@ const rows: readonly (readonly [string, FindingCode, Severity, Severity, ModelIn
 			initializers: [weight("w", [1, 8, 3]), weight("r", [1, 8, 2])],
 		},
 	],
-	["random numbers", "operator-random", "warning", "warning", { nodes: [node({ op: "RandomNormalLike" })] }],
+	["random numbers", "operator-random", "warning", "warning", only("RandomNormalLike")],
 	[
 		"a double among floats",
 		"type-mismatch",
@@ -219,27 +218,15 @@ const rows: readonly (readonly [string, FindingCode, Severity, Severity, ModelIn
 	["the newest opset of ONNX Runtime", "opset-too-new", null, "warning", { opsets: { "": 26 } }],
 	["an ai.onnx.ml of the future", "opset-too-new", "error", null, { opsets: { "": 17, "ai.onnx.ml": 6 } }],
 	["a new IR", "ir-too-new", "error", "note", { irVersion: 14 }],
-	["an unknown operator", "operator-unknown", "error", "warning", { nodes: [node({ op: "SwishFusion" })] }],
-	[
-		"a plugin that TensorRT brought",
-		"plugin-absent",
-		null,
-		"warning",
-		{ nodes: [node({ op: "BatchedNMS_TRT" })] },
-	],
-	[
-		"an operator that TensorRT does not import",
-		"operator-unsupported",
-		null,
-		"warning",
-		{ nodes: [node({ op: "Det" })] },
-	],
+	["an unknown operator", "operator-unknown", "error", "warning", only("SwishFusion")],
+	["a plugin that TensorRT brought", "plugin-absent", null, "warning", only("BatchedNMS_TRT")],
+	["an operator that TensorRT does not import", "operator-unsupported", null, "warning", only("Det")],
 	[
 		"an attribute that TensorRT does not take",
 		"operator-restricted",
 		null,
 		"warning",
-		{ nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 2])] })] },
+		only("MaxPool", { attributes: [attribute.integers("dilations", [2, 2])] }),
 	],
 	[
 		"weights of a type that TensorRT has not",
@@ -256,24 +243,18 @@ const rows: readonly (readonly [string, FindingCode, Severity, Severity, ModelIn
 		"operator-domain",
 		null,
 		"warning",
-		{ nodes: [node({ op: "Gelu", domain: "com.microsoft" })], opsets: { "": 17, "com.microsoft": 1 } },
+		{ ...only("Gelu", { domain: "com.microsoft" }), opsets: { "": 17, "com.microsoft": 1 } },
 	],
-	[
-		"an operator of TensorRT's parser",
-		"operator-unknown",
-		"error",
-		null,
-		{ nodes: [node({ op: "TRT_FP8QuantizeLinear" })] },
-	],
-	["an operator newer than the opset", "operator-too-new", "error", null, { nodes: [node({ op: "Gelu" })] }],
+	["an operator of TensorRT's parser", "operator-unknown", "error", null, only("TRT_FP8QuantizeLinear")],
+	["an operator newer than the opset", "operator-too-new", "error", null, only("Gelu")],
 	[
 		"an operator that ONNX Runtime has early",
 		"operator-too-new",
 		null,
 		null,
-		{ nodes: [node({ op: "LayerNormalization" })], opsets: { "": 13 } },
+		{ ...only("LayerNormalization"), opsets: { "": 13 } },
 	],
-	["a withdrawn operator", "operator-withdrawn", "error", null, { nodes: [node({ op: "Upsample" })] }],
+	["a withdrawn operator", "operator-withdrawn", "error", null, only("Upsample")],
 	["a sequence input", "io-not-tensor", "error", "error", { inputs: [sequence] }],
 	["a bfloat16 input", "io-dtype", "error", null, { inputs: [value("x", [1], 16)] }],
 	["an fp8 output", "io-dtype", "error", null, { outputs: [value("y", [1], 17)] }],
