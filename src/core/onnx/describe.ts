@@ -9,7 +9,6 @@ import { elementsOf } from "./static-shapes/operator.ts";
 import { operatorKey, type Scope, tensorsOf } from "./walk.ts";
 
 export type ModelSummary = ReturnType<typeof describeModel>;
-export type ValueSummary = ModelSummary["inputs"][number];
 
 export function describeModel({ path, sha256, onnx, external }: InspectedModel) {
 	const { scopes } = factsOf(onnx);
