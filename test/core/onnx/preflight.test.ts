@@ -287,13 +287,6 @@ const rows: readonly (readonly [string, FindingCode, Severity, Severity, ModelIn
 		"warning",
 		{ initializers: [tensor({ name: "w", dims: [4], raw: floats(1) })] },
 	],
-	[
-		"weights of doubles",
-		"dtype-double",
-		"note",
-		"note",
-		{ initializers: [tensor({ name: "w", dims: [1], dtype: 11, raw: new Uint8Array(8) })] },
-	],
 	["a shifted zero point", "zero-point-nonzero", null, "warning", quantised(0.1, { dtype: 3, value: 5 })],
 	["an unsigned zero point", "zero-point-unsigned", null, "warning", quantised(0.1, { dtype: 2, value: 0 })],
 	["a negative scale", "scale-not-positive", "warning", "error", quantised(-1, { dtype: 3, value: 0 })],

@@ -121,30 +121,15 @@ function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensor
 	return [finding("plugin-absent", message, { severity, node })];
 }
 
-const families: readonly (readonly [names: RegExp, advice: string])[] = [
-	[
-		/^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantize)/,
-		"Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8.",
-	],
-	[
-		/^(Sequence|Optional|SplitToSequence$|ConcatFromSequence$)/,
-		"Export without sequences and optional values: Split, Concat and Gather do the same on tensors.",
-	],
-	[
-		/^(String|RegexFullMatch$|TfIdfVectorizer$|ImageDecoder$|MelWeightMatrix$)/,
-		"Do this step before the engine, outside of the model.",
-	],
-	[/(Loss$)|^(Bernoulli|Multinomial)$/, "Export the model for inference, not for training."],
-];
+const quantised = /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantize)/;
 
 /** `listedFirst` is the first TensorRT known to import the operator. */
 function adviceFor(op: string, listedFirst: string | undefined): string {
 	if (listedFirst !== undefined)
 		return `Build with TensorRT ${listedFirst} or newer, or export with an older opset, which writes simpler operators.`;
-	return (
-		families.find(([names]) => names.test(op))?.[1] ??
-		"Replace it before export, or compute it outside of the engine; else it needs a plugin of that name."
-	);
+	return quantised.test(op)
+		? "Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8."
+		: "Replace it before export, or compute it outside of the engine; else it needs a plugin of that name.";
 }
 
 const drawing = new Set(

@@ -59,17 +59,13 @@ function missingOpsets({ scopes, model }: Subject): Finding[] {
 function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
 	const { name, at, above } = tensorrt;
 	const isNewest = isAtLeast(tensorrt, 11, 0) !== false;
-	const certain = isNewest ? newestOpsetOf11 : at.newestOpset;
-	if (opset <= certain) return [];
-	const possible = isNewest ? certain : (above?.newestOpset ?? certain);
-	const report = (severity: Finding["severity"], what: string): Finding[] => {
-		const message = `The model's opset is ${opset}; ${what}.`;
-		return [finding("opset-too-new", message, { severity, fix: olderOpset(certain) })];
-	};
-	const meaning = "may misread newer operators silently";
-	if (opset > farthestOpset)
-		return report("error", `ONNX has no such operator set, and ${name} would guess what its operators mean`);
-	if (opset > possible) return report("warning", `${name} documents up to ${possible} and ${meaning}`);
-	const documented = `TensorRT ${at.version} documents up to ${certain}, ${above?.version} up to ${possible}`;
-	return report("note", `${documented}: ${name} ${meaning}`);
+	const newest = isNewest ? newestOpsetOf11 : (above?.newestOpset ?? at.newestOpset);
+	if (opset <= newest) return [];
+	const isMistake = opset > farthestOpset;
+	const what = isMistake
+		? `ONNX has no such operator set, and ${name} would guess what its operators mean`
+		: `${name} documents up to ${newest} and may misread newer operators silently`;
+	const severity = isMistake ? "error" : "warning";
+	const message = `The model's opset is ${opset}; ${what}.`;
+	return [finding("opset-too-new", message, { severity, fix: olderOpset(newest) })];
 }

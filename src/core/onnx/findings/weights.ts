@@ -1,6 +1,7 @@
 // Checks the weights: sizes, element types, and the files of external data beside the model.
 import type { Finding } from "../../../../generated/result.ts";
 import { groupBy } from "../../group.ts";
+import { counted } from "../../text/labels.ts";
 import { formatBytes } from "../../text/units.ts";
 import { tensorBytes } from "../element-type.ts";
 import { type ExternalFile, feeds, type OnnxInitializer } from "../model.ts";
@@ -57,35 +58,25 @@ export const externalData: Rule = ({ model }) =>
 
 /** The element types that TensorRT narrows or has not. */
 export const elementTypes: Rule = ({ model, scopes, tensorrt }) => {
-	const all = scopes.flatMap((scope) => scope.initializers);
-	const doubles = all.filter(({ dtype }) => dtype === "double");
-	const found: Finding[] = [];
-	if (doubles.length > 0) {
-		const message = `${initialisers(doubles)} double: TensorRT computes them in float, ONNX Runtime in double.`;
-		found.push(finding("dtype-double", message, { severity: "note" }));
-	}
-	if (tensorrt === null) return found;
+	if (tensorrt === null) return [];
 	const { graph } = model.onnx;
+	const found: Finding[] = [];
 	const border = [...feeds(graph), ...graph.outputs].find((value) => value.dtype === "double");
 	if (border !== undefined) {
 		const message = `${quoteName(border.name)} is double at the border of the graph: TensorRT makes it float, so that it is fed and compared as another type.`;
-		found.push(finding("dtype-double", message, { severity: "warning" }));
+		found.push(finding("dtype-double", message));
 	}
 	// UINT8 is a type of the border of the graph, and of zero points.
 	const quantising = scopes.flatMap(({ nodes }) => nodes.filter(({ op }) => /quantize/i.test(op)));
 	const zeroPoints = new Set(quantising.flatMap(({ inputs }) => inputs));
-	const wrong = all.filter(
+	const weights = scopes.flatMap((scope) => scope.initializers);
+	const wrong = weights.filter(
 		({ dtype, name }) => !hasType(tensorrt.at, dtype, "inside") && !zeroPoints.has(name),
 	);
 	for (const [dtype, own] of groupBy(wrong, ({ dtype: type }) => type)) {
-		const message = `${initialisers(own)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`;
+		const size = formatBytes(own.reduce((sum, { bytes }) => sum + bytes, 0));
+		const message = `${counted(own.length, "initialiser")} (${size}) of type ${dtype}, which ${tensorrt.name} does not have for weights.`;
 		found.push(finding("dtype-unsupported", message));
 	}
 	return found;
 };
-
-/** The subject of a sentence, with its verb: `3 initialisers (1.2 MiB) are`. */
-function initialisers(list: readonly OnnxInitializer[]): string {
-	const size = formatBytes(list.reduce((sum, weight) => sum + weight.bytes, 0));
-	return list.length === 1 ? `1 initialiser (${size}) is` : `${list.length} initialisers (${size}) are`;
-}

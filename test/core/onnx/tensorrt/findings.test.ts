@@ -102,9 +102,6 @@ it("an operator of a plugin that will be loaded is no finding", () => {
 it.each([
 	["QLinearConv", "QDQ format"],
 	["DynamicQuantizeLinear", "QDQ format"],
-	["SequenceAt", "without sequences"],
-	["StringConcat", "before the engine"],
-	["SoftmaxCrossEntropyLoss", "for inference"],
 	["STFT", "TensorRT 10.14 or newer"],
 	["Det", "plugin of that name"],
 ])("an operator %s comes with advice", (op, advice) => {
@@ -276,7 +273,7 @@ it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
 
 it.each<[number, string, string[]]>([
 	[20, "10.6", []],
-	[22, "10.6", ["note"]],
+	[22, "10.6", []],
 	[25, "10.6", ["warning"]],
 	[25, "11.1", []],
 	[18, "8.6", ["warning"]],
