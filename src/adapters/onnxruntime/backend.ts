@@ -23,28 +23,22 @@ export interface OnnxRuntimeOptions extends RuntimeChoice, WorkerPlace {
 	cpuName?: string;
 }
 
-export interface OnnxRuntimeContext {
-	runtime: Runtime;
-	place: WorkerPlace;
-	threads: number;
-}
-
 const uncounted =
 	"Native ONNX Runtime does not count its instructions, so its work is not compared; `onnxruntime: wasm` does.";
 
 export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 	const { threads } = options;
 	const notes: string[] = [];
-	let chosen: Promise<Runtime> | null = null;
-	const context = async (): Promise<OnnxRuntimeContext> => {
+	let found: Promise<Runtime> | null = null;
+	const runtime = (): Promise<Runtime> => {
 		// Only WebAssembly counts its work.
 		const flavour = options.flavour === "native" ? "native" : "wasm";
-		chosen ??= chooseRuntime({ ...options, flavour, onNative: (note) => notes.push(note) });
-		return { runtime: await chosen, place: options, threads };
+		found ??= chooseRuntime({ ...options, flavour, onNative: (note) => notes.push(note) });
+		return found;
 	};
 	return {
 		async facts() {
-			const { flavour, version } = (await context()).runtime;
+			const { flavour, version } = await runtime();
 			return {
 				kind: "onnxruntime",
 				name: flavour === "wasm" ? "ONNX Runtime (WebAssembly)" : "ONNX Runtime (native)",
@@ -54,7 +48,7 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 			};
 		},
 		async fingerprint() {
-			const { flavour, version } = (await context()).runtime;
+			const { flavour, version } = await runtime();
 			return {
 				os: platform(),
 				arch: arch(),
@@ -65,17 +59,17 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 				threads: String(threads),
 			};
 		},
-		build: async (job) => buildEngine(job, await context()),
-		infer: async (job) => inferCases(job, await context()),
+		build: async (job) => buildEngine(job, await runtime(), options),
+		infer: async (job) => inferCases(job, await runtime(), options),
 		measure: () =>
 			Promise.reject(
 				new BugError({ code: "internal", message: "ONNX Runtime's work is counted, not timed." }),
 			),
 		async count(job) {
-			const { runtime } = await context();
-			if (runtime.flavour === "native") return { state: "absent", reason: uncounted };
+			const chosen = await runtime();
+			if (chosen.flavour === "native") return { state: "absent", reason: uncounted };
 			const { logPath, timeoutMs } = job;
-			const task = { kind: "count", ...countedOn(runtime, job) } as const;
+			const task = { kind: "count", ...countedOn(chosen, job) } as const;
 			const counted = await orFailure(() => runWorker<"count">(task, options, { logPath, timeoutMs }));
 			if (counted.state === "failed") return { state: "failed", failure: counted.failure };
 			const { instructions, otherInput } = counted.reply;
@@ -83,10 +77,10 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 		},
 		notes: () => notes,
 		async profile(job) {
-			const { runtime } = await context();
-			if (runtime.flavour === "native") return { state: "absent" };
+			const chosen = await runtime();
+			if (chosen.flavour === "native") return { state: "absent" };
 			const { logPath, timeoutMs, profilePath, engine } = job;
-			const task = { kind: "profile", ...countedOn(runtime, job) } as const;
+			const task = { kind: "profile", ...countedOn(chosen, job) } as const;
 			return orFailure(async () => {
 				const counted = await runWorker<"profile">(task, options, { logPath, timeoutMs });
 				if (counted.state === "failed") return { state: "failed", failure: counted.failure };
@@ -121,10 +115,16 @@ export function cpuName(options: OnnxRuntimeOptions): string {
 }
 
 /** @throws ConfigError output-unwritable. */
-async function buildEngine(job: BuildJob, context: OnnxRuntimeContext): Promise<BuildRecord> {
+async function buildEngine(
+	job: BuildJob,
+	runtime: Runtime,
+	options: OnnxRuntimeOptions,
+): Promise<BuildRecord> {
 	const started = performance.now();
 	const warnings = createWarningCounter();
-	const record = await build(job, context, warnings.add).catch((error) => describeFault(asFailure(error)));
+	const record = await build(job, runtime, { ...options, onLine: warnings.add }).catch((error) =>
+		describeFault(asFailure(error)),
+	);
 	return {
 		...describeBuild(job),
 		warnings: warnings.classes(),
@@ -139,8 +139,8 @@ type Built = Pick<BuildRecord, "state"> & Partial<BuildRecord>;
 /** Checks that the model loads, and stores it with its recipe. */
 async function build(
 	job: BuildJob,
-	{ runtime: { flavour, folder }, place, threads }: OnnxRuntimeContext,
-	onLine: (line: string) => void,
+	{ flavour, folder }: Runtime,
+	{ threads, onLine, ...place }: OnnxRuntimeOptions & { onLine(line: string): void },
 ): Promise<Built> {
 	const { model, engineFolder, logPath, timeoutMs } = job;
 	await makeFolders(engineFolder);

@@ -7,14 +7,17 @@ import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders, orWriteError } from "../process/write-error.ts";
-import type { OnnxRuntimeContext } from "./backend.ts";
 import { externalOf } from "./model-files.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
+import type { Runtime } from "./runtime.ts";
 import { badOutput, drawsRandomly, runWorker, type TaskOf, type WorkerPlace } from "./worker-process.ts";
 
-export function inferCases(job: InferJob, { runtime, place }: OnnxRuntimeContext): Promise<InferResult> {
+export function inferCases(
+	job: InferJob,
+	{ flavour, folder }: Runtime,
+	place: WorkerPlace,
+): Promise<InferResult> {
 	const { engine, threads } = job;
-	const { flavour, folder } = runtime;
 	const task = { flavour, folder, modelPath: engine.path, external: externalOf(engine.model), threads };
 	return inFolder(job, (scratch) => runCases({ ...job, model: engine.model, task }, scratch, place));
 }

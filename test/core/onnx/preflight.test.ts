@@ -360,7 +360,7 @@ it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
 	["outside", "external-data-outside"],
 	["absolute", "external-data-outside"],
 	["lfs-pointer", "external-data-lfs-pointer"],
-])("preflight finds external data that is %s", (problem, code) => {
+])("finds external data that is %s", (problem, code) => {
 	const file = model({ initializers: [externalTensor("w", [4], { location: "w.bin", length: "16" })] });
 	const findings = preflight(inspected(file, [{ location: "w.bin", path: null, neededBytes: 16, problem }]), {
 		backend: "tensorrt",
@@ -369,7 +369,7 @@ it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
 	expect(findings[0]?.message).toContain('"w.bin"');
 });
 
-it("preflight finds a file that protobuf cannot hold", () => {
+it("finds a file that protobuf cannot hold", () => {
 	const small = inspected(model());
 	const large = { ...small, onnx: { ...small.onnx, bytes: 2 ** 31 } };
 	expect(preflight(large, { backend: "tensorrt" })).toMatchObject([
@@ -380,7 +380,7 @@ it("preflight finds a file that protobuf cannot hold", () => {
 	).toEqual([]);
 });
 
-it("preflight finds every code at least once in these tables", () => {
+it("finds every code at least once in these tables", () => {
 	const elsewhere = [
 		// In tensorrt/findings.test.ts.
 		"dims-conflict",
@@ -465,11 +465,11 @@ it.each<[string, ModelInit]>([
 			),
 		},
 	],
-])("preflight finds nothing in %s", (_, init) => {
+])("finds nothing in %s", (_, init) => {
 	expect([...codes(init, "onnxruntime"), ...codes(init, "tensorrt")]).toEqual([]);
 });
 
-it("preflight reports errors first, with node and fix", () => {
+it("reports errors first, with node and fix", () => {
 	const init = {
 		nodes: [node({ op: "Add", inputs: ["x", "ghost"], name: "join" })],
 		irVersion: 14,
@@ -486,7 +486,7 @@ it("preflight reports errors first, with node and fix", () => {
 	]);
 });
 
-it("preflight reports where in the model a fault lies", () => {
+it("reports where in the model a fault lies", () => {
 	const branch = graph({
 		inputs: [],
 		nodes: [node({ op: "Relu", inputs: ["ghost"], outputs: ["r"] })],
@@ -502,7 +502,7 @@ it("preflight reports where in the model a fault lies", () => {
 	);
 });
 
-it("preflight reports the first twenty of a kind and how many more there are", () => {
+it("reports the first twenty of a kind and how many more there are", () => {
 	const nodes = Array.from({ length: 50 }, (_, index) =>
 		node({ op: "Relu", inputs: [`ghost${index}`], outputs: [index === 0 ? "y" : `y${index}`] }),
 	);
@@ -515,7 +515,7 @@ it("preflight reports the first twenty of a kind and how many more there are", (
 	});
 });
 
-it("preflight reports names from the file only with their harm taken", () => {
+it("reports names from the file only with their harm taken", () => {
 	const init = {
 		nodes: [node({ op: "Relu", name: `a\u001b[31m\u202e\n${"n".repeat(500)}`, inputs: ["g\u0000"] })],
 	};
@@ -527,7 +527,7 @@ it("preflight reports names from the file only with their harm taken", () => {
 	}
 });
 
-it("preflight stays linear in the number of nodes", () => {
+it("stays linear in the number of nodes", () => {
 	const nodes = Array.from({ length: 20_000 }, (_, index) =>
 		node({
 			op: "Relu",
