@@ -2,11 +2,9 @@
 import fs from "node:fs";
 import { createInterface } from "node:readline";
 import { idleLine, type Reply, type Task } from "./adapters/onnxruntime/protocol.ts";
-import { runBuild } from "./adapters/onnxruntime/worker/build.ts";
 import { runCount, runProfile } from "./adapters/onnxruntime/worker/count.ts";
 import { runDefects } from "./adapters/onnxruntime/worker/defects.ts";
-import { writeAtomic } from "./adapters/onnxruntime/worker/files.ts";
-import { runInfer } from "./adapters/onnxruntime/worker/infer.ts";
+import { runBuild, runInfer } from "./adapters/onnxruntime/worker/infer.ts";
 
 function runTask(task: Task): Promise<Reply> {
 	if (task.kind === "build") return runBuild(task);
@@ -68,7 +66,10 @@ for (let path: string | undefined = process.argv[2]; path !== undefined; ) {
 		jobs = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 	}
 	const reply = await replyTo(task);
-	writeAtomic(task.resultPath, JSON.stringify(reply));
+	// Complete, or not at all.
+	const temporary = `${task.resultPath}.tmp`;
+	fs.writeFileSync(temporary, JSON.stringify(reply));
+	fs.renameSync(temporary, task.resultPath);
 	if (jobs === null || !mayStay(task, reply)) break;
 	process.stdout.write(`${idleLine}${path}\n`);
 	path = (await jobs.next()).value;

@@ -1,5 +1,6 @@
 // Tries sizes for open axes on the model itself, best first.
-import { type BoundShapes, fillShapes } from "../core/onnx/input-shapes/bind.ts";
+import { fillShapes } from "../core/onnx/input-shapes/bind.ts";
+import type { OpenInputs } from "../core/onnx/input-shapes/open-axes.ts";
 import { type Attempt, type SizeSearch, type Sizes, searchSizes } from "../core/onnx/input-shapes/search.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase, InferResult } from "../ports/backend.ts";
@@ -8,7 +9,7 @@ import type { RecordPorts } from "./record-sensitivity.ts";
 
 export interface TryInput {
 	model: ModelOnDisk;
-	bound: BoundShapes;
+	bound: OpenInputs;
 	feed(shapes: Readonly<Record<string, readonly number[]>>): InferCase["inputs"];
 	limitMs: number;
 	scratchFolder: string;

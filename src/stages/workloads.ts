@@ -5,8 +5,8 @@ import type { Config } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
-import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
-import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
+import { refuseImpossible, type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
+import { resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { formatDims } from "../core/onnx/quote.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
@@ -114,7 +114,7 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 		inputsAt: timedInputsOf(onnx, inputs),
 	};
 	known.set(key, { check, inputsAt });
-	refuseImpossible(onnx, { check, shapes }, source);
+	refuseImpossible(check, shapes, source);
 	return inputsAt(shapes);
 }
 

@@ -1,81 +1,184 @@
 // The backend of machines without a GPU: ONNX Runtime on the CPU, one worker process for each job.
+import { writeFile } from "node:fs/promises";
 import { arch, availableParallelism, cpus, platform } from "node:os";
-import type { BackendFacts } from "../../../generated/result.ts";
-import { BugError } from "../../core/errors.ts";
-import type { Backend } from "../../ports/backend.ts";
-import type { Processes } from "../process/processes.ts";
-import { buildEngine, type OnnxRuntimeContext } from "./build.ts";
-import { countRun, profileRun } from "./count.ts";
+import { dirname, join } from "node:path";
+import type { BuildRecord, Failure } from "../../../generated/result.ts";
+import { asFailure, BugError } from "../../core/errors.ts";
+import { joinLayers } from "../../core/explain/layers.ts";
+import { describeBuild } from "../../core/plan/plan.ts";
+import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
+import { countedLayers } from "../../formats/onnxruntime/layers.ts";
+import type { Backend, BuildJob, CountJob } from "../../ports/backend.ts";
+import type { ToolFailure } from "../../ports/world.ts";
+import { orFailure } from "../process/failure.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { inferCases } from "./infer.ts";
-import { chooseRuntime, type Runtime } from "./runtime.ts";
+import { externalOf, placeModel } from "./model-files.ts";
+import { chooseRuntime, type Runtime, type RuntimeChoice } from "./runtime.ts";
+import { runWorker, type WorkerPlace } from "./worker-process.ts";
 
-export interface OnnxRuntimeOptions {
-	flavour: "auto" | "wasm" | "native";
-	workerPath: string;
-	nodePath: string;
-	wasmFolder: string;
-	cacheFolder: string;
-	processes: Processes;
+export interface OnnxRuntimeOptions extends RuntimeChoice, WorkerPlace {
 	threads: number;
-	nativeFolder?: string | undefined;
-	untrustedFolder?: string | undefined;
-	registry?: string | undefined;
-	onNative?(note: string): void;
-	/** Absent: the system's count. */
+	/** Absent: the system's name. */
 	cpuName?: string;
 }
 
+const uncounted =
+	"Native ONNX Runtime does not count its instructions, so its work is not compared; `onnxruntime: wasm` does.";
+
 export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
+	const { threads } = options;
 	const notes: string[] = [];
-	let chosen: Promise<Runtime> | null = null;
+	let found: Promise<Runtime> | null = null;
 	const runtime = (): Promise<Runtime> => {
 		// Only WebAssembly counts its work.
 		const flavour = options.flavour === "native" ? "native" : "wasm";
-		chosen ??= chooseRuntime({ ...options, flavour, onNative: (note) => notes.push(note) });
-		return chosen;
+		found ??= chooseRuntime({ ...options, flavour, onNative: (note) => notes.push(note) });
+		return found;
 	};
-	const context = async (): Promise<OnnxRuntimeContext> => ({
-		runtime: await runtime(),
-		place: options,
-		threads: options.threads,
-	});
 	return {
-		facts: async () => describeBackend(await runtime(), options),
-		fingerprint: async () => fingerprintOf(await runtime(), options),
-		build: async (job) => buildEngine(job, await context()),
-		infer: async (job) => inferCases(job, await context()),
+		async facts() {
+			const { flavour, version } = await runtime();
+			return {
+				kind: "onnxruntime",
+				name: flavour === "wasm" ? "ONNX Runtime (WebAssembly)" : "ONNX Runtime (native)",
+				version,
+				device: cpuName(options),
+				caveat: "CPU, not TensorRT",
+			};
+		},
+		async fingerprint() {
+			const { flavour, version } = await runtime();
+			return {
+				os: platform(),
+				arch: arch(),
+				cpu: cpuName(options),
+				cores: String(availableParallelism()),
+				onnxruntime: `${version} ${flavour}`,
+				node: process.versions.node.split(".")[0] ?? "",
+				threads: String(threads),
+			};
+		},
+		build: async (job) => buildEngine(job, await runtime(), options),
+		infer: async (job) => inferCases(job, await runtime(), options),
 		measure: () =>
 			Promise.reject(
 				new BugError({ code: "internal", message: "ONNX Runtime's work is counted, not timed." }),
 			),
-		count: async (job) => countRun(job, await context()),
+		async count(job) {
+			const chosen = await runtime();
+			if (chosen.flavour === "native") return { state: "absent", reason: uncounted };
+			const { logPath, timeoutMs } = job;
+			const task = { kind: "count", ...countedOn(chosen, job) } as const;
+			const counted = await orFailure(() => runWorker<"count">(task, options, { logPath, timeoutMs }));
+			if (counted.state === "failed") return { state: "failed", failure: counted.failure };
+			const { instructions, otherInput } = counted.reply;
+			return { state: "counted", instructions, otherInput };
+		},
 		notes: () => notes,
-		profile: async (job) => profileRun(job, await context()),
+		async profile(job) {
+			const chosen = await runtime();
+			if (chosen.flavour === "native") return { state: "absent" };
+			const { logPath, timeoutMs, profilePath, engine } = job;
+			const task = { kind: "profile", ...countedOn(chosen, job) } as const;
+			return orFailure(async () => {
+				const counted = await runWorker<"profile">(task, options, { logPath, timeoutMs });
+				if (counted.state === "failed") return { state: "failed", failure: counted.failure };
+				const { nodes } = counted.reply;
+				await makeFolders(dirname(profilePath));
+				await orWriteError(writeFile(profilePath, `${JSON.stringify(nodes, null, "\t")}\n`), profilePath);
+				const { info, times } = countedLayers(nodes, engine.model.onnx.graph);
+				return { state: "done", layers: { ...joinLayers(times, info), unit: "M instructions" }, info, times };
+			});
+		},
 	};
 }
 
-function describeBackend(runtime: Runtime, options: OnnxRuntimeOptions): BackendFacts {
+/** One thread: how several share the work depends on the machine. */
+function countedOn(
+	{ flavour, folder }: Runtime,
+	{ engine, inputs, seed }: Omit<CountJob, "timeoutMs" | "logPath">,
+) {
 	return {
-		kind: "onnxruntime",
-		name: runtime.flavour === "wasm" ? "ONNX Runtime (WebAssembly)" : "ONNX Runtime (native)",
-		version: runtime.version,
-		device: cpuName(options),
-		caveat: "CPU, not TensorRT",
-	};
-}
-
-function fingerprintOf(runtime: Runtime, options: OnnxRuntimeOptions): Record<string, string> {
-	return {
-		os: platform(),
-		arch: arch(),
-		cpu: cpuName(options),
-		cores: String(availableParallelism()),
-		onnxruntime: `${runtime.version} ${runtime.flavour}`,
-		node: process.versions.node.split(".")[0] ?? "",
-		threads: String(options.threads),
+		flavour,
+		folder,
+		modelPath: engine.path,
+		external: externalOf(engine.model),
+		threads: 1,
+		inputs,
+		seed,
 	};
 }
 
 export function cpuName(options: OnnxRuntimeOptions): string {
 	return options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU");
+}
+
+/** @throws ConfigError output-unwritable. */
+async function buildEngine(
+	job: BuildJob,
+	runtime: Runtime,
+	options: OnnxRuntimeOptions,
+): Promise<BuildRecord> {
+	const started = performance.now();
+	const warnings = createWarningCounter();
+	const record = await build(job, runtime, { ...options, onLine: warnings.add }).catch((error) =>
+		describeFault(asFailure(error)),
+	);
+	return {
+		...describeBuild(job),
+		warnings: warnings.classes(),
+		log: job.logPath,
+		...record,
+		durationMs: performance.now() - started,
+	};
+}
+
+type Built = Pick<BuildRecord, "state"> & Partial<BuildRecord>;
+
+/** Checks that the model loads, and stores it with its recipe. */
+async function build(
+	job: BuildJob,
+	{ flavour, folder }: Runtime,
+	{ threads, onLine, ...place }: OnnxRuntimeOptions & { onLine(line: string): void },
+): Promise<Built> {
+	const { model, engineFolder, logPath, timeoutMs } = job;
+	await makeFolders(engineFolder);
+	const result = await runWorker<"build">(
+		{ kind: "build", flavour, folder, modelPath: model.path, external: externalOf(model), threads },
+		place,
+		{ logPath, timeoutMs, onLine },
+	);
+	if (result.state === "failed") {
+		if (result.refused === undefined) return describeFault(result.failure);
+		const failure = diagnoseOrt(result.refused);
+		const strip = (text: string): string => text.replaceAll(`${dirname(model.path)}/`, "");
+		const [title, excerpt] = [strip(failure.title), failure.excerpt.map(strip)];
+		return { state: "refused", failure: { ...failure, title, excerpt } };
+	}
+	const { path, bytes } = await placeModel(model, engineFolder);
+	const recipe = {
+		runtime: flavour === "wasm" ? "onnxruntime-web" : "onnxruntime-node",
+		version: result.reply.version,
+		flavour,
+		optimisation: "all when loaded",
+		threads: String(threads),
+		file: "the model as it is",
+	};
+	const recipePath = join(engineFolder, "recipe.json");
+	await orWriteError(writeFile(recipePath, `${JSON.stringify(recipe, null, "\t")}\n`), recipePath);
+	return {
+		state: "built",
+		recipe,
+		engineKind: "ONNX model with recipe",
+		engineBytes: bytes,
+		engineSha256: model.sha256,
+		enginePath: path,
+	};
+}
+
+/** A fault of the machine is marked as one: such a build is no verdict on the model. */
+function describeFault({ code, message, fix = "Read the log.", excerpt = [] }: ToolFailure): Built {
+	const failure: Failure = { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
+	return { state: code === "tool-timeout" ? "timed-out" : "refused", failure };
 }

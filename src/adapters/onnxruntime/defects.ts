@@ -5,13 +5,11 @@ import { dirname, join, resolve } from "node:path";
 import { brokenVerdict } from "../../core/golden/record/defects/judge.ts";
 import type { DefectJob, DefectResult } from "../../ports/reference.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";
-import { refusedRun } from "./count.ts";
 import { inFolder, placeCases, writeTensors } from "./infer.ts";
-import { copyModel } from "./model-copy.ts";
+import { copyModel } from "./model-files.ts";
 import { parseDefectLine } from "./protocol.ts";
 import type { Runtime } from "./runtime.ts";
-import { drawsRandomly } from "./worker-hosts.ts";
-import { runWorker, type TaskOf } from "./worker-process.ts";
+import { drawsRandomly, runWorker, type TaskOf } from "./worker-process.ts";
 
 export function tryDefects(
 	job: DefectJob,
@@ -63,7 +61,7 @@ async function workThrough(
 			},
 		});
 		if (ran.state === "done") return { state: "done" };
-		if (ran.state === "refused") return { state: "failed", failure: refusedRun(ran) };
+		if (ran.refused !== undefined) return { state: "failed", failure: ran.failure };
 		if (ran.failure.code === "tool-timeout") return { state: "time" };
 		const [fatal, ...others] = open.filter(({ number }) => !tried.has(number));
 		if (ran.failure.code === "interrupted" || fatal === undefined || deaths >= mostDeaths)

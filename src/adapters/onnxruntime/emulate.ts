@@ -12,7 +12,7 @@ import type { InferResult, InferredCase } from "../../ports/backend.ts";
 import type { EmulationJob, EmulationResult, ReferenceJob } from "../../ports/reference.ts";
 import { readInput } from "../process/input-file.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
-import { copyExternal } from "./model-copy.ts";
+import { copyExternal } from "./model-files.ts";
 
 const maxModelBytes = 1024 ** 3;
 

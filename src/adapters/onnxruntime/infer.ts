@@ -1,23 +1,24 @@
 // Sends cases through a model in one worker process: golden cases through an engine, or through the reference.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ToolError } from "../../core/errors.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders, orWriteError } from "../process/write-error.ts";
-import { externalOf, type OnnxRuntimeContext } from "./build.ts";
-import { refusedRun } from "./count.ts";
+import { externalOf } from "./model-files.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
-import { drawsRandomly } from "./worker-hosts.ts";
-import { badOutput, runWorker, type TaskOf, type WorkerPlace } from "./worker-process.ts";
+import type { Runtime } from "./runtime.ts";
+import { badOutput, drawsRandomly, runWorker, type TaskOf, type WorkerPlace } from "./worker-process.ts";
 
-export function inferCases(job: InferJob, { runtime, place }: OnnxRuntimeContext): Promise<InferResult> {
+export function inferCases(
+	job: InferJob,
+	{ flavour, folder }: Runtime,
+	place: WorkerPlace,
+): Promise<InferResult> {
 	const { engine, threads } = job;
-	const { flavour, folder } = runtime;
-	const task = { flavour, folder, modelPath: engine.path, external: externalOf(engine), threads };
+	const task = { flavour, folder, modelPath: engine.path, external: externalOf(engine.model), threads };
 	return inFolder(job, (scratch) => runCases({ ...job, model: engine.model, task }, scratch, place));
 }
 
@@ -52,13 +53,10 @@ export async function runCases(job: CasesJob, folder: string, place: WorkerPlace
 		isAlone: drawsRandomly(job.model.onnx),
 	});
 	const { wallMs } = result;
-	if (result.state !== "done") {
-		const failure = result.state === "failed" ? result.failure : refusedRun(result);
-		return { state: "failed", failure, wallMs };
-	}
+	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
 	const replies = result.reply.cases;
 	if (replies.length !== cases.length && task.stopAtFirst !== true)
-		throw new ToolError(badOutput(`${replies.length} of ${cases.length} cases have a result`, job));
+		throw badOutput(`${replies.length} of ${cases.length} cases have a result`, job);
 	const inferred: InferredCase[] = [];
 	for (const [index, reply] of replies.entries())
 		inferred.push(await readCase(job.cases[index]?.id ?? String(index), reply, folder, job));
@@ -98,10 +96,9 @@ async function readCase(
 	const outputs: Record<string, Tensor> = Object.create(null);
 	for (const { name, dtype, shape, path } of reply.outputs) {
 		const data = await readFile(join(folder, path)).catch(() => null);
-		if (data === null) throw new ToolError(badOutput(`output ${name} has no file`, job));
 		const expected = tensorBytes({ dtype, shape });
-		if (data.length !== expected)
-			throw new ToolError(badOutput(`output ${name} has ${data.length} bytes, expected ${expected}`, job));
+		if (data?.length !== expected)
+			throw badOutput(`output ${name} has ${data?.length ?? "no"} bytes, expected ${expected}`, job);
 		// A copy of its own: views of other types need an aligned start.
 		outputs[name] = { dtype, shape, data: new Uint8Array(data) };
 	}

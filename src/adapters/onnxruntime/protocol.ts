@@ -1,5 +1,4 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
-
 import type { DType } from "../../../generated/golden.ts";
 import { isObject } from "../../core/found.ts";
 import type { DefectVerdict, Trial } from "../../core/golden/record/defects/judge.ts";
@@ -9,6 +8,7 @@ import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 
 export type Flavour = "wasm" | "native";
+export type Level = "disabled" | "basic" | "extended" | "all";
 
 /** How the engine is loaded; the same in every process that runs it. */
 export interface RuntimeJob {
@@ -19,11 +19,8 @@ export interface RuntimeJob {
 	external: readonly string[];
 	threads: number;
 	resultPath: string;
+	/** The process lives on for the next job. */
 	stays?: true;
-}
-
-export interface BuildTask extends RuntimeJob {
-	kind: "build";
 }
 
 export interface TensorPlace {
@@ -34,7 +31,9 @@ export interface TensorPlace {
 	path: string;
 }
 
-export type Level = "disabled" | "basic" | "extended" | "all";
+export interface BuildTask extends RuntimeJob {
+	kind: "build";
+}
 
 export interface InferTask extends RuntimeJob {
 	kind: "infer";
@@ -50,8 +49,14 @@ interface SeededTask extends RuntimeJob {
 	seed: number;
 }
 
-export type CountTask = SeededTask & { kind: "count" };
-export type ProfileTask = SeededTask & { kind: "profile" };
+export interface CountTask extends SeededTask {
+	kind: "count";
+}
+
+/** Counts node by node. */
+export interface ProfileTask extends SeededTask {
+	kind: "profile";
+}
 
 export interface DefectTask extends RuntimeJob {
 	kind: "defects";
@@ -64,15 +69,14 @@ export interface DefectTask extends RuntimeJob {
 
 export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 
+/** The starts of lines that a worker prints: done with a job, with so many of its cases, with a defect. */
 export const idleLine = "trtgate: done with ";
-
 export const caseLine = "trtgate: case ";
+export const defectLine = "trtgate: defect ";
 
 export type CaseReply =
 	| { state: "done"; outputs: readonly TensorPlace[] }
 	| { state: "failed"; message: string };
-
-export const defectLine = "trtgate: defect ";
 
 export type Reply =
 	| { kind: "failed"; message: string }
@@ -86,27 +90,15 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** null: not a reply. */
 export function parseReply(text: string): Reply | null {
-	const { kind, ...value } = parseObject(text) ?? {};
-	switch (kind) {
-		case "failed":
-			return isText(value.message) ? { kind, message: value.message } : null;
-		case "build":
-			return isText(value.version) ? { kind, version: value.version } : null;
-		case "count": {
-			const { instructions, otherInput } = value;
-			return isWork(instructions) && isWork(otherInput) ? { kind, instructions, otherInput } : null;
-		}
-		case "profile":
-			return Array.isArray(value.nodes) ? { kind, nodes: value.nodes } : null;
-		case "defects":
-			return { kind };
-		case "infer": {
-			const cases = allOf(value.cases, parseCase);
-			return cases && { kind, cases };
-		}
-		default:
-			return null;
-	}
+	const { kind, message, version, instructions, otherInput, nodes, ...value } = parseObject(text) ?? {};
+	const cases = allOf(value.cases, parseCase);
+	if (kind === "infer" && cases !== null) return { kind, cases };
+	if (kind === "failed" && isText(message)) return { kind, message };
+	if (kind === "build" && isText(version)) return { kind, version };
+	if (kind === "profile" && Array.isArray(nodes)) return { kind, nodes };
+	if (kind === "count" && isWork(instructions) && isWork(otherInput))
+		return { kind, instructions, otherInput };
+	return kind === "defects" ? { kind } : null;
 }
 
 function parseObject(text: string): Fields | null {
@@ -118,16 +110,24 @@ function parseObject(text: string): Fields | null {
 	}
 }
 
-/** Instructions come in halves. */
-function isWork(value: unknown): value is number {
-	return typeof value === "number" && isCount(2 * value);
-}
-
 /** null unless it is a list of objects that all can be parsed. */
 function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): Item[] | null {
 	if (!Array.isArray(values)) return null;
 	const items = values.map((value) => (isObject(value) ? parse(value) : null));
 	return items.every((item) => item !== null) ? items : null;
+}
+
+function parseCase({ state, message, outputs }: Fields): CaseReply | null {
+	if (state === "failed") return isText(message) ? { state, message } : null;
+	const places = state === "done" ? allOf(outputs, parsePlace) : null;
+	return places && { state: "done", outputs: places };
+}
+
+function parsePlace({ name, dtype, shape, path }: Fields): TensorPlace | null {
+	if (!isText(name) || !isText(path) || !/^[\w-]+\.bin$/.test(path)) return null;
+	if (!isText(dtype) || !Object.hasOwn(elementBytes, dtype)) return null;
+	if (!Array.isArray(shape) || !shape.every(isCount)) return null;
+	return { name, dtype: dtype as DType, shape, path };
 }
 
 /** The place in the plan, and the verdict: null where the defect changes no byte. null as a whole: not such a line. */
@@ -148,18 +148,6 @@ function parseVerdict({ states, change }: Fields): DefectVerdict | null {
 	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY };
 }
 
-function parseCase({ state, message, outputs }: Fields): CaseReply | null {
-	if (state === "failed") return isText(message) ? { state, message } : null;
-	const places = state === "done" ? allOf(outputs, parsePlace) : null;
-	return places && { state: "done", outputs: places };
-}
-
-function parsePlace({ name, dtype, shape, path }: Fields): TensorPlace | null {
-	if (!isText(name) || !isDType(dtype) || !isText(path) || !/^[\w-]+\.bin$/.test(path)) return null;
-	if (!Array.isArray(shape) || !shape.every(isCount)) return null;
-	return { name, dtype, shape, path };
-}
-
 function isText(value: unknown): value is string {
 	return typeof value === "string";
 }
@@ -168,6 +156,7 @@ function isCount(value: unknown): value is number {
 	return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-function isDType(value: unknown): value is DType {
-	return isText(value) && Object.hasOwn(elementBytes, value);
+/** Instructions come in halves. */
+function isWork(value: unknown): value is number {
+	return typeof value === "number" && isCount(2 * value);
 }

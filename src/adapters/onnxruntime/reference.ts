@@ -4,11 +4,10 @@ import type { InferResult } from "../../ports/backend.ts";
 import type { Reference, ReferenceJob } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { cpuName, type OnnxRuntimeOptions } from "./backend.ts";
-import { externalOf } from "./build.ts";
 import { tryDefects } from "./defects.ts";
 import { runEmulation } from "./emulate.ts";
 import { inFolder, runCases } from "./infer.ts";
-import { markOutputs } from "./mark-outputs.ts";
+import { externalOf, markOutputs } from "./model-files.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Reference, "weights"> {
@@ -62,7 +61,7 @@ function runReference(
 	const { model, stopAtFirst, variant } = job;
 	const { level, threads } = variant;
 	const { flavour, folder } = runtime;
-	const place = { modelPath: model.path, external: externalOf({ model }) };
+	const place = { modelPath: model.path, external: externalOf(model) };
 	const task = { flavour, folder, ...place, threads, level, stopAtFirst };
 	return inFolder(job, (scratch) => runCases({ ...job, task }, scratch, options));
 }

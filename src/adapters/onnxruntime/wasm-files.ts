@@ -8,30 +8,65 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { ToolError } from "../../core/errors.ts";
 import { errorCode, makeFolders, orWriteError } from "../process/write-error.ts";
-import { type PinnedFile, pinnedWasm } from "./pinned.ts";
 
-export interface WasmSource {
+interface PinnedFile {
+	name: string;
+	bytes: number;
+	/** Lower-case hex. */
+	sha256: string;
+}
+
+interface Pinned {
+	version: string;
+	wasm: PinnedFile;
+	module: PinnedFile;
+}
+
+export const ortVersion = "1.30.0";
+
+/** The two files of onnxruntime-web that WebAssembly without a browser needs; the first with a counter of its instructions (scripts/wasm). */
+export const pinnedWasm: Pinned = {
+	version: ortVersion,
+	wasm: {
+		name: "ort-wasm-simd-threaded.wasm",
+		bytes: 18_023_949,
+		sha256: "1a59b52108df9d528ef2ef7521f6b8196debb5d35dfac4bc259b690741e22fbb",
+	},
+	module: {
+		name: "ort-wasm-simd-threaded.mjs",
+		bytes: 24_381,
+		sha256: "e13f7f94fc51b4ca72b12faeb1ee95f4ace6dfbc8939bc718aabdc0a27c4299b",
+	},
+};
+
+interface WasmSource {
 	wasmFolder: string;
 	cacheFolder: string;
 	/** For tests; else the files of the pinned version. */
-	pinned?: { version: string; wasm: PinnedFile; module: PinnedFile };
+	pinned?: Pinned;
 }
 
 /** @throws ToolError tool-missing, tool-output where the shipped files are absent or damaged; ConfigError output-unwritable, ToolError disk-full. */
-export async function wasmFolder(source: WasmSource): Promise<string> {
-	const pinned = source.pinned ?? pinnedWasm;
-	if (existsSync(join(source.wasmFolder, pinned.wasm.name))) return source.wasmFolder;
+export async function wasmFolder({
+	wasmFolder,
+	cacheFolder,
+	pinned = pinnedWasm,
+}: WasmSource): Promise<string> {
+	if (existsSync(join(wasmFolder, pinned.wasm.name))) return wasmFolder;
 	const name = `ort-${pinned.version}-${pinned.wasm.sha256.slice(0, 12)}`;
 	// A cache that cannot be written, is full, or is someone else's: a folder of our own does as well.
-	const folders = [source.cacheFolder, join(tmpdir(), `trtgate-${userInfo().uid}`)];
-	for (const folder of folders) {
-		if (await holds(join(folder, name), pinned)) return join(folder, name);
-	}
-	const files = await unpack(source.wasmFolder, pinned);
+	const targets = [cacheFolder, join(tmpdir(), `trtgate-${userInfo().uid}`)].map((folder) =>
+		join(folder, name),
+	);
+	for (const target of targets) if (await holds(target, pinned)) return target;
+	const files = [
+		await shipped(pinned.wasm, join(wasmFolder, `${pinned.wasm.name}.gz`)),
+		await shipped(pinned.module, join(wasmFolder, pinned.module.name)),
+	];
 	let problem: unknown;
-	for (const folder of folders) {
+	for (const target of targets) {
 		try {
-			return await install(join(folder, name), files, pinned);
+			return await install(target, files, pinned);
 		} catch (error) {
 			problem ??= error;
 		}
@@ -39,38 +74,32 @@ export async function wasmFolder(source: WasmSource): Promise<string> {
 	throw problem;
 }
 
-type Pinned = NonNullable<WasmSource["pinned"]>;
-type Unpacked = readonly { name: string; bytes: Uint8Array }[];
-
-async function unpack(folder: string, { wasm, module }: Pinned): Promise<Unpacked> {
-	const packed = await readShipped(join(folder, `${wasm.name}.gz`));
-	const unpacked = await promisify(gunzip)(packed, { maxOutputLength: wasm.bytes }).catch(
-		(cause: unknown) => {
-			throw broken("tool-output", `ONNX Runtime's file ${wasm.name} is not the one that was shipped.`, cause);
-		},
-	);
-	const files = [
-		{ file: wasm, bytes: unpacked },
-		{ file: module, bytes: await readShipped(join(folder, module.name)) },
-	];
-	return files.map(({ file, bytes }) => {
-		if (fits(bytes, file)) return { name: file.name, bytes };
-		throw broken("tool-output", `ONNX Runtime's file ${file.name} is not the one that was shipped.`);
-	});
+interface Unpacked {
+	name: string;
+	bytes: Uint8Array;
 }
 
-async function readShipped(path: string): Promise<Uint8Array> {
-	return readFile(path).catch((cause: unknown) => {
-		throw broken("tool-missing", `ONNX Runtime's file ${path} cannot be read (${errorCode(cause)}).`, cause);
+async function shipped(file: PinnedFile, path: string): Promise<Unpacked> {
+	const broken = (code: "tool-missing" | "tool-output", what: string, cause?: unknown): ToolError => {
+		const message = `ONNX Runtime's file ${what}.`;
+		return new ToolError({ code, message, cause, fix: "Install trtgate again: this file ships with it." });
+	};
+	const other = `${file.name} is not the one that was shipped`;
+	const packed = await readFile(path).catch((cause: unknown) => {
+		throw broken("tool-missing", `${path} cannot be read (${errorCode(cause)})`, cause);
 	});
-}
-
-function broken(code: "tool-missing" | "tool-output", message: string, cause?: unknown): ToolError {
-	return new ToolError({ code, message, cause, fix: "Install trtgate again: this file ships with it." });
+	const unpack = async () => promisify(gunzip)(packed, { maxOutputLength: file.bytes });
+	const bytes = path.endsWith(".gz")
+		? await unpack().catch((cause: unknown) => {
+				throw broken("tool-output", other, cause);
+			})
+		: packed;
+	if (!fits(bytes, file)) throw broken("tool-output", other);
+	return { name: file.name, bytes };
 }
 
 /** Two processes may do this at once: the first rename wins, and the other process finds the same bytes there. */
-async function install(target: string, files: Unpacked, pinned: Pinned): Promise<string> {
+async function install(target: string, files: readonly Unpacked[], pinned: Pinned): Promise<string> {
 	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
 	try {
 		await makeFolders(temporary);

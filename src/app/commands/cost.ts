@@ -4,11 +4,10 @@ import { readStructure } from "../../adapters/files/external-files.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { type ComparedCosts, costFacts } from "../../core/onnx/cost/compare.ts";
+import { costFacts } from "../../core/onnx/cost/compare.ts";
 import { costsOf, sizesOf } from "../../core/onnx/cost/cost.ts";
-import { type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
-import { refuseImpossible, resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
+import { runnableShapes } from "../../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { renderCosts } from "../../core/report/graph-cost-text.ts";
 import { jsonText } from "../../core/text/escape.ts";
@@ -29,39 +28,28 @@ export async function cost(argv: readonly string[], terminal: Terminal): Promise
 			"cost takes one model, or a model and its base.",
 			`Leave out ${JSON.stringify(others[0])}.`,
 		);
-	const most = countOf(args.text("top"));
+	const top = args.text("top");
+	if (!/^\d{1,6}$/.test(top)) throw misused("--top", "a whole number", top);
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
-	const head = await read(headPath, terminal.cwd);
-	const shapes = sizesFor(head, given);
-	const base = basePath === undefined ? null : await read(basePath, terminal.cwd);
-	const baseShapes = base === null ? {} : sizesFor(base, { dims: {}, inputs: openInputs(base, shapes) });
-	const counted = (model: OnnxModel, own: Shapes) => costsOf(model)(sizesOf(timedInputsOf(model, {})(own)));
-	const compared: ComparedCosts = {
-		head: { path: headPath, shapes, cost: counted(head, shapes) },
-		base:
-			base === null || basePath === undefined
-				? null
-				: { path: basePath, shapes: baseShapes, cost: counted(base, baseShapes) },
+	const read = async (path: string): Promise<OnnxModel> => {
+		const whole = resolve(terminal.cwd, path);
+		return (await withInput(whole, inputKinds.model, (input) => readStructure(input, whole))).onnx;
 	};
-	terminal.out(args.flag("json") ? jsonText(costFacts(compared)) : renderCosts(costFacts(compared), most));
+	const counted = (path: string, model: OnnxModel, shapes: Shapes) => {
+		const inputs = timedInputsOf(model, {})(shapes);
+		return { path, shapes, cost: costsOf(model)(sizesOf(inputs)) };
+	};
+	const head = await read(headPath);
+	const shapes = runnableShapes(head, given);
+	const base = basePath === undefined ? null : await read(basePath);
+	const facts = costFacts({
+		head: counted(headPath, head, shapes),
+		base:
+			base &&
+			counted(basePath ?? "", base, runnableShapes(base, { dims: {}, inputs: openInputs(base, shapes) })),
+	});
+	terminal.out(args.flag("json") ? jsonText(facts) : renderCosts(facts, Number(top)));
 	return exitCodes.ok;
-}
-
-function countOf(text: string): number {
-	if (/^\d{1,6}$/.test(text)) return Number(text);
-	throw misused("--top", "a whole number", text);
-}
-
-async function read(path: string, cwd: string): Promise<OnnxModel> {
-	const whole = resolve(cwd, path);
-	return (await withInput(whole, inputKinds.model, (input) => readStructure(input, whole))).onnx;
-}
-
-/** @throws ConfigError config-dims where a size is missing, or the model cannot run with them. */
-function sizesFor(model: OnnxModel, given: ShapeSource): Shapes {
-	const shapes = resolveShapes(model, given);
-	refuseImpossible(model, { check: shapeCheck(model), shapes }, given);
-	return shapes;
 }
 
 /** The base takes the head's sizes where its file leaves them open. */

@@ -2,18 +2,15 @@
 import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import {
-	type BoundShapes,
 	bindShapes,
 	fillShapes,
+	refuseImpossible,
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { labelAxes } from "../../core/onnx/input-shapes/open-axes.ts";
+import { describeShapes, labelAxes, type OpenInputs } from "../../core/onnx/input-shapes/open-axes.ts";
 import { proposeSizes } from "../../core/onnx/input-shapes/propose.ts";
-import { describeShapes } from "../../core/onnx/input-shapes/render.ts";
-import { refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
 import { describeAttempts } from "../../core/onnx/input-shapes/search.ts";
-import type { OnnxModel } from "../../core/onnx/model.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { checkSizes, type TryInput, trySizes } from "../../stages/try-sizes.ts";
 import { type GoldenPorts, withGoldenPorts } from "../golden/compose.ts";
@@ -24,7 +21,7 @@ interface InitSizes extends KnownSizes {
 	comments: readonly string[];
 }
 
-/** Of all trials together. */
+/** For all trials together. */
 const limitMs = 10_000;
 
 /** @throws ConfigError config-dims where what is given contradicts the model. */
@@ -33,26 +30,30 @@ export async function chooseInitSizes(
 	given: ShapeSource,
 	terminal: Terminal & { quiet: boolean },
 ): Promise<InitSizes> {
-	const bound = bindShapes(model.onnx, given);
+	const { onnx } = model;
+	const bound = bindShapes(onnx, given);
 	const sizes = givenSizes(bound);
 	const known = { sizes, given: new Set(sizes.keys()), ends: {} };
 	const shapes = fillShapes(bound, new Map());
-	if (shapes !== null) refuseImpossible(model.onnx, { check: shapeCheck(model.onnx), shapes }, given);
+	if (shapes !== null) refuseImpossible(shapeCheck(onnx), shapes, given);
 	if (bound.open.length === 0 || bound.labels.includes(null)) return { ...known, comments: [] };
-	const guesses = new Map([...sizes, ...proposeSizes(model.onnx, bound.open)]);
+	const feed: TryInput["feed"] = (tried) =>
+		generateCases(inputPorts(onnx, tried), 1, { model: onnx, seed: 1, generators: [] }).cases[0]?.inputs ??
+		{};
 	const progress = progressFor(terminal, terminal);
 	try {
 		return await withGoldenPorts({ terminal, progress, onnxruntime: "wasm" }, (ports, scratchFolder) =>
-			tryOut({ model, bound, feed: feedOf(model.onnx), limitMs, scratchFolder }, known, ports),
+			tryOut({ model, bound, feed, limitMs, scratchFolder }, known, ports),
 		);
 	} catch (error) {
 		if (!(error instanceof ConfigError || error instanceof ToolError)) throw error;
+		const guesses = new Map([...sizes, ...proposeSizes(onnx, bound.open)]);
 		return { ...known, sizes: guesses, comments: [`Guesses: they were not tried. ${error.message}`] };
 	}
 }
 
-/** Of axes that the file leaves open and the user does not. */
-function givenSizes({ inputs, labels }: BoundShapes): Map<string, number> {
+/** Sizes of axes that the file leaves open and the user does not. */
+function givenSizes({ inputs, labels }: OpenInputs): Map<string, number> {
 	const sizes = new Map<string, number>();
 	for (const [index, axes] of labelAxes(inputs).entries()) {
 		for (const [axis, label] of (axes ?? []).entries()) {
@@ -63,35 +64,23 @@ function givenSizes({ inputs, labels }: BoundShapes): Map<string, number> {
 	return sizes;
 }
 
-function feedOf(model: OnnxModel): TryInput["feed"] {
-	return (shapes) =>
-		generateCases(inputPorts(model, shapes), 1, { model, seed: 1, generators: [] }).cases[0]?.inputs ?? {};
-}
-
 async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): Promise<InitSizes> {
 	const { model, bound } = input;
 	const endMs = ports.clock.now() + input.limitMs;
 	const tried = await trySizes(input, ports);
 	if (tried.state === "none") {
 		const sizes = new Map([...known.sizes, ...proposeSizes(model.onnx, bound.open)]);
-		return {
-			...known,
-			sizes,
-			comments: ["Guesses that do not run: correct them.", describeAttempts(bound, tried.attempts)],
-		};
+		const comments = ["Guesses that do not run: correct them.", describeAttempts(bound, tried.attempts)];
+		return { ...known, sizes, comments };
 	}
 	const chosen = { ...known, sizes: new Map([...known.sizes, ...tried.sizes]) };
 	const shapes = describeShapes(fillShapes(bound, tried.sizes) ?? {});
-	if (tried.state === "guessed")
-		return {
-			...chosen,
-			comments: [`Guesses: ${shapes} was not tried, because ${tried.why.replace(/\.$/, "")}.`],
-		};
-	const ends = await tryEnds(
-		{ ...input, limitMs: endMs - ports.clock.now() },
-		{ chosen, sizes: tried.sizes },
-		ports,
-	);
+	if (tried.state === "guessed") {
+		const why = tried.why.replace(/\.$/, "");
+		return { ...chosen, comments: [`Guesses: ${shapes} was not tried, because ${why}.`] };
+	}
+	const left = { ...input, limitMs: endMs - ports.clock.now() };
+	const ends = await tryEnds(left, { chosen, sizes: tried.sizes }, ports);
 	return { ...chosen, ends, comments: [`ONNX Runtime runs ${shapes}${endsText(ends)}.`] };
 }
 
@@ -106,27 +95,27 @@ async function tryEnds(
 	const ends = endsOf(findDims(model.onnx, chosen), sizes);
 	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
 	// The largest may take long: it must not keep the others from an answer.
-	const ordered = [false, true]
-		.map((isLast) => possible.filter(([end]) => (end === "largest") === isLast))
-		.filter((group) => group.length > 0);
-	const ran = await checkSizes(
-		ordered.map((group) => group.map(([, candidate]) => candidate)),
-		input,
-		ports,
-	);
-	const known = new Map(ordered.flat().map(([end], index) => [end, ran[index]]));
+	const groups = [
+		possible.filter(([end]) => end !== "largest"),
+		possible.filter(([end]) => end === "largest"),
+	].filter((group) => group.length > 0);
+	const candidates = groups.map((group) => group.map(([, candidate]) => candidate));
+	const ran = await checkSizes(candidates, input, ports);
+	const known = new Map(groups.flat().map(([end], index) => [end, ran[index]]));
 	return Object.fromEntries(ends.map(([end]) => [end, known.has(end) ? known.get(end) : false]));
 }
 
 function endsText(ends: RangeEnds): string {
-	const labels = [
-		["batch", "more rows"],
-		["smallest", "the smallest sizes"],
-		["largest", "the largest sizes"],
-	] as const;
+	const labels = {
+		batch: "more rows",
+		smallest: "the smallest sizes",
+		largest: "the largest sizes",
+	} as const;
 	const list = (before: string, state: boolean | undefined): string => {
-		const named = labels.filter(([end]) => Object.hasOwn(ends, end) && ends[end] === state);
-		return named.length === 0 ? "" : `${before}${named.map(([, label]) => label).join(", ")}`;
+		const named = (Object.keys(labels) as (keyof RangeEnds)[]).filter(
+			(end) => Object.hasOwn(ends, end) && ends[end] === state,
+		);
+		return named.length === 0 ? "" : `${before}${named.map((end) => labels[end]).join(", ")}`;
 	};
 	return list(", and ", true) + list("; not ", false) + list("; not tried: ", undefined);
 }

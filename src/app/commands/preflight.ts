@@ -2,15 +2,15 @@
 import { resolve } from "node:path";
 import { readStructure } from "../../adapters/files/external-files.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
+import { fixedRange } from "../../core/config/dims.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { figuresOf } from "../../core/onnx/cost/compare.ts";
 import { costsOf } from "../../core/onnx/cost/cost.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
-import { type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
-import { refuseImpossible, resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
-import type { InspectedModel, OnnxModel } from "../../core/onnx/model.ts";
-import { preflight as findingsOf, type PreflightContext } from "../../core/onnx/preflight.ts";
+import { runnableShapes } from "../../core/onnx/input-shapes/resolve.ts";
+import type { InspectedModel } from "../../core/onnx/model.ts";
+import { preflight as findingsOf } from "../../core/onnx/preflight.ts";
 import { renderPreflight } from "../../core/onnx/render-preflight.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
@@ -24,17 +24,16 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 	const tensorrt = checkedVersion(args.text("tensorrt"));
 	const model = await read(resolve(terminal.cwd, args.positionals[0] ?? ""), args.flag("json"));
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
-	const sizes =
-		args.isGiven("dims") || args.isGiven("shape")
-			? checkedSizes(model.onnx, given)
-			: { context: {}, shapes: {} };
+	const isSized = args.isGiven("dims") || args.isGiven("shape");
+	// Sizes that are not given stay open: the figures of cost are then lower bounds.
+	const shapes = isSized ? runnableShapes(model.onnx, given) : {};
+	const ranges = Object.entries(given.dims).map(([name, size]) => [name, fixedRange(size)] as const);
 	const findings = findingsOf(model, {
 		...(tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt }),
-		...sizes.context,
+		...(isSized ? { dims: Object.fromEntries(ranges), shapes: given.inputs } : {}),
 	});
 	const summary = describeModel(model);
-	// Sizes that are not given stay open: the figures are then lower bounds.
-	const cost = () => figuresOf(costsOf(model.onnx)({ shapes: sizes.shapes }));
+	const cost = () => figuresOf(costsOf(model.onnx)({ shapes }));
 	terminal.out(
 		args.flag("json")
 			? jsonText({ model: summary, cost: cost(), findings })
@@ -48,19 +47,6 @@ async function read(path: string, hashes: boolean): Promise<InspectedModel> {
 	if (!hashes) return withInput(path, inputKinds.model, (input) => readStructure(input, path));
 	const { fileModelReader } = await import("../../adapters/files/model-reader.ts");
 	return fileModelReader().read(path);
-}
-
-/** @throws ConfigError config-dims where a size is missing, or the model cannot run with them. */
-function checkedSizes(model: OnnxModel, given: ShapeSource) {
-	const shapes = resolveShapes(model, given);
-	refuseImpossible(model, { check: shapeCheck(model), shapes }, given);
-	const dims = Object.entries(given.dims).map(
-		([name, size]) => [name, { min: size, opt: size, max: size }] as const,
-	);
-	return {
-		context: { dims: Object.fromEntries(dims), shapes: given.inputs } satisfies Partial<PreflightContext>,
-		shapes,
-	};
 }
 
 function checkedVersion(version: string | undefined): string | undefined {

@@ -9,21 +9,16 @@ import { findInputMisfit } from "../../core/golden/manifest/validate-against-mod
 import { looksLikePicture } from "../../core/golden/record/generators/defaults.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import {
-	type BoundShapes,
 	bindShapes,
 	fillShapes,
 	overConfig,
+	refuseImpossible,
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { labelAxes, shapeGivenFor } from "../../core/onnx/input-shapes/open-axes.ts";
-import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
-import {
-	describeAttempts,
-	describeChosen,
-	type Sizes,
-	sameSizes,
-} from "../../core/onnx/input-shapes/search.ts";
+import { labelAxes, lineToCopy, type OpenInputs, shapeGivenFor } from "../../core/onnx/input-shapes/open-axes.ts";
+import { missingSizes } from "../../core/onnx/input-shapes/resolve.ts";
+import { describeAttempts, describeChosen, type Sizes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
@@ -165,15 +160,15 @@ function generating({ options, model }: Finding) {
 	return { model: model.onnx, seed: options.seed, generators: options.generators };
 }
 
-function generate(finding: Finding, source: ShapeSource, bound: BoundShapes, sizes: Sizes) {
+function generate(finding: Finding, source: ShapeSource, bound: OpenInputs, sizes: Sizes) {
 	const { onnx } = finding.model;
 	const shapes = fillShapes(bound, sizes) ?? {};
-	if (bound.open.length === 0) refuseImpossible(onnx, { check: shapeCheck(onnx), shapes }, source);
+	if (bound.open.length === 0) refuseImpossible(shapeCheck(onnx), shapes, source);
 	const count = finding.options.cases ?? defaultCases;
 	return { ...generateCases(inputPorts(onnx, shapes), count, generating(finding)), notes: [] };
 }
 
-async function readReal(finding: Finding, bound: BoundShapes, sizes: Sizes) {
+async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes) {
 	const { options, model } = finding;
 	// A size is null if it is open; inputs of unknown rank are left out.
 	const known: Record<string, (number | null)[]> = Object.create(null);
@@ -212,7 +207,7 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 		checked.add(key);
 		const source = { dims: {}, inputs, shownBy: `case ${quoteName(one.id)}` };
 		const shapes = fillShapes(bindShapes(model.onnx, source), new Map());
-		if (shapes !== null) refuseImpossible(model.onnx, { check, shapes }, source);
+		if (shapes !== null) refuseImpossible(check, shapes, source);
 	}
 }
 
@@ -240,7 +235,7 @@ const limitMs = 10_000;
 async function chooseSizes(
 	finding: Finding,
 	source: ShapeSource,
-	bound: BoundShapes,
+	bound: OpenInputs,
 	ports: GoldenPorts,
 ): Promise<Chosen> {
 	const { model, scratchFolder } = finding;
@@ -253,5 +248,6 @@ async function chooseSizes(
 	if (tried.state === "none")
 		throw missingSizes(onnx, bound, { ...source, tried: describeAttempts(bound, tried.attempts) });
 	const text = describeChosen(onnx, bound, { ...tried, untried: tried.state === "ran" ? null : tried.why });
-	return { sizes: tried.sizes, text, notes: [`${text}. Give others with ${sameSizes(bound, tried.sizes)}`] };
+	const line = lineToCopy(bound, tried.sizes, "options");
+	return { sizes: tried.sizes, text, notes: [`${text}. Give others with ${line}`] };
 }

@@ -1,5 +1,5 @@
 // Writes the trtgate.yml and the workflow of `trtgate init`.
-import { yamlText } from "../onnx/input-shapes/render.ts";
+import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import { withoutInvisible } from "../text/invisible.ts";

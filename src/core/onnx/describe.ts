@@ -1,24 +1,23 @@
 // Describes a model as a plain value, for `preflight --json` and for people.
 import type { InterfaceRow, InterfaceValue } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { elementBits, toDType } from "./element-type.ts";
-import { subjectOf } from "./findings/subject.ts";
+import { factsOf } from "./facts.ts";
 import { feeds, type InspectedModel, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";
 import { formatDims } from "./quote.ts";
 import { elementsOf } from "./static-shapes/operator.ts";
-import { type Scope, scopesOf, tensorsOf } from "./walk.ts";
+import { operatorKey, type Scope, tensorsOf } from "./walk.ts";
 
 export type ModelSummary = ReturnType<typeof describeModel>;
-export type ValueSummary = ModelSummary["inputs"][number];
 
-export function describeModel(model: InspectedModel) {
-	const { onnx } = model;
-	const scopes = scopesOf(onnx);
+export function describeModel({ path, sha256, onnx, external }: InspectedModel) {
+	const { scopes } = factsOf(onnx);
 	const operators = operatorCounts(scopes);
 	const count = (operator: string): number =>
 		operators.find((entry) => entry.domain === standardDomain && entry.operator === operator)?.count ?? 0;
 	return {
-		path: model.path,
-		sha256: model.sha256,
+		path,
+		sha256,
 		bytes: onnx.bytes,
 		irVersion: onnx.irVersion,
 		producer: onnx.producer,
@@ -27,110 +26,81 @@ export function describeModel(model: InspectedModel) {
 			domain: domain || standardDomain,
 			version,
 		})),
-		inputs: feeds(onnx.graph).map(summaryOf),
-		outputs: onnx.graph.outputs.map(summaryOf),
+		inputs: feeds(onnx.graph),
+		outputs: onnx.graph.outputs,
 		nodes: scopes.reduce((sum, scope) => sum + scope.nodes.length, 0),
 		subgraphs: scopes.filter((scope) => scope.kind === "subgraph").length,
 		functions: onnx.functions.length,
 		operators,
 		weights: weightTotals(scopes),
 		quantisation: { quantizeLinear: count("QuantizeLinear"), dequantizeLinear: count("DequantizeLinear") },
-		inferred: inferredOf(model),
-		external: model.external.map(({ location, neededBytes, problem }) => ({
-			location,
-			neededBytes,
-			problem,
-		})),
+		inferred: inferredOf(onnx),
+		external: external.map(({ location, neededBytes, problem }) => ({ location, neededBytes, problem })),
 	};
 }
 
 const standardDomain = "ai.onnx";
 
-function summaryOf({ name, kind, dtype, dims }: OnnxValue) {
-	return { name, kind, dtype, dims };
-}
-
-function inferredOf(model: InspectedModel) {
-	const { scopes, types, static: shaped } = subjectOf(model, { backend: "onnxruntime" });
-	const [graph] = scopes;
-	const given = graph?.nodes.flatMap((node) => node.outputs.filter((name) => name !== "")) ?? [];
-	const known = graph === undefined ? undefined : types.get(graph);
-	const counts = new Map<string, number>();
-	for (const { op } of shaped.stopped) counts.set(op, (counts.get(op) ?? 0) + 1);
+/** How far shapes and types are known of what the graph's nodes give. */
+function inferredOf(model: OnnxModel) {
+	const { graph, types, static: known } = factsOf(model);
+	const given = graph.nodes.flatMap((node) => node.outputs.filter((name) => name !== ""));
+	const stopped = [...groupBy(known.stopped, ({ op }) => op)];
 	return {
 		tensors: given.length,
-		shapes: given.filter((name) => shaped.shapes.has(name)).length,
-		types: given.filter((name) => known?.has(name)).length,
-		stoppedAt: [...counts]
-			.map(([operator, count]) => ({ operator, count }))
+		shapes: given.filter((name) => known.shapes.has(name)).length,
+		types: given.filter((name) => types.get(graph)?.has(name)).length,
+		stoppedAt: stopped
+			.map(([operator, nodes]) => ({ operator, count: nodes.length }))
 			.sort((left, right) => right.count - left.count),
 	};
 }
 
 function operatorCounts(scopes: readonly Scope[]) {
-	const counts = new Map<string, { domain: string; operator: string; count: number }>();
-	for (const scope of scopes) {
-		for (const { domain, op } of scope.nodes) {
-			const key = `${domain}\n${op}`;
-			const entry = counts.get(key) ?? { domain: domain || standardDomain, operator: op, count: 0 };
-			entry.count++;
-			counts.set(key, entry);
-		}
-	}
-	return [...counts.values()].sort(
-		(left, right) => right.count - left.count || (left.operator < right.operator ? -1 : 1),
-	);
+	const nodes = scopes.flatMap((scope) => scope.nodes);
+	const counts = [...groupBy(nodes, operatorKey).values()].map(([first, ...others]) => ({
+		domain: first?.domain || standardDomain,
+		operator: first?.op ?? "",
+		count: others.length + 1,
+	}));
+	return counts.sort((left, right) => right.count - left.count || (left.operator < right.operator ? -1 : 1));
 }
 
 function weightTotals(scopes: readonly Scope[]) {
-	const totals = new Map<string, { dtype: string; tensors: number; bytes: number }>();
-	for (const { dtype, bytes } of tensorsOf(scopes)) {
-		const total = totals.get(dtype) ?? { dtype, tensors: 0, bytes: 0 };
-		total.tensors++;
-		total.bytes += bytes;
-		totals.set(dtype, total);
-	}
-	return [...totals.values()].sort((left, right) => right.bytes - left.bytes);
+	const totals = [...groupBy(tensorsOf(scopes), ({ dtype }) => dtype)].map(([dtype, own]) => ({
+		dtype,
+		tensors: own.length,
+		bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
+	}));
+	return totals.sort((left, right) => right.bytes - left.bytes);
 }
 
 // What a run of a model depends on, of its file: the ranks of its inputs, and its largest tensor at given sizes.
 
-interface ModelFacts {
+interface RunFacts {
 	inputRanks: ReadonlyMap<string, number>;
 	largestTensor: { name: string; shape: string; bytes: number } | null;
 }
 
-interface ModelSizes {
-	shapes: ReadonlyMap<string, readonly number[]>;
-	minBits: number;
-}
-
-export function modelFacts(model: InspectedModel, { shapes, minBits }: ModelSizes): ModelFacts {
-	const inputs = feeds(model.onnx.graph);
+/** @param minBits to which floats may be narrowed. */
+export function modelFacts(
+	{ onnx }: InspectedModel,
+	{ shapes, minBits }: { shapes: ReadonlyMap<string, readonly number[]>; minBits: number },
+): RunFacts {
+	const inputs = feeds(onnx.graph).flatMap(({ name, dims }) => (dims === null ? [] : [{ name, dims }]));
 	const sizes = new Map(
-		inputs.flatMap(({ name, dims }) =>
-			(dims ?? [])
-				.map((dim, axis) => [dim, shapes.get(name)?.[axis]] as const)
-				.filter(([dim]) => typeof dim === "string"),
-		),
+		inputs.flatMap(({ name, dims }) => dims.map((dim, axis) => [dim, shapes.get(name)?.[axis]] as const)),
 	);
-	const { static: inferred, scopes, types, constants } = subjectOf(model, { backend: "onnxruntime" });
-	const [graph] = scopes;
-	let largest: ModelFacts["largestTensor"] = null;
-	for (const [name, symbolic] of inferred.shapes) {
-		if (graph === undefined || constants.get(graph)?.has(name)) continue;
-		const dims = symbolic.map((dim) => sizes.get(dim) ?? dim);
-		const elements = elementsOf(dims);
+	const { graph, static: known, types, constants } = factsOf(onnx);
+	let largest: RunFacts["largestTensor"] = null;
+	for (const [name, symbolic] of known.shapes) {
+		if (constants.get(graph)?.has(name)) continue;
+		const dims = symbolic.map((dim) => (typeof dim === "string" ? (sizes.get(dim) ?? dim) : dim));
 		const bits = Math.min(elementBits(types.get(graph)?.get(name) ?? "float") ?? minBits, minBits);
-		const bytes = elements === null ? 0 : (elements * bits) / 8;
+		const bytes = ((elementsOf(dims) ?? 0) * bits) / 8;
 		if (bytes > (largest?.bytes ?? 0)) largest = { name, shape: formatDims(dims), bytes };
 	}
-	return {
-		inputRanks: new Map(
-			inputs.flatMap(({ name, dims }) => (dims === null ? [] : [[name, dims.length] as const])),
-		),
-		largestTensor: largest,
-	};
+	return { inputRanks: new Map(inputs.map(({ name, dims }) => [name, dims.length])), largestTensor: largest };
 }
 
 // Compares the inputs and outputs of two versions of a model: what a caller would notice.

@@ -1,12 +1,11 @@
 // ONNX element types: their sizes, codes, and the dtypes of tensor files that they are.
 import type { DType } from "../../../generated/golden.ts";
-import type { OnnxDType } from "./model.ts";
 
 /**
  * By `TensorProto.DataType`, onnx.proto of ONNX 1.23: bits of one element, where less than a byte is packed, and the dtype of a
  * tensor file. Without bits: no fixed size, or a packing that is not settled (6 bits).
  */
-const types: readonly (readonly [name: OnnxDType, bits?: number, dtype?: DType])[] = [
+const types = [
 	["undefined"],
 	["float", 32, "float32"],
 	["uint8", 8, "uint8"],
@@ -36,8 +35,14 @@ const types: readonly (readonly [name: OnnxDType, bits?: number, dtype?: DType])
 	["int2", 2],
 	["float6e2m3"],
 	["float6e3m2"],
-];
-const byName = new Map(types.map((type) => [type[0], type]));
+] as const satisfies readonly (readonly [name: string, bits?: number, dtype?: DType])[];
+
+/** `unknown` for newer codes. */
+export type OnnxDType = (typeof types)[number][0] | "unknown";
+
+const byName = new Map<OnnxDType, readonly [name: string, bits?: number, dtype?: DType]>(
+	types.map((type) => [type[0], type]),
+);
 
 export function elementTypeOfCode(code: number): OnnxDType {
 	return types[code]?.[0] ?? "unknown";

@@ -1,99 +1,88 @@
 // Which values an input may hold, by what the model does with them: looks them up, compares them, clips them.
-import { type Evidence, readNode, type Walk } from "./input-uses.ts";
-import type { OnnxModel, OnnxNode } from "./model.ts";
+import { factsOf } from "./facts.ts";
+import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
 import { nodesInRunOrder } from "./run-order.ts";
-import { inferShapes } from "./static-shapes/infer.ts";
-import { inferTypes } from "./static-shapes/types.ts";
-import { constantNamed, constantsIn, type Scope, scopesOf } from "./walk.ts";
+import { attributeOf, elementsOf, integerAttribute } from "./static-shapes/operator.ts";
+import { type Constants, foundIn, type Scope } from "./walk.ts";
 
 export type InputValues =
 	| { kind: "range"; low: number; high: number; why: string }
 	| { kind: "choice"; values: readonly number[]; only: boolean; why: string }
-	| { kind: "unused" }
-	| { kind: "state" }
-	| { kind: "length" }
-	/** Sizes or counts of what the model makes: others run for ever, or not at all. */
-	| { kind: "size" }
-	| { kind: "rows"; axis: string; shift: number }
-	| { kind: "unknown" };
+	/** Size: of what the model makes, or how often it runs; others run for ever, or not at all. */
+	| { kind: "unused" | "state" | "length" | "size" | "unknown" }
+	| { kind: "rows"; axis: string; shift: number };
+
+interface Range {
+	low: number;
+	high: number;
+	why: string;
+}
+
+/** One input on its way through the graph. */
+interface Walk {
+	/** Tensors that hold the input's values, plus a constant; or what comparing them gave, as answers or as 0 and 1. */
+	carriers: Map<string, number | "answer">;
+	tables: Range[];
+	bounds: Range[];
+	compared: number[];
+	seen: Set<"unknown" | "state" | "length" | "size">;
+	rowsOf: { axis: string; shift: number } | null;
+	constants: Constants;
+	shapeOf(scope: Scope, name: string): readonly OnnxDim[] | null;
+}
 
 export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map<string, InputValues> {
-	const scopes = scopesOf(model).filter(({ kind }) => kind !== "function");
-	const constants = constantsIn(scopes);
-	const [graph] = scopes;
-	const types = inferTypes(model, scopes, { constants });
-	const own = graph && { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() };
-	const shapes = graph === undefined || own === undefined ? new Map() : inferShapes(model, graph, own).shapes;
+	const { scopes, constants, static: known } = factsOf(model);
 	const shapeOf: Walk["shapeOf"] = (scope, name) =>
-		constantNamed(constants, scope, name)?.dims ?? shapes.get(name) ?? null;
-	const walks = inputs.map(
-		(input): Walk => ({ carriers: new Map([[input, 0]]), evidence: noEvidence(), constants, shapeOf }),
+		foundIn(constants, scope, name)?.dims ?? known.shapes.get(name) ?? null;
+	const walks = new Map(
+		inputs.map((input): [string, Walk] => {
+			const carriers = new Map([[input, 0]]);
+			const found = { tables: [], bounds: [], compared: [], seen: new Set<never>(), rowsOf: null };
+			return [input, { ...found, carriers, constants, shapeOf }];
+		}),
 	);
-	walkAll(scopes, new Map(inputs.map((input, at) => [input, new Set(walks.slice(at, at + 1))] as const)));
-	return new Map(inputs.map((input, at) => [input, conclude(walks[at]?.evidence ?? noEvidence())]));
-}
-
-function noEvidence(): Evidence {
-	return {
-		tables: [],
-		bounds: [],
-		compared: [],
-		isReadOtherwise: false,
-		isState: false,
-		isLength: false,
-		isSize: false,
-		rowsOf: null,
-	};
-}
-
-type Carried = Map<string, Set<Walk>>;
-
-/** Outer graphs come first, so that one pass follows every path. */
-function walkAll(scopes: readonly Scope[], carried: Carried): void {
+	const carried = new Map([...walks].map(([input, walk]) => [input, new Set([walk])]));
+	// Outer graphs come first, so that one pass follows every path.
 	for (const scope of scopes) {
+		if (scope.kind === "function") continue;
 		for (const node of nodesInRunOrder(scope)) follow(node, scope, carried);
 		for (const name of scope.outputs)
-			for (const { carriers, evidence } of carried.get(name) ?? [])
-				if (typeof carriers.get(name) === "number") evidence.isReadOtherwise = true;
+			for (const { carriers, seen } of carried.get(name) ?? [])
+				if (typeof carriers.get(name) === "number") seen.add("unknown");
 	}
+	return new Map([...walks].map(([input, walk]) => [input, conclude(walk)]));
 }
 
-function follow(node: OnnxNode, scope: Scope, carried: Carried): void {
+function follow(node: OnnxNode, scope: Scope, carried: Map<string, Set<Walk>>): void {
 	for (const walk of new Set(node.inputs.flatMap((name) => [...(carried.get(name) ?? [])]))) {
-		readNode(node, scope, walk);
+		if (node.op !== "Shape" && node.op !== "Size") readNode(node, scope, walk);
 		for (const output of node.outputs)
 			if (walk.carriers.has(output)) carried.set(output, (carried.get(output) ?? new Set()).add(walk));
 	}
 }
 
-function conclude({
-	tables,
-	bounds,
-	compared,
-	isReadOtherwise,
-	isState,
-	isLength,
-	isSize,
-	rowsOf,
-}: Evidence): InputValues {
-	const found = narrowest(tables) ?? narrowest(bounds);
-	if (found !== null) return { kind: "range", ...found };
-	if (isState) return { kind: "state" };
-	if (isLength) return { kind: "length" };
-	if (isSize) return { kind: "size" };
-	if (rowsOf !== null) return { kind: "rows", ...rowsOf };
-	const values = [...new Set(compared)];
-	if (values.length > 0)
-		return {
-			kind: "choice",
-			values,
-			only: !isReadOtherwise,
-			why: `the model compares it with ${values.slice(0, 4).join(" and ")}`,
-		};
-	return { kind: isReadOtherwise ? "unknown" : "unused" };
+function readNode(node: OnnxNode, scope: Scope, walk: Walk): void {
+	for (const [place, name] of node.inputs.entries()) {
+		const shift = walk.carriers.get(name);
+		if (shift === "answer" && answering.has(node.op)) handOn(node, "answer", walk);
+		if (typeof shift === "number" && !isUnderstood({ node, scope, walk, place, shift }))
+			walk.seen.add("unknown");
+	}
 }
 
-function narrowest(ranges: Evidence["tables"]): Evidence["tables"][number] | null {
+function conclude({ tables, bounds, compared, seen, rowsOf }: Walk): InputValues {
+	const found = narrowest(tables) ?? narrowest(bounds);
+	if (found !== null) return { kind: "range", ...found };
+	for (const kind of ["state", "length", "size"] as const) if (seen.has(kind)) return { kind };
+	if (rowsOf !== null) return { kind: "rows", ...rowsOf };
+	const values = [...new Set(compared)];
+	if (values.length === 0) return { kind: seen.has("unknown") ? "unknown" : "unused" };
+	const why = `the model compares it with ${values.slice(0, 4).join(" and ")}`;
+	return { kind: "choice", values, only: !seen.has("unknown"), why };
+}
+
+function narrowest(ranges: readonly Range[]): Range | null {
 	const [first, ...others] = ranges;
 	if (first === undefined) return null;
 	const joined = others.reduce(
@@ -106,4 +95,155 @@ function narrowest(ranges: Evidence["tables"]): Evidence["tables"][number] | nul
 	);
 	const found = joined.low <= joined.high ? joined : first;
 	return Number.isFinite(found.low) && Number.isFinite(found.high) ? found : null;
+}
+
+// What one node that reads the values says of them, and where it hands them on.
+
+const answering = new Set(["Not", "And", "Or", "Cast", "Identity"]);
+const joining = new Set(["Concat", "Min", "Max", "Add", "Sub", "Mul"]);
+const passing = new Set([
+	...joining,
+	..."Cast Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherElements".split(
+		" ",
+	),
+	..."GatherND Pad Dropout ReduceMax ReduceMin ScatterElements ScatterND Clip Mod Where".split(" "),
+]);
+const comparisons = new Set(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"]);
+const recurrent = new Set(["LSTM", "GRU", "RNN"]);
+const recurrentInputs: Readonly<Record<number, "length" | "state">> = { 4: "length", 5: "state", 6: "state" };
+
+/** Inputs that are indices, and those that they look up. */
+const tablesOf: ReadonlyMap<string, ReadonlyMap<number, number>> = new Map([
+	["Gather", new Map([[1, 0]])],
+	["GatherElements", new Map([[1, 0]])],
+	["GatherBlockQuantized", new Map([[1, 0]])],
+	[
+		"EmbedLayerNormalization",
+		new Map([
+			[0, 2],
+			[1, 4],
+		]),
+	],
+]);
+
+const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
+	["Resize", [2, 3]],
+	["Range", [0, 1, 2]],
+	...["Reshape", "Expand", "Tile", "Upsample", "TopK", "Pad"].map((op): [string, number[]] => [op, [1]]),
+	...["ConstantOfShape", "Loop"].map((op): [string, number[]] => [op, [0]]),
+]);
+
+/** One place at which a node reads the values, moved by `shift`. */
+interface Use {
+	node: OnnxNode;
+	scope: Scope;
+	walk: Walk;
+	place: number;
+	shift: number;
+}
+
+function isUnderstood(use: Use): boolean {
+	const { node, place, walk, shift } = use;
+	const { op } = node;
+	const table = tablesOf.get(op)?.get(place);
+	if (table !== undefined) return noteTable(use, table);
+	if (op === "OneHot" && place === 0) return noteDepth(use);
+	if (comparisons.has(op)) return noteComparison(use);
+	const ofRecurrent = recurrent.has(op) ? recurrentInputs[place] : undefined;
+	const kind = sizePlaces.get(op)?.includes(place) ? "size" : ofRecurrent;
+	if (kind !== undefined) {
+		walk.seen.add(kind);
+		return true;
+	}
+	const isHandedOn = op === "Where" ? place > 0 : place === 0 || joining.has(op);
+	if (!passing.has(op) || !isHandedOn) return false;
+	const others = numbersAt(use, 1 - place);
+	const moved = arithmetic[op]?.(use, others?.length === 1 ? others[0] : undefined) ?? shift;
+	if (typeof moved === "number") handOn(node, moved, walk);
+	return moved !== "unknown";
+}
+
+function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: Walk): void {
+	for (const output of outputs) {
+		const other = carriers.get(output);
+		if (typeof shift !== "number" || typeof other !== "number" || Math.abs(shift) < Math.abs(other))
+			carriers.set(output, shift);
+	}
+}
+
+function noteTable({ node, scope, walk, shift }: Use, place: number): boolean {
+	const dims = walk.shapeOf(scope, node.inputs[place] ?? "");
+	const axis = integerAttribute(node, node.op === "GatherBlockQuantized" ? "gather_axis" : "axis", 0);
+	const rows = dims?.at(axis);
+	if (typeof rows === "string") walk.rowsOf = { axis: rows, shift };
+	if (typeof rows !== "number" || rows < 1) return typeof rows === "string";
+	const why = `the model looks it up in a table of ${rows}`;
+	walk.tables.push({ low: 0 - shift, high: rows - 1 - shift, why });
+	return true;
+}
+
+function noteDepth(use: Use): boolean {
+	const depth = numbersAt(use, 1)?.[0] ?? 0;
+	const why = `the model makes a one-hot of ${depth} of it`;
+	if (depth >= 1) use.walk.tables.push({ low: 0 - use.shift, high: depth - 1 - use.shift, why });
+	return depth >= 1;
+}
+
+/** Compared with many numbers at once, as a one-hot is written without OneHot; or with a single one. */
+function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
+	const constant = foundIn(walk.constants, scope, node.inputs[1 - place]);
+	const elements = elementsOf(constant?.dims ?? [0]) ?? 0;
+	handOn(node, "answer", walk);
+	if (elements === 0) return false;
+	const values = constant?.values;
+	if (elements > 2 && node.op === "Equal") {
+		const [low, high] = values === undefined ? [0, elements - 1] : [Math.min(...values), Math.max(...values)];
+		const why = `the model compares it with ${elements} numbers`;
+		walk.bounds.push({ low: low - shift, high: high - shift, why });
+		return true;
+	}
+	const numbers = (values ?? []).filter(Number.isFinite).map((value) => value - shift);
+	// A limit on many numbers: one that lets all of them pass.
+	const pass = (place === 1) === node.op.startsWith("Greater") ? Math.min : Math.max;
+	walk.compared.push(...(node.op === "Equal" || numbers.length < 2 ? numbers : [pass(...numbers)]));
+	return true;
+}
+
+const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+
+/** By how much the values are moved on from the input's, where the other operand is this number. */
+const arithmetic: Readonly<
+	Record<string, (use: Use, other: number | undefined) => number | "nothing" | "unknown">
+> = {
+	// A product with zero is how exporters keep an input that nothing reads; one with an answer keeps the values or drops them, as Where would.
+	Mul: ({ node, walk, shift }, other) => {
+		if (node.inputs.some((name) => walk.carriers.get(name) === "answer")) return shift;
+		return other === 0 ? "nothing" : "unknown";
+	},
+	Add: ({ node, walk, shift }, other) => {
+		const chosen = node.inputs.every((name) => typeof walk.carriers.get(name) === "number");
+		return other !== undefined ? shift + other : chosen ? shift : "unknown";
+	},
+	Sub: ({ shift, place }, other) => (other === undefined || place === 1 ? "unknown" : shift - other),
+	Min: (use, other) => bounded(use, lowest, other ?? highest),
+	Max: (use, other) => bounded(use, other ?? lowest, highest),
+	Mod: (use, other) => (other === undefined || other < 1 ? use.shift : bounded(use, 0, other - 1)),
+	// Its ends are inputs, or attributes before opset 11.
+	Clip: (use) => {
+		const end = (place: number, name: string, open: number): number => {
+			const attribute = attributeOf(use.node, name);
+			return numbersAt(use, place)?.[0] ?? (typeof attribute === "number" ? attribute : open);
+		};
+		return bounded(use, end(1, "min", lowest), end(2, "max", highest));
+	},
+};
+
+function bounded({ walk, shift }: Use, low: number, high: number): number {
+	if (low <= high)
+		walk.bounds.push({ low: low - shift, high: high - shift, why: "the model limits it to this" });
+	return shift;
+}
+
+function numbersAt({ node, scope, walk }: Use, place: number): readonly number[] | undefined {
+	return foundIn(walk.constants, scope, node.inputs[place])?.values;
 }

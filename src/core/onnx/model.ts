@@ -1,37 +1,8 @@
 // What the ONNX reader finds in a file: structure only, never the weights themselves.
 
-/** ONNX `TensorProto.DataType`, by the names of onnx.proto in lower case; `unknown` for newer codes. */
-export type OnnxDType =
-	| "undefined"
-	| "float"
-	| "uint8"
-	| "int8"
-	| "uint16"
-	| "int16"
-	| "int32"
-	| "int64"
-	| "string"
-	| "bool"
-	| "float16"
-	| "double"
-	| "uint32"
-	| "uint64"
-	| "complex64"
-	| "complex128"
-	| "bfloat16"
-	| "float8e4m3fn"
-	| "float8e4m3fnuz"
-	| "float8e5m2"
-	| "float8e5m2fnuz"
-	| "uint4"
-	| "int4"
-	| "float4e2m1"
-	| "float8e8m0"
-	| "uint2"
-	| "int2"
-	| "float6e2m3"
-	| "float6e3m2"
-	| "unknown";
+import type { OnnxDType } from "./element-type.ts";
+
+export type { OnnxDType };
 
 /** A size, the name of a symbolic dimension, or null where the file gives none (or a negative size, as some exporters write). */
 export type OnnxDim = number | string | null;

@@ -10,13 +10,10 @@ import { hardware, precision, quantisation } from "./findings/precision.ts";
 import { signatures } from "./findings/signatures.ts";
 import { staticShapes } from "./findings/static-shapes.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
-import { tensorRtOperators } from "./findings/tensorrt-operators.ts";
 import { tensorRtRestrictions, topkLimit } from "./findings/tensorrt-restrictions.ts";
 import { versions } from "./findings/versions.ts";
 import { elementTypes, externalData, weights } from "./findings/weights.ts";
 import type { InspectedModel } from "./model.ts";
-
-export type { PreflightContext };
 
 const rules: readonly Rule[] = [
 	externalData,
@@ -28,7 +25,6 @@ const rules: readonly Rule[] = [
 	signatures,
 	onnxRuntimeLimits,
 	randomness,
-	tensorRtOperators,
 	tensorRtRestrictions,
 	inputsAndOutputs,
 	dimsUnbound,

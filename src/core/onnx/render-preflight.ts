@@ -1,22 +1,16 @@
 // Renders a model's summary and its findings for a terminal.
 import type { Finding } from "../../../generated/result.ts";
-import { listNames } from "../text/labels.ts";
+import { counted, listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
-import type { ModelSummary, ValueSummary } from "./describe.ts";
+import type { ModelSummary } from "./describe.ts";
 import { formatDims, quoteName } from "./quote.ts";
 
-const csi = "\u001b[";
-const colours: Readonly<Record<Finding["severity"] | "dim", string>> = {
-	error: "31",
-	warning: "33",
-	note: "36",
-	dim: "2",
+const severities: Readonly<Record<Finding["severity"], { colour: string; mark: string }>> = {
+	error: { colour: "31", mark: "✗ error" },
+	warning: { colour: "33", mark: "! warning" },
+	note: { colour: "36", mark: "· note" },
 };
-const marks: Readonly<Record<Finding["severity"], string>> = {
-	error: "✗ error",
-	warning: "! warning",
-	note: "· note",
-};
+const dim = "2";
 const maxOperators = 12;
 
 export function renderPreflight(
@@ -24,76 +18,58 @@ export function renderPreflight(
 	findings: readonly Finding[],
 	options: { color?: boolean } = {},
 ): string {
-	const paint = (text: string, colour: keyof typeof colours): string =>
-		options.color ? `${csi}${colours[colour]}m${text}${csi}0m` : text;
-	const lines = [...summaryLines(summary), ""];
-	for (const finding of findings) {
-		lines.push(
-			`${paint(marks[finding.severity], finding.severity)} ${paint(finding.code, "dim")}`,
-			`  ${finding.message}`,
-		);
-		if (finding.fix !== undefined) lines.push(paint(`  → ${finding.fix}`, "dim"));
+	const paint = (text: string, colour: string): string =>
+		options.color ? `\u001b[${colour}m${text}\u001b[0m` : text;
+	const lines = summaryRows(summary).map(([label, text]) => `${label.padEnd(10)} ${text}`);
+	lines.push("");
+	for (const { severity, code, message, fix } of findings) {
+		const { mark, colour } = severities[severity];
+		lines.push(`${paint(mark, colour)} ${paint(code, dim)}`, `  ${message}`);
+		if (fix !== undefined) lines.push(paint(`  → ${fix}`, dim));
 	}
-	lines.push(verdictLine(findings));
+	const counts = Object.keys(severities).map((severity) =>
+		counted(findings.filter((finding) => finding.severity === severity).length, severity),
+	);
+	lines.push(findings.length === 0 ? "Nothing found." : `${counts.join(", ")}.`);
 	return `${lines.join("\n")}\n`;
 }
 
-function summaryLines(summary: ModelSummary): string[] {
-	const { quantisation, weights, external } = summary;
-	const rows: [string, string][] = [
-		["model", `${plain(summary.path)} (${formatBytes(summary.bytes)})`],
-		["made by", plain([summary.producer, summary.producerVersion].join(" ").trim()) || "unknown"],
-		[
-			"opset",
-			[
-				...summary.opsets.map(({ domain, version }) => `${plain(domain)} ${version}`),
-				`IR ${summary.irVersion}`,
-			].join(", "),
-		],
-		...summary.inputs.map((value): [string, string] => ["input", valueText(value)]),
-		...summary.outputs.map((value): [string, string] => ["output", valueText(value)]),
-		["nodes", nodesText(summary)],
-		["operators", operatorsText(summary)],
-		[
-			"weights",
-			weights
-				.map(({ dtype, tensors, bytes }) => `${tensors} × ${dtype} (${formatBytes(bytes)})`)
-				.join(", ") || "none",
-		],
-	];
-	if (quantisation.quantizeLinear + quantisation.dequantizeLinear > 0) {
-		rows.push([
-			"quantised",
-			`${quantisation.quantizeLinear} QuantizeLinear, ${quantisation.dequantizeLinear} DequantizeLinear`,
-		]);
-	}
-	rows.push(["checked", inferredText(summary)]);
-	for (const { location, neededBytes, problem } of external)
-		rows.push([
-			"data",
-			`${plain(location)} (${formatBytes(neededBytes)})${problem === null ? "" : `: ${problem}`}`,
-		]);
-	return rows.map(([label, text]) => `${label.padEnd(10)} ${text}`);
-}
-
-function valueText({ name, kind, dtype, dims }: ValueSummary): string {
-	const type = kind === "tensor" ? dtype : `${kind} of ${dtype}`;
-	return `${plain(name)}: ${type} ${dims === null ? "of unknown shape" : formatDims(dims)}`;
-}
-
-function nodesText({ nodes, subgraphs, functions }: ModelSummary): string {
-	const parts = [String(nodes)];
-	if (subgraphs > 0) parts.push(`${subgraphs} subgraphs`);
-	if (functions > 0) parts.push(`${functions} functions`);
-	return parts.join(", ");
-}
-
-function operatorsText({ operators }: ModelSummary): string {
-	const shown = operators.map(
+function summaryRows(summary: ModelSummary): (readonly [label: string, text: string])[] {
+	const { opsets, operators, weights, quantisation, nodes, subgraphs, functions } = summary;
+	const { quantizeLinear, dequantizeLinear } = quantisation;
+	const values = opsets.map(({ domain, version }) => `${plain(domain)} ${version}`);
+	const named = operators.map(
 		({ domain, operator, count }) =>
 			`${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`,
 	);
-	return listNames(shown, maxOperators) || "none";
+	const stored = weights.map(({ dtype, tensors, bytes }) => `${tensors} × ${dtype} (${formatBytes(bytes)})`);
+	const inner = [
+		...(subgraphs > 0 ? [`${subgraphs} subgraphs`] : []),
+		...(functions > 0 ? [`${functions} functions`] : []),
+	];
+	return [
+		["model", `${plain(summary.path)} (${formatBytes(summary.bytes)})`],
+		["made by", plain(`${summary.producer} ${summary.producerVersion}`.trim()) || "unknown"],
+		["opset", [...values, `IR ${summary.irVersion}`].join(", ")],
+		...summary.inputs.map((value) => ["input", valueText(value)] as const),
+		...summary.outputs.map((value) => ["output", valueText(value)] as const),
+		["nodes", [nodes, ...inner].join(", ")],
+		["operators", listNames(named, maxOperators) || "none"],
+		["weights", stored.join(", ") || "none"],
+		...(quantizeLinear + dequantizeLinear === 0
+			? []
+			: [["quantised", `${quantizeLinear} QuantizeLinear, ${dequantizeLinear} DequantizeLinear`] as const]),
+		["checked", inferredText(summary)],
+		...summary.external.map(({ location, neededBytes, problem }) => {
+			const size = `${plain(location)} (${formatBytes(neededBytes)})`;
+			return ["data", problem === null ? size : `${size}: ${problem}`] as const;
+		}),
+	];
+}
+
+function valueText({ name, kind, dtype, dims }: ModelSummary["inputs"][number]): string {
+	const type = kind === "tensor" ? dtype : `${kind} of ${dtype}`;
+	return `${plain(name)}: ${type} ${dims === null ? "of unknown shape" : formatDims(dims)}`;
 }
 
 /** What was not looked at, so that silence is not taken for a clean bill. */
@@ -106,14 +82,4 @@ function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: Model
 
 function plain(text: string): string {
 	return quoteName(text, "");
-}
-
-function verdictLine(findings: readonly Finding[]): string {
-	const count = (severity: Finding["severity"]): number =>
-		findings.filter((finding) => finding.severity === severity).length;
-	if (findings.length === 0) return "Nothing found.";
-	const parts = (["error", "warning", "note"] as const).map(
-		(severity) => `${count(severity)} ${severity}${count(severity) === 1 ? "" : "s"}`,
-	);
-	return `${parts.join(", ")}.`;
 }

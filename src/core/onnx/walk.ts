@@ -8,6 +8,7 @@ export interface Scope {
 	kind: "graph" | "subgraph" | "function";
 	inputs: readonly string[];
 	outputs: readonly string[];
+	/** Inputs with their stated types; a function states none. */
 	declared: readonly OnnxValue[];
 	initializers: readonly OnnxInitializer[];
 	nodes: readonly OnnxNode[];
@@ -16,53 +17,60 @@ export interface Scope {
 	outer: Scope | null;
 }
 
-export function scopesOf(model: OnnxModel): Scope[] {
-	const scopes: Scope[] = [];
-	addScope(
-		scopes,
-		graphScope(model.graph, { where: "the graph", kind: "graph", opsets: model.opsets, outer: null }),
-	);
-	for (const { domain, name, inputs, outputs, nodes, subgraphs, opsets } of model.functions) {
-		const where = `function ${quoteName(domain === "" ? name : `${domain}.${name}`)}`;
-		const own = Object.keys(opsets).length === 0 ? model.opsets : opsets;
-		addScope(scopes, {
-			where,
+/** The graph first, each body before those inside it. */
+export function scopesOf(model: OnnxModel): [Scope, ...Scope[]] {
+	const { opsets } = model;
+	const graph = graphScope(model.graph, { where: "the graph", kind: "graph", opsets, outer: null });
+	const scopes: [Scope, ...Scope[]] = [graph];
+	addInner(scopes, graph);
+	for (const { domain, name, opsets: own, ...body } of model.functions) {
+		const scope: Scope = {
+			...body,
+			where: `function ${quoteName(domain === "" ? name : `${domain}.${name}`)}`,
 			kind: "function",
-			inputs,
-			outputs,
 			declared: [],
 			initializers: [],
-			nodes,
-			subgraphs,
-			opsets: own,
+			opsets: Object.keys(own).length === 0 ? opsets : own,
 			outer: null,
-		});
+		};
+		scopes.push(scope);
+		addInner(scopes, scope);
 	}
 	return scopes;
 }
 
-function addScope(scopes: Scope[], scope: Scope): void {
-	scopes.push(scope);
-	for (const { attribute, nodeIndex, graph } of scope.subgraphs) {
-		const where = `subgraph ${quoteName(attribute)} of ${nodeLabel(scope.nodes[nodeIndex])}`;
-		addScope(scopes, graphScope(graph, { where, kind: "subgraph", opsets: scope.opsets, outer: scope }));
+function addInner(scopes: Scope[], outer: Scope): void {
+	for (const { attribute, nodeIndex, graph } of outer.subgraphs) {
+		const where = `subgraph ${quoteName(attribute)} of ${nodeLabel(outer.nodes[nodeIndex])}`;
+		const scope = graphScope(graph, { where, kind: "subgraph", opsets: outer.opsets, outer });
+		scopes.push(scope);
+		addInner(scopes, scope);
 	}
 }
 
 function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">): Scope {
 	const { initializers, nodes, subgraphs } = graph;
-	const names = (values: OnnxGraph["inputs"]): string[] => values.map((value) => value.name);
-	return {
-		...rest,
-		inputs: names(graph.inputs),
-		outputs: names(graph.outputs),
-		declared: graph.inputs,
-		initializers,
-		nodes,
-		subgraphs,
-	};
+	const names = (values: readonly OnnxValue[]): string[] => values.map((value) => value.name);
+	const inputs = names(graph.inputs);
+	const outputs = names(graph.outputs);
+	return { ...rest, inputs, outputs, declared: graph.inputs, initializers, nodes, subgraphs };
 }
 
+/** What a body knows of a name, or one of those around it. */
+export function foundIn<Value>(
+	byScope: ReadonlyMap<Scope, Pick<ReadonlyMap<string, Value>, "get">>,
+	scope: Scope,
+	name: string | undefined,
+): Value | null {
+	if (name === undefined || name === "") return null;
+	for (let at: Scope | null = scope; at !== null; at = at.outer) {
+		const found = byScope.get(at)?.get(name);
+		if (found !== undefined) return found;
+	}
+	return null;
+}
+
+/** The names that nodes and outputs read, of each body and those inside it. */
 export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, ReadonlySet<string>> {
 	const read = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set()]));
 	for (const scope of scopes) {
@@ -74,62 +82,48 @@ export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, Readonly
 
 export function nodeLabel(node: OnnxNode | undefined): string {
 	if (node === undefined) return "a node";
-	const op = node.domain === "" ? node.op : `${node.domain}.${node.op}`;
-	if (node.name !== "") return `${quoteName(op, "")} ${quoteName(node.name)}`;
-	return `${quoteName(op, "")} (unnamed, output ${quoteName(node.outputs[0] ?? "")})`;
+	const op = quoteName(node.domain === "" ? node.op : `${node.domain}.${node.op}`, "");
+	if (node.name !== "") return `${op} ${quoteName(node.name)}`;
+	return `${op} (unnamed, output ${quoteName(node.outputs[0] ?? "")})`;
+}
+
+/** Identifies an operator of any domain. */
+export function operatorKey({ domain, op }: Pick<OnnxNode, "domain" | "op">): string {
+	return `${domain}\n${op}`;
+}
+
+/** The operators that the file itself defines, by `operatorKey`. */
+export function localOperators({ functions }: OnnxModel): ReadonlySet<string> {
+	return new Set(functions.map(({ domain, name }) => operatorKey({ domain, op: name })));
 }
 
 export function tensorsOf(scopes: readonly Scope[]): OnnxInitializer[] {
-	return scopes.flatMap((scope) => [
-		...scope.initializers,
-		...scope.nodes.flatMap((node) =>
-			node.attributes.flatMap((attribute) => (attribute.tensor ? [attribute.tensor] : [])),
-		),
+	return scopes.flatMap(({ initializers, nodes }) => [
+		...initializers,
+		...nodes.flatMap((node) => node.attributes.flatMap(({ tensor }) => tensor ?? [])),
 	]);
 }
 
-// Tensors with known values or dims by name: initialisers and outputs of Constant nodes.
-
+/** Tensors with known values or dims by name: initialisers and outputs of Constant nodes. */
 export type Constants = ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
 
 export function constantsIn(scopes: readonly Scope[]): Constants {
-	return new Map(scopes.map((scope) => [scope, constantsOf(scope)]));
-}
-
-export function constantNamed(
-	constants: Constants,
-	scope: Scope,
-	name: string | undefined,
-): OnnxInitializer | null {
-	if (name === undefined || name === "") return null;
-	for (let at: Scope | null = scope; at !== null; at = at.outer) {
-		const found = constants.get(at)?.get(name);
-		if (found !== undefined) return found;
-	}
-	return null;
-}
-
-function constantsOf(scope: Scope): Map<string, OnnxInitializer> {
-	const constants = new Map(scope.initializers.map((weight) => [weight.name, weight]));
-	for (const node of scope.nodes) {
-		const name = node.outputs[0];
-		if (node.op !== "Constant" || node.domain !== "" || name === undefined) continue;
-		const tensor = constantTensor(node, name);
-		if (tensor !== null) constants.set(name, tensor);
-	}
-	return constants;
+	const found = scopes.map((scope): [Scope, Map<string, OnnxInitializer>] => {
+		const nodes = scope.nodes.filter(({ op, domain }) => op === "Constant" && domain === "");
+		const tensors = [...scope.initializers, ...nodes.flatMap(constantOf)];
+		return [scope, new Map(tensors.map((tensor) => [tensor.name, tensor]))];
+	});
+	return new Map(found);
 }
 
 /** Constant holds its value as a tensor, or since opset 12 as numbers. */
-function constantTensor(node: OnnxNode, name: string): OnnxInitializer | null {
-	const attribute = node.attributes[0];
-	if (attribute?.tensor !== undefined) return { ...attribute.tensor, name };
-	const value = attribute?.value;
-	const dtype = attribute?.name.startsWith("value_int") ? "int64" : "float";
-	if (typeof value === "number")
-		return { name, dtype, dims: [], bytes: 0, storage: "typed", values: [value] };
-	const numbers = Array.isArray(value) ? value.filter((entry) => typeof entry === "number") : [];
-	return numbers.length === 0
-		? null
-		: { name, dtype, dims: [numbers.length], bytes: 0, storage: "typed", values: numbers };
+function constantOf({ outputs: [name], attributes: [attribute] }: OnnxNode): OnnxInitializer[] {
+	if (name === undefined || attribute === undefined) return [];
+	if (attribute.tensor !== undefined) return [{ ...attribute.tensor, name }];
+	const { value } = attribute;
+	const values = [value].flat().filter((entry) => typeof entry === "number");
+	if (values.length === 0) return [];
+	const dtype = attribute.name.startsWith("value_int") ? "int64" : "float";
+	const dims = typeof value === "number" ? [] : [values.length];
+	return [{ name, dtype, dims, bytes: 0, storage: "typed", values }];
 }

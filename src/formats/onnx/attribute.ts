@@ -5,37 +5,27 @@ import { limits } from "./cursor.ts";
 import { readTensor } from "./tensor.ts";
 import type { Span, WireReader } from "./wire.ts";
 
-interface Draft {
-	name: string;
-	reference: string;
-	/** AttributeProto.AttributeType, 0 where the file (IR < 2) states none. */
-	type: number;
-	value: OnnxAttribute["value"];
-	numbers: number[];
-	texts: string[];
-	isLong: boolean;
-	tensor: OnnxInitializer | null;
-	graphs: Span[];
-}
-
-interface ReadAttribute {
-	attribute: OnnxAttribute;
-	graphs: readonly Span[];
-}
-
-export function readAttribute(wire: WireReader): ReadAttribute {
-	wire.keep(2);
-	const draft: Draft = {
+function emptyDraft() {
+	return {
 		name: "",
 		reference: "",
+		/** AttributeProto.AttributeType, 0 where the file (IR < 2) states none. */
 		type: 0,
-		value: null,
-		numbers: [],
-		texts: [],
+		value: null as OnnxAttribute["value"],
+		numbers: [] as number[],
+		texts: [] as string[],
 		isLong: false,
-		tensor: null,
-		graphs: [],
+		tensor: null as OnnxInitializer | null,
+		graphs: [] as Span[],
 	};
+}
+
+type Draft = ReturnType<typeof emptyDraft>;
+
+/** Graphs are read later, by their location. */
+export function readAttribute(wire: WireReader): { attribute: OnnxAttribute; graphs: readonly Span[] } {
+	wire.keep(2);
+	const draft = emptyDraft();
 	wire.message((field) => readAttributeField(wire, field, draft));
 	const attribute: OnnxAttribute = { name: draft.name, value: attributeValue(draft) };
 	if (draft.tensor !== null) attribute.tensor = draft.tensor;
@@ -48,39 +38,30 @@ function readAttributeField(wire: WireReader, field: number, draft: Draft): void
 	if (field === 1) draft.name = wire.text();
 	else if (field === 2) draft.value = wire.float();
 	else if (field === 3) draft.value = wire.int64();
-	else if (field === 4) setText(wire, draft);
-	else if (field === 5) draft.tensor = readTensor(wire);
-	else if (field === 6 || field === 11) addGraph(wire, draft);
-	else if (field === 7) addNumbers(wire, "float", draft);
+	else if (field === 4) {
+		draft.value = wire.shortText(limits.attributeTextBytes);
+		draft.isLong = draft.value === null;
+	} else if (field === 5) draft.tensor = readTensor(wire);
+	else if (field === 6 || field === 11) {
+		wire.keep(8);
+		draft.graphs.push(wire.span());
+	} else if (field === 7) addNumbers(wire, "float", draft);
 	else if (field === 8) addNumbers(wire, "int64", draft);
 	else if (field === 9) addText(wire, draft);
 	else if (field === 20) draft.type = wire.int32();
 	else if (field === 21) draft.reference = wire.text();
 }
 
-function addGraph(wire: WireReader, draft: Draft): void {
-	wire.keep(8);
-	draft.graphs.push(wire.span());
-}
-
 /** A varint or float takes at least one byte, so a payload longer than that in bytes may still be short in entries. */
 function addNumbers(wire: WireReader, kind: "float" | "int64", draft: Draft): void {
-	if (wire.peekLength() > limits.attributeEntries * 10) {
-		draft.isLong = true;
-		return;
-	}
+	draft.isLong ||= wire.peekLength() > limits.attributeEntries * 10;
+	if (draft.isLong) return;
 	wire.numbers(kind, (value) => {
-		if (draft.numbers.length >= limits.attributeEntries) draft.isLong = true;
-		else {
-			wire.keep();
-			draft.numbers.push(value);
-		}
+		draft.isLong ||= draft.numbers.length >= limits.attributeEntries;
+		if (draft.isLong) return;
+		wire.keep();
+		draft.numbers.push(value);
 	});
-}
-
-function setText(wire: WireReader, draft: Draft): void {
-	draft.value = wire.shortText(limits.attributeTextBytes);
-	draft.isLong = draft.value === null;
 }
 
 function addText(wire: WireReader, draft: Draft): void {

@@ -7,35 +7,16 @@ const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";
 export const headBytes = 512;
 
-interface Kind {
-	what: string;
-	fix: string;
-	at: number;
-	magic: string;
-}
-
-const ofOther = "Give the .onnx file itself.";
-const kinds: readonly Kind[] = [
-	{
-		what: "a zip archive (a PyTorch checkpoint, or .npz)",
-		at: 0,
-		magic: "PK\u0003\u0004",
-		fix: "Export it to ONNX, or unpack the .onnx file from it.",
-	},
-	{ what: "gzip-compressed", at: 0, magic: "\u001f\u008b", fix: "Unpack it first (gunzip)." },
-	{ what: "zstd-compressed", at: 0, magic: "(\u00b5/\u00fd", fix: "Unpack it first (unzstd)." },
-	{ what: "an HDF5 file (Keras)", at: 0, magic: "\u0089HDF", fix: "Export it to ONNX with tf2onnx." },
-	{ what: "a TensorFlow Lite model", at: 4, magic: "TFL3", fix: "Convert it with tf2onnx --tflite." },
-	{ what: "an ONNX Runtime .ort model", at: 4, magic: "ORTM", fix: ofOther },
-	{ what: "a NumPy array", at: 0, magic: "\u0093NUMPY", fix: ofOther },
-	{
-		what: "a TensorRT engine",
-		at: 0,
-		magic: "ftrt",
-		fix: "Give the ONNX file that the engine was built from.",
-	},
-	{ what: "a Python pickle", at: 0, magic: "\u0080\u0002", fix: "Export the model with torch.onnx.export." },
-	{ what: "a program or library (ELF)", at: 0, magic: "\u007fELF", fix: ofOther },
+/** The first bytes of other files, from an offset; what they are, and what to do. */
+const kinds: readonly (readonly [magic: string, at: number, what: string, fix: string])[] = [
+	["PK\u0003\u0004", 0, "a zip archive (a PyTorch checkpoint, or .npz)", "Export it to ONNX, or unpack it."],
+	["\u001f\u008b", 0, "gzip-compressed", "Unpack it first (gunzip)."],
+	["(\u00b5/\u00fd", 0, "zstd-compressed", "Unpack it first (unzstd)."],
+	["\u0089HDF", 0, "an HDF5 file (Keras)", "Export it to ONNX with tf2onnx."],
+	["TFL3", 4, "a TensorFlow Lite model", "Convert it with tf2onnx --tflite."],
+	["ORTM", 4, "an ONNX Runtime .ort model", "Give the .onnx file itself."],
+	["ftrt", 0, "a TensorRT engine", "Give the ONNX file that the engine was built from."],
+	["\u0080\u0002", 0, "a Python pickle", "Export the model with torch.onnx.export."],
 ];
 
 export function isLfsPointer(head: Uint8Array): boolean {
@@ -57,8 +38,11 @@ export function judgeHead(head: Uint8Array, size: number, path: string): ConfigE
 		);
 	}
 	const text = latin1(head);
-	const kind = kinds.find(({ at, magic }) => text.startsWith(magic, at));
-	if (kind) return unreadable(`${path} is not an ONNX model: it is ${kind.what}.`, path, kind.fix);
+	const kind = kinds.find(([magic, at]) => text.startsWith(magic, at));
+	if (kind !== undefined) {
+		const [, , what, fix] = kind;
+		return unreadable(`${path} is not an ONNX model: it is ${what}.`, path, fix);
+	}
 	if (isText(head)) {
 		const start = quoteName(utf8.decode(head.subarray(0, 60)));
 		return unreadable(

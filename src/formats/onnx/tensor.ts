@@ -50,31 +50,25 @@ const typedFields: Readonly<Record<number, NumberKind>> = {
 const valueBytes = limits.valueElements * 16;
 const typedBytes = limits.valueElements * 10;
 
-interface Draft {
-	name: string;
-	dtype: OnnxDType;
-	dims: number[];
-	raw: Uint8Array | null;
-	rawBytes: number | null;
-	typed: number[];
-	typedBytes: number;
-	pairs: [string, string][];
-	isExternal: boolean;
+function emptyDraft() {
+	return {
+		name: "",
+		dtype: "undefined" as OnnxDType,
+		dims: [] as number[],
+		raw: null as Uint8Array | null,
+		rawBytes: null as number | null,
+		typed: [] as number[],
+		typedBytes: 0,
+		pairs: [] as [string, string][],
+		isExternal: false,
+	};
 }
+
+type Draft = ReturnType<typeof emptyDraft>;
 
 export function readTensor(wire: WireReader): OnnxInitializer {
 	wire.keep(4);
-	const draft: Draft = {
-		name: "",
-		dtype: "undefined",
-		dims: [],
-		raw: null,
-		rawBytes: null,
-		typed: [],
-		typedBytes: 0,
-		pairs: [],
-		isExternal: false,
-	};
+	const draft = emptyDraft();
 	wire.message((field) => readTensorField(wire, field, draft));
 	return finish(wire, draft);
 }
@@ -110,30 +104,18 @@ function readTyped(wire: WireReader, kind: NumberKind, draft: Draft): void {
 }
 
 function finish(wire: WireReader, draft: Draft): OnnxInitializer {
-	const { name, dtype, dims } = draft;
+	const { name, dtype, dims, raw, rawBytes, typed, typedBytes } = draft;
 	const elements = dims.reduce((product, size) => product * size, 1);
 	if (draft.isExternal) {
 		const external = externalDataOf(wire, name, draft.pairs);
-		return {
-			name,
-			dtype,
-			dims,
-			bytes: external.length ?? tensorBytes(dtype, elements) ?? 0,
-			storage: "external",
-			external,
-		};
+		const bytes = external.length ?? tensorBytes(dtype, elements) ?? 0;
+		return { name, dtype, dims, bytes, storage: "external", external };
 	}
-	const values = elements > limits.valueElements ? null : valuesOf(draft, elements);
-	const storage = draft.rawBytes !== null ? "raw" : draft.typedBytes > 0 ? "typed" : "none";
-	const bytes = draft.rawBytes ?? draft.typedBytes;
-	return values === null
-		? { name, dtype, dims, bytes, storage }
-		: { name, dtype, dims, bytes, storage, values };
-}
-
-function valuesOf(draft: Draft, elements: number): number[] | null {
-	if (draft.raw !== null) return valuesOfRaw(draft.dtype, draft.raw, elements);
-	return draft.rawBytes === null ? valuesOfTyped(draft.dtype, draft.typed, elements) : null;
+	const storage = rawBytes !== null ? "raw" : typedBytes > 0 ? "typed" : "none";
+	const given = { name, dtype, dims, bytes: rawBytes ?? typedBytes, storage } as const;
+	if (elements > limits.valueElements || (rawBytes !== null && raw === null)) return given;
+	const values = raw === null ? valuesOfTyped(dtype, typed, elements) : valuesOfRaw(dtype, raw, elements);
+	return values === null ? given : { ...given, values };
 }
 
 /** SparseTensorProto: values 1 (which carries the name), indices 2, dims 3. */

@@ -8,11 +8,12 @@ const longestExcerptLine = 500;
 export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode } {
 	const text = stripFraming(message);
 	const excerpt = text.split("\n", 20).map((line) => line.slice(0, longestExcerptLine));
-	for (const rule of rules) {
-		const match = rule.pattern.exec(text);
-		if (match === null) continue;
-		const title = rule.title(match.groups ?? {}).slice(0, longestTitle);
-		return { code: rule.code, title, fix: rule.fix, excerpt, kind: rule.kind };
+	for (const { code, fix, kind, cases } of rules) {
+		for (const [pattern, title] of cases) {
+			const match = pattern.exec(text);
+			if (match === null) continue;
+			return { code, title: title(match.groups ?? {}).slice(0, longestTitle), fix, excerpt, kind };
+		}
 	}
 	return {
 		code: "ort-load-failed",

@@ -109,7 +109,7 @@ describe("infer", () => {
 	const image = (value: number): ReturnType<typeof floats> =>
 		floats(new Array<number>(3072).fill(value), [1, 3, 32, 32]);
 
-	it("infer gives every case's outputs, the same at every run, and counts", async () => {
+	it("gives every case's outputs, the same at every run, and counts", async () => {
 		const cases = [0, 0.5, 1].map((value) => ({ id: `grey ${value}`, inputs: { image: image(value) } }));
 		const done: number[] = [];
 		const job = { ...inferJob(engine, cases, folder), onCase: (count: number) => void done.push(count) };
@@ -122,7 +122,7 @@ describe("infer", () => {
 		expect(existsSync(join(job.scratchFolder, "tensors"))).toBe(false);
 	});
 
-	it("infer lets one bad case fail alone, with ONNX Runtime's own message", async () => {
+	it("lets one bad case fail alone, with ONNX Runtime's own message", async () => {
 		const cases: InferCase[] = [
 			{ id: "wrong shape", inputs: { image: floats([1, 2], [1, 2]) } },
 			{ id: "wrong name", inputs: { images: image(0) } },
@@ -138,7 +138,7 @@ describe("infer", () => {
 		});
 	});
 
-	it("infer carries every type bit by bit", async () => {
+	it("carries every type bit by bit", async () => {
 		const values = {
 			float32: new Float32Array([1.5, -2]),
 			float64: new Float64Array([1.5, -2]),
@@ -168,7 +168,7 @@ describe("infer", () => {
 		expect(only?.state === "done" && { ...only.outputs }).toEqual(expected);
 	});
 
-	it("infer cannot bring strings out", async () => {
+	it("cannot bring strings out", async () => {
 		const same = { ...engine, path: fixture("same-string"), model: modelAt(fixture("same-string")) };
 		const result = await backend.infer(
 			inferJob(same, [{ id: "a", inputs: { x: floats([1, 2], [1, 2]) } }], folder),

@@ -46,7 +46,7 @@ it.each([
 	expect(await nameOf(changes)).toBe(name);
 });
 
-it("the choice of runtime says which native one it took, and where it lies", async () => {
+it("says which native runtime it took, and where it lies", async () => {
 	const backend = testBackend({ flavour: "native", nativeFolder });
 	await backend.facts();
 	const home = join(nativeFolder, "node_modules/onnxruntime-node");
@@ -56,7 +56,7 @@ it("the choice of runtime says which native one it took, and where it lies", asy
 	expect(shipped.notes?.()).toEqual([]);
 });
 
-it("the choice of runtime refuses a named folder without the addon of this machine, and looks in no folder above it", async () => {
+it("refuses a named folder without the addon of this machine, and looks in no folder above it", async () => {
 	const half = installFakeNative(join(folder, "half"), { addon: false });
 	const below = join(nativeFolder, "below");
 	mkdirSync(below, { recursive: true });
@@ -67,7 +67,7 @@ it("the choice of runtime refuses a named folder without the addon of this machi
 		});
 });
 
-it("the choice of runtime refuses a named folder in the checkout of an action, by a link too", async () => {
+it("refuses a named folder in the checkout of an action, by a link too", async () => {
 	const link = join(folder, "link");
 	symlinkSync(nativeFolder, link);
 	for (const named of [nativeFolder, link])
@@ -90,7 +90,7 @@ describe("the native runtime", () => {
 		return modelAt(path);
 	};
 
-	it("the native runtime keeps the model as it is as the engine", async () => {
+	it("keeps the model as it is as the engine", async () => {
 		const engine = await builtEngine(backend, modelOf("plain"), join(folder, "plain"));
 		expect(engine.record).toMatchObject({
 			engineKind: "ONNX model with recipe",
@@ -105,19 +105,19 @@ describe("the native runtime", () => {
 		expect(readFileSync(engine.path, "utf8")).toBe("plain");
 	});
 
-	it("the native runtime refuses where the model does not load", async () => {
+	it("refuses where the model does not load", async () => {
 		const record = await backend.build(buildJob(modelOf("refuse"), join(folder, "refuse")));
 		expect(record).toMatchObject({ state: "refused", failure: { code: "ort-unsupported-op" } });
 	});
 
-	it("the native runtime feeds halves as their bits, which the addon wants", async () => {
+	it("feeds halves as their bits, which the addon wants", async () => {
 		const engine = await builtEngine(backend, modelOf("half"), join(folder, "halves"));
 		const x = { dtype: "float16", shape: [2], data: Uint8Array.of(0, 0x3c, 0, 0xc0) } as const;
 		const result = await backend.infer(inferJob(engine, [{ id: "a", inputs: { x } }], folder));
 		expect(result).toMatchObject({ cases: [{ outputs: { y: x } }] });
 	});
 
-	it("the native runtime counts nothing, and says so", async () => {
+	it("counts nothing, and says so", async () => {
 		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "uncounted"));
 		const result = await backend.count?.(countJob(engine, folder));
 		expect(result).toMatchObject({
@@ -126,7 +126,7 @@ describe("the native runtime", () => {
 		});
 	});
 
-	it("the native runtime answers a case with the bytes that it was given", async () => {
+	it("answers a case with the bytes that it was given", async () => {
 		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "echo"));
 		const result = await backend.infer(
 			inferJob(engine, [{ id: "a", inputs: { x: floats([1, 2]) } }], folder),

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import lock from "../../../package-lock.json" with { type: "json" };
-import { pinnedNative, pinnedWasm } from "../../../src/adapters/onnxruntime/pinned.ts";
-import { wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
+import { pinnedNative } from "../../../src/adapters/onnxruntime/native.ts";
+import { pinnedWasm, wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 
 const [wasm, module] = [Buffer.from("\0asm and so on"), Buffer.from("export {}")];

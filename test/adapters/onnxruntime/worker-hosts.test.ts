@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { drawsRandomly } from "../../../src/adapters/onnxruntime/worker-hosts.ts";
+import { drawsRandomly } from "../../../src/adapters/onnxruntime/worker-process.ts";
 import { createProcesses, type Processes } from "../../../src/adapters/process/processes.ts";
 import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
@@ -47,7 +47,7 @@ describe("jobs of one run", () => {
 		return () => processes.killAll();
 	});
 
-	it("jobs of one run share a process that lives on, each with its own log, and give what a process of their own gives", async () => {
+	it("share a process that lives on, each with its own log, and give what a process of their own gives", async () => {
 		const warned = await backend.build(buildJob(modelAt(join(models, "warns.onnx")), join(folder, "warns")));
 		const result = await backend.infer(inferJob(engine, [good], folder));
 		expect(started).toHaveLength(1);
@@ -59,7 +59,7 @@ describe("jobs of one run", () => {
 		expect(result).toEqual({ ...alone, wallMs: expect.any(Number) });
 	});
 
-	it("jobs of one run get a new process after a case that failed, and after a model that was refused", async () => {
+	it("get a new process after a case that failed, and after a model that was refused", async () => {
 		await backend.infer(inferJob(engine, [{ id: "bad", inputs: {} }, good], folder));
 		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({
 			state: "done",
@@ -71,7 +71,7 @@ describe("jobs of one run", () => {
 		expect(started).toHaveLength(3);
 	});
 
-	it("jobs of one run run at the same time in processes of their own, and a count in one that no other job uses", async () => {
+	it("run at the same time in processes of their own, and a count in one that no other job uses", async () => {
 		const jobs = ["a", "b"].map((name) => inferJob(engine, [good], join(folder, name)));
 		for (const result of await Promise.all(jobs.map((job) => backend.infer(job))))
 			expect(result.state).toBe("done");
@@ -82,7 +82,7 @@ describe("jobs of one run", () => {
 		expect(await started[2]).toMatchObject({ state: "signalled", signal: "SIGKILL" });
 	});
 
-	it("jobs of one run count as time of children only while they run", async () => {
+	it("count as time of children only while they run", async () => {
 		const before = processes.childMs();
 		expect(before).toBeGreaterThan(0);
 		await new Promise(setImmediate);

@@ -40,32 +40,29 @@ it.each([
 	["crasher", "tool-crashed", 600_000, "about to touch bad memory"],
 	["garbage", "tool-output", 600_000, "all is well"],
 	["absent", "tool-crashed", 600_000, "Error: Cannot find module"],
-])(
-	"a worker that does not do its work is reported with its cause: %s",
-	async (...[name, code, timeoutMs, word]) => {
-		const backend = backendOf(name);
-		const failure = {
-			code,
-			excerpt: expect.arrayContaining([expect.stringContaining(word)]),
-			log: expect.stringMatching(/\.log$/),
-		};
-		expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject({
-			state: "failed",
-			failure,
-		});
-		expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({
-			state: "failed",
-			failure,
-		});
-		const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
-		expect(record).toMatchObject({
-			state: code === "tool-timeout" ? "timed-out" : "refused",
-			failure: { code, kind: "runner" },
-		});
-	},
-);
+])("%s is reported with its cause", async (...[name, code, timeoutMs, word]) => {
+	const backend = backendOf(name);
+	const failure = {
+		code,
+		excerpt: expect.arrayContaining([expect.stringContaining(word)]),
+		log: expect.stringMatching(/\.log$/),
+	};
+	expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject({
+		state: "failed",
+		failure,
+	});
+	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({
+		state: "failed",
+		failure,
+	});
+	const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
+	expect(record).toMatchObject({
+		state: code === "tool-timeout" ? "timed-out" : "refused",
+		failure: { code, kind: "runner" },
+	});
+});
 
-it("a worker that does not do its work is reported where it ends well without an answer", async () => {
+it("a worker that ends well without an answer is reported", async () => {
 	const silent = testBackend({ workerPath: "/dev/null" });
 	const failure = {
 		code: "tool-output",
@@ -75,7 +72,7 @@ it("a worker that does not do its work is reported where it ends well without an
 	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject({ state: "failed", failure });
 });
 
-it("a worker that does not do its work is interrupted when the run is cancelled", async () => {
+it("a worker is interrupted when the run is cancelled", async () => {
 	const processes = createProcesses();
 	const backend = testBackend({ processes, workerPath: program("sleeper") });
 	setTimeout(() => void processes.killAll(), 200);
@@ -86,7 +83,7 @@ it("a worker that does not do its work is interrupted when the run is cancelled"
 });
 
 it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(
-	"a worker that does not do its work is rejected: %s",
+	"a worker that lies is rejected: %s",
 	async (lie) => {
 		const liar = { ...engine, path: `/x/${lie}.onnx` };
 		const result = await backendOf("wrong-answer").infer(inferJob(liar, cases, join(folder, lie)));
@@ -94,7 +91,7 @@ it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-ca
 	},
 );
 
-it("a worker that does not do its work is killed in the middle of a model that never ends", async () => {
+it("a worker is killed in the middle of a model that never ends", async () => {
 	const endless = { ...engine, path: join(models, "endless.onnx") };
 	const job = inferJob(
 		endless,

@@ -6,7 +6,7 @@ import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
 import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
 import { describeModel } from "../../../src/core/onnx/describe.ts";
-import { findingKinds } from "../../../src/core/onnx/finding-codes.ts";
+import { findingKinds } from "../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 import { renderPreflight } from "../../../src/core/onnx/render-preflight.ts";
 
@@ -81,14 +81,14 @@ describe("the terminal text", () => {
 	});
 });
 
-it("describeModel gives codes with a heading in the documentation for every code, and none without a code", () => {
+it("every code has a heading in the documentation, and every heading a code", () => {
 	const headings = [
 		...readFileSync("docs/troubleshooting/preflight.md", "utf8").matchAll(/^### `([^`]+)`$/gm),
 	].map((match) => match[1]);
 	expect(headings.sort()).toEqual(Object.keys(findingKinds).sort());
 });
 
-it("the JSON of preflight matches its schema: and the schema refuses what is not in it", () => {
+it("the schema of preflight's JSON refuses what is not in it", () => {
 	expect(validate({ model: {}, findings: [] })).toBe(false);
 });
 

@@ -2,7 +2,8 @@
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import { type PreflightContext, preflight } from "../../../src/core/onnx/preflight.ts";
+import type { PreflightContext } from "../../../src/core/onnx/findings/subject.ts";
+import { preflight } from "../../../src/core/onnx/preflight.ts";
 
 async function judge(name: string, context: PreflightContext): Promise<string> {
 	try {

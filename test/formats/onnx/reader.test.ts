@@ -85,7 +85,7 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		/gives "-4" as offset .* tensor "w"/,
 		/checker/,
 	],
-])("the ONNX reader refuses %s", (...[, file, message, fix]) => {
+])("refuses %s", (...[, file, message, fix]) => {
 	const error = refusal(file);
 	expect(error.code).toBe("model-unreadable");
 	expect(error.message).toMatch(message);
@@ -93,7 +93,7 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 	expect(error.location).toEqual({ path: "m.onnx" });
 });
 
-it("the ONNX reader refuses subgraphs nested without end", () => {
+it("refuses subgraphs nested without end", () => {
 	let inner = graph();
 	for (let depth = 0; depth < 60; depth++)
 		inner = graph({ nodes: [node({ op: "If", attributes: [attribute.graph("then_branch", inner)] })] });
@@ -102,7 +102,7 @@ it("the ONNX reader refuses subgraphs nested without end", () => {
 	);
 });
 
-it("the ONNX reader refuses more nodes than any model has, before they fill the memory", () => {
+it("refuses more nodes than any model has, before they fill the memory", () => {
 	const file = join(integer(1, 8), bytes(7, bytesOf(Uint8Array.of(0x0a, 0), 1_100_000)));
 	expect(refusal(file).message).toMatch(/contains more nodes, tensors and names than any model/);
 });
@@ -113,7 +113,7 @@ function bytesOf(pattern: Uint8Array, times: number): Uint8Array {
 	return whole;
 }
 
-it("the ONNX reader reads fields in any order, unknown fields, and a graph in two pieces", () => {
+it("reads fields in any order, unknown fields, and a graph in two pieces", () => {
 	const first = graph({ outputs: [] });
 	const second = bytes(12, value("y"));
 	const file = join(
@@ -128,7 +128,7 @@ it("the ONNX reader reads fields in any order, unknown fields, and a graph in tw
 	expect([irVersion, { ...opsets }, whole.nodes.length, whole.outputs.length]).toEqual([8, { "": 17 }, 1, 1]);
 });
 
-it("the ONNX reader reads numbers packed and unpacked", () => {
+it("reads numbers packed and unpacked", () => {
 	const dims = (written: Uint8Array): readonly number[] | undefined =>
 		withWeight(join(written, integer(2, 1), text(8, "w"))).graph.initializers[0]?.dims;
 	expect(dims(packed(1, [2, 3, 400]))).toEqual([2, 3, 400]);
@@ -142,7 +142,7 @@ it("the ONNX reader reads numbers packed and unpacked", () => {
 	]);
 });
 
-it("the ONNX reader reads values in raw bytes and in typed fields, of at most 64 elements", () => {
+it("reads values in raw bytes and in typed fields, of at most 64 elements", () => {
 	const values = (init: Uint8Array): readonly number[] | undefined =>
 		withWeight(init).graph.initializers[0]?.values;
 	expect(values(tensor({ dims: [2], raw: floats(1.5, -2) }))).toEqual([1.5, -2]);
@@ -154,7 +154,7 @@ it("the ONNX reader reads values in raw bytes and in typed fields, of at most 64
 	expect(values(tensor({ dims: [], raw: floats(3) }))).toEqual([3]);
 });
 
-it("the ONNX reader reads the default of an attribute whose zero was left out", () => {
+it("reads the default of an attribute whose zero was left out", () => {
 	const attributes = [1, 2, 3, 6, 7, 8].map((type) => join(text(1, `t${type}`), integer(20, type)));
 	const values = read(model({ nodes: [node({ op: "A", attributes })] })).graph.nodes[0]?.attributes.map(
 		({ value: given }) => given,
@@ -162,7 +162,7 @@ it("the ONNX reader reads the default of an attribute whose zero was left out", 
 	expect(values).toEqual([0, 0, "", [], [], []]);
 });
 
-it("the ONNX reader reads long attributes only as far as they matter", () => {
+it("reads long attributes only as far as they matter", () => {
 	const long = [
 		join(text(1, "engine"), bytes(4, new Uint8Array(5000)), integer(20, 3)),
 		attribute.integers(
@@ -177,7 +177,7 @@ it("the ONNX reader reads long attributes only as far as they matter", () => {
 	]);
 });
 
-it("the ONNX reader reads where weights outside of the file lie", () => {
+it("reads where weights outside of the file lie", () => {
 	const entries = { location: "w.bin", offset: "4096", length: "16", checksum: "x" };
 	expect(withWeight(externalTensor("w", [4], entries)).graph.initializers[0]).toEqual({
 		name: "w",
@@ -196,7 +196,7 @@ it("the ONNX reader reads where weights outside of the file lie", () => {
 	);
 });
 
-it("the ONNX reader reads negative sizes and nameless symbols as unknown dimensions, both spellings of the standard domain", () => {
+it("reads negative sizes and nameless symbols as unknown dimensions, both spellings of the standard domain", () => {
 	const file = model({
 		inputs: [value("x", [-1, "", 0, "n"])],
 		nodes: [node({ op: "Relu", domain: "ai.onnx" })],
@@ -207,7 +207,7 @@ it("the ONNX reader reads negative sizes and nameless symbols as unknown dimensi
 	expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
 });
 
-it("the ONNX reader reads subgraphs with the node that holds them", () => {
+it("reads subgraphs with the node that holds them", () => {
 	const branch = graph({ name: "then", inputs: [] });
 	const file = model({
 		nodes: [
@@ -249,7 +249,7 @@ describe("reads little", () => {
 		return source;
 	}
 
-	it("the ONNX reader steps over a weight of 3 TiB and reads on behind it", () => {
+	it("steps over a weight of 3 TiB and reads on behind it", () => {
 		const source = hugeSource(3 * 2 ** 40);
 		const read3 = readOnnx(source, "m.onnx");
 		expect(read3.graph.initializers[0]).toMatchObject({ name: "w", bytes: 3 * 2 ** 40, dims: [3 * 2 ** 38] });
@@ -259,7 +259,7 @@ describe("reads little", () => {
 	});
 });
 
-it("the ONNX reader refuses types nested without end", () => {
+it("refuses types nested without end", () => {
 	let type = bytes(1, integer(1, 1));
 	for (let depth = 0; depth < 200; depth++) type = bytes(4, bytes(1, type));
 	expect(refusal(model({ inputs: [join(text(1, "x"), bytes(2, type))] })).message).toMatch(/nested too deep/);

@@ -1,12 +1,39 @@
-// Counts the instructions of an inference, as a whole or node by node.
+// Counts the instructions of an inference, as a whole or node by node, in ONNX Runtime's WebAssembly module.
 import fs from "node:fs";
-import type { InferenceSession } from "onnxruntime-web";
 import { fillInput } from "../../../core/fill.ts";
 import { parseProfile } from "../../../formats/onnxruntime/profile.ts";
 import type { CountTask, ProfileTask, Reply } from "../protocol.ts";
-import { watchCounter } from "./counter.ts";
+import { toOrtTensor } from "./infer.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
-import { toOrtTensor } from "./tensors.ts";
+
+interface Exports {
+	/** Added by scripts/wasm. */
+	halfInstructions?: { value: bigint };
+}
+
+/** The part of WebAssembly's interface that is used here; no type library without the web's has it. */
+declare const WebAssembly: {
+	instantiate(...source: readonly unknown[]): Promise<{ instance?: { exports: Exports }; exports?: Exports }>;
+};
+
+/**
+ * Reads how many half instructions were executed so far. Call it before ONNX Runtime is loaded: that seeds its random numbers by the time,
+ * so the time stands still, or, for its profiler, shows the count in microseconds.
+ */
+function watchCounter(clock: "still" | "count"): () => number {
+	let exports: Exports = {};
+	const { instantiate } = WebAssembly;
+	WebAssembly.instantiate = async (...source) => {
+		const result = await instantiate(...source);
+		exports = result.instance?.exports ?? result.exports ?? {};
+		return result;
+	};
+	const read = (): number => Number(exports.halfInstructions?.value ?? 0);
+	Object.defineProperty(performance, "timeOrigin", { value: 0 });
+	Object.defineProperty(performance, "now", { value: clock === "still" ? () => 0 : () => read() / 1000 });
+	Date.now = () => 0;
+	return read;
+}
 
 /** The first two inferences plan their memory, which is a small part; from the third on, the same input gives the same count. */
 const plannedShare = 1e-4;
@@ -46,11 +73,7 @@ export async function runProfile(task: ProfileTask): Promise<Reply> {
 	return { kind: "profile", nodes: parseProfile(printed.join("")) };
 }
 
-function makeFeeds(
-	ort: Ort,
-	{ inputs }: Pick<CountTask, "inputs">,
-	seed: number,
-): InferenceSession.FeedsType {
+function makeFeeds(ort: Ort, { inputs }: CountTask | ProfileTask, seed: number) {
 	return Object.fromEntries(
 		inputs.map((input, index) => [input.name, toOrtTensor(ort, input, fillInput(input, seed, index))]),
 	);

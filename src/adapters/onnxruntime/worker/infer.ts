@@ -1,35 +1,44 @@
-// Sends cases through one session, each on its own: a case that fails does not stop the others.
+// Loads a model, and sends cases through it, each on its own: a case that fails does not stop the others.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InferenceSession } from "onnxruntime-web";
+import type { DType } from "../../../../generated/golden.ts";
 import { tensorBytes } from "../../../core/golden/tensor/tensor.ts";
-import { type CaseReply, caseLine, type InferTask, type Reply, type TensorPlace } from "../protocol.ts";
-import { loadRuntime, type Ort, openSession } from "./runtime.ts";
-import { fromOrtTensor, type OutputBytes, toOrtTensor } from "./tensors.ts";
+import {
+	type BuildTask,
+	type CaseReply,
+	caseLine,
+	type InferTask,
+	type Reply,
+	type TensorPlace,
+} from "../protocol.ts";
+import { loadRuntime, type Ort, type OrtTensor, openSession } from "./runtime.ts";
+
+export async function runBuild(task: BuildTask): Promise<Reply> {
+	const ort = await loadRuntime(task);
+	const session = await openSession(ort, task, { level: "all" });
+	if (task.stays === true) await session.release();
+	const { node, web } = ort.env.versions;
+	return { kind: "build", version: node ?? web ?? "unknown" };
+}
 
 export async function runInfer(task: InferTask): Promise<Reply> {
 	const ort = await loadRuntime(task);
 	const session = await openSession(ort, task, { level: task.level ?? "all" });
 	const cases: CaseReply[] = [];
 	for (const [index, item] of task.cases.entries()) {
-		const reply = await tryCase({ ort, session }, item.inputs, {
-			folder: task.outputFolder,
-			prefix: `${index}`,
-		});
+		const to = { folder: task.outputFolder, prefix: `${index}` };
+		const reply = await tryCase({ ort, session }, item.inputs, to);
 		cases.push(reply);
 		process.stdout.write(`${caseLine}${index + 1}\n`);
-		if (
-			task.stopAtFirst === true &&
-			reply.state === "done" &&
-			reply.outputs.every(({ shape }) => !shape.includes(0))
-		)
-			break;
+		const isEnough = reply.state === "done" && reply.outputs.every(({ shape }) => !shape.includes(0));
+		if (task.stopAtFirst === true && isEnough) break;
 	}
 	if (task.stays === true) await session.release();
 	return { kind: "infer", cases };
 }
 
-export interface Engine {
+interface Engine {
 	ort: Ort;
 	session: InferenceSession;
 }
@@ -40,10 +49,10 @@ export async function tryCase(
 	to: { folder: string; prefix: string },
 ): Promise<CaseReply> {
 	try {
-		const outputs = (await runCase(engine, inputs)).map(({ name, dtype, shape, bytes }, k): TensorPlace => {
+		const outputs = (await runCase(engine, inputs)).map(({ bytes, ...output }, k): TensorPlace => {
 			const path = `out-${to.prefix}-${k}.bin`;
 			writeFileSync(join(to.folder, path), bytes);
-			return { name, dtype, shape, path };
+			return { ...output, path };
 		});
 		return { state: "done", outputs };
 	} catch (error) {
@@ -51,23 +60,73 @@ export async function tryCase(
 	}
 }
 
+interface Output extends Omit<TensorPlace, "path"> {
+	bytes: Uint8Array;
+}
+
 /** @throws Error where the model fails on these inputs. */
-export async function runCase(
-	engine: Engine,
-	inputs: readonly TensorPlace[],
-): Promise<(OutputBytes & { name: string })[]> {
-	const feeds = Object.fromEntries(inputs.map((input) => [input.name, readInput(engine.ort, input)]));
+export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Output[]> {
+	const feeds = Object.fromEntries(
+		inputs.map((input) => {
+			const bytes = readFileSync(input.path);
+			if (bytes.length !== tensorBytes(input))
+				throw new Error(`Input ${input.name} has ${bytes.length} bytes, expected ${tensorBytes(input)}.`);
+			return [input.name, toOrtTensor(engine.ort, input, bytes)];
+		}),
+	);
 	const results = await engine.session.run(feeds);
 	return engine.session.outputNames.map((name) => {
 		const tensor = results[name];
 		if (tensor === undefined) throw new Error(`Output ${name} is missing.`);
-		return { name, ...fromOrtTensor(name, tensor) };
+		const { type, dims, data } = tensor;
+		if (!Object.hasOwn(views, type) || !ArrayBuffer.isView(data))
+			throw new Error(`Output ${name} is ${type}, which cannot be compared.`);
+		const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+		return { name, dtype: type as DType, shape: [...dims], bytes };
 	});
 }
 
-function readInput(ort: Ort, input: TensorPlace): ReturnType<typeof toOrtTensor> {
-	const bytes = readFileSync(input.path);
-	if (bytes.length !== tensorBytes(input))
-		throw new Error(`Input ${input.name} has ${bytes.length} bytes, expected ${tensorBytes(input)}.`);
-	return toOrtTensor(ort, input, bytes);
+type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayBufferView;
+
+const views: Partial<Record<DType, View & { BYTES_PER_ELEMENT: number }>> = {
+	float32: Float32Array,
+	float64: Float64Array,
+	float16: Uint16Array,
+	int8: Int8Array,
+	uint8: Uint8Array,
+	int16: Int16Array,
+	uint16: Uint16Array,
+	int32: Int32Array,
+	uint32: Uint32Array,
+	int64: BigInt64Array,
+	uint64: BigUint64Array,
+	bool: Uint8Array,
+};
+
+/** `bytes` are little-endian, and may be reused by the tensor. */
+export function toOrtTensor(
+	ort: Ort,
+	{ name, dtype, shape }: { name: string; dtype: DType; shape: readonly number[] },
+	bytes: Uint8Array,
+): OrtTensor {
+	const view = views[dtype];
+	if (view === undefined)
+		throw new Error(`Input ${name} is ${dtype}, which ONNX Runtime's JavaScript API cannot feed.`);
+	const size = view.BYTES_PER_ELEMENT;
+	const data = new view(aligned(bytes, size), 0, bytes.length / size);
+	const make = ort.Tensor as unknown as new (
+		type: string,
+		data: unknown,
+		dims: readonly number[],
+	) => OrtTensor;
+	const tensor = new make(dtype, data, shape);
+	// Node 24 has Float16Array, to which the constructor converts, but the native addon does not support it.
+	if (dtype === "float16") Object.defineProperty(tensor, "data", { value: data });
+	return tensor;
+}
+
+function aligned(bytes: Uint8Array, size: number): ArrayBuffer {
+	const { buffer, byteOffset, length } = bytes;
+	const isWhole = byteOffset === 0 && buffer.byteLength === length && length % size === 0;
+	return buffer instanceof ArrayBuffer && isWhole ? buffer : Uint8Array.from(bytes).buffer;
 }

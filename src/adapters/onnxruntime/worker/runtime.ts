@@ -36,10 +36,6 @@ export async function loadRuntime(job: RuntimeJob): Promise<Ort> {
 	return ort;
 }
 
-export function versionOf(ort: Ort): string {
-	return ort.env.versions.node ?? ort.env.versions.web ?? "unknown";
-}
-
 export function openSession(
 	ort: Ort,
 	job: RuntimeJob,

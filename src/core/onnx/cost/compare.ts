@@ -5,27 +5,8 @@ import { groupBy, numberRepeats } from "../../group.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import type { CountedGraph, CountedNode } from "./counted.ts";
 
-export function figuresOf(cost: CountedGraph): GraphFigures {
-	const {
-		nodes,
-		multiplyAdds,
-		unknownNodes,
-		parameters,
-		weightBytes,
-		activationBytes,
-		tensors,
-		unknownTensors,
-	} = cost;
-	return {
-		nodes: nodes.length,
-		multiplyAdds,
-		unknownNodes,
-		parameters,
-		weightBytes,
-		activationBytes,
-		tensors,
-		unknownTensors,
-	};
+export function figuresOf({ nodes, ...figures }: CountedGraph): GraphFigures {
+	return { nodes: nodes.length, ...figures };
 }
 
 export function nodeName({ node }: CountedNode): string {
@@ -37,54 +18,43 @@ export function nodeCost({ node, multiplyAdds, weights, output }: CountedNode): 
 	return { operator, multiplyAdds, weights, output: output === null ? "?" : formatDims(output) };
 }
 
-function byName({ nodes }: CountedGraph): Map<string, CountedNode> {
-	const costly = nodes.filter(({ multiplyAdds, weights }) => multiplyAdds !== 0 || weights > 0);
-	return new Map(numberRepeats(costly, nodeName));
+function isCostly({ multiplyAdds, weights }: CountedNode): boolean {
+	return multiplyAdds !== 0 || weights > 0;
 }
 
 /** Nodes whose multiply-adds or weights differ, the largest difference first. A node that only has another name is none of them. */
 export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostChange[] {
-	const [before, after] = [byName(base), byName(head)];
-	const changed = [...after].flatMap(([key, node]): NodeCostChange[] => {
+	const [before, after] = [base, head].map(
+		({ nodes }) => new Map(numberRepeats(nodes.filter(isCostly), nodeName)),
+	) as [Map<string, CountedNode>, Map<string, CountedNode>];
+	const both = [...after].flatMap(([key, node]) => {
 		const old = before.get(key);
-		return old === undefined || isSame(old, node)
+		const isSame = old?.multiplyAdds === node.multiplyAdds && old.weights === node.weights;
+		return old === undefined || isSame
 			? []
 			: [{ node: nodeName(node), base: nodeCost(old), head: nodeCost(node) }];
 	});
-	const [gone, added] = withoutRenamed(
-		[...before].flatMap(([key, node]) => (after.has(key) ? [] : [node])),
+	// An exporter may give every node another name: those that cost the same, in the same order, are the same.
+	const costOf = (node: CountedNode): string => JSON.stringify(nodeCost(node));
+	const added = groupBy(
 		[...after].flatMap(([key, node]) => (before.has(key) ? [] : [node])),
+		costOf,
 	);
-	const all = [
-		...changed,
-		...gone.map((node): NodeCostChange => ({ node: nodeName(node), base: nodeCost(node), head: null })),
-		...added.map((node): NodeCostChange => ({ node: nodeName(node), base: null, head: nodeCost(node) })),
+	const gone = [...before].flatMap(([key, node]) =>
+		after.has(key) || added.get(costOf(node))?.shift() !== undefined ? [] : [node],
+	);
+	const all: NodeCostChange[] = [
+		...both,
+		...gone.map((node) => ({ node: nodeName(node), base: nodeCost(node), head: null })),
+		...[...added.values()].flat().map((node) => ({ node: nodeName(node), base: null, head: nodeCost(node) })),
 	];
+	const difference = ({ base: old, head: own }: NodeCostChange, figure: "multiplyAdds" | "weights"): number =>
+		Math.abs((own?.[figure] ?? 0) - (old?.[figure] ?? 0));
 	return all.sort(
 		(one, other) =>
-			differenceOf(other, "multiplyAdds") - differenceOf(one, "multiplyAdds") ||
-			differenceOf(other, "weights") - differenceOf(one, "weights"),
+			difference(other, "multiplyAdds") - difference(one, "multiplyAdds") ||
+			difference(other, "weights") - difference(one, "weights"),
 	);
-}
-
-function isSame(one: CountedNode, other: CountedNode): boolean {
-	return one.multiplyAdds === other.multiplyAdds && one.weights === other.weights;
-}
-
-/** An exporter may give every node another name: those that cost the same, in the same order, are the same. */
-function withoutRenamed(
-	gone: readonly CountedNode[],
-	added: readonly CountedNode[],
-): [CountedNode[], CountedNode[]] {
-	const costOf = (node: CountedNode): string => JSON.stringify(nodeCost(node));
-	const left = groupBy(added, costOf);
-	const removed = gone.filter((node) => left.get(costOf(node))?.shift() === undefined);
-	const remaining = new Set([...left.values()].flat());
-	return [removed, added.filter((node) => remaining.has(node))];
-}
-
-function differenceOf({ base, head }: NodeCostChange, figure: "multiplyAdds" | "weights"): number {
-	return Math.abs((head?.[figure] ?? 0) - (base?.[figure] ?? 0));
 }
 
 interface CostOf {
@@ -108,7 +78,7 @@ export function costFacts({ head, base }: ComparedCosts) {
 }
 
 function factsOf({ path, shapes, cost }: CostOf) {
-	const costly = cost.nodes.filter(({ multiplyAdds, weights }) => multiplyAdds !== 0 || weights > 0);
+	const costly = cost.nodes.filter(isCostly);
 	return {
 		path,
 		shapes,

@@ -5,9 +5,9 @@ import { tensorBytes } from "../element-type.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
 import { nodesInRunOrder } from "../run-order.ts";
 import { inferShapes, type Known } from "../static-shapes/infer.ts";
-import { type Dims, elementsOf } from "../static-shapes/operator.ts";
-import { inferTypes, type OtherTypes, type TensorTypes, typeIn } from "../static-shapes/types.ts";
-import { type Constants, constantNamed, constantsIn, type Scope, scopesOf, tensorsOf } from "../walk.ts";
+import { type Dims, elementsOf, type OperatorResult, type OperatorView } from "../static-shapes/operator.ts";
+import { inferTypes, type TypesByScope, typeIn } from "../static-shapes/types.ts";
+import { type Constants, constantsIn, foundIn, type Scope, scopesOf, tensorsOf } from "../walk.ts";
 import { type Control, controlCost, typesOfControl } from "./control-flow.ts";
 import {
 	type CountedBody,
@@ -32,37 +32,47 @@ export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): In
 
 interface Context {
 	model: OnnxModel;
-	bodies: ReadonlyMap<readonly OnnxNode[], Scope>;
+	/** Of nodes of every body, by attribute. */
+	bodies: ReadonlyMap<OnnxNode, ReadonlyMap<string, Scope>>;
 	constants: Constants;
-	types: ReadonlyMap<Scope, TensorTypes>;
+	types: TypesByScope;
 }
 
 export function costsOf(original: OnnxModel): (sizes: InputSizes) => CountedGraph {
 	const model = inlineFunctions(original);
 	const scopes = scopesOf(model);
+	const [graph] = scopes;
 	const constants = constantsIn(scopes);
-	const bodies = new Map(scopes.map((scope) => [scope.nodes, scope] as const));
-	const inner = new Map(scopes.flatMap((scope) => [...innerScopes(scope, bodies)]));
-	const others: OtherTypes = (node, [first = null], typesOf) => {
-		const [body] = inner.get(node)?.values() ?? [];
-		return body === undefined ? [typeOfOther(node, first)] : typesOfControl(node, typesOf(body));
-	};
-	const context = { model, bodies, constants, types: inferTypes(model, scopes, { constants, others }) };
+	const bodies = bodiesIn(scopes);
+	const types = inferTypes(model, scopes, {
+		constants,
+		others: (node, [first = null], typesOf) => {
+			const [body] = bodies.get(node)?.values() ?? [];
+			return body === undefined ? [typeOfOther(node, first)] : typesOfControl(node, typesOf(body));
+		},
+	});
 	const weights = weightsOf(original);
 	return (sizes) => {
-		const [graph] = scopes;
-		const none = { nodes: [], peakBytes: 0, tensors: 0, unknownTensors: 0 };
-		const body = graph === undefined ? none : walkBody(graph, startOf(model, sizes), context);
-		const { nodes, peakBytes, tensors, unknownTensors } = body;
-		return {
-			...{ multiplyAdds: leastOf(body), ...weights, activationBytes: peakBytes, nodes },
-			...{
-				unknownNodes: nodes.filter(({ multiplyAdds }) => multiplyAdds === null).length,
-				tensors,
-				unknownTensors,
-			},
-		};
+		const start = startOf(model, sizes);
+		const body = walkBody(graph, start, { model, bodies, constants, types });
+		const { nodes, peakBytes: activationBytes, tensors, unknownTensors } = body;
+		const unknownNodes = nodes.filter(({ multiplyAdds }) => multiplyAdds === null).length;
+		const multiplyAdds = leastOf(body);
+		return { nodes, multiplyAdds, unknownNodes, ...weights, activationBytes, tensors, unknownTensors };
 	};
+}
+
+function bodiesIn(scopes: readonly Scope[]): Context["bodies"] {
+	const byNodes = new Map(scopes.map((scope) => [scope.nodes, scope]));
+	const found = new Map<OnnxNode, Map<string, Scope>>();
+	for (const { nodes, subgraphs } of scopes) {
+		for (const { attribute, nodeIndex, graph } of subgraphs) {
+			const [node, body] = [nodes[nodeIndex], byNodes.get(graph.nodes)];
+			if (node !== undefined && body !== undefined)
+				found.set(node, (found.get(node) ?? new Map()).set(attribute, body));
+		}
+	}
+	return found;
 }
 
 function weightsOf(model: OnnxModel): Pick<CountedGraph, "parameters" | "weightBytes"> {
@@ -89,42 +99,37 @@ function startOf({ graph }: OnnxModel, { shapes, values = {} }: InputSizes): Kno
 function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	const { model, constants, types, bodies } = context;
 	const controls = new Map<OnnxNode, Control>();
-	const inner = innerScopes(scope, bodies);
-	const { shapes, values } = inferShapes(model, scope, {
-		constants: constants.get(scope) ?? new Map(),
-		types: { get: (name) => typeIn(types, scope, name) ?? undefined },
-		start,
-		others: (view, known) => {
-			const own = inner.get(view.node);
-			if (own === undefined) return operatorOf(view.node).shape?.(view) ?? { dims: null };
-			const control =
-				depthOf(scope) > maxDepth
-					? null
-					: controlCost(view, { scopes: own, known, walk: (body, at) => walkBody(body, at, context) });
-			if (control === null) return { dims: null };
-			controls.set(view.node, control);
-			return control.result;
-		},
-	});
-	const shapeOf = (name: string | undefined): Dims | null => shapes.get(name ?? "") ?? null;
-	const isConstant = (name: string): boolean => constants.get(scope)?.has(name) === true;
+	const others = (view: OperatorView, known: Known): OperatorResult | undefined => {
+		const inner = bodies.get(view.node);
+		if (inner === undefined) return operatorOf(view.node).shape?.(view);
+		if (depthOf(scope) > maxDepth) return undefined;
+		const walk = (body: Scope, at: Known): CountedBody => walkBody(body, at, context);
+		const control = controlCost(view, { scopes: inner, known, walk });
+		if (control !== null) controls.set(view.node, control);
+		return control?.result;
+	};
+	const { shapes, values } = inferShapes(model, scope, { constants, types, start, others });
+	const shapeOf = (name: string): Dims | null => shapes.get(name) ?? null;
 	const weightsOfNode = weightReader(scope, constants);
 	const nodes = nodesInRunOrder(scope).flatMap((node): readonly CountedNode[] => {
-		const control = controls.get(node);
-		if (control !== undefined) return control.nodes;
-		return [costOfNode(node, { shapeOf, weights: weightsOfNode(node), hasBody: inner.has(node) })];
+		const weights = weightsOfNode(node);
+		const costs = bodies.has(node) ? () => null : operatorOf(node).multiplyAdds;
+		return controls.get(node)?.nodes ?? [costOfNode(node, { shapeOf, weights, costs })];
 	});
 	const bytesOf = (name: string): number | null => {
-		const [dims, type] = [shapes.get(name), typeIn(types, scope, name)];
-		const elements = dims === undefined ? null : elementsOf(dims);
+		const type = typeIn(types, scope, name);
+		const elements = elementsOf(shapes.get(name) ?? [null]);
 		const bytes = elements === null || type === null ? null : tensorBytes(type, elements);
 		return bytes !== null && Number.isSafeInteger(bytes) ? bytes : null;
 	};
-	const live = peakOf(scope, {
-		bytesOf,
-		isConstant,
-		innerBytes: (node) => innerBytes(node, controls.get(node), bytesOf),
-	});
+	const innerBytes = (node: OnnxNode): number => {
+		const peakBytes = controls.get(node)?.peakBytes ?? 0;
+		// A branch makes the outputs of the If.
+		const own = node.op === "If" ? node.outputs.reduce((sum, name) => sum + (bytesOf(name) ?? 0), 0) : 0;
+		return Math.max(0, peakBytes - own);
+	};
+	const isConstant = (name: string): boolean => constants.get(scope)?.has(name) === true;
+	const live = peakOf(scope, { bytesOf, isConstant, innerBytes });
 	const within = [...controls.values()];
 	return {
 		nodes,
@@ -134,26 +139,6 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 		tensors: within.reduce((sum, { tensors }) => sum + tensors, live.tensors),
 		unknownTensors: within.reduce((sum, { unknownTensors }) => sum + unknownTensors, live.unknownTensors),
 	};
-}
-
-function innerBytes(
-	node: OnnxNode,
-	control: Control | undefined,
-	bytesOf: (name: string) => number | null,
-): number {
-	if (control === undefined) return 0;
-	const own = node.op === "If" ? node.outputs.reduce((sum, name) => sum + (bytesOf(name) ?? 0), 0) : 0;
-	return Math.max(0, control.peakBytes - own);
-}
-
-function innerScopes(scope: Scope, bodies: Context["bodies"]): Map<OnnxNode, Map<string, Scope>> {
-	const found = new Map<OnnxNode, Map<string, Scope>>();
-	for (const { attribute, nodeIndex, graph } of scope.subgraphs) {
-		const [node, body] = [scope.nodes[nodeIndex], bodies.get(graph.nodes)];
-		if (node !== undefined && body !== undefined)
-			found.set(node, (found.get(node) ?? new Map()).set(attribute, body));
-	}
-	return found;
 }
 
 /** The body of a Loop may be walked twice, and so each Loop inside it. */
@@ -171,38 +156,32 @@ const carrying = new Set(
 function weightReader(scope: Scope, constants: Constants): (node: OnnxNode) => number {
 	const carried = new Map<string, number>();
 	const elementsIn = (name: string): number =>
-		carried.get(name) ?? elementsOf(constantNamed(constants, scope, name)?.dims ?? [0]) ?? 0;
+		carried.get(name) ?? elementsOf(foundIn(constants, scope, name)?.dims ?? [0]) ?? 0;
 	return (node) => {
-		const [first = "", ...others] = node.inputs;
-		const own = elementsIn(first);
-		if (carrying.has(node.op) && own > 0) {
-			carried.set(node.outputs[0] ?? "", own);
-			return 0;
-		}
-		return others.reduce((sum, name) => sum + elementsIn(name), own);
+		const [own = 0, ...others] = node.inputs.map(elementsIn);
+		if (!carrying.has(node.op) || own === 0) return others.reduce((sum, elements) => sum + elements, own);
+		carried.set(node.outputs[0] ?? "", own);
+		return 0;
 	};
 }
 
 interface NodeFacts {
-	shapeOf(name: string | undefined): Dims | null;
+	shapeOf(name: string): Dims | null;
 	weights: number;
-	hasBody: boolean;
+	costs: ReturnType<typeof operatorOf>["multiplyAdds"];
 }
 
-function costOfNode(node: OnnxNode, { shapeOf, weights, hasBody }: NodeFacts): CountedNode {
-	const output = shapeOf(node.outputs[0]);
+function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts): CountedNode {
+	const output = shapeOf(node.outputs[0] ?? "");
 	const inputs = node.inputs.map(shapeOf);
-	const counted = hasBody ? null : operatorOf(node).multiplyAdds(node, inputs, output);
-	if (counted !== null && Number.isSafeInteger(counted))
-		return { node, multiplyAdds: counted, weights, output };
-	return { node, multiplyAdds: null, why: whyUnknown(node, inputs), weights, output };
-}
-
-function whyUnknown(node: OnnxNode, inputs: readonly (Dims | null)[]): string {
+	const multiplyAdds = costs(node, inputs, output);
+	if (multiplyAdds !== null && Number.isSafeInteger(multiplyAdds))
+		return { node, multiplyAdds, weights, output };
 	const isOpen = inputs.some(
 		(dims, at) => node.inputs[at] !== "" && (dims === null || elementsOf(dims) === null),
 	);
-	return isOpen
+	const why = isOpen
 		? "has shapes that depend on data or are not known"
 		: "is an operator whose multiply-adds are not known";
+	return { node, multiplyAdds: null, why, weights, output };
 }

@@ -45,15 +45,18 @@ function single(operands: Equation["operands"]): string[] {
 	return all.filter((label) => all.indexOf(label) === all.lastIndexOf(label)).sort();
 }
 
-export const einsumShape: OperatorRule = ({ node, shapes }) => {
-	const equation = equationOf(node, shapes);
-	return equation === null
-		? untold
-		: { dims: equation.output.map((label) => equation.sizes.get(label) ?? null) };
+export const einsum = {
+	shape: (({ node, shapes }) => {
+		const equation = equationOf(node, shapes);
+		return equation === null
+			? untold
+			: { dims: equation.output.map((label) => equation.sizes.get(label) ?? null) };
+	}) satisfies OperatorRule,
+	multiplyAdds,
 };
 
 /** Each contraction costs the product of all sizes that its two operands have. One without a sum is elementwise. */
-export function einsumMultiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number | null {
+function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number | null {
 	const equation = equationOf(node, inputs);
 	if (equation === null) return null;
 	const { operands, output, sizes } = equation;

@@ -1,5 +1,6 @@
 // Replaces calls of functions that a model defines by their bodies, so that shapes and types follow through them.
 import type { OnnxAttribute, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode, OnnxSubgraph } from "../model.ts";
+import { operatorKey } from "../walk.ts";
 
 /** A few small functions that call each other can stand for any number of nodes. */
 const maxNodes = 200_000;
@@ -15,7 +16,7 @@ interface Inlining {
 /** A call beyond the limit, or of a function within itself, stays as it is. */
 export function inlineFunctions(model: OnnxModel): OnnxModel {
 	if (model.functions.length === 0) return model;
-	const functions = new Map(model.functions.map((each) => [`${each.domain}\n${each.name}`, each]));
+	const functions = new Map(model.functions.map((each) => [operatorKey({ ...each, op: each.name }), each]));
 	const inlining: Inlining = { functions, left: maxNodes, calls: 0 };
 	return { ...model, functions: [], graph: { ...model.graph, ...inlineBody(model.graph, inlining, []) } };
 }
@@ -23,7 +24,7 @@ export function inlineFunctions(model: OnnxModel): OnnxModel {
 function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: readonly OnnxFunction[]): Body {
 	const result: { nodes: OnnxNode[]; subgraphs: OnnxSubgraph[] } = { nodes: [], subgraphs: [] };
 	for (const [index, node] of nodes.entries()) {
-		const called = inlining.functions.get(`${node.domain}\n${node.op}`);
+		const called = inlining.functions.get(operatorKey(node));
 		const own = subgraphs.filter(({ nodeIndex }) => nodeIndex === index);
 		if (called === undefined || within.includes(called) || called.nodes.length > inlining.left) {
 			const nodeIndex = result.nodes.push(node) - 1;
@@ -49,13 +50,11 @@ function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number): Body {
 	for (const [at, name] of called.inputs.entries()) names.set(name, caller.inputs[at] ?? "");
 	for (const [at, name] of called.outputs.entries())
 		if (caller.outputs[at]) names.set(name, caller.outputs[at]);
-	const given = new Map(caller.attributes.map((attribute) => [attribute.name, attribute]));
-	const renaming: Renaming = {
+	return renamed(called, {
 		nameOf: (name) => names.get(name) ?? `${name}\n${call}`,
-		given,
+		given: new Map(caller.attributes.map((attribute) => [attribute.name, attribute])),
 		prefix: caller.name,
-	};
-	return renamed(called, renaming);
+	});
 }
 
 interface Renaming {

@@ -4,127 +4,122 @@
 // (onnx.ai/onnx/operators; com.microsoft: docs/ContribOperators.md of ONNX Runtime), with every element of a kernel counted at every
 // element of the output: padding counts, biases do not. All other operators count as none.
 import type { OnnxDType, OnnxNode } from "../model.ts";
-import { slid } from "../static-shapes/layouts.ts";
 import {
 	type Dims,
 	elementsOf,
 	integerAttribute,
 	integersAttribute,
+	keepShape,
 	type OperatorRule,
 	untold,
 } from "../static-shapes/operator.ts";
-import { conv, gemm, matMul, withSecond } from "../static-shapes/products.ts";
-import { einsumMultiplyAdds, einsumShape } from "./einsum.ts";
+import { conv, gemm, matMul, slid, withSecond } from "../static-shapes/products.ts";
+import { einsum } from "./einsum.ts";
 
-export type MultiplyAdds = (
-	node: OnnxNode,
-	inputs: readonly (Dims | null)[],
-	output: Dims | null,
-) => number | null;
+type Known = number | null;
 
-interface Operator {
-	multiplyAdds: MultiplyAdds;
+export interface Operator {
+	/** null where it is not known. */
+	multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null): Known;
 	shape?: OperatorRule;
 }
 
-export function times(...factors: readonly (number | null | undefined)[]): number | null {
-	return factors.reduce<number | null>(
-		(product, factor) => (product === null || typeof factor !== "number" ? null : product * factor),
+function times(...factors: readonly Known[]): Known {
+	return factors.reduce(
+		(product, factor) => (product === null || factor === null ? null : product * factor),
 		1,
 	);
 }
 
-function plus(left: number | null, right: number | null): number | null {
+function plus(left: Known, right: Known): Known {
 	return left === null || right === null ? null : left + right;
 }
 
-function elements(dims: Dims | null | undefined): number | null {
+function divided(size: Known, by: Known): Known {
+	return size === null || by === null || by === 0 ? null : size / by;
+}
+
+function elements(dims: Dims | null | undefined): Known {
 	return dims ? elementsOf(dims) : null;
 }
 
-function sizeAt(dims: Dims | null | undefined, axis: number): number | null {
+function sizeAt(dims: Dims | null | undefined, axis: number): Known {
 	const size = dims?.at(axis);
 	return typeof size === "number" ? size : null;
 }
 
 /** Each element of the output sums over a kernel; the kernels are input number `place`, [M, C / group, …]. */
-function convolution(place: number): MultiplyAdds {
-	return (_, inputs, output) => times(elements(output), elements(inputs[place]?.slice(1)));
+function convolution(place: number): Operator {
+	return {
+		multiplyAdds: (_, inputs, output) => times(elements(output), elements(inputs[place]?.slice(1))),
+	};
 }
 
 /** Each element of the input is spread over a kernel [C, M / group, …]. */
-const transposed: MultiplyAdds = (_, [input, kernel]) => times(elements(input), elements(kernel?.slice(1)));
-
-/** Each element of the output sums over the last axis of the left side, or over its last but one where that is transposed. */
-const product: MultiplyAdds = (node, [left], output) =>
-	times(
-		elements(output),
-		sizeAt(left, integerAttribute(node, "transA", 0) === 0 || left?.length === 1 ? -1 : -2),
-	);
-
-/** The weights [directions, gates × hidden, size] of input and state, once for each step of each row. */
-const recurrence: MultiplyAdds = (_, [input, weights, state]) =>
-	times(elements(input?.slice(0, 2)), plus(elements(weights), elements(state)));
-
-function attention(pairs: number | null, keySize: number | null, valueSize: number | null): number | null {
-	return times(pairs, plus(keySize, valueSize));
-}
-
-/** Attention of the standard: query [batch, heads, queries, size], or heads and size in one axis; the past is a tensor of heads. */
-const standardAttention: MultiplyAdds = (node, [query, key, value, , past]) => {
-	const isFlat = query?.length === 3;
-	const heads = isFlat ? integerAttribute(node, "q_num_heads", 0) || null : sizeAt(query, 1);
-	const keyHeads = isFlat ? integerAttribute(node, "kv_num_heads", 0) || null : sizeAt(key, 1);
-	const keys = plus(sizeAt(key, -2), past ? sizeAt(past, -2) : 0);
-	const valueSize = isFlat ? divided(sizeAt(value, -1), keyHeads) : sizeAt(value, -1);
-	const keySize = isFlat ? divided(sizeAt(query, -1), heads) : sizeAt(query, -1);
-	return attention(times(sizeAt(query, 0), heads, sizeAt(query, -2), keys), keySize, valueSize);
+const transposed: Operator = {
+	multiplyAdds: (_, [input, kernel]) => times(elements(input), elements(kernel?.slice(1))),
 };
 
-function divided(size: number | null, by: number | null): number | null {
-	return size === null || by === null || by === 0 ? null : size / by;
-}
+/** Each element of the output sums over the last axis of the left side, or over its last but one where that is transposed. */
+const product: Operator = {
+	multiplyAdds: (node, [left], output) => {
+		const isTurned = integerAttribute(node, "transA", 0) !== 0 && left?.length !== 1;
+		return times(elements(output), sizeAt(left, isTurned ? -2 : -1));
+	},
+};
 
-const standardAttentionShape: OperatorRule = ({ node, shapes }) => {
-	const [query, , value] = shapes;
-	if (!query || !value || query.length !== value.length) return untold;
-	if (query.length === 4) return { dims: query.with(3, value[3] ?? null) };
-	const ratio = divided(integerAttribute(node, "q_num_heads", 0), integerAttribute(node, "kv_num_heads", 0));
-	return { dims: query.with(2, times(sizeAt(value, 2), ratio)) };
+/** The weights [directions, gates × hidden, size] of input and state, once for each step of each row. */
+const recurrence: Operator = {
+	multiplyAdds: (_, [input, weights, state]) =>
+		times(elements(input?.slice(0, 2)), plus(elements(weights), elements(state))),
+};
+
+/** Scores of each pair of query and key, then sums of values: query [batch, heads, queries, size], or heads and size in one axis. */
+const attention: Operator = {
+	multiplyAdds: (node, [query, key, value, , past]) => {
+		const isFlat = query?.length === 3;
+		const heads = isFlat ? integerAttribute(node, "q_num_heads", 0) || null : sizeAt(query, 1);
+		const keyHeads = isFlat ? integerAttribute(node, "kv_num_heads", 0) || null : 1;
+		const keys = plus(sizeAt(key, -2), past ? sizeAt(past, -2) : 0);
+		const keySize = divided(sizeAt(query, -1), isFlat ? heads : 1);
+		const valueSize = divided(sizeAt(value, -1), keyHeads);
+		return times(sizeAt(query, 0), heads, sizeAt(query, -2), keys, plus(keySize, valueSize));
+	},
+	shape: ({ node, shapes: [query, , value] }) => {
+		if (!query || !value || query.length !== value.length) return untold;
+		if (query.length === 4) return { dims: query.with(3, value[3] ?? null) };
+		const ratio = divided(
+			integerAttribute(node, "q_num_heads", 0),
+			integerAttribute(node, "kv_num_heads", 0),
+		);
+		return { dims: query.with(2, times(sizeAt(value, 2), ratio)) };
+	},
 };
 
 /** Attention and QAttention of com.microsoft: one product makes queries, keys and values; the past is [2, batch, heads, length, size]. */
 function packedAttention(pastPlace: number): Operator {
-	const sizesOf = (node: OnnxNode, weights: Dims | null | undefined): (number | null)[] => {
-		const third = divided(sizeAt(weights, 1), 3);
-		const stated = integersAttribute(node, "qkv_hidden_sizes");
-		return [0, 1, 2].map((at) => stated?.[at] ?? third);
-	};
+	const sizeOf = (node: OnnxNode, weights: Dims | null | undefined, at: number): Known =>
+		integersAttribute(node, "qkv_hidden_sizes")?.[at] ?? divided(sizeAt(weights, 1), 3);
 	return {
 		multiplyAdds: (node, inputs) => {
 			const [input, weights] = inputs;
-			const [, key = null, value = null] = sizesOf(node, weights);
 			const past = inputs[pastPlace];
-			const [batch, length] = [sizeAt(input, 0), sizeAt(input, 1)];
-			const keys = plus(length, past ? sizeAt(past, 3) : 0);
-			return plus(
-				times(elements(input), sizeAt(weights, 1)),
-				attention(times(batch, length, keys), key, value),
-			);
+			const length = sizeAt(input, 1);
+			const pairs = times(sizeAt(input, 0), length, plus(length, past ? sizeAt(past, 3) : 0));
+			const sizes = plus(sizeOf(node, weights, 1), sizeOf(node, weights, 2));
+			return plus(times(elements(input), sizeAt(weights, 1)), times(pairs, sizes));
 		},
 		shape: ({ node, shapes: [input, weights] }) =>
-			input?.length === 3 ? { dims: input.with(2, sizesOf(node, weights)[2] ?? null) } : untold,
+			input?.length === 3 ? { dims: input.with(2, sizeOf(node, weights, 2)) } : untold,
 	};
 }
 
 /** MultiHeadAttention of com.microsoft with three inputs of [batch, length, heads × size]. */
 const multiHeadAttention: Operator = {
-	multiplyAdds: (_, inputs) => {
-		const [query, key, value] = inputs;
+	multiplyAdds: (_, [query, key, value, , , , past]) => {
 		if (query?.length !== 3 || key?.length !== 3 || value?.length !== 3) return null;
-		const past = inputs[6];
 		const keys = plus(sizeAt(key, 1), past ? sizeAt(past, 2) : 0);
-		return attention(times(sizeAt(query, 0), sizeAt(query, 1), keys), sizeAt(query, 2), sizeAt(value, 2));
+		return times(sizeAt(query, 0), sizeAt(query, 1), keys, plus(sizeAt(query, 2), sizeAt(value, 2)));
 	},
 	shape: ({ shapes: [query, , value] }) =>
 		query?.length === 3 && value?.length === 3 ? { dims: query.with(2, value[2] ?? null) } : untold,
@@ -139,20 +134,19 @@ const packedProduct: Operator = {
 
 /** Weights [directions, size, gates × hidden]. */
 const packedLstm: OperatorRule = ({ node, shapes: [input, weights] }) => {
-	const [directions, hidden] = [weights?.[0] ?? null, integerAttribute(node, "hidden_size", 0) || null];
 	const [steps = null, rows = null] = input ?? [];
-	const last = [directions, rows, hidden];
-	return { dims: [steps, directions, rows, hidden], more: [last, last] };
+	const last = [weights?.[0] ?? null, rows, integerAttribute(node, "hidden_size", 0) || null];
+	return { dims: [steps, ...last], more: [last, last] };
 };
 
 const turnedProduct: OperatorRule = (view) => {
-	const { node, shapes } = view;
-	if (["transBatchA", "transBatchB"].some((name) => integerAttribute(node, name, 0) !== 0)) return untold;
-	const turned = ["transA", "transB"].map((name, at) => {
-		const dims = shapes[at] ?? null;
-		if (dims === null || dims.length < 2 || integerAttribute(node, name, 0) === 0) return dims;
-		return [...dims.slice(0, -2), dims.at(-1) ?? null, dims.at(-2) ?? null];
-	});
+	const isSet = (name: string): boolean => integerAttribute(view.node, name, 0) !== 0;
+	if (isSet("transBatchA") || isSet("transBatchB")) return untold;
+	const turned = view.shapes.map((dims, at) =>
+		dims && dims.length > 1 && isSet(at === 0 ? "transA" : "transB")
+			? [...dims.slice(0, -2), ...dims.slice(-2).toReversed()]
+			: dims,
+	);
 	return matMul({ ...view, shapes: turned });
 };
 
@@ -162,66 +156,55 @@ const deformed: OperatorRule = ({ node, shapes: [input, kernel] }) =>
 		? { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))] }
 		: untold;
 
-const standard: Readonly<Record<string, Operator>> = {
-	Attention: { multiplyAdds: standardAttention, shape: standardAttentionShape },
-	Conv: { multiplyAdds: convolution(1) },
-	ConvInteger: { multiplyAdds: convolution(1) },
-	ConvTranspose: { multiplyAdds: transposed },
-	DeformConv: { multiplyAdds: convolution(1), shape: deformed },
-	Einsum: { multiplyAdds: einsumMultiplyAdds, shape: einsumShape },
-	GRU: { multiplyAdds: recurrence },
-	Gemm: { multiplyAdds: product },
-	LSTM: { multiplyAdds: recurrence },
-	MatMul: { multiplyAdds: product },
-	MatMulInteger: { multiplyAdds: product },
-	QLinearConv: { multiplyAdds: convolution(3) },
-	QLinearMatMul: { multiplyAdds: product },
-	RNN: { multiplyAdds: recurrence },
-};
-
-const microsoft: Readonly<Record<string, Operator>> = {
-	Attention: packedAttention(4),
-	DynamicQuantizeLSTM: { multiplyAdds: recurrence, shape: packedLstm },
-	DynamicQuantizeMatMul: { multiplyAdds: product, shape: matMul },
-	FusedConv: { multiplyAdds: convolution(1), shape: conv },
-	FusedGemm: { multiplyAdds: product, shape: gemm },
-	FusedMatMul: { multiplyAdds: product, shape: turnedProduct },
-	MatMulIntegerToFloat: { multiplyAdds: product, shape: matMul },
-	MatMulNBits: packedProduct,
-	MultiHeadAttention: multiHeadAttention,
-	QAttention: packedAttention(8),
-	QGemm: { multiplyAdds: product, shape: withSecond(gemm, 3) },
-};
-
-const elementwise = new Set(
-	(
-		"BiasAdd BiasGelu DequantizeLinear FastGelu Gelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuantizeLinear QuickGelu " +
-		"RotaryEmbedding SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization"
-	).split(" "),
-);
-
-const uncounted = new Set(["DFT", "Det", "STFT"]);
-
 const none: Operator = { multiplyAdds: () => 0 };
 const unknown: Operator = { multiplyAdds: () => null };
+const elementwise: Operator = { ...none, shape: keepShape };
+
+function each(operators: string, operator: Operator): [string, Operator][] {
+	return operators.split(" ").map((name) => [name, operator]);
+}
+
+const standard = new Map<string, Operator>([
+	["Attention", attention],
+	...each("Conv ConvInteger", convolution(1)),
+	["ConvTranspose", transposed],
+	["DeformConv", { ...convolution(1), shape: deformed }],
+	["Einsum", einsum],
+	...each("GRU LSTM RNN", recurrence),
+	...each("Gemm MatMul MatMulInteger QLinearMatMul", product),
+	["QLinearConv", convolution(3)],
+	...each("DFT Det STFT", unknown),
+]);
+
+const microsoft = new Map<string, Operator>([
+	["Attention", packedAttention(4)],
+	["DynamicQuantizeLSTM", { ...recurrence, shape: packedLstm }],
+	...each("DynamicQuantizeMatMul MatMulIntegerToFloat", { ...product, shape: matMul }),
+	["FusedConv", { ...convolution(1), shape: conv }],
+	["FusedGemm", { ...product, shape: gemm }],
+	["FusedMatMul", { ...product, shape: turnedProduct }],
+	["MatMulNBits", packedProduct],
+	["MultiHeadAttention", multiHeadAttention],
+	["QAttention", packedAttention(8)],
+	["QGemm", { ...product, shape: withSecond(gemm, 3) }],
+	...each(
+		"BiasAdd BiasGelu DequantizeLinear FastGelu Gelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuantizeLinear QuickGelu " +
+			"RotaryEmbedding SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization",
+		elementwise,
+	),
+]);
 
 const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
 
+/** The type of the output of an operator of com.microsoft, by that of its first input. */
 export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
 	// These two say it by their other inputs.
-	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm") return null;
-	if (!(elementwise.has(op) || Object.hasOwn(microsoft, op))) return null;
+	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm" || !microsoft.has(op))
+		return null;
 	return dequantising.has(op) ? "float" : first;
 }
 
-/** Names come from a file. */
-function ownOf(table: Readonly<Record<string, Operator>>, op: string): Operator | undefined {
-	return Object.hasOwn(table, op) ? table[op] : undefined;
-}
-
 export function operatorOf({ domain, op }: OnnxNode): Operator {
-	if (domain === "") return uncounted.has(op) ? unknown : (ownOf(standard, op) ?? none);
-	if (domain !== "com.microsoft") return unknown;
-	if (elementwise.has(op)) return { ...none, shape: ({ shapes }) => ({ dims: shapes[0] ?? null }) };
-	return ownOf(microsoft, op) ?? unknown;
+	if (domain === "") return standard.get(op) ?? none;
+	return (domain === "com.microsoft" ? microsoft.get(op) : undefined) ?? unknown;
 }

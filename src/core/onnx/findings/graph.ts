@@ -1,58 +1,41 @@
-// Checks the graph as a whole: outputs and cycles.
+// Checks the graph as a whole: outputs, cycles, and the names of tensors and nodes.
 import type { Finding } from "../../../../generated/result.ts";
 import { quoteName } from "../quote.ts";
 import { producersOf, runnable } from "../run-order.ts";
-import type { Scope } from "../walk.ts";
-import { finding, inScope, nodeIn, type Rule, type Subject } from "./subject.ts";
+import { foundIn, type Scope } from "../walk.ts";
+import { finding, inScope, nodeIn, type Rule } from "./subject.ts";
 
 export const graphOutputs: Rule = ({ model }) =>
 	model.onnx.graph.outputs.length > 0
 		? []
 		: [finding("graph-no-outputs", "The graph has no outputs: nothing can be computed or compared.")];
 
-export const cycles: Rule = ({ scopes }) => scopes.flatMap(cycleIn);
+export const cycles: Rule = ({ scopes }) =>
+	scopes.flatMap((scope) => {
+		const node = nodeOnCycle(scope);
+		if (node === undefined) return [];
+		const message = `${nodeIn(node, scope)} waits for its own output: the graph has a cycle.`;
+		return [finding("graph-cycle", message, { node })];
+	});
 
-function cycleIn(scope: Scope): Finding[] {
+function nodeOnCycle(scope: Scope) {
 	const producers = producersOf(scope);
 	const left = new Set(scope.nodes.keys());
 	for (const index of runnable(producers)) left.delete(index);
-	const first = left.values().next().value;
-	const node = first === undefined ? undefined : scope.nodes[onCycle(first, producers, left)];
-	if (node === undefined) return [];
-	return [
-		finding("graph-cycle", `${nodeIn(node, scope)} waits for its own output: the graph has a cycle.`, {
-			node,
-		}),
-	];
-}
-
-function onCycle(
-	start: number,
-	producers: readonly (readonly number[])[],
-	left: ReadonlySet<number>,
-): number {
 	const seen = new Set<number>();
-	let at = start;
-	while (!seen.has(at)) {
+	let [at] = left;
+	while (at !== undefined && !seen.has(at)) {
 		seen.add(at);
 		at = producers[at]?.find((from) => left.has(from)) ?? at;
 	}
-	return at;
+	return at === undefined ? undefined : scope.nodes[at];
 }
 
-// Checks names: tensors that nothing defines, tensors defined twice, nodes that share a name.
-export const names: Rule = (subject) => {
-	const given = new Map(
-		subject.scopes.map((scope) => {
-			const weights = scope.initializers.map(({ name }) => name);
-			return [scope, new Set([...scope.inputs, ...weights, ...scope.nodes.flatMap((node) => node.outputs)])];
-		}),
-	);
-	const knows = (scope: Scope, name: string): boolean => {
-		for (let at: Scope | null = scope; at !== null; at = at.outer) if (given.get(at)?.has(name)) return true;
-		return false;
-	};
-	return subject.scopes.flatMap((scope) => [
+export const names: Rule = ({ scopes, context }) => {
+	const isOrt = context.backend === "onnxruntime";
+	const given = new Map(scopes.map((scope) => [scope, namesGivenIn(scope)]));
+	const knows = (scope: Scope, name: string): boolean => foundIn(given, scope, name) !== null;
+	return scopes.flatMap((scope) => [
 		...scope.nodes.flatMap((node) =>
 			[...new Set(node.inputs)].flatMap((name) => {
 				if (name === "" || knows(scope, name)) return [];
@@ -66,29 +49,24 @@ export const names: Rule = (subject) => {
 			return [finding("output-undefined", message)];
 		}),
 		...duplicateTensors(scope),
-		...duplicateNodes(scope, subject),
+		...duplicateNodes(scope, isOrt),
 	]);
 };
 
+function namesGivenIn({ inputs, initializers, nodes }: Scope): Map<string, true> {
+	const weights = initializers.map(({ name }) => name);
+	const all = [...inputs, ...weights, ...nodes.flatMap((node) => node.outputs)];
+	return new Map(all.map((name) => [name, true]));
+}
+
 /** Old files list initialisers as inputs too (IR < 4), and a repeated initialiser is tolerated: neither is an error. */
 function duplicateTensors(scope: Scope): Finding[] {
-	const seen = new Set(scope.initializers.map((weight) => weight.name));
-	const found: Finding[] = [];
-	const add = (name: string, severity: Finding["severity"]): void => {
-		const message = `Tensor ${quoteName(name)} is defined more than once${inScope(scope)}.`;
-		found.push(finding("tensor-duplicate", message, { severity }));
-	};
-	for (const name of repeated(scope.initializers.map((weight) => weight.name))) add(name, "warning");
-	for (const name of repeated(scope.inputs)) add(name, "error");
-	for (const name of scope.inputs) seen.add(name);
-	for (const node of scope.nodes) {
-		for (const name of node.outputs) {
-			if (name === "") continue;
-			if (seen.has(name)) add(name, "error");
-			seen.add(name);
-		}
-	}
-	return found;
+	const given = new Set([...scope.initializers.map(({ name }) => name), ...scope.inputs]);
+	const made = scope.nodes.flatMap(({ outputs }) => outputs.filter((name) => name !== ""));
+	const twice = [...repeated(scope.inputs), ...made.filter((name) => given.size === given.add(name).size)];
+	return twice.map((name) =>
+		finding("tensor-duplicate", `Tensor ${quoteName(name)} is defined more than once${inScope(scope)}.`),
+	);
 }
 
 function repeated(list: readonly string[]): Set<string> {
@@ -100,18 +78,19 @@ function repeated(list: readonly string[]): Set<string> {
  * ONNX Runtime rejects it, but for Constants, which become initialisers first. TensorRT renames its layers, which blurs the
  * comparison of engines.
  */
-function duplicateNodes(scope: Scope, subject: Subject): Finding[] {
-	const named = scope.nodes.filter((node) => node.name !== "");
-	const staying = repeated(
-		named.filter((node) => node.op !== "Constant" || node.domain !== "").map((node) => node.name),
+function duplicateNodes(scope: Scope, isOrt: boolean): Finding[] {
+	if (isOrt && scope.kind === "function") return [];
+	const named = scope.nodes.filter(
+		({ name, op, domain }) => name !== "" && !(isOrt && op === "Constant" && domain === ""),
 	);
-	return [...repeated(named.map((node) => node.name))].map((name) => {
-		const isRefused =
-			subject.context.backend === "onnxruntime" && staying.has(name) && scope.kind !== "function";
-		return finding(
+	const result = isOrt ? ", which ONNX Runtime rejects" : "";
+	return [...repeated(named.map(({ name }) => name))].map((name) =>
+		finding(
 			"node-name-duplicate",
-			`More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime rejects" : ""}.`,
-			{ severity: isRefused ? "error" : "warning" },
-		);
-	});
+			`More than one node is named ${quoteName(name)}${inScope(scope)}${result}.`,
+			{
+				severity: isOrt ? "error" : "warning",
+			},
+		),
+	);
 }

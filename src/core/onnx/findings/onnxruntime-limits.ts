@@ -14,24 +14,21 @@ const batchFirst: Limit = (node) =>
 const emptyBooleans: Limit = (_, [dims], type) =>
 	type === "bool" && dims && elementsOf(dims) === 0 ? "takes the largest or smallest of no booleans" : null;
 
+/** Inputs: query, key, value, mask, past key. Three axes: [batch, sequence, size]; four: [batch, heads, sequence, size]. */
+const wholeMask: Limit = (node, [, key, , mask, past]) => {
+	const fresh = key?.at(-2);
+	const before = node.inputs[4] ? past?.at(-2) : 0;
+	if (!mask || typeof fresh !== "number" || typeof before !== "number") return null;
+	if (!differ(mask.at(-1), fresh + before)) return null;
+	return `has a mask of ${mask.at(-1)} for a sequence of ${fresh + before}`;
+};
+
 const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
-	// Inputs: query, key, value, mask, past key. Three axes: [batch, sequence, size]; four: [batch, heads, sequence, size].
-	[
-		"Attention",
-		(node, [, key, , mask, past]) => {
-			const fresh = key?.at(-2);
-			const before = node.inputs[4] ? past?.at(-2) : 0;
-			if (!mask || typeof fresh !== "number" || typeof before !== "number") return null;
-			if (!differ(mask.at(-1), fresh + before)) return null;
-			return `has a mask of ${mask.at(-1)} for a sequence of ${fresh + before}`;
-		},
-	],
+	["Attention", wholeMask],
 	[
 		"ConvInteger",
-		(_, shapes) =>
-			shapes[3] && (elementsOf(shapes[3]) ?? 0) > 1
-				? "has a zero point for each channel of its weights"
-				: null,
+		(_, [, , , zeroPoints]) =>
+			(elementsOf(zeroPoints ?? []) ?? 0) > 1 ? "has a zero point for each channel of its weights" : null,
 	],
 	["GRU", batchFirst],
 	["LSTM", batchFirst],
@@ -48,7 +45,7 @@ const limits: ReadonlyMap<string, Limit> = new Map<string, Limit>([
 ]);
 
 export const onnxRuntimeLimits: Rule = (subject) =>
-	subject.context.backend === "onnxruntime" ? [...refusedUses(subject), ...sizesOfShapes(subject)] : [];
+	subject.tensorrt === null ? [...refusedUses(subject), ...sizesOfShapes(subject)] : [];
 
 function refusedUses(subject: Subject): Finding[] {
 	return everyNode(subject, (node, scope) => {
@@ -69,13 +66,14 @@ const carryingOn = new Set(["Cast", "Concat", "Identity", "Squeeze", "Unsqueeze"
 const shaping = new Set(["ConstantOfShape", "Expand", "Range", "Reshape", "Tile"]);
 
 /** The WebAssembly build takes the product of the sizes for their number where all are fixed, and stumbles over the difference. */
-function sizesOfShapes({ scopes: [graph], static: { values } }: Subject): Finding[] {
+function sizesOfShapes({ graph, static: { values } }: Subject): Finding[] {
 	const wrong = new Set<string>();
-	for (const node of graph?.nodes ?? []) {
+	for (const node of graph.nodes) {
 		const [first = ""] = node.outputs;
-		if (node.op === "Size" && node.domain === "" && isMiscounted(values.get(node.inputs[0] ?? "")))
-			wrong.add(first);
-		if (graph === undefined || !node.inputs.some((name) => wrong.has(name))) continue;
+		const sizes = numbers(values.get(node.inputs[0] ?? "")) ?? [];
+		const isMiscounted = sizes.length > 0 && elementsOf(sizes) !== sizes.length;
+		if (node.op === "Size" && node.domain === "" && isMiscounted) wrong.add(first);
+		if (!node.inputs.some((name) => wrong.has(name))) continue;
 		if (carryingOn.has(node.op)) wrong.add(first);
 		if (!shaping.has(node.op)) continue;
 		const message = `${nodeIn(node, graph)} reads the Size of a Shape with fixed sizes, which ONNX Runtime's WebAssembly build miscounts: it rejects the model, the native build does not.`;
@@ -84,9 +82,4 @@ function sizesOfShapes({ scopes: [graph], static: { values } }: Subject): Findin
 		return [finding("operator-refused", message, { severity: "warning", fix, node })];
 	}
 	return [];
-}
-
-function isMiscounted(given: Dims | undefined): boolean {
-	const sizes = numbers(given);
-	return sizes !== null && sizes.length > 0 && elementsOf(sizes) !== sizes.length;
 }

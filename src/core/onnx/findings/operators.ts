@@ -1,20 +1,10 @@
-// Checks operators by name: unknown ones, ones that the stated operator set does not have, and ones that draw random numbers.
+// Checks operators by name: what ONNX Runtime or TensorRT does not have, and what draws random numbers.
 import standard from "../../../../data/onnx-operators.json" with { type: "json" };
 import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxNode } from "../model.ts";
-import { nodeLabel, type Scope } from "../walk.ts";
+import { listedSpan, standingOf, type TensorRt } from "../tensorrt/support.ts";
+import { localOperators, nodeLabel, operatorKey, type Scope } from "../walk.ts";
 import { constantOf, everyNode, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
-
-const onnxRuntimeDomains = new Set(["com.microsoft", "com.microsoft.nchwc"]);
-/** Operators that ONNX Runtime 1.30 knows in the standard domain beyond the standard (tried). */
-const onnxRuntimeExtras = new Set(["LayerNormalization", "SimplifiedLayerNormalization"]);
-
-/** An operator's first node, and how many nodes there are in all. */
-export interface OperatorUses {
-	node: OnnxNode;
-	scope: Scope;
-	count: number;
-}
 
 /** The opsets from `since` to before `until` have the operator. */
 interface Lifetime {
@@ -29,56 +19,117 @@ const lifetimes: ReadonlyMap<string, ReadonlyMap<string, Lifetime>> = new Map(
 	]),
 );
 
-/** undefined where the standard never had the operator. */
-export function lifetimeOf(node: OnnxNode): Lifetime | undefined {
-	return lifetimes.get(node.domain)?.get(node.op);
-}
-
-export function isKnownToOnnxRuntime(node: OnnxNode): boolean {
-	return (
-		lifetimeOf(node) !== undefined ||
-		onnxRuntimeDomains.has(node.domain) ||
-		(node.domain === "" && onnxRuntimeExtras.has(node.op))
-	);
+/** An operator's first node, and how many nodes there are in all. */
+interface OperatorUses {
+	node: OnnxNode;
+	scope: Scope;
+	count: number;
+	/** undefined where the standard never had the operator. */
+	lifetime: Lifetime | undefined;
 }
 
 /** Every operator once, but for those that the file itself defines. */
-export function operatorUses(subject: Subject): OperatorUses[] {
-	const local = new Set(subject.model.onnx.functions.map(({ domain, name }) => `${domain}\n${name}`));
+function operatorUses(subject: Subject): OperatorUses[] {
+	const local = localOperators(subject.model.onnx);
 	const found = new Map<string, OperatorUses>();
 	everyNode(subject, (node, scope) => {
-		const id = `${node.domain}\n${node.op}`;
+		const id = operatorKey(node);
 		const uses = found.get(id);
+		const lifetime = lifetimes.get(node.domain)?.get(node.op);
 		if (uses !== undefined) uses.count++;
-		else if (!local.has(id)) found.set(id, { node, scope, count: 1 });
+		else if (!local.has(id)) found.set(id, { node, scope, count: 1, lifetime });
 		return [];
 	});
 	return [...found.values()];
 }
 
-export const operators: Rule = (subject) =>
-	subject.context.backend === "onnxruntime" ? operatorUses(subject).flatMap(judge) : [];
+export const operators: Rule = (subject) => {
+	const { tensorrt, context } = subject;
+	const uses = operatorUses(subject);
+	if (tensorrt === null) return uses.flatMap(judgeForOnnxRuntime);
+	const plugins = new Set(context.plugins);
+	const found = uses.flatMap((each) => (plugins.has(each.node.op) ? [] : judgeForTensorRt(each, tensorrt)));
+	if (context.loadsPlugins !== true) return found;
+	// The user's plugin library may provide what TensorRT lacks; the build will show it.
+	const fix = "Nothing, if a library under `plugins` provides it; otherwise the build fails.";
+	return found.map(
+		(each): Finding => (each.code === "operator-domain" ? each : { ...each, severity: "note", fix }),
+	);
+};
 
-function judge({ node, scope, count }: OperatorUses): Finding[] {
-	const lifetime = lifetimeOf(node);
-	const opset = Object.hasOwn(scope.opsets, node.domain) ? scope.opsets[node.domain] : undefined;
+const onnxRuntimeDomains = new Set(["com.microsoft", "com.microsoft.nchwc"]);
+/** Operators that ONNX Runtime 1.30 knows in the standard domain beyond the standard (tried). */
+const onnxRuntimeExtras = new Set(["LayerNormalization", "SimplifiedLayerNormalization"]);
+
+function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Finding[] {
+	const { domain, op } = node;
+	const opset = Object.hasOwn(scope.opsets, domain) ? scope.opsets[domain] : undefined;
 	const name = nodeIn(node, scope);
 	const all = others(count);
+	const isExtra = onnxRuntimeExtras.has(op);
 	if (lifetime === undefined) {
-		if (isKnownToOnnxRuntime(node)) return [];
+		if (onnxRuntimeDomains.has(domain) || (domain === "" && isExtra)) return [];
 		const message = `${name} is neither an ONNX operator nor a function of this file${all}: ONNX Runtime cannot run it.`;
 		const fix = "Gate this model on TensorRT with its plugin, or export without the operator.";
 		return [finding("operator-unknown", message, { fix, node })];
 	}
 	const { since, until = Number.POSITIVE_INFINITY } = lifetime;
 	if (opset === undefined) return [];
-	if (opset < since && !onnxRuntimeExtras.has(node.op)) {
+	if (opset < since && !isExtra) {
 		const message = `${name} exists since opset ${since}, but the model states opset ${opset}${all}.`;
 		return [finding("operator-too-new", message, { fix: `Export with opset ${since} or newer.`, node })];
 	}
 	if (opset < until) return [];
 	const message = `${nodeLabel(node)} was withdrawn from ONNX in opset ${until}, and the model states opset ${opset}${all}.`;
 	return [finding("operator-withdrawn", message, { node })];
+}
+
+/** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
+const ownPrefix = "TRT_";
+
+/** The parser looks for an importer, then for a plugin of the name; it does not look at the domain. */
+function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensorrt: TensorRt): Finding[] {
+	const { domain, op } = node;
+	if (op.startsWith(ownPrefix)) return [];
+	const label = `${nodeIn(node, scope)}${others(count)}`;
+	const importer = standingOf(tensorrt, "operators", op);
+	if (importer.has) {
+		// What another domain means by a standard name may be something else, as com.microsoft's Attention is.
+		if (domain === "") return [];
+		const message = `${label} has the name of an ONNX operator: TensorRT goes by the name alone and reads it as ONNX's ${op}.`;
+		return [finding("operator-domain", message, { node })];
+	}
+	const span = listedSpan("plugins", op);
+	const { has, isCertain, because } = span === null ? importer : standingOf(tensorrt, "plugins", op);
+	if (has) return [];
+	const first = listedSpan("operators", op)?.first;
+	if (lifetime === undefined && span === null && first === undefined) {
+		const message = `${nodeLabel(node)} is not an ONNX operator, a function of this file or a plugin that comes with ${tensorrt.name}${others(count)}: it builds only if a plugin of that name is loaded.`;
+		const severity = tensorrt.version === null ? "warning" : "error";
+		const fix =
+			"Export it as plain ONNX operators or as a function of the file, which TensorRT reads without a plugin.";
+		return [finding("operator-unknown", message, { severity, fix, node })];
+	}
+	const severity = isCertain ? "error" : "warning";
+	const start = `${tensorrt.name} ${isCertain ? "does not" : "may not"}`;
+	const why = because === undefined ? "" : `: ${because}`;
+	if (span === null) {
+		const fix = adviceFor(op, first);
+		return [finding("operator-unsupported", `${start} import ${label}${why}.`, { severity, fix, node })];
+	}
+	const message = `${start} include the plugin of ${label} (it came with ${span.first} to ${span.last})${why}.`;
+	return [finding("plugin-absent", message, { severity, node })];
+}
+
+const quantised = /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantize)/;
+
+/** `listedFirst` is the first TensorRT known to import the operator. */
+function adviceFor(op: string, listedFirst: string | undefined): string {
+	if (listedFirst !== undefined)
+		return `Build with TensorRT ${listedFirst} or newer, or export with an older opset, which writes simpler operators.`;
+	return quantised.test(op)
+		? "Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8."
+		: "Replace it before export, or compute it outside of the engine; else it needs a plugin of that name.";
 }
 
 const drawing = new Set(
@@ -88,7 +139,8 @@ const drawing = new Set(
 export const randomness: Rule = (subject) =>
 	everyNode(subject, (node, scope) => {
 		if (node.domain !== "" || !(drawing.has(node.op) || isTraining(node, scope, subject))) return [];
-		const message = `${nodeIn(node, scope)} draws random numbers${node.op === "Dropout" ? " (in training mode)" : ""}: each runtime computes a different result, so no golden can match.`;
+		const mode = node.op === "Dropout" ? " (in training mode)" : "";
+		const message = `${nodeIn(node, scope)} draws random numbers${mode}: each runtime computes a different result, so no golden can match.`;
 		return [finding("operator-random", message, { node })];
 	});
 

@@ -1,33 +1,25 @@
-// What every preflight rule looks at, and the form of a rule.
-
+// What every preflight rule looks at, and the form of a finding.
+import kinds from "../../../../data/finding-kinds.json" with { type: "json" };
 import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
 import type { DimRange } from "../../config/config.ts";
 import { groupBy } from "../../group.ts";
-import { type FindingCode, type FindingKind, findingKinds } from "../finding-codes.ts";
+import { factsOf, type ModelFacts } from "../facts.ts";
 import type { GivenShapes } from "../input-shapes/open-axes.ts";
-import type { InspectedModel, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
+import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
-import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
-import { inferTypes, type TensorTypes } from "../static-shapes/types.ts";
 import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
-import {
-	type Constants,
-	constantNamed,
-	constantsIn,
-	nodeLabel,
-	readNames,
-	type Scope,
-	scopesOf,
-} from "../walk.ts";
+import { foundIn, nodeLabel, type Scope } from "../walk.ts";
 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	tensorrt?: string | undefined;
 	precision?: Precision;
+	/** Absent where no configuration says which sizes are wanted. */
 	dims?: Readonly<Record<string, DimRange>>;
 	shapes?: GivenShapes;
 	plugins?: readonly string[];
+	/** Where the configuration names the engine's file. */
 	onnxKey?: string;
 	loadsPlugins?: boolean;
 	isCalibrated?: boolean;
@@ -37,57 +29,39 @@ export interface PreflightContext {
 	streamsWeights?: boolean;
 }
 
-export interface Subject {
+export interface Subject extends ModelFacts {
 	model: InspectedModel;
 	context: PreflightContext;
+	/** null on ONNX Runtime. */
 	tensorrt: TensorRt | null;
-	scopes: readonly Scope[];
-	constants: Constants;
-	static: StaticShapes;
-	types: ReadonlyMap<Scope, TensorTypes>;
-	read: ReadonlyMap<Scope, ReadonlySet<string>>;
 }
 
 /** A rule returns its findings about the subject; it never throws. */
 export type Rule = (subject: Subject) => Finding[];
 
-type Facts = Omit<Subject, "model" | "context" | "tensorrt">;
-
-const factsByModel = new WeakMap<OnnxModel, Facts>();
-
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
-	const facts = factsByModel.get(model.onnx) ?? factsOf(model.onnx);
-	factsByModel.set(model.onnx, facts);
-	return {
-		model,
-		context,
-		tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null,
-		...facts,
-	};
+	const tensorrt = context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null;
+	return { ...factsOf(model.onnx), model, context, tensorrt };
 }
 
-function factsOf(model: OnnxModel): Facts {
-	const scopes = scopesOf(model);
-	const constants = constantsIn(scopes);
-	const [graph] = scopes;
-	const types = inferTypes(model, scopes, { constants });
-	const shaped =
-		graph === undefined
-			? { shapes: new Map(), values: new Map(), faults: [], stopped: [] }
-			: inferShapes(model, graph, {
-					constants: constants.get(graph) ?? new Map(),
-					types: types.get(graph) ?? new Map(),
-				});
-	return { scopes, constants, types, read: readNames(scopes), static: shaped };
+/** Each code has a heading in docs/troubleshooting/preflight.md. */
+export type FindingCode = keyof typeof kinds;
+
+interface FindingKind {
+	/** error by default. */
+	severity?: Finding["severity"];
+	fix?: string;
 }
 
-interface FindingInit extends FindingKind {
-	node?: OnnxNode;
-}
+export const findingKinds = kinds as Readonly<Record<FindingCode, FindingKind>>;
 
 /** @param init what differs from the other findings of the code. */
-export function finding(code: FindingCode, message: string, init: FindingInit = {}): Finding {
-	const { severity = "error", fix, node }: FindingInit = { ...findingKinds[code], ...init };
+export function finding(
+	code: FindingCode,
+	message: string,
+	init: FindingKind & { node?: OnnxNode | undefined } = {},
+): Finding {
+	const { severity = "error", fix, node }: typeof init = { ...findingKinds[code], ...init };
 	const name = node === undefined ? "" : node.name || (node.outputs[0] ?? "");
 	return { code, severity, message, fix, ...(name === "" ? {} : { node: quoteName(name, "") }) };
 }
@@ -109,7 +83,7 @@ export function nodeIn(node: OnnxNode, scope: Scope): string {
 }
 
 export function constantOf(subject: Subject, scope: Scope, name: string | undefined): OnnxInitializer | null {
-	return constantNamed(subject.constants, scope, name);
+	return foundIn(subject.constants, scope, name);
 }
 
 export interface NodeFault {
@@ -120,6 +94,7 @@ export interface NodeFault {
 	fix?: string;
 }
 
+/** One finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
 	return [...groups.values()].flatMap((group) =>

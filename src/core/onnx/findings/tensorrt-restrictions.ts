@@ -1,12 +1,13 @@
 // Checks nodes of operators that TensorRT imports only under conditions.
-import type { Finding } from "../../../../generated/result.ts";
-import type { FindingCode } from "../finding-codes.ts";
-import { feeds, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from "../model.ts";
+import { feeds, type OnnxInitializer, type OnnxSubgraph } from "../model.ts";
 import { quoteName } from "../quote.ts";
+import { integerAttribute } from "../static-shapes/operator.ts";
 import { type NodeView, restrictions } from "../tensorrt/restrictions.ts";
 import type { Scope } from "../walk.ts";
 import {
 	constantOf,
+	everyNode,
+	type FindingCode,
 	finding,
 	foldFaults,
 	type NodeFault,
@@ -14,6 +15,9 @@ import {
 	type Rule,
 	type Subject,
 } from "./subject.ts";
+
+const code: FindingCode = "operator-restricted";
+const otherFix = "Export it without that; trtexec makes the final decision.";
 
 export const tensorRtRestrictions: Rule = (subject) => {
 	if (subject.tensorrt === null) return [];
@@ -24,24 +28,18 @@ export const tensorRtRestrictions: Rule = (subject) => {
 	);
 	const faults = subject.scopes.flatMap((scope) => [
 		...scope.nodes.flatMap((node) => {
-			const rules = node.domain === "" ? restrictions.get(node.op) : undefined;
-			if (rules === undefined) return [];
-			const view = viewOf(subject, scope, { node, fed, hasDynamicInputs });
-			return rules
-				.map((rule) => rule(view))
-				.flatMap((fault) =>
-					fault === null
-						? []
-						: [{ node, scope, code, fix: otherFix, ...(typeof fault === "string" ? { fault } : fault) }],
-				);
+			const rules = (node.domain === "" && restrictions.get(node.op)) || [];
+			const view = rules.length === 0 ? null : viewOf(subject, scope, { node, fed, hasDynamicInputs });
+			const found = view === null ? [] : rules.flatMap((rule) => rule(view) ?? []);
+			return found.map((fault): NodeFault => {
+				const own = typeof fault === "string" ? { fault } : fault;
+				return { node, scope, code, fix: otherFix, ...own };
+			});
 		}),
 		...branches(scope),
 	]);
 	return foldFaults(faults);
 };
-
-const code: FindingCode = "operator-restricted";
-const otherFix = "Export it without that; trtexec makes the final decision.";
 
 function viewOf(
 	subject: Subject,
@@ -73,29 +71,15 @@ function branches(scope: Scope): NodeFault[] {
 		const node = scope.nodes[branch.nodeIndex];
 		const first = firsts.get(branch.nodeIndex);
 		firsts.set(branch.nodeIndex, branch);
-		return first === undefined || node?.op !== "If" ? [] : ranksOf(scope, node, [first, branch]);
-	});
-}
-
-function ranksOf(
-	scope: Scope,
-	node: OnnxNode,
-	[one, other]: readonly [OnnxSubgraph, OnnxSubgraph],
-): NodeFault[] {
-	return one.graph.outputs.flatMap((output, at) => {
-		const [left, right] = [output.dims, other.graph.outputs[at]?.dims];
-		if (!left || !right || left.length === right.length) return [];
-		const ranks = `rank ${left.length} in ${quoteName(one.attribute, "")} and ${right.length} in ${quoteName(other.attribute, "")}`;
-		const fault = `gives output ${at} ${ranks}; TensorRT needs the same rank in both`;
-		return [
-			{
-				node,
-				scope,
-				code,
-				fault,
-				fix: "Reshape in one branch, so that both agree, or export without the If.",
-			},
-		];
+		if (first === undefined || node?.op !== "If") return [];
+		return first.graph.outputs.flatMap(({ dims: left }, at): NodeFault[] => {
+			const right = branch.graph.outputs[at]?.dims;
+			if (!left || !right || left.length === right.length) return [];
+			const ranks = `rank ${left.length} in ${quoteName(first.attribute, "")} and ${right.length} in ${quoteName(branch.attribute, "")}`;
+			const fault = `gives output ${at} ${ranks}; TensorRT needs the same rank in both`;
+			const fix = "Reshape in one branch, so that both agree, or export without the If.";
+			return [{ node, scope, code, fault, fix }];
+		});
 	});
 }
 
@@ -103,18 +87,14 @@ function ranksOf(
 const maxK = 3840;
 
 export const topkLimit: Rule = (subject) => {
-	if (subject.context.backend !== "tensorrt") return [];
-	return subject.scopes.flatMap((scope) =>
-		scope.nodes.flatMap((node): Finding[] => {
-			if (node.domain !== "" || node.op !== "TopK") return [];
-			const attribute = node.attributes.find(({ name }) => name === "k")?.value;
-			const k =
-				typeof attribute === "number" ? attribute : constantOf(subject, scope, node.inputs[1])?.values?.[0];
-			if (k === undefined || k <= maxK) return [];
-			const message = `${nodeIn(node, scope)} keeps ${k} elements; TensorRT's TopK keeps at most ${maxK}.`;
-			return [
-				finding("topk-limit", message, { fix: `Keep at most ${maxK}, or sort outside of the engine.`, node }),
-			];
-		}),
-	);
+	if (subject.tensorrt === null) return [];
+	return everyNode(subject, (node, scope) => {
+		if (node.domain !== "" || node.op !== "TopK") return [];
+		const k = constantOf(subject, scope, node.inputs[1])?.values?.[0];
+		const kept = integerAttribute(node, "k", k ?? 0);
+		if (kept <= maxK) return [];
+		const message = `${nodeIn(node, scope)} keeps ${kept} elements; TensorRT's TopK keeps at most ${maxK}.`;
+		const fix = `Keep at most ${maxK}, or sort outside of the engine.`;
+		return [finding("topk-limit", message, { fix, node })];
+	});
 };

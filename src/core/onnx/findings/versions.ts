@@ -4,40 +4,36 @@ import { quoteName } from "../quote.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { finding, type Rule, type Subject } from "./subject.ts";
 
-/** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. Support is promised from opset 7 on. */
-const onnxRuntime = { name: "ONNX Runtime", version: "1.30", oldest: 7, opset: 26, ml: 5, ir: 13 };
+/** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. */
+const onnxRuntime = { name: "ONNX Runtime 1.30", opset: 26, ml: 5, ir: 13 };
 export const newestOpset = onnxRuntime.opset;
-/** The parser's document names 9 as the oldest; NVIDIA's ONNX opset guide for TensorRT 11 names 25 as the newest, one more than the document. */
-const tensorRt = { name: "TensorRT", oldest: 9, newestOf11: 25 };
+/** NVIDIA's ONNX opset guide for TensorRT 11; one more than the parser's document names. */
+const newestOpsetOf11 = 25;
 /** ONNX 1.23 defines opset 28 and adds about two a year: a number far beyond is a mistake, which TensorRT passes over. */
 const farthestOpset = 36;
 
 export const versions: Rule = (subject) => {
-	const { model, context, tensorrt } = subject;
-	const { irVersion: ir, opsets } = model.onnx;
-	const { version } = onnxRuntime;
-	const found: Finding[] = [];
-	const isOrt = context.backend === "onnxruntime";
+	const { irVersion: ir, opsets } = subject.model.onnx;
+	const { tensorrt } = subject;
+	const { name } = onnxRuntime;
+	const found = missingOpsets(subject);
 	if (ir > onnxRuntime.ir) {
-		const message = `The file's IR version is ${ir}; ONNX Runtime ${version} reads up to ${onnxRuntime.ir}${isOrt ? "" : ", so that it cannot make goldens of this model"}.`;
+		const result = tensorrt === null ? "" : ", so that it cannot make goldens of this model";
+		const message = `The file's IR version is ${ir}; ${name} reads up to ${onnxRuntime.ir}${result}.`;
 		const fix = `Save the model with model.ir_version = ${onnxRuntime.ir}, or export with an older onnx package.`;
-		found.push(finding("ir-too-new", message, { severity: isOrt ? "error" : "note", fix }));
+		found.push(finding("ir-too-new", message, { severity: tensorrt === null ? "error" : "note", fix }));
 	}
-	found.push(...missingOpsets(subject));
-	const tooNew = (opset: number, newest: number, what: string): void => {
-		if (!isOrt || opset <= newest) return;
-		const message = `The model's opset${what} is ${opset}; ONNX Runtime ${version} reads up to ${newest}.`;
-		found.push(finding("opset-too-new", message, { fix: olderOpset(newest) }));
-	};
-	const opset = opsets[""];
-	tooNew(opset ?? 0, onnxRuntime.opset, "");
-	tooNew(opsets["ai.onnx.ml"] ?? 0, onnxRuntime.ml, " of ai.onnx.ml");
-	if (tensorrt !== null) found.push(...tooNewForTensorRt(opset ?? 0, tensorrt));
-	const { name, oldest } = isOrt ? onnxRuntime : tensorRt;
-	if (opset !== undefined && opset < oldest)
-		found.push(
-			finding("opset-too-old", `The model's opset is ${opset}; ${name} promises support from ${oldest} on.`),
-		);
+	if (tensorrt !== null) return [...found, ...tooNewForTensorRt(opsets[""] ?? 0, tensorrt)];
+	const limits = [
+		{ domain: "", newest: onnxRuntime.opset },
+		{ domain: "ai.onnx.ml", newest: onnxRuntime.ml },
+	];
+	for (const { domain, newest } of limits) {
+		const opset = opsets[domain] ?? 0;
+		const what = domain === "" ? "opset" : `opset of ${domain}`;
+		const message = `The model's ${what} is ${opset}; ${name} reads up to ${newest}.`;
+		if (opset > newest) found.push(finding("opset-too-new", message, { fix: olderOpset(newest) }));
+	}
 	return found;
 };
 
@@ -63,24 +59,13 @@ function missingOpsets({ scopes, model }: Subject): Finding[] {
 function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
 	const { name, at, above } = tensorrt;
 	const isNewest = isAtLeast(tensorrt, 11, 0) !== false;
-	const certain = isNewest ? tensorRt.newestOf11 : at.newestOpset;
-	if (opset <= certain) return [];
-	const possible = isNewest ? certain : (above?.newestOpset ?? certain);
-	const report = (severity: Finding["severity"], what: string): Finding[] => [
-		finding("opset-too-new", `The model's opset is ${opset}; ${what}.`, {
-			severity,
-			fix: olderOpset(certain),
-		}),
-	];
-	const meaning = "may misread newer operators silently";
-	if (opset > farthestOpset)
-		return report(
-			"error",
-			`ONNX has no such operator set, and ${name} would guess what its operators mean and report success`,
-		);
-	if (opset > possible) return report("warning", `${name} documents up to ${possible} and ${meaning}`);
-	return report(
-		"note",
-		`TensorRT ${at.version} documents up to ${certain}, ${above?.version} up to ${possible}: ${name} ${meaning}`,
-	);
+	const newest = isNewest ? newestOpsetOf11 : (above?.newestOpset ?? at.newestOpset);
+	if (opset <= newest) return [];
+	const isMistake = opset > farthestOpset;
+	const what = isMistake
+		? `ONNX has no such operator set, and ${name} would guess what its operators mean`
+		: `${name} documents up to ${newest} and may misread newer operators silently`;
+	const severity = isMistake ? "error" : "warning";
+	const message = `The model's opset is ${opset}; ${what}.`;
+	return [finding("opset-too-new", message, { severity, fix: olderOpset(newest) })];
 }

@@ -1,19 +1,21 @@
-// Finds the axes of a model's inputs whose sizes the file leaves open, and which of them one size binds.
+// The axes of a model's inputs whose sizes the file leaves open: their names, and the line that gives them sizes.
 import { isName } from "../../config/values.ts";
-import type { OnnxDim, OnnxValue } from "../model.ts";
+import { groupBy } from "../../group.ts";
+import { shellWord } from "../../text/escape.ts";
+import { listNames } from "../../text/labels.ts";
+import type { OnnxValue } from "../model.ts";
+import { quoteName } from "../quote.ts";
 
 export interface OpenAxis {
 	name: string;
+	/** Whether the file or the config names it; other names are made up. */
 	isNamed: boolean;
-	uses: readonly AxisUse[];
-}
-
-export interface AxisUse {
-	input: string;
-	axis: number;
+	uses: readonly { input: string; axis: number }[];
 }
 
 export type AxisLabel = number | Pick<OpenAxis, "name" | "isNamed">;
+/** By input; null for an input without a shape. */
+export type Labels = readonly (readonly AxisLabel[] | null)[];
 
 export type GivenShapes = Readonly<
 	Record<string, { shape?: readonly (number | string)[]; pinned?: readonly number[] }>
@@ -25,68 +27,105 @@ export function shapeGivenFor(input: string, given: GivenShapes): readonly (numb
 
 const mostNameChars = 200;
 
-export function labelAxes(
-	inputs: readonly OnnxValue[],
-	given: GivenShapes = {},
-): (readonly AxisLabel[] | null)[] {
+export function labelAxes(inputs: readonly OnnxValue[], given: GivenShapes = {}): Labels {
 	const shared = sharedNames(inputs);
-	const taken = new Set([...shared, ...Object.values(given).flatMap(({ shape }) => shape ?? [])]);
-	return inputs.map((input) => {
-		const own = shapeGivenFor(input.name, given);
+	const taken = new Set<unknown>([...shared, ...Object.values(given).flatMap(({ shape }) => shape ?? [])]);
+	return inputs.map(({ name: input, dims }) => {
+		const own = shapeGivenFor(input, given);
 		if (own !== undefined)
 			return own.map((size) => (typeof size === "number" ? size : { name: size, isNamed: true }));
-		return (
-			input.dims?.map((dim, axis) =>
-				labelOf(dim, { fallback: inventName(input.name, axis, taken), shared }),
-			) ?? null
-		);
+		if (dims === null) return null;
+		return dims.map((dim, axis) => {
+			if (typeof dim === "number" && isSize(dim)) return dim;
+			if (typeof dim === "string" && shared.has(dim)) return { name: dim, isNamed: true };
+			const name = `${input}_${axis}`.slice(-mostNameChars);
+			return { name: taken.has(name) ? `${name}_axis` : name, isNamed: false };
+		});
 	});
-}
-
-function labelOf(
-	dim: OnnxDim,
-	{ fallback, shared }: { fallback: string; shared: ReadonlySet<string> },
-): AxisLabel {
-	if (typeof dim === "number" && isSize(dim)) return dim;
-	return typeof dim === "string" && shared.has(dim)
-		? { name: dim, isNamed: true }
-		: { name: fallback, isNamed: false };
 }
 
 export function isSize(size: number): boolean {
 	return Number.isInteger(size) && size >= 0 && size < 2 ** 31;
 }
 
+/** Two axes called `?` or `-1`, as exporters write where they have no name, need not have one size. */
 function sharedNames(inputs: readonly OnnxValue[]): Set<string> {
 	const names = inputs.flatMap(({ dims }) => (dims ?? []).filter((dim) => typeof dim === "string"));
-	const counts = new Map<string, number>();
-	for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-	return new Set(names.filter((name) => isName(name) && !(isPlaceholder(name) && counts.get(name) !== 1)));
+	const uses = groupBy(names, (name) => name);
+	return new Set(
+		names.filter((name) => isName(name) && (/\p{L}/u.test(name) || uses.get(name)?.length === 1)),
+	);
 }
 
-/** What exporters write for an axis that they have no name for, such as `?` or `-1`: two such axes need not have one size. */
-export function isPlaceholder(name: string): boolean {
-	return !/\p{L}/u.test(name);
+export function openAxes(inputs: readonly OnnxValue[], labels: Labels): OpenAxis[] {
+	const places = inputs.flatMap(({ name: input }, index) =>
+		(labels[index] ?? []).flatMap((label, axis) =>
+			typeof label === "number" ? [] : [{ ...label, use: { input, axis } }],
+		),
+	);
+	return [...groupBy(places, ({ name }) => name)].map(([name, own]) => ({
+		name,
+		isNamed: own[0]?.isNamed === true,
+		uses: own.map(({ use }) => use),
+	}));
 }
 
-function inventName(input: string, axis: number, taken: ReadonlySet<string | number>): string {
-	const name = `${input}_${axis}`.slice(-mostNameChars);
-	return taken.has(name) ? `${name}_axis` : name;
+const mostAxes = 10;
+
+/** `"batch" (axis 0 of "x"), axes 2 and 3 of "y"`. */
+export function describeUses(open: readonly OpenAxis[]): string {
+	const named = open.filter(({ isNamed }) => isNamed);
+	const nameless = open.filter(({ isNamed }) => !isNamed).flatMap(({ uses }) => uses);
+	const texts = named.map(({ name, uses }) => `${quoteName(name)} (${usesText(uses)})`);
+	return listNames([...texts, ...(nameless.length === 0 ? [] : [usesText(nameless)])], mostAxes);
 }
 
-export function openAxes(
-	inputs: readonly OnnxValue[],
-	labels: readonly (readonly AxisLabel[] | null)[],
-): OpenAxis[] {
-	const found = new Map<string, OpenAxis & { uses: AxisUse[] }>();
-	for (const [index, axes] of labels.entries()) {
-		const input = inputs[index]?.name ?? "";
-		for (const [axis, label] of (axes ?? []).entries()) {
-			if (typeof label === "number") continue;
-			const known = found.get(label.name);
-			if (known === undefined) found.set(label.name, { ...label, uses: [{ input, axis }] });
-			else known.uses.push({ input, axis });
-		}
+function usesText(uses: OpenAxis["uses"]): string {
+	const texts = [...groupBy(uses, ({ input }) => input)].map(([input, own]) => {
+		const axes = own.map(({ axis }) => axis).join(" and ");
+		return `${own.length === 1 ? "axis" : "axes"} ${axes} of ${quoteName(input)}`;
+	});
+	return listNames(texts, mostAxes);
+}
+
+export interface OpenInputs {
+	inputs: readonly OnnxValue[];
+	labels: Labels;
+	open: readonly OpenAxis[];
+}
+
+/** By name where every open axis has one, else as whole shapes of the inputs that have open axes. */
+export function lineToCopy(
+	{ inputs, labels, open }: OpenInputs,
+	sizes: ReadonlyMap<string, number>,
+	style: "options" | "config",
+): string {
+	const sizeOf = (name: string): number => sizes.get(name) ?? 1;
+	if (open.every(({ isNamed }) => isNamed)) {
+		const names = open.map(({ name }) => name);
+		return style === "options"
+			? `--dims ${shellWord(names.map((name) => `${name}=${sizeOf(name)}`).join(","))}`
+			: `dims: { ${names.map((name) => `${yamlText(name)}: ${sizeOf(name)}`).join(", ")} }`;
 	}
-	return [...found.values()];
+	const shapes = inputs.flatMap(({ name }, index): [string, number[]][] => {
+		const axes = labels[index] ?? [];
+		const shape = axes.map((label) => (typeof label === "number" ? label : sizeOf(label.name)));
+		return axes.every((label) => typeof label === "number") ? [] : [[name, shape]];
+	});
+	return style === "options"
+		? shapes.map(([name, shape]) => `--shape ${shellWord(`${name}=${shape.join(",")}`)}`).join(" ")
+		: `inputs: { ${shapes.map(([name, shape]) => `${yamlText(name)}: { shape: [${shape.join(", ")}] }`).join(", ")} }`;
+}
+
+const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
+
+export function yamlText(text: string): string {
+	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
+}
+
+/** `x [1, 3, 48, 320], y [1]`. */
+export function describeShapes(shapes: Readonly<Record<string, readonly number[]>>): string {
+	return Object.entries(shapes)
+		.map(([name, shape]) => `${quoteName(name, "")} [${shape.join(", ")}]`)
+		.join(", ");
 }

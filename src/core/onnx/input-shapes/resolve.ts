@@ -3,16 +3,9 @@ import type { ConfigError } from "../../errors.ts";
 import type { OnnxModel } from "../model.ts";
 import { isTensor, notTensorFix, notTensorText } from "../not-tensor.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import {
-	type BoundShapes,
-	bindShapes,
-	fault,
-	fillShapes,
-	type ShapeCheck,
-	type ShapeSource,
-} from "./bind.ts";
+import { bindShapes, fault, fillShapes, refuseImpossible, type ShapeSource, shapeCheck } from "./bind.ts";
+import { describeUses, lineToCopy, type OpenInputs } from "./open-axes.ts";
 import { proposeSizes } from "./propose.ts";
-import { describeShapes, describeUses, lineToCopy } from "./render.ts";
 import { searchSizes } from "./search.ts";
 
 /**
@@ -26,73 +19,44 @@ export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<str
 	return shapes;
 }
 
+/** @throws ConfigError config-dims also where the model cannot run with these sizes. */
+export function runnableShapes(model: OnnxModel, source: ShapeSource): Record<string, number[]> {
+	const shapes = resolveShapes(model, source);
+	refuseImpossible(shapeCheck(model), shapes, source);
+	return shapes;
+}
+
 export function missingSizes(
 	model: OnnxModel,
-	bound: BoundShapes,
+	bound: OpenInputs,
 	source: ShapeSource & { tried?: string },
 ): ConfigError {
-	const stray = bound.inputs.find((input) => !isTensor(input));
-	if (stray !== undefined)
-		return fault(source, {
-			message: `Input ${quoteName(stray.name)} is ${notTensorText(stray)}.`,
-			fix: notTensorFix(model.graph),
-		});
-	const unshaped = bound.inputs.filter((_, index) => bound.labels[index] === null);
-	const style = source.pointer === undefined ? "options" : "config";
-	const open = bound.open.flatMap(({ uses }) => uses.map(({ input }) => input));
-	const shapes = bound.inputs
-		.filter(({ name }) => open.includes(name))
-		.map(({ name, dims }) => `${quoteName(name)} ${formatDims(dims ?? [])}`);
-	const parts = [
-		...(bound.open.length === 0
-			? []
-			: [`Sizes are missing: ${describeUses(bound.open)}. The model's inputs: ${shapes.join(", ")}.`]),
-		...unshaped.map(
-			({ name, kind }) => `The model gives no shape for its input ${quoteName(name)} (${kind}).`,
-		),
-	];
-	const tried = source.tried === undefined ? "" : ` ${source.tried}`;
-	return fault(source, {
-		message: `${parts.join(" ")}${tried}`,
-		fix: fixFor(model, { bound, unshaped: unshaped.map(({ name }) => name), style }),
-		at: bound.open.length === 0 ? "/inputs" : "/dims",
-	});
-}
-
-function fixFor(
-	model: OnnxModel,
-	what: { bound: BoundShapes; unshaped: readonly string[]; style: "options" | "config" },
-): string {
-	const { bound, unshaped, style } = what;
-	const sizes = searchSizes(model, bound).next(1)[0] ?? proposeSizes(model, bound.open);
-	const line = bound.open.length === 0 ? [] : [lineToCopy(bound, sizes, style)];
-	const where =
-		style === "config"
-			? "Give the sizes that you serve, under the model in trtgate.yml"
-			: "Give the sizes that you serve";
-	const shapes = unshaped.map((name) =>
-		style === "config"
-			? `inputs: { ${quoteName(name, "")}: { shape: […] } }`
-			: `--shape ${quoteName(name, "")}=…`,
-	);
-	return `${where}: ${[...line, ...shapes].join(style === "config" ? ", " : " ")}`;
-}
-
-/** @throws ConfigError config-dims where the model's own nodes contradict these shapes, so that nothing can run them. */
-export function refuseImpossible(
-	model: OnnxModel,
-	{ check, shapes }: { check: ShapeCheck; shapes: Readonly<Record<string, readonly number[]>> },
-	source: ShapeSource,
-): void {
-	const why = check(shapes);
-	if (why === null) return;
-	const given = source.shownBy === undefined ? "these sizes" : `the sizes of ${source.shownBy}`;
-	const open = bindShapes(model, { dims: {}, inputs: {} });
-	const sizes = open.open.length === 0 ? undefined : searchSizes(model, open).next(1)[0];
-	const line =
-		sizes === undefined
-			? ""
-			: ` For example: ${lineToCopy(open, sizes, source.pointer === undefined ? "options" : "config")}`;
-	const message = `The model cannot run with ${given}, ${describeShapes(shapes)}: ${why}.`;
-	throw fault(source, { message, fix: `Give sizes that fit each other and the model.${line}`, at: "/dims" });
+	const { inputs, labels, open } = bound;
+	const at = open.length === 0 ? "/inputs" : "/dims";
+	const stray = inputs.find((input) => !isTensor(input));
+	if (stray !== undefined) {
+		const message = `Input ${quoteName(stray.name)} is ${notTensorText(stray)}.`;
+		return fault(source, { message, fix: notTensorFix(model.graph), at });
+	}
+	const isOption = source.pointer === undefined;
+	const sizes = searchSizes(model, bound).next(1)[0] ?? proposeSizes(model, open);
+	const messages: string[] = [];
+	const lines: string[] = [];
+	if (open.length > 0) {
+		const isOpen = new Set(open.flatMap(({ uses }) => uses.map(({ input }) => input)));
+		const shapes = inputs.filter(({ name }) => isOpen.has(name));
+		const shown = shapes.map(({ name, dims }) => `${quoteName(name)} ${formatDims(dims ?? [])}`).join(", ");
+		messages.push(`Sizes are missing: ${describeUses(open)}. The model's inputs: ${shown}.`);
+		lines.push(lineToCopy(bound, sizes, isOption ? "options" : "config"));
+	}
+	for (const [index, { name, kind }] of inputs.entries()) {
+		if (labels[index] !== null) continue;
+		messages.push(`The model gives no shape for its input ${quoteName(name)} (${kind}).`);
+		const shown = quoteName(name, "");
+		lines.push(isOption ? `--shape ${shown}=…` : `inputs: { ${shown}: { shape: […] } }`);
+	}
+	if (source.tried !== undefined) messages.push(source.tried);
+	const where = isOption ? "" : ", under the model in trtgate.yml";
+	const fix = `Give the sizes that you serve${where}: ${lines.join(isOption ? " " : ", ")}`;
+	return fault(source, { message: messages.join(" "), fix, at });
 }

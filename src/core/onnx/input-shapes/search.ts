@@ -1,9 +1,9 @@
 // Searches sizes for open axes: combinations of what is worth trying, without those that the static shapes rule out.
 import type { OnnxModel } from "../model.ts";
 import { quoteName, showText } from "../quote.ts";
-import { type BoundShapes, fillShapes, type ShapeCheck, shapeCheck } from "./bind.ts";
+import { fillShapes, type ShapeCheck, shapeCheck } from "./bind.ts";
+import { describeShapes, type OpenInputs } from "./open-axes.ts";
 import { type AxisKind, kindsOf } from "./propose.ts";
-import { describeShapes, lineToCopy } from "./render.ts";
 
 export type Sizes = ReadonlyMap<string, number>;
 
@@ -23,11 +23,13 @@ export interface SizeSearch {
 const maxChecks = 300;
 const maxSize = 65_536;
 
-export function searchSizes(model: OnnxModel, bound: BoundShapes): SizeSearch {
+export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	const kinds = kindsOf(model, bound.open);
-	const candidates = new Map([...kinds].map(([name, { sizes }]) => [name, [...sizes]]));
+	const candidates = new Map([...kinds].map(([name, { sizes }]) => [name, sizes]));
 	const check: ShapeCheck = bound.open.length === 0 ? () => null : shapeCheck(model);
-	const [seen, attempts, nearby]: [Set<string>, Attempt[], Sizes[]] = [new Set(), [], []];
+	const attempts: Attempt[] = [];
+	const nearby: Sizes[] = [];
+	const seen = new Set<string>();
 	let checks = 0;
 	const learn = (attempt: Attempt): void => {
 		attempts.push(attempt);
@@ -35,18 +37,11 @@ export function searchSizes(model: OnnxModel, bound: BoundShapes): SizeSearch {
 		// Checks cost little, runs much.
 		if (attempt.by === "static shapes") nearby.push(...lengthened(attempt, kinds));
 	};
-	function* worthTrying(): Generator<Sizes> {
-		for (let next = nearby.shift(); next !== undefined; next = nearby.shift()) yield next;
-		yield* combinations(candidates);
-	}
-	const firstNew = (): Sizes | null => {
-		for (const sizes of worthTrying()) {
-			const key = [...sizes.values()].join();
-			if (seen.has(key)) continue;
-			seen.add(key);
-			return sizes;
-		}
-		return null;
+	const isNew = (sizes: Sizes): boolean => seen.size < seen.add([...sizes.values()].join()).size;
+	const firstNew = (): Sizes | undefined => {
+		for (let next = nearby.shift(); next !== undefined; next = nearby.shift()) if (isNew(next)) return next;
+		for (const next of combinations(candidates)) if (isNew(next)) return next;
+		return undefined;
 	};
 	return {
 		attempts,
@@ -55,7 +50,7 @@ export function searchSizes(model: OnnxModel, bound: BoundShapes): SizeSearch {
 			const found: Sizes[] = [];
 			while (found.length < count && checks++ < maxChecks) {
 				const sizes = firstNew();
-				if (sizes === null) break;
+				if (sizes === undefined) break;
 				const shapes = fillShapes(bound, sizes);
 				const why = shapes === null ? "an input has no shape" : check(shapes);
 				if (why === null) found.push(sizes);
@@ -66,66 +61,52 @@ export function searchSizes(model: OnnxModel, bound: BoundShapes): SizeSearch {
 	};
 }
 
+/** All combinations, those with the first candidates of the axes first. */
 function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Generator<Sizes> {
 	const lists = [...candidates];
-	const highest = lists.reduce((sum, [, sizes]) => sum + sizes.length - 1, 0);
-	for (let sum = 0; sum <= highest; sum++) yield* withSum(lists, sum);
-}
-
-function* withSum(
-	lists: readonly (readonly [string, readonly number[]])[],
-	sum: number,
-): Generator<Map<string, number>> {
-	const [first, ...others] = lists;
-	if (first === undefined) {
-		if (sum === 0) yield new Map();
-		return;
-	}
-	const [name, sizes] = first;
-	const reach = others.reduce((total, [, list]) => total + list.length - 1, 0);
-	for (let rank = Math.max(0, sum - reach); rank <= Math.min(sum, sizes.length - 1); rank++) {
-		for (const tail of withSum(others, sum - rank)) yield new Map([[name, sizes[rank] ?? 1], ...tail]);
+	const queue = [{ ranks: lists.map(() => 0), last: lists.length - 1 }];
+	for (const { ranks, last } of queue) {
+		yield new Map(lists.map(([name, sizes], axis) => [name, sizes[ranks[axis] ?? 0] ?? 1]));
+		for (let axis = last; axis >= 0; axis--) {
+			const rank = (ranks[axis] ?? 0) + 1;
+			if (rank < (lists[axis]?.[1].length ?? 0)) queue.push({ ranks: ranks.with(axis, rank), last: axis });
+		}
 	}
 }
 
 interface Hinted {
-	candidates: Map<string, number[]>;
-	bound: BoundShapes;
+	candidates: Map<string, readonly number[]>;
+	bound: OpenInputs;
 	kinds: ReadonlyMap<string, AxisKind>;
 }
 
 function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted): void {
-	const named = expectedSize(why, bound);
-	// A message's numbers seldom are batch sizes.
-	const mayHint = (name: string): boolean => named === null && kinds.get(name)?.isBatch !== true;
+	const expected = expectedSize(why, bound);
 	for (const [name, list] of candidates) {
 		const size = sizes.get(name) ?? 1;
-		const hints = mayHint(name) ? hintsFor(size, why) : named?.name === name ? [named.size] : [];
-		// Guesses of guesses lead nowhere.
-		if (named === null && kinds.get(name)?.sizes.includes(size) !== true) continue;
+		const kind = kinds.get(name);
+		// Hints are for axes at a size of their own, since guesses of guesses lead nowhere; a message's numbers seldom are batch sizes.
+		const guessed = kind?.sizes.includes(size) === true && kind.isBatch !== true ? hintsFor(size, why) : [];
+		const hints = expected === null ? guessed : expected.name === name ? [expected.size] : [];
 		candidates.set(name, [...hints, ...list.filter((each) => !hints.includes(each))]);
 	}
 }
 
 /** One axis longer by what the message's shapes differ in: a mask covers the steps of the cache and the new ones. */
 function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
-	const own = [...sizes].filter(
-		([name, size]) => kinds.get(name)?.isBatch !== true && kinds.get(name)?.sizes.includes(size),
-	);
 	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
-	return own.flatMap(([name, size]) => missing.map((more) => new Map([...sizes, [name, size + more]])));
+	return [...sizes].flatMap(([name, size]) => {
+		const kind = kinds.get(name);
+		if (kind?.isBatch === true || kind?.sizes.includes(size) !== true) return [];
+		return missing.map((more) => new Map([...sizes, [name, size + more]]));
+	});
 }
 
-/** ONNX Runtime about an input: `Got invalid dimensions for input: x … index: 2 Got: 16 Expected: 48`. */
-function expectedSize(why: string, { inputs, labels }: BoundShapes): { name: string; size: number } | null {
-	const groups = /Input "(?<input>.+)" has size \d+ in dimension (?<axis>\d+), expected (?<size>\d+)/.exec(
-		why,
-	)?.groups;
-	const label =
-		labels[inputs.findIndex(({ name }) => name === groups?.["input"])]?.[Number(groups?.["axis"])];
-	return label === undefined || typeof label === "number"
-		? null
-		: { name: label.name, size: Number(groups?.["size"]) };
+/** ONNX Runtime's complaint about an input, as `explainRun` words it. */
+function expectedSize(why: string, { inputs, labels }: OpenInputs): { name: string; size: number } | null {
+	const found = /Input "(.+)" has size \d+ in dimension (\d+), expected (\d+)/.exec(why);
+	const label = labels[inputs.findIndex(({ name }) => name === found?.[1])]?.[Number(found?.[2])];
+	return typeof label === "object" ? { name: label.name, size: Number(found?.[3]) } : null;
 }
 
 const mostNumbers = 8;
@@ -147,10 +128,7 @@ function hintsFor(size: number, why: string): number[] {
 	return [...new Set(usable)].slice(0, mostHints);
 }
 
-/**
- * Numbers of a message that may be at odds, what came out before what was expected, and the other way round: those that it says
- * so of, else those in which two shapes of one rank differ, else all.
- */
+/** Numbers of a message that may be at odds, either way round: those that it says so of, else those in which two shapes differ, else all. */
 function pairsIn(why: string): (readonly [number, number])[] {
 	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
 	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);
@@ -158,64 +136,41 @@ function pairsIn(why: string): (readonly [number, number])[] {
 	const shapes = [...why.matchAll(/[[{](\d+(?:, ?\d+)+)[\]}]/g)].map(([, list = ""]) =>
 		list.split(",").map(Number),
 	);
-	const [first, last] = [shapes.at(-2) ?? [], shapes.at(-1) ?? []];
-	const odd =
-		last.length === first.length ? [...last.keys()].filter((axis) => last[axis] !== first[axis]) : [];
-	if (odd.length > 0) return odd.flatMap((axis) => both(first[axis] ?? 1, last[axis] ?? 1));
-	const numbers = [...why.matchAll(/(?<![\w.])\d{1,6}(?![\w.])/g)]
-		.map(([text]) => Number(text))
-		.filter((number) => number > 1);
-	const few = [...new Set(numbers)].slice(0, mostNumbers);
+	const [first = [], last = []] = shapes.slice(-2);
+	const pairs =
+		first.length === last.length ? first.map((size, axis) => [size, last[axis] ?? 1] as const) : [];
+	const odd = pairs.filter(([one, other]) => one !== other);
+	if (odd.length > 0) return odd.flatMap(([one, other]) => both(one, other));
+	const numbers = [...why.matchAll(/(?<![\w.])\d{1,6}(?![\w.])/g)].map(([text]) => Number(text));
+	const few = [...new Set(numbers.filter((number) => number > 1))].slice(0, mostNumbers);
 	return few.flatMap((got, index) => few.slice(index + 1).flatMap((expected) => both(got, expected)));
-}
-
-interface ChosenSizes {
-	sizes: Sizes;
-	untried: string | null;
-	attempts: readonly Attempt[];
 }
 
 const mostReasons = 8;
 
 export function describeChosen(
 	model: OnnxModel,
-	bound: BoundShapes,
-	{ sizes, untried, attempts }: ChosenSizes,
+	{ open }: OpenInputs,
+	{ sizes, untried }: { sizes: Sizes; untried: string | null },
 ): string {
-	const kinds = kindsOf(model, bound.open);
-	const reasons = bound.open.map(
-		({ name }) => `${quoteName(name, "")} ${sizes.get(name)} (${reasonFor(name, sizes, kinds)})`,
+	const kinds = kindsOf(model, open);
+	const reasons = open.map(
+		({ name }) => `${quoteName(name, "")} ${sizes.get(name)} (${kinds.get(name)?.says ?? "a guess"})`,
 	);
 	const shown = reasons.length > mostReasons ? [...reasons.slice(0, mostReasons), "…"] : reasons;
-	const isFirst = bound.open.every(({ name }) => kinds.get(name)?.sizes[0] === sizes.get(name));
-	const failed =
-		attempts.length === 0 || isFirst
-			? ""
-			: ` after ${attempts.length} other${attempts.length === 1 ? "" : "s"} that cannot run`;
 	const proof =
-		untried === null ? `ONNX Runtime runs them${failed}` : `not tried, because ${untried.replace(/\.$/, "")}`;
+		untried === null ? "ONNX Runtime runs them" : `not tried, because ${untried.replace(/\.$/, "")}`;
 	return `sizes chosen: ${shown.join(", ")}; ${proof}`;
-}
-
-function reasonFor(name: string, sizes: Sizes, kinds: ReadonlyMap<string, AxisKind>): string {
-	const kind = kinds.get(name);
-	const size = sizes.get(name) ?? 1;
-	if (kind === undefined || kind.sizes.includes(size)) return kind?.says ?? "a guess";
-	return `${kind.says}; an error message named it`;
-}
-
-export function sameSizes(bound: BoundShapes, sizes: Sizes): string {
-	return lineToCopy(bound, sizes, "options");
 }
 
 const mostAttempts = 5;
 
 /** `Tried without success: x [1, 3, 16, 16]: …`. */
-export function describeAttempts(bound: BoundShapes, attempts: readonly Attempt[]): string {
+export function describeAttempts(bound: OpenInputs, attempts: readonly Attempt[]): string {
 	if (attempts.length === 0) return "";
-	const texts = attempts.slice(0, mostAttempts).map(({ sizes, why, by }) => {
+	const texts = attempts.slice(0, mostAttempts).map(({ sizes, why }) => {
 		const shapes = describeShapes(fillShapes(bound, sizes) ?? {});
-		return `${shapes} ${by === "run" ? "failed" : "cannot run"}: ${showText(why.slice(0, 200)).replace(/\.$/, "")}`;
+		return `${shapes}: ${showText(why.slice(0, 200)).replace(/\.$/, "")}`;
 	});
 	const more = attempts.length > mostAttempts ? `; and ${attempts.length - mostAttempts} more` : "";
 	return `Tried without success: ${texts.join("; ")}${more}.`;

@@ -14,30 +14,18 @@ import {
 	type OperatorView,
 	onInput,
 	onTwo,
+	scaled,
 	textAttribute,
 	unknownOf,
 	untold,
 } from "./operator.ts";
-import { slice } from "./slice.ts";
 
 function axesIn(axes: readonly number[], rank: number): Set<number> | null {
-	const found = axes.map((axis) => axisIn(axis, rank));
-	return found.every((axis) => axis !== null) ? new Set(found as number[]) : null;
+	const found = axes.map((axis) => axisIn(axis, rank)).filter((axis) => axis !== null);
+	return found.length === axes.length ? new Set(found) : null;
 }
 
-const reduce = onInput((input, view) => {
-	const axes = listOf(view, "axes", 1);
-	const keeps = integerAttribute(view.node, "keepdims", 1) !== 0;
-	if (axes === "unknown") return { dims: keeps ? unknownOf(input.length) : null };
-	const isEmpty = axes === "absent" || axes.length === 0;
-	if (isEmpty && integerAttribute(view.node, "noop_with_empty_axes", 0) !== 0) return { dims: input };
-	const wanted = isEmpty ? [...input.keys()] : axes;
-	const reduced = axesIn(wanted, input.length);
-	if (reduced === null) return { fault: `reduces axes ${wanted.join(", ")} of ${formatDims(input)}` };
-	return { dims: input.flatMap((dim, axis): Dims => (!reduced.has(axis) ? [dim] : keeps ? [1] : [])) };
-});
-
-function statedAxis(input: Dims, { node }: OperatorView, fallback: number): number | null {
+function axisOf(input: Dims, { node }: OperatorView, fallback: number): number | null {
 	return axisIn(integerAttribute(node, "axis", fallback), input.length);
 }
 
@@ -45,20 +33,25 @@ function sameElements({ values: [value] }: OperatorView, dims: Dims): OperatorRe
 	return value && dims.length <= 1 ? { dims, value } : { dims };
 }
 
+const reduce = onInput((input, view) => {
+	const axes = listOf(view, "axes", 1);
+	const keeps = integerAttribute(view.node, "keepdims", 1) !== 0;
+	const isEmpty = axes === "absent" || axes.length === 0;
+	if (isEmpty && integerAttribute(view.node, "noop_with_empty_axes", 0) !== 0) return { dims: input };
+	const reduced = axes === "unknown" ? null : axesIn(isEmpty ? [...input.keys()] : axes, input.length);
+	if (reduced === null) return { dims: keeps ? unknownOf(input.length) : null };
+	return { dims: input.flatMap((dim, axis): Dims => (!reduced.has(axis) ? [dim] : keeps ? [1] : [])) };
+});
+
 const squeeze = onInput((input, view) => {
 	const axes = listOf(view, "axes", 1);
-	if (axes === "unknown") return untold;
-	if (axes === "absent") {
-		if (numbers(input) === null) return untold;
-		return sameElements(
-			view,
-			input.filter((dim) => dim !== 1),
-		);
-	}
-	const gone = axesIn(axes, input.length);
+	if (axes === "unknown" || (axes === "absent" && numbers(input) === null)) return untold;
+	const ones = [...input.keys()].filter((axis) => input[axis] === 1);
+	const wanted = axes === "absent" ? ones : axes;
+	const gone = axesIn(wanted, input.length);
 	if (gone === null || [...gone].some((axis) => differ(input[axis], 1)))
 		return {
-			fault: `takes axes ${axes.join(", ")} out of ${formatDims(input)}, which are not all of size 1`,
+			fault: `takes axes ${wanted.join(", ")} out of ${formatDims(input)}, which are not all of size 1`,
 		};
 	return sameElements(
 		view,
@@ -71,17 +64,15 @@ const unsqueeze = onInput((input, view) => {
 	if (typeof axes === "string") return untold;
 	const rank = input.length + axes.length;
 	const added = axesIn(axes, rank);
-	if (added === null || added.size !== axes.length)
-		return { fault: `adds axes ${axes.join(", ")} to ${formatDims(input)}` };
+	if (added?.size !== axes.length) return untold;
 	const rest = input.values();
 	const dims = Array.from({ length: rank }, (_, axis) => (added.has(axis) ? 1 : (rest.next().value ?? null)));
 	return sameElements(view, dims);
 });
 
 const gather = onTwo((data, indices, view) => {
-	const axis = statedAxis(data, view, 0);
-	if (axis === null)
-		return { fault: `gathers along axis ${integerAttribute(view.node, "axis", 0)} of ${formatDims(data)}` };
+	const axis = axisOf(data, view, 0);
+	if (axis === null) return untold;
 	const dims = [...data.slice(0, axis), ...indices, ...data.slice(axis + 1)];
 	const list = view.values[0];
 	const picks = numbers(view.values[1]);
@@ -95,8 +86,45 @@ const gatherNd = onTwo((data, indices, { node }) => {
 	return { dims: [...indices.slice(0, -1), ...data.slice(integerAttribute(node, "batch_dims", 0) + reach)] };
 });
 
+const slice = onInput((input, view) => {
+	const [starts, ends, axes, steps] = ["starts", "ends", "axes", "steps"].map((name, index) =>
+		listOf(view, name, index + 1),
+	);
+	const cut = axes === "absent" && Array.isArray(starts) ? [...starts.keys()] : axes;
+	if (!Array.isArray(cut)) return { dims: unknownOf(input.length) };
+	const dims: OnnxDim[] = [...input];
+	for (const [index, given] of cut.entries()) {
+		const axis = axisIn(given, input.length);
+		if (axis === null) return untold;
+		const at = (list: typeof starts): number | null => (Array.isArray(list) ? (list[index] ?? null) : null);
+		const span = spanOf(input[axis] ?? null, at(starts), at(ends), steps === "absent" ? 1 : at(steps));
+		dims[axis] = span?.length ?? null;
+		const list = view.values[0];
+		const row = input.length === 2 ? input[1] : 1;
+		if (axis > 0 || cut.length > 1 || input.length > 2 || typeof row !== "number" || !span || !list) continue;
+		// The rows of a list or of a small matrix.
+		const places = Array.from({ length: span.length }, (_, place) => span.first + place * span.step);
+		return { dims, value: places.flatMap((place) => list.slice(place * row, (place + 1) * row)) };
+	}
+	return { dims };
+});
+
+function spanOf(
+	size: OnnxDim,
+	start: number | null,
+	end: number | null,
+	step: number | null,
+): { first: number; length: number; step: number } | null {
+	if (typeof size !== "number" || start === null || end === null || !step) return null;
+	const clamp = (place: number, least: number, most: number): number =>
+		Math.min(Math.max(place < 0 ? place + size : place, least), most);
+	const first = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1);
+	const last = step > 0 ? clamp(end, 0, size) : clamp(end, -1, size - 1);
+	return { first, step, length: Math.max(0, Math.ceil((last - first) / step)) };
+}
+
 const split = onInput((input, view) => {
-	const axis = statedAxis(input, view, 0);
+	const axis = axisOf(input, view, 0);
 	if (axis === null) return untold;
 	const parts = listOf(view, "split", 1);
 	const size = input[axis];
@@ -104,12 +132,8 @@ const split = onInput((input, view) => {
 	let sizes: readonly number[] = [];
 	if (typeof parts !== "string") {
 		sizes = parts;
-		if (
-			differ(
-				size,
-				parts.reduce((sum, part) => sum + part, 0),
-			)
-		)
+		const whole = parts.reduce((sum, part) => sum + part, 0);
+		if (differ(size, whole))
 			return { fault: `splits axis ${axis} of ${formatDims(input)} into ${parts.join(" + ")}` };
 	} else if (parts === "absent" && typeof size === "number") {
 		const share = Math.ceil(size / count);
@@ -121,34 +145,28 @@ const split = onInput((input, view) => {
 	return { dims, more };
 });
 
-/** A scale is binary32, and so is the product that is rounded down. */
-function scaled(dim: OnnxDim, by: OnnxDim): OnnxDim {
-	if (by === 1) return dim;
-	if (typeof dim !== "number" || typeof by !== "number") return null;
-	return Number.isInteger(by) ? dim * by : Math.floor(Math.fround(dim * by));
-}
-
 const pad = onInput((input, view) => {
 	const pads = listOf(view, "pads", 1);
-	const axes = listOf(view, "axes", 3);
-	if (typeof pads === "string" || axes === "unknown") return { dims: unknownOf(input.length) };
-	const padded = axes === "absent" ? [...input.keys()] : axes.map((axis) => axisIn(axis, input.length));
-	const count = padded.length;
+	const stated = listOf(view, "axes", 3);
+	if (typeof pads === "string" || stated === "unknown") return { dims: unknownOf(input.length) };
+	const axes =
+		stated === "absent" ? [...input.keys()] : stated.map((axis) => axisIn(axis, input.length) ?? -1);
+	const count = axes.length;
 	if (pads.length !== 2 * count)
 		return { fault: `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * count}` };
 	const added = (place: number): number[] => [pads[place] ?? 0, pads[place + count] ?? 0];
 	// A reflection leaves out the edge itself.
-	const short = padded.find((axis, place) => {
-		const size = input[axis ?? -1];
+	const short = axes.find((axis, place) => {
+		const size = input[axis];
 		return typeof size === "number" && added(place).some((pad) => pad >= size);
 	});
 	if (short !== undefined && textAttribute(view.node, "mode") === "reflect")
 		return { fault: `reflects more of axis ${short} of ${formatDims(input)} than it has` };
 	return {
 		dims: input.map((dim, axis) => {
-			const place = padded.indexOf(axis);
-			const sum = place < 0 ? 0 : added(place).reduce((total, pad) => total + pad, 0);
-			return sum === 0 ? dim : typeof dim === "number" ? dim + sum : null;
+			const [before = 0, after = 0] = added(axes.indexOf(axis));
+			if (!axes.includes(axis) || before + after === 0) return dim;
+			return typeof dim === "number" ? dim + before + after : null;
 		}),
 	};
 });
@@ -175,7 +193,7 @@ export const axisRules: OperatorRules = {
 	...forEach(
 		"ArgMax ArgMin",
 		onInput((input, view) => {
-			const axis = statedAxis(input, view, 0);
+			const axis = axisOf(input, view, 0);
 			if (axis === null) return untold;
 			const keeps = integerAttribute(view.node, "keepdims", 1) !== 0;
 			return { dims: keeps ? input.with(axis, 1) : input.toSpliced(axis, 1) };
@@ -183,8 +201,13 @@ export const axisRules: OperatorRules = {
 	),
 	...forEach("Resize Upsample", resize),
 	Gather: gather,
-	GatherElements: ({ shapes }) => ({ dims: shapes[1] ?? null }),
+	GatherElements: ({ shapes: [, dims = null] }) => ({ dims }),
 	GatherND: gatherNd,
+	NonZero: ({ shapes }) => ({ dims: [shapes[0]?.length ?? null, null] }),
+	OneHot: onInput((input, { node, values }) => {
+		const axis = integerAttribute(node, "axis", -1);
+		return { dims: input.toSpliced(axis < 0 ? axis + input.length + 1 : axis, 0, values[1]?.[0] ?? null) };
+	}),
 	Pad: pad,
 	Slice: slice,
 	Split: split,
@@ -194,7 +217,7 @@ export const axisRules: OperatorRules = {
 		dims: input.map((dim, axis) => scaled(dim, values[1]?.[axis] ?? null)),
 	})),
 	TopK: onInput((input, view) => {
-		const axis = statedAxis(input, view, -1);
+		const axis = axisOf(input, view, -1);
 		if (axis === null) return untold;
 		const { node, values } = view;
 		const stated = node.inputs.length < 2 ? integerAttribute(node, "k", 0) : null;

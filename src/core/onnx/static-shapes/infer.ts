@@ -1,15 +1,14 @@
 // Propagates the shapes that are certain from the inputs through the graph; the others stay open.
-import type { OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
+import type { OnnxModel, OnnxNode } from "../model.ts";
 import { nodesInRunOrder } from "../run-order.ts";
-import type { Scope } from "../walk.ts";
+import { type Constants, localOperators, operatorKey, type Scope } from "../walk.ts";
 import { axisRules } from "./axes.ts";
 import { layoutRules } from "./layouts.ts";
 import { type Dims, maxValues, type OperatorResult, type OperatorView, untold } from "./operator.ts";
 import { productRules } from "./products.ts";
-import type { TensorTypes } from "./types.ts";
-import { valueRules } from "./values.ts";
+import { type TypesByScope, typeIn } from "./types.ts";
 
-const rules = new Map(Object.entries({ ...layoutRules, ...axisRules, ...productRules, ...valueRules }));
+const rules = new Map(Object.entries({ ...layoutRules, ...axisRules, ...productRules }));
 
 /** Broadcasting and other meanings are as in NumPy since this opset. */
 const oldestOpset = 7;
@@ -26,52 +25,55 @@ export interface StaticShapes extends Readonly<Known> {
 }
 
 interface Given {
-	constants: ReadonlyMap<string, OnnxInitializer>;
-	types: Pick<TensorTypes, "get">;
-	/** What is known before the first node, constants aside; left out: the shapes that the graph's inputs declare. */
+	constants: Constants;
+	types: TypesByScope;
+	/** What is known before the first node, constants aside; absent: the shapes that the graph's inputs declare. */
 	start?: Known;
-	others?(view: OperatorView, known: Known): OperatorResult;
+	others?(view: OperatorView, known: Known): OperatorResult | undefined;
 }
 
 /** Value infos are not used: both runtimes ignore them, and tools leave stale ones behind. */
-export function inferShapes(model: OnnxModel, graph: Scope, given: Given): StaticShapes {
-	const known = knownFirst(model, given);
-	const { shapes } = known;
+export function inferShapes(model: OnnxModel, scope: Scope, given: Given): StaticShapes {
+	const known = knownFirst(model, scope, given);
 	const faults: StaticShapes["faults"] = [];
 	const stopped: OnnxNode[] = [];
 	const opset = model.opsets[""] ?? 0;
-	if (opset < oldestOpset) return { ...known, faults, stopped: graph.nodes };
-	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
-	for (const node of nodesInRunOrder(graph)) {
-		const rule = node.domain === "" && !local.has(`\n${node.op}`) ? rules.get(node.op) : undefined;
-		const view = viewOf(node, known, given, opset);
+	if (opset < oldestOpset) return { ...known, faults, stopped: scope.nodes };
+	const local = localOperators(model);
+	for (const node of nodesInRunOrder(scope)) {
+		const rule = node.domain === "" && !local.has(operatorKey(node)) ? rules.get(node.op) : undefined;
+		const type = typeIn(given.types, scope, node.inputs[0] ?? "");
+		const view = { node, ...viewOf(node.inputs, known), type, opset };
 		const result = (rule === undefined ? given.others?.(view, known) : rule(view)) ?? untold;
 		if ("fault" in result) faults.push({ node, what: result.fault });
 		else keep(node, result, known);
-		const isFed = node.inputs.every((name) => name === "" || shapes.has(name));
-		if (isFed && !shapes.has(node.outputs[0] ?? "")) stopped.push(node);
+		if (isStop(node, known)) stopped.push(node);
 	}
 	return { ...known, faults, stopped };
 }
 
-function knownFirst(model: OnnxModel, { constants, start }: Given): Known {
+function isStop({ inputs, outputs }: OnnxNode, { shapes }: Known): boolean {
+	return !shapes.has(outputs[0] ?? "") && inputs.every((name) => name === "" || shapes.has(name));
+}
+
+function knownFirst(model: OnnxModel, scope: Scope, { constants, start }: Given): Known {
 	const known: Known = { shapes: new Map(start?.shapes), values: new Map(start?.values) };
 	if (start === undefined)
 		for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
-	for (const [name, { dims, values }] of constants) {
+	for (const [name, { dims, values }] of constants.get(scope) ?? []) {
 		known.shapes.set(name, dims);
 		if (values !== undefined && dims.length <= 1) known.values.set(name, values);
 	}
 	return known;
 }
 
-function viewOf(node: OnnxNode, { shapes, values }: Known, { types }: Given, opset: number): OperatorView {
+function viewOf(
+	names: readonly string[],
+	{ shapes, values }: Known,
+): Pick<OperatorView, "shapes" | "values"> {
 	return {
-		node,
-		shapes: node.inputs.map((name) => shapes.get(name) ?? null),
-		values: node.inputs.map((name) => values.get(name) ?? null),
-		type: types.get(node.inputs[0] ?? "") ?? null,
-		opset,
+		shapes: names.map((name) => shapes.get(name) ?? null),
+		values: names.map((name) => values.get(name) ?? null),
 	};
 }
 

@@ -1,5 +1,5 @@
-// Shapes of operators that keep, join or rearrange elements, and of sliding windows.
-import type { OnnxDim, OnnxNode } from "../model.ts";
+// Shapes of operators that keep, join or rearrange elements; and values computed from shapes, such as the sizes that a Reshape reads.
+import type { OnnxDim } from "../model.ts";
 import { formatDims } from "../quote.ts";
 import {
 	broadcast,
@@ -9,36 +9,92 @@ import {
 	forEach,
 	integerAttribute,
 	integersAttribute,
+	keepShape,
 	maxValues,
+	numbers,
 	type OperatorResult,
 	type OperatorRule,
 	type OperatorRules,
 	onInput,
-	textAttribute,
 	unknownOf,
 	untold,
 } from "./operator.ts";
 
 /** All inputs broadcast to one shape, as NumPy does (ONNX since opset 7). */
-export const broadcastAll: OperatorRule = ({ shapes }) => {
+const broadcastAll: OperatorRule = ({ shapes }) => {
 	let dims: Dims = [];
 	for (const shape of shapes) {
-		const next = shape && broadcast(dims, shape);
 		if (shape === null) return untold;
-		if (next === null)
-			return {
-				fault: `combines incompatible shapes: ${shapes.map((each) => formatDims(each ?? [])).join(" and ")}`,
-			};
+		const next = broadcast(dims, shape);
+		const shown = shapes.map((each) => formatDims(each ?? [])).join(" and ");
+		if (next === null) return { fault: `combines incompatible shapes: ${shown}` };
 		dims = next;
 	}
 	return { dims };
 };
 
-export const transpose = onInput((input, { node }) => {
-	const order = integersAttribute(node, "perm") ?? input.map((_, axis) => input.length - 1 - axis);
+const operations: Readonly<Record<string, (left: number, right: number) => number>> = {
+	Add: (left, right) => left + right,
+	Sub: (left, right) => left - right,
+	Mul: (left, right) => left * right,
+	Div: (left, right) => Math.trunc(left / right),
+	Max: Math.max,
+	Min: Math.min,
+	And: (left, right) => left && right,
+	Or: (left, right) => left || right,
+	Equal: (left, right) => Number(left === right),
+	Greater: (left, right) => Number(left > right),
+	GreaterOrEqual: (left, right) => Number(left >= right),
+	Less: (left, right) => Number(left < right),
+	LessOrEqual: (left, right) => Number(left <= right),
+};
+
+/** Combines the values of all inputs entry by entry, where they are short lists or numbers. */
+function entrywise(combine: (entries: readonly OnnxDim[], operator: string) => OnnxDim): OperatorRule {
+	return (view) => {
+		const { node, values, shapes } = view;
+		const result = broadcastAll(view);
+		const lists = values.filter((list) => list !== null);
+		const length = Math.max(...lists.map((list) => list.length));
+		const fits =
+			lists.length === values.length &&
+			shapes.every((dims) => dims !== null && dims.length <= 1) &&
+			lists.every((list) => list.length === 1 || list.length === length);
+		if ("fault" in result || !fits) return result;
+		const value = Array.from({ length }, (_, index) =>
+			combine(
+				lists.map((list) => list[list.length === 1 ? 0 : index] ?? null),
+				node.op,
+			),
+		);
+		return { ...result, value };
+	};
+}
+
+const computed = entrywise(([left = null, right = null], operator) => {
+	const operation = operations[operator];
+	if (typeof left === "number" && typeof right === "number" && operation !== undefined)
+		return right === 0 && operator === "Div" ? null : operation(left, right);
+	return right === 1 && (operator === "Mul" || operator === "Div") ? left : null;
+});
+
+/** Of whole numbers, which sizes are, and of what follows from them: 0 and 1 are conditions. */
+const arithmetic: OperatorRule = (view) => {
+	const isWhole = view.type === "int64" || view.type === "int32" || view.type === "bool";
+	return isWhole && view.values.length === 2 ? computed(view) : broadcastAll(view);
+};
+
+const transpose = onInput((input, { node, values: [value] }) => {
+	const order = integersAttribute(node, "perm") ?? [...input.keys()].reverse();
 	if (order.length !== input.length)
 		return { fault: `permutes ${order.length} axes of ${formatDims(input)}` };
-	return { dims: order.map((axis) => input[axis] ?? null) };
+	const dims = order.map((axis) => input[axis] ?? null);
+	const [rows, columns] = input;
+	// PyTorch turns a list of paddings as a matrix of two columns.
+	const isTurned = input.length === 2 && order[0] !== 0;
+	if (!value || !isTurned || typeof rows !== "number" || typeof columns !== "number") return { dims };
+	const turned = value.map((_, at) => value[(at % rows) * columns + Math.floor(at / rows)] ?? null);
+	return { dims, value: turned };
 });
 
 /** A 0 in the target copies the input's size (unless allowzero), a -1 takes the remainder. */
@@ -88,48 +144,6 @@ const concat = onInput((first, { node, shapes, values }) => {
 	return { dims, value: values.flatMap((value, index) => value ?? unknownOf(Number(shapes[index]?.[0]))) };
 });
 
-export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
-	return input.map((size, axis) => {
-		const window = windowAt(node, axis, input.length);
-		const taps = kernel[axis];
-		if (typeof size !== "number" || typeof taps !== "number" || window === null) return null;
-		if (window.padding === "same") return Math.ceil(size / window.stride);
-		const steps = (size + window.padding - window.dilation * (taps - 1) - 1) / window.stride;
-		// If the last window exceeds the input, versions differ.
-		if (integerAttribute(node, "ceil_mode", 0) !== 0 && !Number.isInteger(steps)) return null;
-		return steps < 0 ? null : Math.floor(steps) + 1;
-	});
-}
-
-export function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
-	if (integersAttribute(node, "output_shape") !== null) return unknownOf(input.length);
-	const added = integersAttribute(node, "output_padding");
-	return input.map((size, axis) => {
-		const window = windowAt(node, axis, input.length);
-		const taps = kernel[axis];
-		if (typeof size !== "number" || typeof taps !== "number" || window === null) return null;
-		const { stride, dilation, padding } = window;
-		if (padding === "same") return null;
-		return stride * (size - 1) + (added?.[axis] ?? 0) + dilation * (taps - 1) + 1 - padding;
-	});
-}
-
-function windowAt(
-	node: OnnxNode,
-	axis: number,
-	axes: number,
-): { stride: number; dilation: number; padding: number | "same" } | null {
-	const auto = textAttribute(node, "auto_pad") ?? "NOTSET";
-	const pads = integersAttribute(node, "pads");
-	if (pads !== null && pads.length !== 2 * axes) return null;
-	const stated = (pads?.[axis] ?? 0) + (pads?.[axis + axes] ?? 0);
-	return {
-		stride: integersAttribute(node, "strides")?.[axis] ?? 1,
-		dilation: integersAttribute(node, "dilations")?.[axis] ?? 1,
-		padding: auto.startsWith("SAME") ? "same" : auto === "VALID" ? 0 : stated,
-	};
-}
-
 export const layoutRules: OperatorRules = {
 	...forEach(
 		"Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Dropout " +
@@ -137,7 +151,7 @@ export const layoutRules: OperatorRules = {
 			"LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg PRelu QuantizeLinear RMSNormalization " +
 			"RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh " +
 			"Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu",
-		({ shapes }) => ({ dims: shapes[0] ?? null }),
+		keepShape,
 	),
 	// A Cast to whole numbers cuts fractions off, so that only whole values stay.
 	...forEach("Cast Identity", ({ shapes: [dims = null], values: [value] }) => {
@@ -145,24 +159,23 @@ export const layoutRules: OperatorRules = {
 		return value && isWhole ? { dims, value } : { dims };
 	}),
 	...forEach("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean Mod Pow Sum Xor", broadcastAll),
-	...forEach(
-		"AveragePool LpPool MaxPool",
-		onInput((input, { node }) => {
-			const kernel = integersAttribute(node, "kernel_shape");
-			const spatial = input.slice(2);
-			const dims = [
-				...input.slice(0, 2),
-				...(kernel === null ? unknownOf(spatial.length) : slid(node, spatial, kernel)),
-			];
-			return { dims, more: [dims] };
-		}),
+	...forEach(Object.keys(operations).join(" "), arithmetic),
+	Where: entrywise(([condition, left = null, right = null]) =>
+		typeof condition === "number" ? (condition === 0 ? right : left) : null,
 	),
-	...forEach(
-		"GlobalAveragePool GlobalLpPool GlobalMaxPool",
-		onInput((input) => ({ dims: input.map((dim, axis) => (axis < 2 ? dim : 1)) })),
-	),
-	DynamicQuantizeLinear: ({ shapes }) => ({ dims: shapes[0] ?? null, more: [[], []] }),
+	Not: ({ shapes: [dims = null], values }) => {
+		const list = numbers(values[0]);
+		return list === null ? { dims } : { dims, value: list.map((entry) => Number(entry === 0)) };
+	},
+	DynamicQuantizeLinear: ({ shapes: [dims = null] }) => ({ dims, more: [[], []] }),
 	Concat: concat,
+	ConstantOfShape: ({ node, values: [dims = null] }) => {
+		const elements = dims === null ? null : elementsOf(dims);
+		const tensor = node.attributes.find(({ name }) => name === "value")?.tensor;
+		const fill = tensor === undefined ? 0 : tensor.values?.[0];
+		if (elements === null || elements > maxValues || fill === undefined) return { dims };
+		return { dims, value: Array.from({ length: elements }, () => fill) };
+	},
 	Expand: ({ shapes: [input], values: [, target] }) => {
 		if (!input || !target) return untold;
 		const dims = broadcast(input, target);
@@ -175,5 +188,22 @@ export const layoutRules: OperatorRules = {
 		const at = axis < 0 ? axis + input.length : axis;
 		return { dims: [elementsOf(input.slice(0, at)), elementsOf(input.slice(at))] };
 	}),
+	Range: ({ values }) => {
+		const [start, limit, delta] = values.map((value) => value?.[0]);
+		if (typeof start !== "number" || typeof limit !== "number" || typeof delta !== "number" || delta === 0)
+			return { dims: [null] };
+		return { dims: [Math.max(0, Math.ceil((limit - start) / delta))] };
+	},
 	Reshape: reshape,
+	Shape: ({ node, shapes: [input] }) => {
+		if (!input) return { dims: [null] };
+		const start = integerAttribute(node, "start", 0);
+		const value = input.slice(start, integerAttribute(node, "end", input.length));
+		return { dims: [value.length], value };
+	},
+	Size: ({ shapes: [input] }) => {
+		const elements = input ? elementsOf(input) : null;
+		return elements === null ? { dims: [] } : { dims: [], value: [elements] };
+	},
+	Transpose: transpose,
 };

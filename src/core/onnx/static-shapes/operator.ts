@@ -7,8 +7,9 @@ export interface OperatorView {
 	node: OnnxNode;
 	/** Shapes of the inputs; null where nothing is known. */
 	shapes: readonly (Dims | null)[];
-	/** Values of the inputs that are short lists of numbers, or numbers: constants, and what is computed from shapes. */
+	/** Values of the inputs that are numbers or short lists of them: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
+	/** Of the first input. */
 	type: OnnxDType | null;
 	opset: number;
 }
@@ -34,6 +35,8 @@ export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => Ope
 export function forEach(operators: string, rule: OperatorRule): OperatorRules {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
 }
+
+export const keepShape: OperatorRule = ({ shapes: [dims = null] }) => ({ dims });
 
 export function attributeOf(node: OnnxNode, name: string): OnnxAttribute["value"] | undefined {
 	return node.attributes.find((attribute) => attribute.name === name)?.value;
@@ -81,6 +84,13 @@ export function unknownOf(rank: number): Dims {
 
 export function differ(left: OnnxDim | undefined, right: OnnxDim | undefined): boolean {
 	return typeof left === "number" && typeof right === "number" && left !== right;
+}
+
+/** Rounded down; a scale is binary32, and so is the product. */
+export function scaled(dim: OnnxDim, by: OnnxDim): OnnxDim {
+	if (by === 1) return dim;
+	if (typeof dim !== "number" || typeof by !== "number") return null;
+	return Number.isInteger(by) ? dim * by : Math.floor(Math.fround(dim * by));
 }
 
 /** NumPy's broadcasting; null where two known sizes are incompatible. */

@@ -1,17 +1,20 @@
-// Shapes of matrix products, convolutions and recurrent layers, where wrong weights show.
-import type { OnnxDim } from "../model.ts";
+// Shapes of matrix products, sliding windows and recurrent layers, where wrong weights show.
+import type { OnnxDim, OnnxNode } from "../model.ts";
 import { formatDims } from "../quote.ts";
-import { slid, spread } from "./layouts.ts";
 import {
 	broadcast,
 	type Dims,
 	differ,
 	forEach,
 	integerAttribute,
+	integersAttribute,
 	type OperatorResult,
 	type OperatorRule,
 	type OperatorRules,
+	onInput,
 	onTwo,
+	textAttribute,
+	unknownOf,
 	untold,
 } from "./operator.ts";
 
@@ -27,66 +30,101 @@ export const matMul = onTwo((left, right) => {
 	return { dims: [...batch, ...rows, ...columns] };
 });
 
-export const gemm = onTwo((left, right, { node }) => {
+export const gemm = onTwo((left, right, view) => {
 	if (left.length !== 2 || right.length !== 2)
 		return { fault: `multiplies ${formatDims(left)} by ${formatDims(right)}; Gemm takes matrices` };
-	const oriented = ([first = null, second = null]: Dims, attribute: string): [OnnxDim, OnnxDim] =>
-		integerAttribute(node, attribute, 0) === 0 ? [first, second] : [second, first];
-	const [rows, inner] = oriented(left, "transA");
-	const [innerToo, columns] = oriented(right, "transB");
-	if (!differ(inner, innerToo)) return { dims: [rows, columns] };
+	const turned = ["transA", "transB"].map((name, at) => {
+		const dims = at === 0 ? left : right;
+		return integerAttribute(view.node, name, 0) === 0 ? dims : dims.toReversed();
+	});
+	return matMul({ ...view, shapes: turned });
+});
+
+/** Output sizes of windows that slide over the input. */
+export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
+	return input.map((size, axis) => {
+		const window = windowAt(node, axis, input.length);
+		const taps = kernel[axis];
+		if (typeof size !== "number" || typeof taps !== "number" || window === null) return null;
+		const { stride, dilation, padding } = window;
+		if (padding === "same") return Math.ceil(size / stride);
+		const steps = (size + padding - dilation * (taps - 1) - 1) / stride;
+		// If the last window exceeds the input, versions differ.
+		if (integerAttribute(node, "ceil_mode", 0) !== 0 && !Number.isInteger(steps)) return null;
+		return steps < 0 ? null : Math.floor(steps) + 1;
+	});
+}
+
+/** Output sizes of a transposed convolution. */
+function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
+	if (integersAttribute(node, "output_shape") !== null) return unknownOf(input.length);
+	const added = integersAttribute(node, "output_padding");
+	return input.map((size, axis) => {
+		const window = windowAt(node, axis, input.length);
+		const taps = kernel[axis];
+		if (typeof size !== "number" || typeof taps !== "number" || window === null) return null;
+		const { stride, dilation, padding } = window;
+		if (padding === "same") return null;
+		return stride * (size - 1) + (added?.[axis] ?? 0) + dilation * (taps - 1) + 1 - padding;
+	});
+}
+
+function windowAt(
+	node: OnnxNode,
+	axis: number,
+	axes: number,
+): { stride: number; dilation: number; padding: number | "same" } | null {
+	const auto = textAttribute(node, "auto_pad") ?? "NOTSET";
+	const pads = integersAttribute(node, "pads");
+	if (pads !== null && pads.length !== 2 * axes) return null;
+	const stated = (pads?.[axis] ?? 0) + (pads?.[axis + axes] ?? 0);
 	return {
-		fault: `multiplies ${formatDims([rows, inner])} by ${formatDims([innerToo, columns])}: ${inner} and ${innerToo} must be the same`,
-	};
-});
-
-/** Input [N, C, …], weights [M, C / group, …]. */
-export const conv = onTwo((input, kernel, { node }) => {
-	if (input.length !== kernel.length) return rankFault(input, kernel);
-	const perGroup = kernel[1];
-	const channels = typeof perGroup === "number" ? perGroup * integerAttribute(node, "group", 1) : null;
-	if (differ(input[1], channels)) return channelFault(input, kernel, channels);
-	return { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))] };
-});
-
-/** Input [N, C, …], weights [C, M / group, …]. */
-const convTranspose = onTwo((input, kernel, { node }) => {
-	if (input.length !== kernel.length) return rankFault(input, kernel);
-	if (differ(input[1], kernel[0])) return channelFault(input, kernel, kernel[0] ?? null);
-	const perGroup = kernel[1];
-	const channels = typeof perGroup === "number" ? perGroup * integerAttribute(node, "group", 1) : null;
-	return { dims: [input[0] ?? null, channels, ...spread(node, input.slice(2), kernel.slice(2))] };
-});
-
-function channelFault(input: Dims, kernel: Dims, channels: OnnxDim): OperatorResult {
-	return {
-		fault: `has weights ${formatDims(kernel)} for ${channels} channels, its input ${formatDims(input)} has ${input[1]}`,
+		stride: integersAttribute(node, "strides")?.[axis] ?? 1,
+		dilation: integersAttribute(node, "dilations")?.[axis] ?? 1,
+		padding: auto.startsWith("SAME") ? "same" : auto === "VALID" ? 0 : stated,
 	};
 }
 
-function rankFault(input: Dims, kernel: Dims): OperatorResult {
-	return {
-		fault: `has weights of ${kernel.length} dimensions ${formatDims(kernel)}, its input has ${input.length}: ${formatDims(input)}`,
-	};
+const pool = onInput((input, { node }) => {
+	const kernel = integersAttribute(node, "kernel_shape") ?? [];
+	const dims = [...input.slice(0, 2), ...slid(node, input.slice(2), kernel)];
+	return { dims, more: [dims] };
+});
+
+/** Input [N, C, …], weights [M, C / group, …], or [C, M / group, …] of a transposed convolution. */
+function convolution(isTransposed: boolean): OperatorRule {
+	return onTwo((input, kernel, { node }): OperatorResult => {
+		if (input.length !== kernel.length)
+			return {
+				fault: `has weights of ${kernel.length} dimensions ${formatDims(kernel)}, its input has ${input.length}: ${formatDims(input)}`,
+			};
+		const [whole = null, perGroup = null] = kernel;
+		const grouped = typeof perGroup === "number" ? perGroup * integerAttribute(node, "group", 1) : null;
+		const [channels, made] = isTransposed ? [whole, grouped] : [grouped, whole];
+		if (differ(input[1], channels))
+			return {
+				fault: `has weights ${formatDims(kernel)} for ${channels} channels, its input ${formatDims(input)} has ${input[1]}`,
+			};
+		const sizes = isTransposed ? spread : slid;
+		return { dims: [input[0] ?? null, made, ...sizes(node, input.slice(2), kernel.slice(2))] };
+	});
 }
+
+export const conv = convolution(false);
 
 /** Input [sequence, batch, size], weights [directions, gates × hidden, size]. */
 const recurrent = onTwo((input, weights, { node, shapes }) => {
 	const [sequence = null, batch = null, size = null] = input;
 	if (input.length !== 3 || weights.length !== 3 || integerAttribute(node, "layout", 0) !== 0) return untold;
+	const shown = `its input ${formatDims(input)} has`;
 	if (differ(size, weights[2]))
-		return {
-			fault: `has weights ${formatDims(weights)} for inputs of size ${weights[2]}, its input ${formatDims(input)} has ${size}`,
-		};
+		return { fault: `has weights ${formatDims(weights)} for inputs of size ${weights[2]}, ${shown} ${size}` };
 	const start = shapes[5];
 	if (start && differ(start[1], batch))
-		return {
-			fault: `starts from a state ${formatDims(start)}, and its input ${formatDims(input)} has ${batch} rows`,
-		};
-	const hidden = integerAttribute(node, "hidden_size", 0) || (shapes[2]?.[2] ?? null);
-	const directions = weights[0] ?? null;
-	const last = [directions, batch, hidden];
-	return { dims: [sequence, directions, batch, hidden], more: [last, last] };
+		return { fault: `starts from a state ${formatDims(start)}, and ${shown} ${batch} rows` };
+	const hidden: OnnxDim = integerAttribute(node, "hidden_size", 0) || (shapes[2]?.[2] ?? null);
+	const last = [weights[0] ?? null, batch, hidden];
+	return { dims: [sequence, ...last], more: [last, last] };
 });
 
 export function withSecond(rule: OperatorRule, place: number): OperatorRule {
@@ -99,6 +137,11 @@ export const productRules: OperatorRules = {
 	Gemm: gemm,
 	...forEach("Conv ConvInteger", conv),
 	QLinearConv: withSecond(conv, 3),
-	ConvTranspose: convTranspose,
+	ConvTranspose: convolution(true),
+	...forEach("AveragePool LpPool MaxPool", pool),
+	...forEach(
+		"GlobalAveragePool GlobalLpPool GlobalMaxPool",
+		onInput((input) => ({ dims: input.map((dim, axis) => (axis < 2 ? dim : 1)) })),
+	),
 	...forEach("GRU LSTM RNN", recurrent),
 };

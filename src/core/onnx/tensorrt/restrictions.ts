@@ -2,7 +2,7 @@
 // Source: the restrictions in onnx/onnx-tensorrt docs/operators.md (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
 import type { OnnxDim, OnnxInitializer, OnnxNode } from "../model.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import { integerAttribute, integersAttribute } from "../static-shapes/operator.ts";
+import { attributeOf, integerAttribute, integersAttribute } from "../static-shapes/operator.ts";
 
 export interface NodeView {
 	node: OnnxNode;
@@ -14,20 +14,16 @@ export interface NodeView {
 	hasDynamicInputs: boolean;
 }
 
-/** What TensorRT does not support of this node, as the end of a sentence that begins with the node, alone or with how to fix it; null where nothing. */
+/** What TensorRT does not support of this node, as the end of a sentence, alone or with a fix; null where nothing. */
 export type Restriction = (view: NodeView) => string | { fault: string; fix: string } | null;
 
 function has(view: NodeView, input: number): boolean {
 	return (view.node.inputs[input] ?? "") !== "";
 }
 
-function attributeOf(view: NodeView, name: string): unknown {
-	return view.node.attributes.find((attribute) => attribute.name === name)?.value;
-}
-
 function among(name: string, values: readonly string[]): Restriction {
 	return (view) => {
-		const value = attributeOf(view, name);
+		const value = attributeOf(view.node, name);
 		if (typeof value !== "string" || values.includes(value)) return null;
 		return `has ${name} ${quoteName(value)}; TensorRT supports ${values.join(", ")}`;
 	};
@@ -71,8 +67,8 @@ function undilated(view: NodeView): string | null {
 }
 
 function sameActivations(view: NodeView): string | null {
-	const activations = attributeOf(view, "activations");
-	if (attributeOf(view, "direction") !== "bidirectional" || !Array.isArray(activations)) return null;
+	const activations = attributeOf(view.node, "activations");
+	if (attributeOf(view.node, "direction") !== "bidirectional" || !Array.isArray(activations)) return null;
 	const half = activations.length / 2;
 	const isSame = activations.slice(0, half).every((name, index) => name === activations[half + index]);
 	return isSame ? null : "has other activations backward than forward; TensorRT requires the same";
@@ -85,7 +81,7 @@ function normOneOrTwo(view: NodeView): string | null {
 
 /** "Cannot infer squeeze dimensions from a dynamic shape": the importer has to know which axes have size 1. */
 function statesAxes(view: NodeView): ReturnType<Restriction> {
-	if (has(view, 1) || attributeOf(view, "axes") !== undefined) return null;
+	if (has(view, 1) || attributeOf(view.node, "axes") !== undefined) return null;
 	// A size that is not known is no dynamic one where all inputs are static.
 	const isDynamic =
 		view.dims(0)?.some((dim) => typeof dim === "string" || (dim === null && view.hasDynamicInputs)) === true;
@@ -128,16 +124,16 @@ function forInference(view: NodeView): ReturnType<Restriction> {
 
 /** Reads no other layout: the attribute is ignored, and the result would be silently wrong. */
 const recurrent: readonly Restriction[] = [sameActivations, integerIs("layout", 0)];
-const pooling: readonly Restriction[] = [undilated];
+const resizeModes = "half_pixel pytorch_half_pixel tf_half_pixel_for_nn asymmetric align_corners".split(" ");
 const reductions = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 	.split(" ")
-	.map((each) => `Reduce${each}`);
+	.map((each): [string, Restriction[]] => [`Reduce${each}`, [constantInput(1, "axes")]]);
 
 export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map<
 	string,
 	readonly Restriction[]
 >([
-	["AveragePool", pooling],
+	["AveragePool", [undilated]],
 	["LpPool", [undilated, normOneOrTwo]],
 	["MaxPool", [undilated, onlyFirstOutput]],
 	["LpNormalization", [normOneOrTwo]],
@@ -150,13 +146,7 @@ export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map
 	[
 		"Resize",
 		[
-			among("coordinate_transformation_mode", [
-				"half_pixel",
-				"pytorch_half_pixel",
-				"tf_half_pixel_for_nn",
-				"asymmetric",
-				"align_corners",
-			]),
+			among("coordinate_transformation_mode", resizeModes),
 			among("keep_aspect_ratio_policy", ["stretch"]),
 			integerIs("antialias", 0),
 		],
@@ -181,5 +171,5 @@ export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map
 			withoutAttributes(["qk_matmul_output_mode", "softcap"]),
 		],
 	],
-	...reductions.map((name): [string, readonly Restriction[]] => [name, [constantInput(1, "axes")]]),
+	...reductions,
 ]);

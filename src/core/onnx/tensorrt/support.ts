@@ -21,8 +21,7 @@ export interface TensorRt {
 /** A version like `10.6`, `10.6.0` or `11`; anything else is an unknown version. */
 export function tensorRtOf(text: string | undefined): TensorRt {
 	const parts = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.|$)/.exec(text ?? "");
-	const newest = tables.at(-1);
-	const oldest = tables[0];
+	const [oldest, newest] = [tables[0], tables.at(-1)];
 	if (newest === undefined || oldest === undefined) throw new RangeError("There are no tables.");
 	if (parts === null) return { name: "TensorRT", version: null, at: newest, above: null, place: "newest" };
 	const version = { major: Number(parts[1]), minor: Number(parts[2] ?? 0) };
@@ -30,9 +29,9 @@ export function tensorRtOf(text: string | undefined): TensorRt {
 	const wanted = rank(version.major, version.minor);
 	const at = tables.findLast((table) => rankOf(table) <= wanted);
 	if (at === undefined) return { name, version, at: oldest, above: null, place: "oldest" };
-	if (rankOf(at) === wanted) return { name, version, at, above: null, place: "exact" };
-	const above = tables.find((table) => rankOf(table) > wanted) ?? null;
-	return { name, version, at, above, place: above === null ? "newest" : "below" };
+	const isExact = rankOf(at) === wanted;
+	const above = isExact ? null : (tables.find((table) => rankOf(table) > wanted) ?? null);
+	return { name, version, at, above, place: isExact ? "exact" : above === null ? "newest" : "below" };
 }
 
 export function isAtLeast({ version }: TensorRt, major: number, minor: number): boolean | null {
@@ -58,22 +57,17 @@ export interface Standing {
 export function standingOf(tensorrt: TensorRt, kind: "operators" | "plugins", name: string): Standing {
 	const { at, above, place } = tensorrt;
 	const has = at[kind].has(name);
-	const does = (each: boolean): string => (each ? "does" : "does not");
 	if (place === "exact") return { has, isCertain: true };
+	const does = (each: boolean): string => (each ? "does" : "does not");
 	if (above === null)
 		return { has, isCertain: false, because: `${at.version}, the ${place} version listed, ${does(has)}` };
 	const hasAbove = above[kind].has(name);
-	if (has !== hasAbove) {
-		return {
-			has,
-			isCertain: false,
-			because: `${at.version} ${does(has)}, ${above.version} ${does(hasAbove)}`,
-		};
-	}
+	const isCertain = has === hasAbove;
+	const differs = `${at.version} ${does(has)}, ${above.version} ${does(hasAbove)}`;
 	const both = has
 		? `${at.version} and ${above.version} both do`
 		: `neither ${at.version} nor ${above.version} does`;
-	return { has, isCertain: true, because: both };
+	return { has, isCertain, because: isCertain ? both : differs };
 }
 
 export function listedSpan(

@@ -76,11 +76,8 @@ it("an operator that nothing here knows counts as unknown, not as free", () => {
 });
 
 it("an operator named like a property of every object is unknown", () => {
-	const cost = count({
-		inputs: [value("x", [2, 4])],
-		nodes: [node({ op: "constructor", domain: "com.microsoft" })],
-	});
-	expect(cost.unknownNodes).toBe(1);
+	const nodes = [node({ op: "constructor", domain: "com.microsoft" })];
+	expect(count({ inputs: [value("x", [2, 4])], nodes }).unknownNodes).toBe(1);
 });
 
 const branch = (nodes: readonly Uint8Array[], output: string) =>
@@ -110,21 +107,25 @@ it("an input that the config gives decides which branch of an If counts", () => 
 	expect(count(gated, { shapes: {}, values: { c: 0 } })).toMatchObject({ multiplyAdds: 32, unknownNodes: 0 });
 });
 
-it("a Loop whose count depends on data counts as none, and says what one pass costs", () => {
+/** A Loop over the nodes, which carries `x` to `t`. */
+const loopOver = (nodes: readonly Uint8Array[], size: number | null, output: string) => {
 	const body = graph({
 		name: "b",
-		inputs: [value("i", [], 7), value("ci", [], 9), value("s", [2, 4])],
-		nodes: [node({ op: "Identity", inputs: ["ci"], outputs: ["co"] }), product("s", "t")],
-		outputs: [value("co", [], 9), value("t", [2, 4])],
+		inputs: [value("i", [], 7), value("ci", [], 9), value("x", [2, size])],
+		nodes: [node({ op: "Identity", inputs: ["ci"], outputs: ["co"] }), ...nodes],
+		outputs: [value("co", [], 9), value("t", null)],
 	});
-	const loop = node({
+	return node({
 		op: "Loop",
-		name: "again",
 		inputs: ["m", "", "x"],
-		outputs: ["y"],
+		outputs: [output],
 		attributes: [attribute.graph("body", body)],
 	});
-	const init = { inputs: [value("x", [2, 4]), value("m", [], 7)], initializers: [weights], nodes: [loop] };
+};
+
+it("a Loop whose count depends on data counts as none, and says what one pass costs", () => {
+	const nodes = [loopOver([product("x", "t")], 4, "y")];
+	const init = { inputs: [value("x", [2, 4]), value("m", [], 7)], initializers: [weights], nodes };
 	const cost = count(init);
 	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1 });
 	expect(cost.nodes[0]?.why).toBe("depends on data how often its body runs, each time with 32 multiply-adds");
@@ -133,29 +134,9 @@ it("a Loop whose count depends on data counts as none, and says what one pass co
 
 it("Loops within Loops beyond any sensible depth end, and are unknown", () => {
 	const nest = (depth: number): Uint8Array =>
-		depth === 0
-			? product("x", "y")
-			: node({
-					op: "Loop",
-					inputs: ["m", "", "x"],
-					outputs: ["y"],
-					attributes: [
-						attribute.graph(
-							"body",
-							graph({
-								name: "b",
-								inputs: [value("i", [], 7), value("ci", [], 9), value("x", [2, null])],
-								nodes: [node({ op: "Identity", inputs: ["ci"], outputs: ["co"] }), nest(depth - 1)],
-								outputs: [value("co", [], 9), value("y", null)],
-							}),
-						),
-					],
-				});
-	const init = {
-		inputs: [value("x", [2, 4])],
-		initializers: [weights, tensor({ name: "m", dtype: 7, raw: int64s(2) })],
-		nodes: [nest(20)],
-	};
+		depth === 0 ? product("x", "t") : loopOver([nest(depth - 1)], null, "t");
+	const limit = tensor({ name: "m", dtype: 7, raw: int64s(2) });
+	const init = { inputs: [value("x", [2, 4])], initializers: [weights, limit], nodes: [nest(20)] };
 	expect(count(init).unknownNodes).toBeGreaterThan(0);
 });
 

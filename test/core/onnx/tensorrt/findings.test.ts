@@ -1,7 +1,8 @@
 // What TensorRT would not import, by its version.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Finding } from "../../../../generated/result.ts";
-import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
+import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
+import { preflight } from "../../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
@@ -33,32 +34,12 @@ function said(init: ModelInit, context: Partial<PreflightContext> = {}): string[
 	return findings(init, context).map(({ severity, code, message }) => `${severity} ${code}: ${message}`);
 }
 
+const only = (op: string, changes: Partial<NodeInit> = {}): ModelInit => ({
+	nodes: [node({ op, ...changes })],
+});
 const operator = (op: string, domain = ""): ModelInit => ({
 	nodes: [node({ op, domain, name: "n" })],
 	opsets: { "": 17, "com.microsoft": 1 },
-});
-
-/** Dynamic quantisation as ONNX Runtime's tool writes it. */
-it.each([
-	["DynamicQuantizeLinear", ""],
-	["MatMulInteger", ""],
-	["ConvInteger", ""],
-	["DynamicQuantizeLSTM", "com.microsoft"],
-])("preflight tells without a version that no TensorRT imports %s", (op, domain) => {
-	const name = domain === "" ? op : `${domain}.${op}`;
-	const found = findings(operator(op, domain), { backend: "onnxruntime" });
-	expect(found.map(({ severity, message, fix }) => ({ severity, message, fix }))).toContainEqual({
-		severity: "note",
-		message: `TensorRT has no importer for ${name} "n"; the ONNX Runtime backend runs it.`,
-		fix: "For TensorRT: Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8.",
-	});
-});
-
-it("preflight reports nothing without a version of operators that some TensorRT imports, alone or by a plugin", () => {
-	const codes = ["Conv", "STFT", "EfficientNMS_TRT"].flatMap((op) =>
-		findings(operator(op), { backend: "onnxruntime" }).map(({ code }) => code),
-	);
-	expect(codes).not.toContain("operator-unsupported");
 });
 
 it.each<[string, string, string, string]>([
@@ -87,12 +68,6 @@ it.each<[string, string, string, string]>([
 		"ai.onnx.ml",
 		"11.1",
 		'error operator-unsupported: TensorRT 11.1 does not import ai.onnx.ml.TreeEnsemble "n".',
-	],
-	[
-		"BatchedNMS_TRT",
-		"",
-		"10.6",
-		'note operator-plugin: BatchedNMS_TRT "n" is a plugin that comes with TensorRT 10.6 (libnvinfer_plugin); trtexec loads it by itself. It was removed in TensorRT 11.',
 	],
 	[
 		"BatchedNMS_TRT",
@@ -127,9 +102,6 @@ it("an operator of a plugin that will be loaded is no finding", () => {
 it.each([
 	["QLinearConv", "QDQ format"],
 	["DynamicQuantizeLinear", "QDQ format"],
-	["SequenceAt", "without sequences"],
-	["StringConcat", "before the engine"],
-	["SoftmaxCrossEntropyLoss", "for inference"],
 	["STFT", "TensorRT 10.14 or newer"],
 	["Det", "plugin of that name"],
 ])("an operator %s comes with advice", (op, advice) => {
@@ -174,13 +146,9 @@ it.each<[string, ModelInit, string | null]>([
 		},
 		null,
 	],
-	["indices", { nodes: [node({ op: "MaxPool", outputs: ["y", "i"] })] }, "has 2 outputs"],
-	["layout", { nodes: [node({ op: "LSTM", attributes: [attribute.integer("layout", 1)] })] }, "has layout 1"],
-	[
-		"added",
-		{ nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "add")] })] },
-		'has reduction "add"',
-	],
+	["indices", only("MaxPool", { outputs: ["y", "i"] }), "has 2 outputs"],
+	["layout", only("LSTM", { attributes: [attribute.integer("layout", 1)] }), "has layout 1"],
+	["added", only("ScatterND", { attributes: [attribute.text("reduction", "add")] }), 'has reduction "add"'],
 	[
 		"computed axes",
 		{
@@ -199,11 +167,7 @@ it.each<[string, ModelInit, string | null]>([
 		},
 		null,
 	],
-	[
-		"a fed depth",
-		{ nodes: [node({ op: "OneHot", inputs: ["i", "x"] })] },
-		"takes its depth from an input of the graph",
-	],
+	["a fed depth", only("OneHot", { inputs: ["i", "x"] }), "takes its depth from an input of the graph"],
 	[
 		"branches of two ranks",
 		{
@@ -222,7 +186,7 @@ it.each<[string, ModelInit, string | null]>([
 	],
 	[
 		"activations by default",
-		{ nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] },
+		only("GRU", { attributes: [attribute.text("direction", "bidirectional")] }),
 		null,
 	],
 ])("a condition %s", (_, init, expected) => {
@@ -261,106 +225,79 @@ it("a condition that only a function's caller can meet is not judged", () => {
 	expect(said({ nodes, opsets: { "": 17, acme: 1 }, modelMore: bytes(25, own) })).toEqual([]);
 });
 
-describe("the size of a tensor", () => {
-	const large: ModelInit = { inputs: [value("x", ["batch", 1024, 1024])] };
-	const dims = (max: number): NonNullable<PreflightContext["dims"]> => ({ batch: { min: 1, opt: 1, max } });
+/** The severities of one code. */
+const severities = (code: string, init: ModelInit, context: Partial<PreflightContext>) =>
+	findings(init, context).flatMap((each) => (each.code === code ? [each.severity] : []));
 
-	it.each<[string, number, Partial<PreflightContext>, string[]]>([
-		["fits", 100, {}, []],
-		["has more elements than TensorRT 10.6 takes", 2048, {}, ["warning"]],
-		["is more than the GPU has", 2048, { gpuMemoryBytes: 8e9 }, ["error"]],
-		["is more than any GPU has", 1_000_000, {}, ["error"]],
-	])("the size of a tensor %s", (_, max, context, expected) => {
-		const found = findings(large, { dims: dims(max), ...context }).filter(
-			(each) => each.code === "tensor-too-big",
-		);
-		expect(found.map((each) => each.severity)).toEqual(expected);
-	});
+it.each<[string, number, Partial<PreflightContext>, string[]]>([
+	["fits", 100, {}, []],
+	["has more elements than TensorRT 10.6 takes", 2048, {}, ["warning"]],
+	["is more than the GPU has", 2048, { gpuMemoryBytes: 8e9 }, ["error"]],
+	["is more than any GPU has", 1_000_000, {}, ["error"]],
+])("the size of a tensor %s", (_, max, context, expected) => {
+	const init = { inputs: [value("x", ["batch", 1024, 1024])] };
+	const dims = { batch: { min: 1, opt: 1, max } };
+	expect(severities("tensor-too-big", init, { dims, ...context })).toEqual(expected);
 });
 
-describe("a dimension", () => {
-	const init: ModelInit = { inputs: [value("x", ["batch", "seq"])] };
-	const size = { min: 1, opt: 2, max: 3 };
+const size = { min: 1, opt: 2, max: 3 };
 
-	it.each<[string, Partial<PreflightContext>, string[]]>([
-		["is to be bound, where nothing is bound yet", {}, ["note"]],
-		["is bound", { dims: { batch: size, seq: size } }, []],
-		["is not bound", { dims: { batch: size } }, ["error"]],
-		["is bound by the input's shape", { dims: {}, shapes: { x: { shape: [1, 2] } } }, []],
-	])("a dimension %s", (_, context, expected) => {
-		const found = findings(init, context).filter((each) => each.code === "dims-unbound");
-		expect(found.map((each) => each.severity)).toEqual(expected);
-	});
+it.each<[string, Partial<PreflightContext>, string[]]>([
+	["is left open where there is no configuration", {}, []],
+	["is bound", { dims: { batch: size, seq: size } }, []],
+	["is not bound", { dims: { batch: size } }, ["error"]],
+	["is bound by the input's shape", { dims: {}, shapes: { x: { shape: [1, 2] } } }, []],
+])("a dimension %s", (_, context, expected) => {
+	expect(severities("dims-unbound", { inputs: [value("x", ["batch", "seq"])] }, context)).toEqual(expected);
 });
 
-describe("axes of one name", () => {
-	const init: ModelInit = { inputs: [value("x", [null, 3, "?", "?"])] };
-	const width = { min: 64, opt: 320, max: 1280 };
-	const size = { min: 48, opt: 48, max: 48 };
-	const shapes = { x: { shape: ["n", 3, 48, "w"] } };
+const nameless: ModelInit = { inputs: [value("x", [null, 3, "?", "?"])] };
+const width = { min: 64, opt: 320, max: 1280 };
+const height = { min: 48, opt: 48, max: 48 };
+const shapes = { x: { shape: ["n", 3, 48, "w"] } };
 
-	it.each<[string, ModelInit, Partial<PreflightContext>, string[]]>([
-		[
-			"of two sizes",
-			init,
-			{ dims: { n: width, w: width }, shapes },
-			[
-				'"?" is the name of axis 2 of "x" (48) and axis 3 of "x" (64 to 1280); in TensorRT, axes with the same name must have the same size.',
-			],
-		],
-		["of one size", init, { dims: { n: width, w: size }, shapes }, []],
-		["on ONNX Runtime", init, { dims: { n: width, w: width }, shapes, backend: "onnxruntime" }, []],
-		["that one size binds", { inputs: [value("x", ["n"]), value("y", ["n"])] }, { dims: { n: width } }, []],
-	])("axes of one name %s", (_, model, context, expected) => {
-		expect(
-			findings(model, context)
-				.filter(({ code }) => code === "dims-conflict")
-				.map(({ message }) => message),
-		).toEqual(expected);
-	});
+it.each<[string, ModelInit, Partial<PreflightContext>, RegExp[]]>([
+	[
+		"of two sizes",
+		nameless,
+		{ dims: { n: width, w: width }, shapes },
+		[/axis 2 of "x" \(48\) and axis 3 of "x" \(64 to 1280\)/],
+	],
+	["of one size", nameless, { dims: { n: width, w: height }, shapes }, []],
+	["on ONNX Runtime", nameless, { dims: { n: width, w: width }, shapes, backend: "onnxruntime" }, []],
+	["that one size binds", { inputs: [value("x", ["n"]), value("y", ["n"])] }, { dims: { n: width } }, []],
+])("axes of one name %s", (_, init, context, expected) => {
+	const found = findings(init, context).filter(({ code }) => code === "dims-conflict");
+	expect(found.map(({ message }) => message)).toEqual(expected.map((each) => expect.stringMatching(each)));
 });
 
 it.each<[number, string, string[]]>([
 	[20, "10.6", []],
-	[22, "10.6", ["note"]],
+	[22, "10.6", []],
 	[25, "10.6", ["warning"]],
 	[25, "11.1", []],
 	[18, "8.6", ["warning"]],
 	[99, "8.6", ["error"]],
 ])("an opset %i on TensorRT %s", (version, tensorrt, expected) => {
-	const found = findings({ opsets: { "": version } }, { tensorrt }).filter(
-		(each) => each.code === "opset-too-new",
-	);
-	expect(found.map((each) => each.severity)).toEqual(expected);
+	expect(severities("opset-too-new", { opsets: { "": version } }, { tensorrt })).toEqual(expected);
 });
 
-describe("the precision of a TensorRT 11 engine", () => {
-	const quantise = (code: number): ModelInit => ({
-		nodes: [
-			node({
-				op: "QuantizeLinear",
-				inputs: ["x", "s"],
-				attributes: [attribute.integer("output_dtype", code)],
-			}),
-		],
-	});
-	it.each<[string, PreflightContext["precision"], ModelInit, string | null]>([
-		["fp16 of a float file", "fp16", {}, "error"],
-		[
-			"fp16 of a file that casts to it",
-			"fp16",
-			{ nodes: [node({ op: "Cast", attributes: [attribute.integer("to", 10)] })] },
-			null,
-		],
-		["fp8 of a file that quantises to it", "fp8", quantise(17), null],
-		["fp8 of a file that quantises to int8", "fp8", quantise(3), "error"],
-		["int8 of a quantised file", "int8", quantise(3), null],
-	])("the precision of a TensorRT 11 engine %s", (_, precision = "fp32", init, expected) => {
-		const found = findings(init, { tensorrt: "11.1", precision }).filter(
-			(each) => each.code === "precision-typed",
-		);
-		expect(found.map((each) => each.severity)).toEqual(expected === null ? [] : [expected]);
-	});
+const quantise = (code: number): ModelInit =>
+	only("QuantizeLinear", { inputs: ["x", "s"], attributes: [attribute.integer("output_dtype", code)] });
+
+it.each<[string, NonNullable<PreflightContext["precision"]>, ModelInit, string[]]>([
+	["fp16 of a float file", "fp16", {}, ["error"]],
+	[
+		"fp16 of a file that casts to it",
+		"fp16",
+		only("Cast", { attributes: [attribute.integer("to", 10)] }),
+		[],
+	],
+	["fp8 of a file that quantises to it", "fp8", quantise(17), []],
+	["fp8 of a file that quantises to int8", "fp8", quantise(3), ["error"]],
+	["int8 of a quantised file", "int8", quantise(3), []],
+])("the precision of a TensorRT 11 engine: %s", (_, precision, init, expected) => {
+	expect(severities("precision-typed", init, { tensorrt: "11.1", precision })).toEqual(expected);
 });
 
 it("preflight names from the file stand in every message with their harm taken", () => {

@@ -26,17 +26,17 @@ it.each<[string | undefined, string, string]>([
 	["ten", "Det", "maybe no (11.1, the newest version listed, does not)"],
 	["8.6", "Gelu", "surely no"],
 	["10.0", "Gelu", "surely yes"],
-])("what a version of TensorRT has %s, %s: %s", (version, name, expected) => {
+])("TensorRT %s has %s: %s", (version, name, expected) => {
 	expect(standing(version, name)).toBe(expected);
 });
 
-it("what a version of TensorRT has knows the plugins that TensorRT 11 dropped", () => {
+it("a version knows the plugins that TensorRT 11 dropped", () => {
 	expect(standing("10.6", "BatchedNMS_TRT", "plugins")).toBe("surely yes (10.1 and 10.14 both do)");
 	expect(standing("11.1", "BatchedNMS_TRT", "plugins")).toBe("surely no");
 	expect(standing("11.1", "EfficientNMS_TRT", "plugins")).toBe("surely yes");
 });
 
-it("what a version of TensorRT has takes any text for a version", () => {
+it("a version takes any text for a version", () => {
 	fc.assert(
 		fc.property(fc.string(), (text) => {
 			expect(tensorRtOf(text).name).toMatch(/^TensorRT( \d{1,4}\.\d{1,4})?$/);
@@ -44,7 +44,7 @@ it("what a version of TensorRT has takes any text for a version", () => {
 	);
 });
 
-it("what a version of TensorRT has compares versions as numbers, and unknown ones not at all", () => {
+it("isAtLeast compares versions as numbers, and unknown ones not at all", () => {
 	expect(isAtLeast(tensorRtOf("10.9"), 10, 11)).toBe(false);
 	expect(isAtLeast(tensorRtOf("10.11"), 10, 9)).toBe(true);
 	expect(isAtLeast(tensorRtOf(undefined), 10, 9)).toBe(null);

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { placeModel } from "../../../src/adapters/onnxruntime/engine-file.ts";
+import { placeModel } from "../../../src/adapters/onnxruntime/model-files.ts";
 import { modelAt, temporaryFolder } from "../../support/ort-jobs.ts";
 
 let folder = "";

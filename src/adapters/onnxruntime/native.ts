@@ -1,12 +1,33 @@
-// Installs the native ONNX Runtime with npm into the cache folder, pinned by a lock file, and keeps only the files for this machine.
+// The native ONNX Runtime: one that the user installed, or one that npm installs into the cache folder, pinned by a lock file.
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { readdir, rename, rm, writeFile } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { access, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ToolError } from "../../core/errors.ts";
+import { ToolError, usageError } from "../../core/errors.ts";
 import type { Processes } from "../process/processes.ts";
 import { classifyWriteError, makeFolders, orWriteError } from "../process/write-error.ts";
-import { ortVersion, type PinnedPackage, pinnedNative } from "./pinned.ts";
+import { ortVersion } from "./wasm-files.ts";
+
+interface PinnedPackage {
+	name: string;
+	version: string;
+	/** `dist.integrity` of the registry, without `sha512-`. */
+	sha512: string;
+}
+
+/** The native build and the package that it requires. Its install script and other dependencies are for CUDA and not needed. */
+export const pinnedNative: readonly PinnedPackage[] = [
+	{
+		name: "onnxruntime-node",
+		version: ortVersion,
+		sha512: "twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
+	},
+	{
+		name: "onnxruntime-common",
+		version: ortVersion,
+		sha512: "7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
+	},
+];
 
 export interface NativeSource {
 	cacheFolder: string;
@@ -52,7 +73,6 @@ async function install(folder: string, source: NativeSource): Promise<void> {
 		name: "trtgate-onnxruntime",
 		dependencies: Object.fromEntries(packages.map(({ name, version }) => [name, version])),
 	};
-	// Without the packages' own dependencies: they are for CUDA and not needed.
 	const locked = packages.map(({ name, version, sha512 }) => {
 		return [`node_modules/${name}`, { version, integrity: `sha512-${sha512}` }];
 	});
@@ -85,4 +105,31 @@ function failed(why: string, tail: readonly string[]): ToolError {
 		excerpt: tail.slice(-5),
 		fix: "Set `onnxruntime: wasm`, name a folder with onnxruntime-node by onnxruntime-folder, or give this machine npm and a registry that it can reach.",
 	});
+}
+
+/** The place in a folder that the user names. Exactly there: Node would go on looking in the folders above. */
+export function nativeHome(folder: string): string {
+	return join(folder, "node_modules", "onnxruntime-node");
+}
+
+/** The version of an ONNX Runtime that the user installed. @throws ConfigError usage. */
+export async function checkInstalled(home: string, untrustedFolder: string | undefined): Promise<string> {
+	const real = await realpath(home).catch(() => home);
+	if (untrustedFolder !== undefined && real.startsWith(`${await realpath(untrustedFolder)}/`))
+		throw usageError(
+			`The ONNX Runtime at ${home} is in the workspace, where a pull request can change it.`,
+			"Install it outside, as below RUNNER_TEMP, or leave onnxruntime-folder out.",
+		);
+	const { platform, arch } = process;
+	try {
+		await access(join(home, "bin/napi-v6", platform, arch, "onnxruntime_binding.node"), constants.R_OK);
+		const { version }: { version?: unknown } = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
+		if (typeof version === "string") return version;
+	} catch {
+		// It is not installed, or not for this machine.
+	}
+	throw usageError(
+		`There is no ONNX Runtime for ${platform} on ${arch} at ${home}.`,
+		"Name the folder in which `npm install onnxruntime-node` was run with onnxruntime-folder, or leave it out.",
+	);
 }

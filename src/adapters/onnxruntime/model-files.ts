@@ -1,0 +1,100 @@
+// Copies a model with its external data: as an engine, to be changed, or with further outputs.
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { chmod, copyFile, link, open, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { inputKinds } from "../../core/input-kind.ts";
+import { memorySource } from "../../formats/bytes/byte-source.ts";
+import { readOnnx } from "../../formats/onnx/reader.ts";
+import { rewriteOnnx } from "../../formats/onnx/rewrite.ts";
+import type { MarkJob } from "../../ports/reference.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { readInput } from "../process/input-file.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
+
+/** Locations of the external data that may be read. */
+export function externalOf({ external }: ModelOnDisk): string[] {
+	return external.flatMap(({ location, path }) => (path === null ? [] : [location]));
+}
+
+/** Files of external data with their places in the folder; those that would lie outside it are left out. */
+function externalCopies({ external }: ModelOnDisk, folder: string) {
+	return external.flatMap(({ location, path: source }) => {
+		const target = resolve(folder, location);
+		return source === null || relative(folder, target).startsWith("..") ? [] : [{ location, source, target }];
+	});
+}
+
+interface Copy {
+	path: string;
+	external: string[];
+}
+
+/** Real copies, never links: they are written to. */
+export async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
+	const path = join(folder, basename(model.path));
+	await copyWritable(model.path, path);
+	return { path, external: await copyExternal(model, folder) };
+}
+
+export async function copyExternal(model: ModelOnDisk, folder: string): Promise<string[]> {
+	const copies = externalCopies(model, folder);
+	for (const { source, target } of copies) await copyWritable(source, target);
+	return copies.map(({ location }) => location);
+}
+
+async function copyWritable(source: string, target: string): Promise<void> {
+	await makeFolders(dirname(target));
+	await orWriteError(copyFile(source, target, constants.COPYFILE_FICLONE), target);
+	await chmod(target, 0o600);
+}
+
+/** Smaller files are copied, so that a later export into the same file cannot change the engine; larger ones are linked. */
+const copyBelowBytes = 256 * 1024 * 1024;
+
+/** Puts a model into the engine folder as the engine. @throws ConfigError output-unwritable, ToolError disk-full. */
+export async function placeModel(
+	model: ModelOnDisk,
+	folder: string,
+): Promise<{ path: string; bytes: number }> {
+	const path = join(folder, basename(model.path));
+	let bytes = 0;
+	for (const { source, target } of [{ source: model.path, target: path }, ...externalCopies(model, folder)]) {
+		await makeFolders(dirname(target));
+		bytes += await orWriteError(placeFile(source, target), target);
+	}
+	return { path, bytes };
+}
+
+async function placeFile(source: string, target: string): Promise<number> {
+	const { size } = await stat(source);
+	await rm(target, { force: true });
+	// Not every file system can link, and none across two.
+	const isLinked =
+		size >= copyBelowBytes &&
+		(await link(source, target).then(
+			() => true,
+			() => false,
+		));
+	if (!isLinked) await copyFile(source, target, constants.COPYFILE_FICLONE);
+	return size;
+}
+
+/** A copy with tensors between its nodes as further outputs. */
+export async function markOutputs({ model, outputs, folder }: MarkJob): Promise<ModelOnDisk> {
+	const path = join(folder, basename(model.path));
+	const nodes = model.onnx.graph.nodes.map((_, kept) => ({ kept }));
+	const bytes = rewriteOnnx(await readInput(model.path, inputKinds.model), { nodes, addedOutputs: outputs });
+	await makeFolders(folder);
+	await copyExternal(model, folder);
+	await orWriteError(writeFile(path, bytes), path);
+	return {
+		path,
+		onnx: readOnnx(memorySource(bytes), path),
+		sha256: createHash("sha256").update(bytes).digest("hex"),
+		external: model.external.map((file) => ({
+			...file,
+			path: file.path === null ? null : join(folder, file.location),
+		})),
+	};
+}
