@@ -1,8 +1,8 @@
-// What a code host offers: comments, reports on commits, issues, stored files, branches and pull requests. Types only.
+// The code host: all that trtgate asks of where the repository and its workflows are. adapters/github implements it. Types only.
 import type { PlatformCode } from "../core/errors.ts";
 import type { JobExecution } from "../core/merge/attempts.ts";
 
-/** A failure of the code host, as a value: it is reported, and never changes the outcome. */
+/** A failure of the code host: reported, without changing the outcome. */
 export interface ApiFault {
 	code: PlatformCode;
 	/** The request and the response. */
@@ -14,11 +14,36 @@ export interface ApiFault {
 	unclear?: true;
 }
 
+/** The workflow run that trtgate is part of, from the runner's variables. */
+export interface WorkflowRun {
+	/** https://github.com, or of an enterprise. */
+	serverUrl: string;
+	apiUrl: string;
+	graphQlUrl: string;
+	/** `owner/name`. */
+	repository: string;
+	eventName: string;
+	sha: string;
+	/** Full name, such as `refs/heads/main`. */
+	ref: string;
+	/** File name of the workflow, or its name if the runner gives no file. */
+	workflow: string;
+	runId: number;
+	runAttempt: number;
+	/** Id of the job in its workflow. */
+	job: string;
+	/** Name of the runner in the code host's list of jobs; "" if unknown. */
+	runner: string;
+	/** Login of who started the run. */
+	actor: string;
+	/** Services that the runner gives access to. */
+	services: { artifacts: boolean; cache: boolean; cacheMode: string | undefined };
+}
+
 export type ApiResult<Value extends object> =
 	| ({ state: "done" } & Value)
 	| { state: "failed"; fault: ApiFault };
 
-/** The value of an answer has a name. */
 type Result<Name extends string, Value> = Promise<ApiResult<Record<Name, Value>>>;
 
 interface Authored {
@@ -44,7 +69,7 @@ export interface ReportDraft {
 	sha: string;
 	/** Distinguishes our reports of one name: `ID/RUN/ATTEMPT`. */
 	key: string;
-	/** null: in progress. */
+	/** null while in progress. */
 	conclusion: "success" | "failure" | "neutral" | "cancelled" | null;
 	title: string;
 	/** Markdown, at most 65,535 characters. */
@@ -66,35 +91,22 @@ export interface HostedReport {
 	isOpen: boolean;
 }
 
-export interface StatusDraft {
-	sha: string;
-	context: string;
-	state: "success" | "failure" | "error";
-	/** At most 140 characters. */
-	description: string;
-	url?: string;
-}
-
-/** Comments, reports and issues. Every call resolves, in bounded time; nothing throws. */
+/** Comments, reports and issues. Calls take bounded time and never throw. */
 export interface CodeHost {
-	/** Waits before the search for what a lost request may have created, longer each time; false where it gives up. */
+	/** Waits before looking for what a lost request may have created, longer each time. @returns false to give up. */
 	pause(tries: number): Promise<boolean>;
-	/** Login of the token's owner; null where the code host does not report it. */
+	/** Login of the token's owner; null if unknown. */
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */
 	comments(issue: number): Result<"comments", readonly HostedComment[]>;
 	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
 	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
-	/** Folds a comment away as outdated. */
-	hideComment(id: number): Promise<ApiResult<object>>;
-	/** Our report with this name and key on a commit, or one that an earlier attempt of its run left open. */
+	/** Our report with this name and key on a commit, or one left open by an earlier attempt of its run. */
 	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
 	createReport(draft: ReportDraft): Result<"report", HostedReport>;
-	/** Annotations are added to those that are there. */
+	/** Adds annotations to the existing ones. */
 	updateReport(id: number, draft: ReportDraft): Result<"report", HostedReport>;
-	/** One line on a commit, for a token that may not write reports. */
-	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
 	/** Open issues with a label, oldest first. */
 	openIssues(label: string): Result<"issues", readonly HostedIssue[]>;
 	createIssue(draft: {
@@ -106,25 +118,24 @@ export interface CodeHost {
 		number: number,
 		change: { title?: string; body?: string; state?: "closed" },
 	): Result<"issue", HostedIssue>;
-	/** Commit of the newest successful run; null where there is none. */
+	/** Commit of the newest successful run, or null. */
 	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Result<"sha", string | null>;
 }
 
 export interface ArtifactDraft {
 	name: string;
-	/** Absolute folder; paths in the artifact are relative to it. */
+	/** Absolute path of the folder that paths in the artifact are relative to. */
 	root: string;
 	/** Absolute paths of regular files. */
 	files: readonly string[];
-	/** As in gzip; 0 for what does not shrink. */
+	/** Level as in gzip. */
 	compression: number;
 	/** Uploads the one file uncompressed under its own name, so that a browser opens it. */
 	asIs?: true;
 }
 
-/** Stores files with the workflow run. */
 export interface ArtifactStore {
-	/** A name that the run already has gets the attempt as a suffix. */
+	/** Adds the attempt to a name that the run already has. */
 	upload(
 		artifact: ArtifactDraft,
 	): Result<"artifact", { id: number; name: string; url: string; bytes: number }>;
@@ -142,41 +153,40 @@ export interface RunArtifact {
 }
 
 export interface RunArtifacts {
-	/** Artifacts of all tries of the run, oldest first. */
+	/** Artifacts of all attempts, oldest first. */
 	list(): Result<"artifacts", readonly RunArtifact[]>;
-	/** @returns the path of the archive, in a folder of its own below `folder`. */
+	/** @returns the path of the archive, in its own folder below `folder`. */
 	fetch(artifact: RunArtifact, folder: string): Result<"path", string>;
 }
 
-/** Folders under keys that later runs find again. */
 export interface RemoteCache {
-	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
+	/** Fills the folder with the newest entry whose key begins with the first of these prefixes, else the next. */
 	restore(folder: string, wanted: readonly [string, ...string[]]): Result<"key", string | null>;
-	/** saved: false where the service has this key already, or refused it and logged why. */
+	/** saved: false if the service has this key already, or refused it and logged why. */
 	save(folder: string, kept: { key: string; bytes: number }): Result<"saved", boolean>;
 }
 
-/** A run of a workflow, as the host knows it. */
+/** A workflow run as the code host reports it. */
 export interface MeasuredRun {
 	id: number;
 	attempt: number;
-	/** The event that it ran for. */
+	/** Name of its event. */
 	event: string;
 	headSha: string;
-	/** "" where git does not allow the branch's name. */
+	/** "" if git does not allow the name. */
 	headBranch: string;
-	/** `owner/name`; "" where the fork is gone. */
+	/** `owner/name`; "" if the fork was deleted. */
 	headRepository: string;
 }
 
-/** Facts about runs and commits from the host itself, never from an artifact. */
+/** Facts from the code host itself, never from an artifact. */
 export interface RunFacts {
 	run(id: number): Result<"run", MeasuredRun>;
 	/** Open pull requests into this repository from that branch. */
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
 	): Result<"pulls", readonly { number: number; headSha: string }[]>;
-	/** Every execution of every job of a run, of all its attempts. */
+	/** Executions of all jobs in all attempts of a run. */
 	jobs(runId: number): Result<"jobs", readonly JobExecution[]>;
 	/** Parents of a commit of this repository. */
 	parents(sha: string): Result<"parents", readonly string[]>;
@@ -204,10 +214,10 @@ export interface HostedPull {
 	url: string;
 }
 
-/** Commits, branches and pull requests of a repository, with no clone and no credentials on disk. Nothing throws. */
+/** Commits, branches and pull requests of the repository, without a clone or credentials on disk. Never throws. */
 export interface Repository {
 	defaultBranch(): Result<"branch", string>;
-	/** The commit that a branch is at; null where there is no such branch. */
+	/** Newest commit of a branch; null if there is no such branch. */
 	branchHead(name: string): Result<"sha", string | null>;
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
 	/** Identifies all files of a commit: equal files, equal snapshots. */
@@ -228,7 +238,7 @@ export interface Repository {
 	}): Result<"sha", string>;
 	/** Fails where the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
-	/** Fails where `sha` does not contain the branch's commit, so that no commit is lost. */
+	/** Fails if `sha` does not contain the branch's commit. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Open ones between two branches of this repository. */
 	openPulls(between: { head: string; base: string }): Result<"pulls", readonly HostedPull[]>;
@@ -239,17 +249,17 @@ export interface Repository {
 	updatePull(number: number, change: { title: string; body: string }): Result<"pull", HostedPull>;
 }
 
-/** Everything that trtgate asks of the code host of a workflow run. */
+/** The code host of a workflow run. */
 export interface Host {
-	/** null without a token. @param patienceMs for all requests that fail or are retried, with their waiting. */
+	/** null without a token. @param patienceMs limit of all failed and retried requests, with their waiting. */
 	codeHost(patienceMs?: number): CodeHost | null;
 	repository(): Repository;
 	runFacts(): RunFacts;
-	/** With the rights of the runner, which need no token. @param retentionDays absent: the repository's default. */
+	/** Needs no token. @param retentionDays absent: the repository's default. */
 	artifacts(retentionDays?: number): ArtifactStore;
-	/** @param runId absent: of our own run, which needs no permission. */
+	/** @param runId absent: our own run, which needs no permission. */
 	runArtifacts(runId?: number): RunArtifacts;
 	cache(): RemoteCache;
-	/** Keeps folders as artifacts of at most so many bytes, for when the cache has evicted them. */
+	/** Keeps folders as artifacts of limited size, for when the cache has evicted them. */
 	artifactCache(maxBytes: number): RemoteCache;
 }

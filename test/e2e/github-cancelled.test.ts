@@ -102,7 +102,7 @@ describe.concurrent("a cancelled job", () => {
 		expect(play.github.state.comments).toEqual([]);
 		expect(play.github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "cancelled" }]);
 		expect(run.post).toMatchObject({ exitCode: 0 });
-		expect(run.post?.stdout).toMatch(/uploaded what the run left: artifact/);
+		expect(run.post?.stdout).toMatch(/What the run left: published artifact/);
 		expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toEqual(
 			expect.arrayContaining(["result.json", "report.html"]),
 		);

@@ -456,7 +456,7 @@ describe("report/ without a plan", () => {
 		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
 		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
 			expect.stringMatching(
-				/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result: its last result is from attempt 1/,
+				/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result\. Its last result is from attempt 1/,
 			),
 		]);
 		expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });

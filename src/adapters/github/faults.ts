@@ -1,4 +1,4 @@
-// Classifies what GitHub and the toolkit's clients throw, with a fix for each, and bounds their waits.
+// Classifies the errors of GitHub and the toolkit's clients, with a fix for each, and bounds waits.
 import type { PlatformCode } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
@@ -8,13 +8,12 @@ import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 export interface RequestInfo {
 	/** `POST /repos/acme/engines/issues/7/comments`. */
 	endpoint: string;
-	/** The line under `permissions:` that it needs, e.g. `pull-requests: write`. */
+	/** `pull-requests: write`. */
 	permission: string;
-	/** Sending it twice creates two objects. */
+	/** Sending it twice would create two objects. */
 	creates: boolean;
 }
 
-/** What came back instead of an answer. */
 export interface RequestFailure {
 	kind: "status" | "network" | "timeout" | "reply";
 	status: number;
@@ -26,7 +25,7 @@ export interface RequestFailure {
 /** GraphQL reports errors with status 200 and an error type. */
 const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 };
 
-/** Reads whatever octokit, fetch or the network threw. */
+/** @param error of octokit, fetch or the network. */
 export function readFailure(error: unknown): RequestFailure {
 	const fault = fieldsOf(error);
 	const { status, headers, data } = fieldsOf(fault["response"]);
@@ -54,7 +53,6 @@ function causes(error: unknown): ReturnType<typeof fieldsOf>[] {
 	return chain;
 }
 
-/** GraphQL and the REST API both put their reasons into `message` and `errors`. */
 function messageOf(data: unknown, otherwise: string): string {
 	const { errors, message } = fieldsOf(data);
 	const reasons = (Array.isArray(errors) ? errors.slice(0, 3) : []).map((one) => {
@@ -76,7 +74,7 @@ const byStatus: Readonly<Record<number, PlatformCode>> = {
 	429: "github-rate-limited",
 };
 
-/** GitHub answers 403 also to too many requests, and where no permission helps: a locked conversation, an archived repository. */
+/** GitHub also answers 403 to too many requests, for a locked conversation and for an archived repository. */
 function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCode {
 	if (kind === "timeout") return "github-timeout";
 	if (kind === "network") return "github-unavailable";
@@ -90,7 +88,7 @@ function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCod
 	return byStatus[status] ?? (status >= 500 ? "github-unavailable" : "github-rejected");
 }
 
-/** The line of `permissions:` that is missing, as GitHub's header names it where there is one: `issues=write; pull_requests=write`. */
+/** The missing line of `permissions:`, from GitHub's header if there is one: `issues=write; pull_requests=write`. */
 function missingPermission({ headers }: RequestFailure, { permission }: RequestInfo): string {
 	const accepted = (headers["x-accepted-github-permissions"] ?? "").matchAll(
 		/(?:^|[;,])\s*([a-z_]{2,40})=(read|write|admin)\s*(?=[;,]|$)/g,
@@ -98,7 +96,7 @@ function missingPermission({ headers }: RequestFailure, { permission }: RequestI
 	const offered = [...accepted].map((match) => `${match[1]?.replaceAll("_", "-")}: ${match[2]}`);
 	const ofScope = offered.find((one) => one.startsWith(`${permission.split(":", 1)[0]}:`));
 	if (ofScope === undefined) return offered[0] ?? permission;
-	// A read may come first where a write is needed in the end.
+	// The header may name only the read that comes first.
 	return ofScope.endsWith(": read") ? permission : ofScope;
 }
 
@@ -141,7 +139,7 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 	};
 }
 
-/** @throws an error of the name TimeoutError. The request itself continues; its result is ignored. */
+/** The work itself continues after the limit; its result is ignored. @throws DOMException TimeoutError. */
 export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {
@@ -157,7 +155,7 @@ export async function withTimeout<Value>(limitMs: number, promise: Promise<Value
 	}
 }
 
-/** Asks a service through its client, which throws. `what` names the operation, for example `upload of the artifact trtgate-gate`. */
+/** @param what names the operation: `upload of the artifact trtgate-gate`. */
 export async function attempt<Value extends object>(
 	what: string,
 	work: () => Promise<Value>,
@@ -179,7 +177,7 @@ const serviceFixes: Readonly<Partial<Record<PlatformCode, string>>> = {
 	"github-unsupported": "Upload the output folder in a separate step, with what your server offers.",
 };
 
-/** The messages of the artifact and cache clients contain the status; the blob store's client has it in a field of the error. */
+/** The artifact and cache clients put the status into the message, the blob store's client into a field. */
 export function serviceFault(error: unknown, what: string): ApiFault {
 	const message = error instanceof Error ? error.message : String(error);
 	const code = codeOfService(fieldsOf(error), message);

@@ -4,20 +4,20 @@ import type { ApiResult } from "../../ports/code-host.ts";
 import { faultOf, nothingToFix, type RequestInfo, readFailure, withTimeout } from "./faults.ts";
 
 export interface Pace {
-	/** One try of a request may take so long. */
+	/** Limit of one try of a request. */
 	callMs: number;
-	/** All requests that fail or are retried, with their waiting, together. */
+	/** Limit of all failed and retried requests together, with the waiting between them. */
 	patienceMs: number;
-	/** Length of the seconds that are waited before a retry. */
+	/** Length of a second of waiting: shorter in tests. */
 	secondMs: number;
 }
 
-/** Publishing follows the GPU lease, but keeps the runner: it waits once for the minute that GitHub asks for, and not twice. */
+/** Long enough for one of the minutes that GitHub asks to wait: publishing keeps the runner. */
 export const usualPace: Pace = { callMs: 10_000, patienceMs: 90_000, secondMs: 1000 };
 
 export interface GitHubOptions {
 	token: string;
-	/** e.g. https://api.github.com */
+	/** https://api.github.com, or of an enterprise. */
 	apiUrl: string;
 	graphQlUrl: string;
 	/** `owner/name`. */
@@ -26,7 +26,7 @@ export interface GitHubOptions {
 }
 
 type Given = Readonly<Record<string, unknown>>;
-/** null: not what GitHub promises. */
+/** null: not what GitHub documents. */
 type Parse<Value> = (data: unknown, headers: Given) => Value | null;
 
 interface ApiRequest<Value> {
@@ -34,12 +34,12 @@ interface ApiRequest<Value> {
 	route: string;
 	given: Given;
 	permission: string;
-	/** A POST that may be sent twice, because it creates nothing or the same thing. */
+	/** A POST that may be sent twice: it creates nothing, or the same thing again. */
 	repeatable?: boolean;
 	parse: Parse<Value>;
 }
 
-/** Asks about the repository under one permission; the value of the answer has the name that is given first. */
+/** Sends a request about the repository. @param name of the value in the answer. */
 export type Ask = <Name extends string, Value>(
 	name: Name,
 	route: string,
@@ -57,18 +57,17 @@ export interface Api {
 	): Promise<ApiResult<Record<Name, Item[]>>>;
 	graphQl<Value>(
 		query: string,
-		variables: Given,
 		permission: string,
 		parse: Parse<Value>,
 	): Promise<ApiResult<{ value: Value }>>;
-	/** Waits before the search for what a lost request may have created; false where patience does not suffice. */
+	/** As of the code host. */
 	pause(tries: number): Promise<boolean>;
 	owner: string;
 }
 
 const maxRetries = 3;
 const pageSize = 100;
-/** Bounds a listing: 13,000 comments, or 256 jobs 50 times. */
+/** Bounds a listing. */
 const maxPages = 130;
 
 export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usualPace): Api {
@@ -104,10 +103,10 @@ export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usu
 			}
 			return named(name, { state: "done", value: items });
 		},
-		graphQl: (query, variables, permission, parse) =>
+		graphQl: (query, permission, parse) =>
 			send({
 				route: `POST ${options.graphQlUrl}`,
-				given: { query, variables },
+				given: { query },
 				permission,
 				repeatable: true,
 				parse,
@@ -125,7 +124,7 @@ function named<Value, Name extends string>(
 
 function createSender(access: GitHubOptions, pace: Pace) {
 	let leftMs = pace.patienceMs;
-	/** After all tries of one request failed, each further request is tried once, until GitHub answers again. */
+	/** All tries of a request failed, so further requests are tried once, until GitHub answers again. */
 	let isAway = false;
 	let octokit: ReturnType<typeof openOctokit> | null = null;
 	return {
@@ -176,7 +175,7 @@ function createSender(access: GitHubOptions, pace: Pace) {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** octokit is large: it is loaded when there is something to send. */
+/** octokit is large, so it is loaded only when there is something to send. */
 async function openOctokit(
 	{ token, apiUrl }: GitHubOptions,
 	secondMs: number,
@@ -191,7 +190,7 @@ async function openOctokit(
 		]);
 	const waitForLimit = (seconds: number, { request }: { request: Record<string, unknown> }): boolean =>
 		Number(request["retryCount"] ?? 0) < maxRetries && mayWait(seconds * secondMs);
-	// A run sends a handful of requests; the pauses of one to three seconds between writes are for many.
+	// A run sends few requests, so it needs none of the plugin's pauses between writes.
 	const unspaced = new Bottleneck.Group({ maxConcurrent: 1 });
 	const options = getOctokitOptions(token, {
 		baseUrl: apiUrl,
@@ -212,7 +211,7 @@ async function openOctokit(
 	});
 	return new (GitHub.plugin(
 		({ hook }) => {
-			// Each try has its own time limit, and fails where the reply is not what GitHub promises.
+			// Each try has its own time limit, and fails if its reply is not what GitHub documents.
 			hook.wrap("request", async (send, request) => {
 				Object.assign(request.request, { signal: request.request["startTry"](), log: silent });
 				const response = await send(request);
@@ -221,7 +220,7 @@ async function openOctokit(
 					throw Object.assign(new Error("an invalid reply"), { status: 502, request, response });
 				return { ...response, data };
 			});
-			// The plugin knows a secondary limit by GitHub's message alone; a refusal that names a time is one without it, too.
+			// The plugin recognises a secondary limit only by GitHub's message.
 			hook.error("request", (error) => {
 				const { status, headers = {} } = "response" in error ? { ...error.response } : {};
 				if ((status === 403 || status === 429) && headers["retry-after"] !== undefined)

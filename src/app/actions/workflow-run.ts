@@ -2,20 +2,14 @@
 import { error as annotateError, setSecret } from "@actions/core";
 import type { WorkflowJob } from "../../../generated/result.ts";
 import type { GitAccess } from "../../adapters/git/run-git.ts";
-import {
-	type Environment,
-	forgetEventFile,
-	gitAccess,
-	readWorkflowRun,
-	type WorkflowRun,
-} from "../../adapters/github/env.ts";
+import { type Environment, forgetEventFile, gitAccess, readWorkflowRun } from "../../adapters/github/env.ts";
 import { openGitHub } from "../../adapters/github/github.ts";
 import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
-import type { Host } from "../../ports/code-host.ts";
+import type { Host, WorkflowRun } from "../../ports/code-host.ts";
 import { describeRecord, explainError } from "../exit.ts";
 
 /** GitHub caps payloads at 25 MB. */

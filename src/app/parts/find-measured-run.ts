@@ -1,8 +1,7 @@
 // Finds out what the report is about: this run, or the one that caused it. GitHub is the source: what the measured code wrote is untrusted.
-import type { WorkflowRun } from "../../adapters/github/env.ts";
 import { ToolError } from "../../core/errors.ts";
 import type { RunEvent, WorkflowRunEvent } from "../../formats/github/event.ts";
-import type { MeasuredRun, RunFacts } from "../../ports/code-host.ts";
+import type { MeasuredRun, RunFacts, WorkflowRun } from "../../ports/code-host.ts";
 
 export interface Subject {
 	/** The run that measured. */

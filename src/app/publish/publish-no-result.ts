@@ -24,7 +24,7 @@ export interface Unmeasured extends PublishContext {
 	roots: OutRoots;
 }
 
-/** Never throws. @returns false where nothing could be shown. */
+/** Never throws. @returns false if nothing could be shown. */
 export async function publishNoResult(
 	records: readonly ErrorRecord[],
 	context: Unmeasured,
@@ -35,11 +35,7 @@ export async function publishNoResult(
 			version,
 			startedAt: new Date().toISOString(),
 			configPath,
-			head: {
-				label: "head",
-				commit: isCommit(run.sha) ? run.sha : undefined,
-				ref: run.ref === "" ? undefined : run.ref,
-			},
+			head: { label: "head", commit: isCommit(run.sha) ? run.sha : undefined, ref: run.ref || undefined },
 			run: workflowJob(run, inputs.name),
 			files: [...reportList],
 		});
@@ -53,16 +49,15 @@ export async function publishNoResult(
 	}
 }
 
-/** Publishes a result that is on disk already. */
+/** Publishes a result that is already on disk. */
 export async function publishResult(result: Result, context: Unmeasured): Promise<void> {
 	const { outFolder } = context;
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
-	const shown = await publishRun(result, context);
-	await writePublishOutputs(result, shown, { outFolder, files: fileStore(), annotate: false });
+	await writePublishOutputs(result, await publishRun(result, context), { outFolder, annotate: false });
 }
 
-/** A folder of its own where the output folder is refused. */
+/** @returns a temporary folder if the output folder is refused. */
 async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
 	const processes = createProcesses({ env: childEnvironment() });
 	try {
@@ -74,7 +69,7 @@ async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
 	}
 }
 
-/** Removes an earlier run's files, which could be mistaken for this one's, but not those of a run in progress. */
+/** Replaces an earlier run's files, but not those of a run in progress. */
 async function writeResult(result: Result, outFolder: string): Promise<void> {
 	await makeFolders(outFolder);
 	const lock = await lockFolder(outFolder);
@@ -86,7 +81,7 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	}
 }
 
-/** As `reportError`, for actions with outputs: these then explain why there is no result. */
+/** As `reportError`, for actions with an outcome among their outputs. */
 export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);

@@ -1,12 +1,11 @@
 // Uploads what a run leaves in its output folder: the files together, the report as a page of its own, profiles and engines separately.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
 import { artifactName } from "../../formats/github/names.ts";
-import type { ArtifactDraft, ArtifactStore } from "../../ports/code-host.ts";
+import type { ArtifactDraft, ArtifactStore, WorkflowRun } from "../../ports/code-host.ts";
 import type { Published, PublishedThing } from "../../stages/publish/plan.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { type OutRoots, outNames, refuseLinks } from "../out-folder.ts";

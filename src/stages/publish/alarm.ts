@@ -1,4 +1,4 @@
-// The issue of a nightly run: opened and kept up to date while a gate fails or cannot decide, closed once all gates pass again.
+// The issue of a nightly run: open and up to date while a gate fails or cannot decide, closed once all gates pass.
 import type { Result } from "../../../generated/result.ts";
 import {
 	type AlarmHistory,
@@ -17,18 +17,20 @@ import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from ".
 
 const what = "alarm issue";
 
-type AlarmPlan = PublishPlan & { alarm: AlarmSource };
-
 interface AlarmContext {
 	result: Result;
-	plan: AlarmPlan;
+	plan: PublishPlan & { alarm: AlarmSource };
 	codeHost: CodeHost;
 	marker: Marker;
 }
 
 type Own = HostedIssue & { marker: Marker };
 
-export async function publishAlarm(result: Result, plan: AlarmPlan, codeHost: CodeHost): Promise<Published> {
+export async function publishAlarm(
+	result: Result,
+	plan: AlarmContext["plan"],
+	codeHost: CodeHost,
+): Promise<Published> {
 	const skipped = (why: string): Published => ({ what, state: "skipped", why });
 	const alarm = alarmOf(result.outcome);
 	if (alarm === "keep") return skipped(`the run was ${result.outcome}, which says nothing about the engines`);
@@ -90,7 +92,7 @@ async function open(context: AlarmContext): Promise<Published> {
 		},
 	);
 	if (opened.state === "failed") return { what, ...opened };
-	// Two runs may both have seen no issue: the oldest stays.
+	// Two runs may both have found no issue: the oldest stays.
 	const { number, url } = opened.issue;
 	const own = await findOwn(context);
 	const oldest = own.state === "failed" ? undefined : own.issues[0];

@@ -5,7 +5,7 @@ import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
 import { type Pace, usualPace } from "../../../src/adapters/github/request.ts";
 import { publish } from "../../../src/app/publish/publish-run.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
-import { concludeUnmeasured, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/check-run.ts";
+import { concludeUnmeasured, openCheckRun } from "../../../src/stages/publish/check-run.ts";
 import { markOutdated } from "../../../src/stages/publish/comment.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
@@ -22,7 +22,7 @@ const nightly = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.
 
 function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
 	const shown = { links: { run: `https://github.com/acme/engines/actions/runs/${runId}` } };
-	const rest = { pullRequest: 7, comment: "one", checkRun: true, alarm: nightly } as const;
+	const rest = { pullRequest: 7, comment: "auto", checkRun: true, alarm: nightly } as const;
 	return {
 		id: "trtgate.yml",
 		checkName: "trtgate",
@@ -49,7 +49,6 @@ const allWrite = {
 	"pull-requests": "write",
 	issues: "write",
 	checks: "write",
-	statuses: "write",
 } as const;
 
 function codeHostOf(
@@ -135,13 +134,6 @@ it("publish finds its comment behind two hundred others", async () => {
 		github.addComment({ issue: 7, author: "octocat", body: `${count}` });
 	await publish(failing, planFor(2, { checkRun: false, alarm: null }), codeHostOf(github));
 	expect(ours(github)).toHaveLength(1);
-});
-
-it("publish folds the older comment away where a fresh one is wanted", async () => {
-	const github = await open();
-	for (const runId of [1, 2])
-		await publish(failing, planFor(runId, { comment: "fresh" }), codeHostOf(github));
-	expect(ours(github).map(({ minimized }) => minimized)).toEqual(["outdated", null]);
 });
 
 it("publish closes its own alarm only, and keeps it where nothing was found out", async () => {
@@ -241,11 +233,9 @@ it("publish shows a check run in progress, and concludes it once", async () => {
 	const github = await open();
 	const plan = planFor(1, { alarm: null });
 	const codeHost = codeHostOf(github);
-	const checkRun = await openCheckRun("starting", plan, codeHost);
-	if (checkRun === null) throw new Error("no check run");
-	await retitleCheckRun("measure 2 of 3", checkRun, plan, codeHost);
+	await openCheckRun("measuring", plan, codeHost);
 	expect(github.state.checkRuns).toMatchObject([
-		{ status: "in_progress", conclusion: null, title: "measure 2 of 3" },
+		{ status: "in_progress", conclusion: null, title: "measuring" },
 	]);
 	await publish(failing, plan, codeHost);
 	await concludeUnmeasured("Cancelled", plan, codeHost);
@@ -325,7 +315,6 @@ const cases: readonly Case[] = [
 		lost: {
 			comment: "github-permission",
 			"check run": "github-permission",
-			"commit status": "github-permission",
 			"alarm issue": "github-permission",
 		},
 		says: /valid token/,
@@ -363,12 +352,6 @@ const cases: readonly Case[] = [
 		fault: { method: "POST", path: /check-runs/, ...forbidden },
 		lost: { "check run": "github-permission" },
 		says: /lacks `checks: write`/,
-	},
-	{
-		name: "403 to a check run and a status",
-		fault: { method: "POST", path: /check-runs|statuses/, times: 2, ...forbidden },
-		lost: { "check run": "github-permission", "commit status": "github-permission" },
-		says: /`statuses: write`/,
 	},
 	{
 		name: "403 to an issue",
@@ -479,7 +462,6 @@ const cases: readonly Case[] = [
 		lost: {
 			comment: "github-unavailable",
 			"check run": "github-unavailable",
-			"commit status": "github-unavailable",
 			"alarm issue": "github-unavailable",
 		},
 	},
@@ -634,5 +616,5 @@ it("a fault of GitHub that is unreachable is reported", async () => {
 		pace: quickPace,
 	});
 	const published = await publish(passing, planFor(1), codeHost);
-	expect(failedOf(published).map(({ code }) => code)).toEqual(Array(4).fill("github-unavailable"));
+	expect(failedOf(published).map(({ code }) => code)).toEqual(Array(3).fill("github-unavailable"));
 });

@@ -9,7 +9,7 @@ import {
 	findHistory,
 	isRecovered,
 } from "../../../src/core/report/alarm-issue.ts";
-import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
+import { describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
 	findMarker,
 	isNewer,
@@ -179,12 +179,6 @@ it("a check run concludes with the outcome, and names the runner as the cause of
 	expect(describeCheckRun(broken, {}).title).toMatch(
 		/^Could not decide \(the runner is at fault, not the change; run it again\): /,
 	);
-	expect(describeStatus(broken)).toMatchObject({ state: "error" });
-});
-
-it("a check run has a status of at most 140 characters", () => {
-	const result = buildResult({ outcome: "fail", partial: { stage: "x".repeat(500), reason: "y" } });
-	expect(describeStatus(result).description.length).toBeLessThanOrEqual(140);
 });
 
 it("a check run annotates the config's first line where a gate has no place", () => {
