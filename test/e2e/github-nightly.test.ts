@@ -1,14 +1,9 @@
 // The nightly run, played end to end: one issue while it fails, closed with a word when all is well again.
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { HistoryRecord } from "../../generated/history.ts";
-import { fileOf } from "../../src/core/history/files.ts";
 import { schedule } from "../support/event-payloads.ts";
-import { git } from "../support/git-history.ts";
 import { armFiles, expectTidy, openPlay, type Played } from "../support/github-play.ts";
-import { buildRatio, hash, nightAt, short } from "../support/history-records.ts";
-import { writeProject } from "../support/project.ts";
 
 const main = "refs/heads/main";
 
@@ -115,68 +110,4 @@ it("the action at night opens the issue where a night cannot decide, and closes 
 		/Sustained load[\s\S]*<path class="soakline head"/,
 	);
 	expect(state.issues).toMatchObject([{ state: "closed" }]);
-});
-
-it("a night whose history raises an alarm puts its picture on the history's branch and into the issue", async () => {
-	const play = await openPlay();
-	const { state } = play.github;
-	const changes = [
-		[/^ {4}golden:.*\n/m, ""],
-		["pairs: [5, 8]", "pairs: [5], identical-engines: measure"],
-		[
-			/^cache:.*$/m,
-			"cache: { engines: false, timing: false }\nhistory: { branch: trtgate-history }\nprobes: off",
-		],
-	] as const;
-	const released = play.commit(armFiles("same-model", "base", changes), { ref: main });
-	play.tag("v1.1.0", released);
-	const sha = play.commit(armFiles("same-model", "head", changes), { onto: released, ref: main });
-	const permissions = { contents: "write", issues: "write", actions: "read" } as const;
-	const night = (runId: number): Promise<Played> =>
-		play.run({
-			event: "schedule",
-			sha,
-			ref: main,
-			payload: schedule(),
-			replay: { comparison: "same-model" },
-			runId,
-			depth: 0,
-			permissions,
-		});
-	const first = await night(800);
-	const paths = () => git(play.origin, "ls-tree", "-r", "--name-only", "trtgate-history").split("\n");
-	const [path = ""] = paths();
-	expect(path, first.run.stdout).toMatch(/^runs/);
-	const record = JSON.parse(git(play.origin, "show", `trtgate-history:${path}`)) as HistoryRecord;
-	// A month of nights in which the engine, then of another model, took a fifth of its time.
-	const clone = join(play.root, "history");
-	git(play.root, "clone", "--quiet", "--branch", "trtgate-history", play.origin, clone);
-	rmSync(join(clone, "runs"), { recursive: true });
-	const nights = Array.from({ length: 30 }, (_, index) => {
-		const ratio = buildRatio(-1_600_000 + (index % 3) * 500);
-		const rows = record.rows.map((row) => ({
-			...row,
-			ratio,
-			head: { ...row.head, model: short("earlier") },
-		}));
-		return fileOf(
-			{ ...record, at: nightAt(index).replace("2026", "2021"), source: short(`${index}`), rows },
-			hash,
-		);
-	});
-	writeProject(clone, Object.fromEntries(nights.map(({ path: to, text }) => [to, text])));
-	git(clone, "add", "--all");
-	git(clone, "commit", "--quiet", "--message", "Earlier nights");
-	git(clone, "push", "--quiet", "origin", "HEAD:trtgate-history");
-	const second = await night(801);
-	const picture = paths().find((one) => one.startsWith("pictures/")) ?? "";
-	expect(picture, second.run.stdout + second.run.stderr).toMatch(/^pictures\/[0-9a-f]{12}\.svg$/);
-	expect(git(play.origin, "show", `trtgate-history:${picture}`)).toMatch(/^<svg [\s\S]*slower than/);
-	expect(state.issues[0]?.body).toMatch(
-		new RegExp(
-			`!\\[Course of [^\\]]+\\]\\(http\\S+/acme/engines/blob/trtgate-history/${picture}\\?raw=true\\)`,
-		),
-	);
-	expect(state.issues[0]?.body).not.toContain("nights: `");
-	expect(state.violations).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// `trtgate trend`: writes the page of a history, and its picture for a README.
+// `trtgate trend`: writes the page of a history.
 import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
@@ -6,7 +6,6 @@ import { findAlarms } from "../../core/history/alarms.ts";
 import { readHistory } from "../../core/history/files.ts";
 import { readSeries } from "../../core/history/series.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
-import { renderTrendPicture } from "../../core/report/html/trend/badge.ts";
 import { renderTrend } from "../../core/report/html/trend/page.ts";
 import { trendFacts } from "../../core/report/trend-facts.ts";
 import { jsonText } from "../../core/text/escape.ts";
@@ -34,9 +33,6 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	const files = fileStore();
 	await files.makeFolder(dirname(out));
 	await files.writeText(out, renderTrend(findings, series, { version, skipped }));
-	const picture = args.text("svg");
-	if (picture !== undefined)
-		await files.writeText(resolve(terminal.cwd, picture), renderTrendPicture(findings, series));
 	terminal.out(args.flag("json") ? jsonText(trendFacts(findings, series)) : `${answer(findings, series)}\n`);
 	terminal.err(`${[...skipped, `The page is ${out}.`].join("\n")}\n`);
 	return exitCodes.ok;

@@ -163,9 +163,7 @@ export interface Config {
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
-	history?:
-		| undefined
-		| { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };
+	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always" };
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	commands?: readonly CommandConfig[];
 	sources: Sources;

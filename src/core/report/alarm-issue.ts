@@ -2,7 +2,7 @@
 // event, ref and workflow has its own.
 import type { Outcome, Result } from "../../../generated/result.ts";
 import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
-import { counted, gateTitle, subjectName } from "../text/labels.ts";
+import { counted, gateTitle } from "../text/labels.ts";
 import { type Marker, renderMarker } from "./comment.ts";
 import { armsText } from "./facts.ts";
 import { headline } from "./highlights.ts";
@@ -76,16 +76,12 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 			? `The ${gate} fails.`
 			: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`;
 	const names = [event, ref, workflow].map((text) => markdownCode(cleanText(shorten(text, 100))));
-	const pictures = result.gates.flatMap(({ picture, ...of }) =>
-		picture === undefined ? [] : ["", `![Course of ${escapeMarkdown(subjectName(of))}](${picture})`],
-	);
 	const first = [
 		renderMarker(marker),
 		`<!-- since:${since} runs:${runs} first:${firstRun} good:${goodCommit ?? "unknown"} -->`,
 		`${what} Runs: ${names.join(", ")}.`,
 		"",
 		...historyLines(marker, history, shown),
-		...pictures,
 		"",
 		"This text is from the newest run; the issue closes automatically when such a run passes again.",
 		"",

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { readRecord } from "../../../src/core/history/files.ts";
 import { recordsOf } from "../../../src/core/history/from-result.ts";
-import { buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
+import { buildResult, buildWorkload } from "../../support/build-result.ts";
 import { hash } from "../../support/history-records.ts";
 
 const identity = { run: "7-1", url: "https://example.invalid/7", machine: { host: "h200-a" } };
@@ -50,27 +50,6 @@ it("the record of a result has the structure and the kernels of an engine only w
 	expect(structureOf({ structure: "s", tactics: "t" })).not.toBe(
 		structureOf({ structure: "s", tactics: "u" }),
 	);
-});
-
-it("the record of a result counts the joules of one inference", () => {
-	const gpu = {
-		runs: 1,
-		smClockMhz: 1980,
-		memoryClockMhz: null,
-		powerW: 300,
-		temperatureC: null,
-		memoryUsedBytes: null,
-		use: null,
-		throttleReasons: [],
-		powerCapShare: null,
-	};
-	const workload = buildWorkload({
-		gpu: { base: null, head: gpu, cycles: null },
-		head: buildStats(1, { throughputPerSecond: 1000 }),
-	});
-	expect(
-		recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.microjoules,
-	).toBe(300_000);
 });
 
 it("the record of a result is one for each part of a merged result, on the part's own machine", () => {
