@@ -260,6 +260,4 @@ export interface Host {
 	/** @param runId absent: our own run, which needs no permission. */
 	runArtifacts(runId?: number): RunArtifacts;
 	cache(): RemoteCache;
-	/** Keeps folders as artifacts of limited size, for when the cache has evicted them. */
-	artifactCache(maxBytes: number): RemoteCache;
 }

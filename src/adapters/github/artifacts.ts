@@ -2,8 +2,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fieldsOf } from "../../core/found.ts";
-import { otherNames, shortName } from "../../formats/github/names.ts";
+import { otherNames } from "../../formats/github/names.ts";
 import type {
 	ApiFault,
 	ArtifactDraft,
@@ -12,9 +11,7 @@ import type {
 	RunArtifacts,
 	WorkflowRun,
 } from "../../ports/code-host.ts";
-import { textOf } from "./code-host.ts";
 import { attempt, unsupported, withTimeout } from "./faults.ts";
-import { openApi } from "./request.ts";
 
 interface ArtifactOptions {
 	run: WorkflowRun;
@@ -82,7 +79,10 @@ const listMs = 90_000;
 
 /** @param other absent: our own run, which needs no permission. */
 export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; token: string }): RunArtifacts {
-	const from = other === undefined ? {} : { findBy: findBy(run, other.runId, other.token) };
+	const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
+	const from = other && {
+		findBy: { token: other.token, workflowRunId: other.runId, repositoryOwner, repositoryName },
+	};
 	const lacks = other === undefined && !run.services.artifacts;
 	return {
 		async list() {
@@ -118,11 +118,6 @@ export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; to
 	};
 }
 
-function findBy({ repository }: WorkflowRun, workflowRunId: number, token: string) {
-	const [repositoryOwner = "", repositoryName = ""] = repository.split("/");
-	return { token, workflowRunId, repositoryOwner, repositoryName };
-}
-
 /** 2 GB at 10 MB a second. */
 const downloadMs = 200_000;
 const cacheBytesPerMs = 10_000;
@@ -149,70 +144,4 @@ export function githubCache(available: boolean): RemoteCache {
 				return { saved: id !== -1 };
 			}),
 	};
-}
-
-/** An artifact that expires sooner is uploaded again. */
-const restMs = 14 * 24 * 60 * 60_000;
-
-/** One artifact of a nightly run for each key. */
-export function artifactCache(
-	run: WorkflowRun,
-	token: string,
-	temp: string | undefined,
-	maxBytes: number,
-): RemoteCache {
-	const ask = openApi({ ...run, token }).asking("actions: read");
-	const branch = shortName(run.ref, "heads");
-	const newest = async (name: string, atMs: number) => {
-		const given = { name, per_page: 100 };
-		const listed = await ask("artifacts", "GET /actions/artifacts", given, parseArtifacts);
-		if (listed.state === "failed") return listed;
-		// Any pull request may use this name, so only artifacts of our own branch count.
-		const own = listed.artifacts.filter(
-			(one) => !one.isForeign && one.branch === branch && one.bytes <= maxBytes && one.endsMs > atMs,
-		);
-		return { state: "done" as const, artifact: own.sort((left, right) => right.id - left.id)[0] };
-	};
-	return {
-		async restore(folder, [key]) {
-			const found = await newest(key, Date.now());
-			if (found.state === "failed") return found;
-			const { artifact } = found;
-			if (artifact === undefined) return { state: "done", key: null };
-			return attempt(`download of the artifact ${key}`, async () => {
-				const client = await openClient();
-				const options = { findBy: findBy(run, artifact.runId, token), path: folder };
-				await withTimeout(downloadMs, client.downloadArtifact(artifact.id, options));
-				return { key };
-			});
-		},
-		async save(folder, { key }) {
-			const found = await newest(key, Date.now() + restMs);
-			if (found.state === "failed") return found;
-			if (found.artifact !== undefined) return { state: "done", saved: false };
-			const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-			const files = entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
-			const draft = { name: key, root: folder, files, compression: 0 };
-			const sent = await githubArtifacts({ run, temp }).upload(draft);
-			return sent.state === "failed" ? sent : { state: "done", saved: true };
-		},
-	};
-}
-
-/** @returns isForeign: its run was for another repository's commit. */
-export function parseArtifacts(data: unknown) {
-	const { artifacts } = fieldsOf(data);
-	if (!Array.isArray(artifacts)) return null;
-	return artifacts.map((one) => {
-		const { id, size_in_bytes: bytes, expired, expires_at: ends, workflow_run: of } = fieldsOf(one);
-		const { id: runId, head_branch: branch, repository_id: own, head_repository_id: head } = fieldsOf(of);
-		return {
-			id: Number(id),
-			runId: Number(runId),
-			bytes: Number(bytes),
-			branch: textOf(branch),
-			endsMs: expired === true ? 0 : Date.parse(textOf(ends)),
-			isForeign: typeof own !== "number" || own !== head,
-		};
-	});
 }

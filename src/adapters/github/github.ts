@@ -1,6 +1,6 @@
 // GitHub as the code host of a workflow run: all that ports/code-host.ts offers.
 import type { Host, WorkflowRun } from "../../ports/code-host.ts";
-import { artifactCache, githubArtifacts, githubCache, githubRunArtifacts } from "./artifacts.ts";
+import { githubArtifacts, githubCache, githubRunArtifacts } from "./artifacts.ts";
 import { githubCodeHost } from "./code-host.ts";
 import { githubRunFacts } from "./measured-run.ts";
 import { githubRepository } from "./repository.ts";
@@ -17,6 +17,5 @@ export function openGitHub(run: WorkflowRun, token: string, temp: string | undef
 		artifacts: (retentionDays) => githubArtifacts({ run, temp, retentionDays }),
 		runArtifacts: (runId) => githubRunArtifacts(run, runId === undefined ? undefined : { runId, token }),
 		cache: () => githubCache(run.services.cache),
-		artifactCache: (maxBytes) => artifactCache(run, token, temp, maxBytes),
 	};
 }

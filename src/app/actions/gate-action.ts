@@ -18,7 +18,7 @@ import { gate } from "../gate.ts";
 import { outRoots } from "../out-folder.ts";
 import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
 import { type PublishContext, publishRun } from "../publish/publish-run.ts";
-import { maxPinBytes, type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
+import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { announce } from "../publish/under-way.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
@@ -33,7 +33,8 @@ interface Job {
 	inputs: ReturnType<typeof readPublishInputs>;
 	/** null outside of a workflow. */
 	context: PublishContext | null;
-	caches: readonly SharedCaches[];
+	/** null: not used. */
+	caches: SharedCaches | null;
 	/** A requested stop leaves only seconds. */
 	stop: { requested: boolean };
 }
@@ -82,23 +83,17 @@ function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">)
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
-/** The repository's cache; at night also the artifact with the pin's engines. */
-function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches[] {
-	const { cache, token, artifact } = inputs;
-	if (cache === "false" || context === null) return [];
+function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches | null {
+	if (inputs.cache === "false" || context === null) return null;
 	const { event, host, run } = context;
-	const common = {
+	return sharedCaches({
+		remote: host.cache(),
 		temp: terminal.environment.temp ?? tmpdir(),
 		cacheFolder: cacheFolder(environmentOf({ terminal, context })),
-		always: cache === "true",
+		refusal: cacheWriteRefusal(event, { eventName: run.eventName, cacheMode: run.services.cacheMode }),
+		always: inputs.cache === "true",
 		startedMs: Date.now(),
-	};
-	const refusal = cacheWriteRefusal(event, { eventName: run.eventName, cacheMode: run.services.cacheMode });
-	const shared = sharedCaches({ ...common, refusal, remote: host.cache() });
-	const isNight = event.kind === "schedule" || event.kind === "dispatch";
-	if (!isNight || artifact === "none" || token === "" || !run.services.artifacts) return [shared];
-	const remote = host.artifactCache(maxPinBytes);
-	return [shared, sharedCaches({ ...common, remote, of: "pin", refusal: null })];
+	});
 }
 
 interface FinishedRun {
@@ -131,9 +126,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 				saveState("stopped", "true");
 				stopRun(reason);
 			}),
-		beforeBuild: async (known) => {
-			for (const one of caches) await one.restore(known);
-		},
+		beforeBuild: async (known) => caches?.restore(known),
 	}).finally(() => (stop.requested ? undefined : announced));
 	if (completed.state !== "ran") return null;
 	const { result, outFolder } = completed;
@@ -154,11 +147,8 @@ async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise
 		const roots = outRoots(terminal.environment, cwd);
 		const shown = await publishRun(result, { ...context, outFolder, roots });
 		saveState("published", "true");
-		const pinned = new Set(
-			result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])),
-		);
-		for (const one of caches) await one.save(pinned);
-		const published = [...shown.published, ...caches.flatMap((one) => one.published())];
+		await caches?.save();
+		const published = [...shown.published, ...(caches?.published() ?? [])];
 		await writePublishOutputs(result, { ...shown, published }, { outFolder });
 	} catch (error) {
 		log(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);

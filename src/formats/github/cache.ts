@@ -7,7 +7,7 @@ const version = "v1";
 /** GitHub takes 512 characters; the hash comes after this. */
 const maxPrefixChars = 400;
 
-export type CacheKind = "timing" | "engines" | "pin";
+export type CacheKind = "timing" | "engines";
 
 /** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null where the machine is not known well enough. */
 export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string, string>>): string | null {
