@@ -3,9 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
-import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
-import { armFiles, artifactFiles, openPlay } from "../support/github-play.ts";
 import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 

@@ -110,7 +110,9 @@ function describePart(
 	if (content.state !== "read") return { ...place, state: content.state, reason: content.reason };
 	const { result } = content;
 	const { run } = result;
-	const isEarlier = others.some((other) => run && other.run?.id === run.id && other.run.attempt > run.attempt);
+	const isEarlier = others.some(
+		(other) => run && other.run?.id === run.id && other.run.attempt > run.attempt,
+	);
 	return {
 		...place,
 		state: "merged",

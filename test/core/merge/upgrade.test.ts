@@ -60,12 +60,7 @@ const check = (got: number, pass = true) => [
 ];
 
 it.each<[string, Records, string, string]>([
-	[
-		"nothing changed",
-		{},
-		"Upgrade: 1 engine built, 1 golden case matched, no workload was compared.",
-		"",
-	],
+	["nothing changed", {}, "Upgrade: 1 engine built, 1 golden case matched, no workload was compared.", ""],
 	[
 		"a build fails",
 		failed({}),
