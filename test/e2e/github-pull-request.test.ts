@@ -79,7 +79,6 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 			],
 		},
 	]);
-	expect(state.statuses).toEqual([]);
 	expect(state.issues.filter(({ number }) => number !== 7)).toEqual([]);
 	expect(state.artifacts.map(({ name, isFinal }) => [name, isFinal])).toEqual([
 		["trtgate-gate", true],

@@ -575,7 +575,6 @@ describe("report/ after the run of a fork's pull request", () => {
 			body: { message: "Resource not accessible by integration" },
 		});
 		expect((await reportAfter(place, {})).exitCode).toBe(0);
-		expect(place.github.state.statuses).toEqual([]);
 	});
 
 	it("report/ after the run of a fork's pull request does not label the run of a branch of the own repository", async () => {

@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { addIssue } from "./issues.ts";
 import { at, completePayload, isObject, text } from "./payload.ts";
 import type { Access, Permissions, Pull, Run } from "./state.ts";
 import type { CacheScope, JobRights, World } from "./world.ts";
@@ -129,36 +130,15 @@ export type NewPull = Partial<Pull> &
 /** Adds a pull request and the issue beneath it. */
 export function addPull(world: World, pull: NewPull): Pull {
 	const { title, author, body, labels, ...own } = pull;
-	const id = world.nextId();
-	const time = world.now();
 	const added: Pull = {
-		id,
-		...{
-			headRef: "change",
-			headRepository: world.repository,
-			baseRef: world.state.defaultBranch,
-			baseSha: "0".repeat(40),
-		},
-		...{ mergeSha: null, isDraft: false, mergedAt: null },
+		...{ id: world.nextId(), headRef: "change", headRepository: world.repository },
+		...{ baseRef: world.state.defaultBranch, baseSha: "0".repeat(40), mergeSha: null, isDraft: false },
 		...own,
 	};
 	world.state.pulls.push(added);
-	world.state.issues.push({
-		id: world.nextId(),
-		nodeId: `PR_${id}`,
-		number: pull.number,
-		title: title ?? `Change ${pull.number}`,
-		body: body ?? null,
-		author: author ?? "octocat",
-		...{
-			state: "open",
-			stateReason: null,
-			labels: labels ?? [],
-			assignees: [],
-			createdAt: time,
-			updatedAt: time,
-			closedAt: null,
-		},
+	addIssue(world, {
+		...{ number: pull.number, title: title ?? `Change ${pull.number}`, body: body ?? null },
+		...{ author: author ?? "octocat", labels: labels ?? [] },
 	});
 	return added;
 }

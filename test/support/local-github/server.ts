@@ -166,9 +166,9 @@ async function handle(service: Service, route: Route, call: Call, incoming: Inco
 		call.world.state.violations.push(`${call.method} ${call.path}: ${wrong.join("; ")}`);
 		return refuse(422, `Invalid request.\n\n${wrong.join("\n")}`);
 	}
-	const reply = await route.handle(call);
-	const isRaw = Buffer.isBuffer(reply.body);
-	const ours = isRaw ? [] : service.description.judgeReply(operation, reply.status, reply.body);
+	const bare = await route.handle(call);
+	const reply = { ...bare, body: service.description.complete(operation, bare.status, bare.body) };
+	const ours = service.description.judgeReply(operation, reply.status, reply.body);
 	if (ours.length === 0) return reply;
 	service.broken.push(`${operation} answered ${reply.status}: ${ours.join("; ")}`);
 	return refuse(500, `the local GitHub made an invalid reply: ${ours.join("; ")}`);

@@ -1,5 +1,5 @@
 /**
- * A real, stateful GitHub on 127.0.0.1 for tests: REST at its root, minimizeComment at /graphql, the artifact and cache services under /twirp, their blobs under /blobs.
+ * A real, stateful GitHub on 127.0.0.1 for tests: REST at its root, the viewer at /graphql, the artifact and cache services under /twirp, their blobs under /blobs.
  *
  *     const github = await startLocalGitHub();
  *     onTestFinished(github.close);
@@ -23,9 +23,9 @@ import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { addArtifact } from "./artifacts.ts";
-import { verdictRoutes } from "./checks.ts";
+import { checkRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
-import { commitRoutes } from "./compare.ts";
+import { compareRoutes } from "./compare.ts";
 import { createDescription } from "./description.ts";
 import { addPull, createEnvironment, type Job, type NewPull } from "./environment.ts";
 import { createFaults, type Fault } from "./faults.ts";
@@ -80,8 +80,8 @@ const routes = [
 	...commentRoutes,
 	...issueRoutes,
 	...pullRoutes,
-	...verdictRoutes,
-	...commitRoutes,
+	...checkRoutes,
+	...compareRoutes,
 	...refRoutes,
 	...objectRoutes,
 	...runRoutes,
