@@ -118,8 +118,6 @@ export interface CodeHost {
 		number: number,
 		change: { title?: string; body?: string; state?: "closed" },
 	): Result<"issue", HostedIssue>;
-	/** Commit of the newest successful run, or null. */
-	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Result<"sha", string | null>;
 }
 
 export interface ArtifactDraft {

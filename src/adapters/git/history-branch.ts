@@ -20,7 +20,6 @@ export interface HistoryBranchOptions {
 	processes: Processes;
 	access?: GitAccess | undefined;
 	readFolder(root: string): Promise<readonly HistoryFile[]>;
-	/** Limit of all tries to push. */
 	patienceMs?: number;
 }
 
@@ -33,7 +32,6 @@ interface Scratch {
 
 const defaultPatienceMs = 5 * 60_000;
 const longestWaitMs = 4_000;
-/** A clone with many branches has long settings. */
 const configBytes = 4 * 1024 * 1024;
 
 export function historyBranch(options: HistoryBranchOptions): HistoryStore {

@@ -8,7 +8,6 @@ import { firstLine, type Git, slowMs, succeeded } from "./run-git.ts";
 export interface History {
 	/** Makes a commit available. @returns false if neither this clone nor its remote has it. */
 	bring(commit: string): Promise<boolean>;
-	/** Also at the edge of a shallow clone. */
 	parents(commit: string): Promise<string[]>;
 	/** The newest commit of a branch of the remote, else of this clone. */
 	branchTip(branch: string): Promise<string | null>;
@@ -23,7 +22,6 @@ export interface History {
 
 export interface FoundTag {
 	tag: Tag;
-	/** false: it is on another branch. */
 	isAncestor: boolean;
 }
 
@@ -38,7 +36,6 @@ const steps: readonly Depth[] = [
 /** Clocks of committers differ. */
 const clockSlackSeconds = 24 * 3600;
 const maxEdges = 200;
-/** Each may cost a fetch. */
 const maxVersions = 8;
 const maxUndated = 50;
 
@@ -154,7 +151,6 @@ async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise
 	return ends.filter((end) => (seconds.get(end) ?? 0) >= sinceSeconds);
 }
 
-/** Commit times, seconds since 1970. */
 async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
 	if (commits.length === 0) return new Map();
 	const record = await git([

@@ -8,19 +8,15 @@ import { readWhole, withInput } from "../process/input-file.ts";
 import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";
 
 export interface LfsProblem {
-	/** A sentence. */
 	reason: string;
 	fix: string;
 }
 
 export interface LfsRequest {
-	/** Top of the worktree. */
 	root: string;
 	/** Absolute paths of pointers, or all that the commit has. */
 	paths: readonly string[] | "all";
-	/** The commit may come from a fork. */
 	isUntrusted: boolean;
-	/** Name of the remote, where there is one. */
 	remote: string | null;
 }
 
@@ -45,7 +41,6 @@ export async function isPointerFile(path: string): Promise<boolean> {
 	return withInput(path, inputKinds.tensor, async ({ file }) => isLfsPointer(await readWhole(file, 64)));
 }
 
-/** Whether the commit of a worktree has files in Git LFS. */
 export async function usesLfs(git: Git): Promise<boolean> {
 	return succeeded(
 		await git(
@@ -101,7 +96,6 @@ const fixes = {
 	unreachable: "Run the job again.",
 };
 
-/** Special characters of patterns and lists match any character. */
 function patternOf(path: string, root: string): string {
 	return `/${relative(root, path)
 		.split(sep)

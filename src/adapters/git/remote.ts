@@ -10,7 +10,6 @@ import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";
 export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
 
 export interface Remote {
-	/** null: the clone has no remote. */
 	name: string | null;
 	/** Fetches one commit. @returns false if the remote does not have it. */
 	bring(commit: string): Promise<boolean>;
@@ -21,7 +20,6 @@ export interface Remote {
 }
 
 const lsRemoteMs = 2 * 60_000;
-/** Twenty thousand tags of 200 bytes. */
 const listBytes = 4 * 1024 * 1024;
 const retryAfterMs = 2_000;
 
@@ -47,13 +45,11 @@ export async function openRemote(git: Git): Promise<Remote> {
 	};
 }
 
-/** A remote that has nothing and is never contacted. */
 export function silentRemote(name: string | null): Remote {
 	const absent = async (): Promise<false> => false;
 	return { name, bring: absent, deepen: absent, branchTip: async () => null, tags: async () => [] };
 }
 
-/** `origin`, or else the first remote of the clone. */
 export async function remoteName(git: Git): Promise<string | null> {
 	return pickRemote((await git(["remote"])).stdout.split("\n"));
 }

@@ -8,22 +8,16 @@ export interface GitCall {
 	timeoutMs?: number;
 	stdin?: string | Uint8Array;
 	captureBytes?: number;
-	/** `name=value`. */
 	settings?: readonly string[];
-	/** Also after the run was cancelled. */
 	tidying?: boolean;
 	/** May contact the remote, also for objects that a partial clone lacks. */
 	online?: boolean;
-	/** In addition to the common variables. */
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Authenticates requests to one server. */
 export interface GitAccess {
 	serverUrl: string;
-	/** Header that authenticates a request. */
 	header: string;
-	/** Variables that make git send it. */
 	env: Readonly<Record<string, string>>;
 }
 
@@ -37,11 +31,9 @@ export interface Git {
 }
 
 export const quickMs = 30_000;
-/** For large repositories on slow disks or connections. */
 export const slowMs = 10 * 60_000;
 
 const settings = [
-	// No program of the repository runs.
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
 	// A folder of the commit may look like a bare repository, whose config names programs.
@@ -107,7 +99,6 @@ async function identityOf(
 	return /^authorization:/im.test(own.stdout) ? "clone" : "token";
 }
 
-/** What to do if the remote denies access to `identity`. */
 export function fixOfDenied(identity: Identity): string {
 	const right = "Give the job `contents: read` under `permissions:`";
 	return identity === "clone"

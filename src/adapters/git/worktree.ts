@@ -14,13 +14,11 @@ export interface RefRequest {
 	/** Path of the worktree; anything there is replaced. */
 	folder: string;
 	processes: Processes;
-	/** A partial clone fetches what it lacks. */
 	access?: GitAccess | undefined;
 }
 
 export interface OpenedRef {
 	path: string;
-	/** Top of the worktree. */
 	root: string;
 	commit: string;
 	remove(): Promise<void>;
@@ -57,7 +55,6 @@ async function removeWorktree(folder: string, git: Git, gitDir?: string): Promis
 	await git(["worktree", "prune"], call).catch(() => {});
 }
 
-/** Removes the worktrees of a killed run, and their entries in the repository. */
 export async function removeLeftWorktrees(folder: string, processes: Processes): Promise<void> {
 	const names = await readdir(folder).catch(() => []);
 	for (const name of names) {
@@ -85,7 +82,6 @@ export async function describeFolder(
 		const status = await git(["status", "--porcelain", "--untracked-files=no", "--", "."]);
 		return { commit, dirty: firstLine(status) !== "" };
 	} catch (error) {
-		// Without git there is no commit to report.
 		if (error instanceof ToolError && error.code === "tool-missing") return null;
 		throw error;
 	}

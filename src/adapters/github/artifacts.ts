@@ -16,7 +16,6 @@ import { attempt, unsupported, withTimeout } from "./faults.ts";
 interface ArtifactOptions {
 	run: WorkflowRun;
 	retentionDays?: number | undefined;
-	/** Folder for copies. */
 	temp: string | undefined;
 }
 

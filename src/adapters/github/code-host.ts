@@ -1,6 +1,5 @@
 // GitHub's comments, check runs and issues. Only the fields in use are read, and only as its API documents them.
 import { fieldsOf, isObject } from "../../core/found.ts";
-import { isCommit } from "../../formats/github/names.ts";
 import type {
 	CodeHost,
 	HostedComment,
@@ -25,37 +24,22 @@ export function githubCodeHost(options: GitHubOptions): CodeHost {
 	const api = openApi(options);
 	return {
 		pause: api.pause,
-		...runCalls(api),
+		async login() {
+			const answer = await api.graphQl("query { viewer { login } }", "metadata: read", parseLogin);
+			return answer.state === "done" ? answer.value : null;
+		},
 		...commentCalls(api),
 		...reportCalls(api),
 		...issueCalls(api),
 	};
 }
 
-function runCalls(api: Api): Pick<CodeHost, "login" | "lastGoodCommit"> {
-	return {
-		async login() {
-			// GraphQL reports errors with status 200.
-			const answer = await api.graphQl("query { viewer { login } }", "metadata: read", (data) => {
-				const { errors, data: found } = fieldsOf(data);
-				return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
-			});
-			return answer.state === "done" ? answer.value : null;
-		},
-		async lastGoodCommit({ event, ref, workflow }) {
-			const branch = ref.replace(/^refs\/(heads|tags)\//, "");
-			const given = { event, branch, status: "success", per_page: 100 };
-			const answer = await api.asking("actions: read")("commits", "GET /actions/runs", given, (data) => {
-				const runs = parseList(fieldsOf(data)["workflow_runs"], (run) => (isObject(run) ? run : null));
-				const own = runs?.filter(({ path }) => textOf(path).replace(/@.*$/, "").endsWith(`/${workflow}`));
-				return own?.map((run) => run["head_sha"]).filter(isCommit) ?? null;
-			});
-			return answer.state === "failed" ? answer : { state: "done", sha: answer.commits[0] ?? null };
-		},
-	};
+/** null also if GraphQL reports errors, with status 200. */
+function parseLogin(data: unknown): string | null {
+	const { errors, data: found } = fieldsOf(data);
+	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
 }
 
-/** The fields that comments and issues share. */
 function parseText(data: unknown): Pick<HostedComment, "body" | "author" | "url"> {
 	const { body, user, html_url: url } = fieldsOf(data);
 	const { login, type } = fieldsOf(user);
@@ -94,7 +78,6 @@ function commentCalls(
 	};
 }
 
-/** GitHub's limit of annotations in one request. */
 const batchSize = 50;
 
 type FoundReport = HostedReport & { key: string };
@@ -105,7 +88,6 @@ function parseReport(data: unknown): FoundReport | null {
 	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", key: textOf(key) };
 }
 
-/** Reports are check runs. */
 function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport"> {
 	const ask = api.asking("checks: write");
 	/** Sends the annotations from `first` on in batches, in at least one request. */

@@ -10,21 +10,17 @@ export interface Environment {
 	noColor: boolean;
 	home: string | undefined;
 	cacheHome: string | undefined;
-	/** Folder that the runner keeps between jobs. */
 	toolCache: string | undefined;
 	temp: string | undefined;
 	workspace: string | undefined;
-	/** Commit of the workflow run. */
 	sha: string | undefined;
 	/** Full name of its ref, such as `refs/pull/12/merge`. */
 	ref: string | undefined;
 	eventName: string | undefined;
-	/** File with the event's payload. */
 	eventPath: string | undefined;
 	registry: string | undefined;
 	/** CUDA_VISIBLE_DEVICES; empty hides every GPU. */
 	visibleDevices: string | undefined;
-	/** LD_LIBRARY_PATH. */
 	libraryPath: string | undefined;
 	/** Folder for the locks of GPUs. Default: the machine's temporary folder. */
 	lockFolder: string | undefined;
@@ -60,7 +56,6 @@ export function forgetEventFile(env: Record<string, string | undefined> = proces
 	delete env["GITHUB_EVENT_PATH"];
 }
 
-/** null outside a workflow. */
 export function readWorkflowRun(env: Variables = process.env): WorkflowRun | null {
 	const text = (name: string, otherwise = ""): string => env[name] || otherwise;
 	const number = (name: string, otherwise: number): number =>
@@ -115,7 +110,6 @@ export function childEnvironment(env: Variables = process.env): Record<string, s
 	};
 }
 
-/** Lists of folders in which programs, libraries and Python modules are found by name. */
 const searchPaths = ["PATH", "LD_LIBRARY_PATH", "PYTHONPATH"] as const;
 
 /** Unfiltered, for the commands that a config names. */
@@ -161,7 +155,6 @@ export function lentVariables(
 	);
 }
 
-/** Names of the variables that child processes do not get. */
 export function withheldVariables(env: Variables = process.env): string[] {
 	return Object.keys(env).filter(isWithheld).sort();
 }

@@ -4,9 +4,7 @@ import { fieldsOf } from "../../core/found.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 
-/** The request that a fault describes. */
 export interface RequestInfo {
-	/** `POST /repos/acme/engines/issues/7/comments`. */
 	endpoint: string;
 	/** `pull-requests: write`. */
 	permission: string;
@@ -18,14 +16,12 @@ export interface RequestFailure {
 	kind: "status" | "network" | "timeout" | "reply";
 	status: number;
 	headers: Readonly<Record<string, string>>;
-	/** GitHub's message, or the network's. */
 	message: string;
 }
 
 /** GraphQL reports errors with status 200 and an error type. */
 const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 };
 
-/** @param error of octokit, fetch or the network. */
 export function readFailure(error: unknown): RequestFailure {
 	const fault = fieldsOf(error);
 	const { status, headers, data } = fieldsOf(fault["response"]);

@@ -11,7 +11,6 @@ export interface ActionInputs {
 	onnxruntimeFolder?: string;
 	only?: string;
 	out: string;
-	/** Values that override the config file. */
 	overrides: Readonly<Record<string, string>>;
 }
 
@@ -36,10 +35,8 @@ export function readInputs(): ActionInputs {
 
 export type PlanInputs = ReturnType<typeof readPlanInputs>;
 
-/** Inputs of plan/action.yml. */
 export function readPlanInputs() {
 	return {
-		/** Whether to show that the jobs measure. */
 		announce: isOn("announce"),
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
@@ -51,11 +48,9 @@ export function readPlanInputs() {
 	};
 }
 
-/** What is published where, and for how long. */
 export interface PublishInputs {
 	/** "" if the workflow gives none. */
 	token: string;
-	/** Distinguishes configs or jobs of one workflow. */
 	name: string;
 	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
@@ -77,7 +72,6 @@ export function readPublishInputs() {
 
 const maxNameChars = 100;
 
-/** Inputs that gate and report share. */
 function readShownInputs(): PublishInputs {
 	const days = getInput("retention-days");
 	return {
@@ -110,9 +104,7 @@ export function readReportInputs() {
 	return {
 		...readShownInputs(),
 		config: getInput("config") || "trtgate.yml",
-		/** The plan's matrix; empty without a plan. */
 		expected: getInput("expected"),
-		/** What the plan found about the whole change; empty without a plan. */
 		review: getInput("review"),
 		/** Id of the one job that measures without a plan. */
 		job: getInput("job") || "gate",
@@ -121,7 +113,6 @@ export function readReportInputs() {
 	};
 }
 
-/** Options of `trtgate golden record` that are also inputs. */
 const recordOptions = [
 	"cases",
 	"inputs",
@@ -151,9 +142,7 @@ export function readGoldenInputs() {
 		/** Names of models, separated by lines or commas; empty: all that have a golden. */
 		model: getInput("model"),
 		reason: getInput("reason"),
-		/** Empty: the user who started the workflow. */
 		author: getInput("author"),
-		/** The options that are given, each with its values. */
 		options: recordOptions
 			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
 			.filter(({ values }) => values.length > 0),
@@ -161,7 +150,6 @@ export function readGoldenInputs() {
 		/** Derive limits from the engines of this runner, and record nothing. */
 		calibrate: isOn("calibrate"),
 		branch: getInput("branch") || "trtgate/goldens",
-		/** Empty: the default branch. */
 		base: getInput("base"),
 		draft: isOn("draft"),
 	};
@@ -171,7 +159,6 @@ function isOn(name: string): boolean {
 	return oneOf(name, ["false", "true"]) === "true";
 }
 
-/** The first is the default. */
 function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
 	const value = getInput(name).toLowerCase();
 	const found = value === "" ? values[0] : values.find((one) => one === value);

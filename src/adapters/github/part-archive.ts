@@ -7,12 +7,10 @@ import { fileSource } from "../process/input-file.ts";
 
 export type Taken =
 	| { state: "read"; text: string }
-	/** No file of this name. */
 	| { state: "absent" }
 	| { state: "refused"; reason: string };
 
 export interface TakeLimits {
-	/** Of the archive. */
 	packedBytes: number;
 	/** Of the one file, unpacked. */
 	bytes: number;

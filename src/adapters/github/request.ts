@@ -4,7 +4,6 @@ import type { ApiResult } from "../../ports/code-host.ts";
 import { faultOf, nothingToFix, type RequestInfo, readFailure, withTimeout } from "./faults.ts";
 
 export interface Pace {
-	/** Limit of one try of a request. */
 	callMs: number;
 	/** Limit of all failed and retried requests together, with the waiting between them. */
 	patienceMs: number;
@@ -20,7 +19,6 @@ export interface GitHubOptions {
 	/** https://api.github.com, or of an enterprise. */
 	apiUrl: string;
 	graphQlUrl: string;
-	/** `owner/name`. */
 	repository: string;
 	pace?: Pace | undefined;
 }
@@ -30,7 +28,6 @@ type Given = Readonly<Record<string, unknown>>;
 type Parse<Value> = (data: unknown, headers: Given) => Value | null;
 
 interface ApiRequest<Value> {
-	/** octokit's route, e.g. `GET /repos/{owner}/{repo}/issues/{issue_number}/comments`. */
 	route: string;
 	given: Given;
 	permission: string;
@@ -50,7 +47,6 @@ export type Ask = <Name extends string, Value>(
 export interface Api {
 	/** Routes begin below `/repos/{owner}/{repo}`. */
 	asking(permission: string, how?: { repeatable: true }): Ask;
-	/** Collects the lists of all pages. */
 	pages<Name extends string, Item>(
 		name: Name,
 		call: Omit<ApiRequest<Item[]>, "repeatable">,
@@ -60,14 +56,12 @@ export interface Api {
 		permission: string,
 		parse: Parse<Value>,
 	): Promise<ApiResult<{ value: Value }>>;
-	/** As of the code host. */
 	pause(tries: number): Promise<boolean>;
 	owner: string;
 }
 
 const maxRetries = 3;
 const pageSize = 100;
-/** Bounds a listing. */
 const maxPages = 130;
 
 export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usualPace): Api {
@@ -175,7 +169,6 @@ function createSender(access: GitHubOptions, pace: Pace) {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** octokit is large, so it is loaded only when there is something to send. */
 async function openOctokit(
 	{ token, apiUrl }: GitHubOptions,
 	secondMs: number,
@@ -190,7 +183,6 @@ async function openOctokit(
 		]);
 	const waitForLimit = (seconds: number, { request }: { request: Record<string, unknown> }): boolean =>
 		Number(request["retryCount"] ?? 0) < maxRetries && mayWait(seconds * secondMs);
-	// A run sends few requests, so it needs none of the plugin's pauses between writes.
 	const unspaced = new Bottleneck.Group({ maxConcurrent: 1 });
 	const options = getOctokitOptions(token, {
 		baseUrl: apiUrl,

@@ -49,7 +49,6 @@ export async function cleanUp(): Promise<void> {
 		await attempt("What the run left could not be published", () => publishWhatIsLeft(out, hasResult, roots));
 }
 
-/** @returns whether it succeeded. */
 async function attempt(what: string, work: () => Promise<void>): Promise<boolean> {
 	try {
 		await work();

@@ -28,12 +28,10 @@ import { accessOf, readRun, workflowJob } from "./workflow-run.ts";
 interface Job {
 	terminal: Terminal;
 	cwd: string;
-	/** Relative to `cwd`. */
 	configPath: string;
 	inputs: ReturnType<typeof readPublishInputs>;
 	/** null outside of a workflow. */
 	context: PublishContext | null;
-	/** null: not used. */
 	caches: SharedCaches | null;
 	/** A requested stop leaves only seconds. */
 	stop: { requested: boolean };

@@ -20,7 +20,6 @@ import {
 import { stopOnSignals } from "../signals.ts";
 import { reportError } from "./workflow-run.ts";
 
-/** Why to stop; null to go on. */
 type Stopped = () => string | null;
 
 export async function runGoldenAction(): Promise<number> {
@@ -91,7 +90,6 @@ function conclude(errors: readonly unknown[]): number {
 	return Math.max(least, ...explained.map(({ exit }) => exit));
 }
 
-/** Writes the result to the workflow: outputs, the log, an annotation, and the job summary. */
 async function writeGoldenOutputs(
 	{ recorded, notes, errors }: RecordedGoldens,
 	proposal: GoldenProposal,

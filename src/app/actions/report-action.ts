@@ -56,7 +56,6 @@ async function report(): Promise<number> {
 	const { environment } = terminal;
 	const cwd = environment.workspace ?? terminal.cwd;
 	const given = readReportInputs();
-	// As in the gate's result.
 	const inputs = { ...given, config: relative(cwd, resolve(cwd, given.config)) };
 	const { run, event, host } = await requireRun(
 		environment,
@@ -104,7 +103,6 @@ async function report(): Promise<number> {
 	return conclude(result, inputs, subject);
 }
 
-/** Without a plan: what the one gate of this config leaves. */
 function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string; artifact: string } {
 	const part = name || job;
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };

@@ -12,7 +12,6 @@ import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 import type { Host, WorkflowRun } from "../../ports/code-host.ts";
 import { describeRecord, explainError } from "../exit.ts";
 
-/** GitHub caps payloads at 25 MB. */
 const maxPayloadBytes = 32 * 1024 * 1024;
 
 /** Absent outside of GitHub Actions. A payload that cannot be read makes the event `other`, by its name. */
@@ -56,7 +55,6 @@ export async function requireRun(
 	);
 }
 
-/** How a result names the job that made it. */
 export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, part = ""): WorkflowJob {
 	return { id: runId, attempt: runAttempt, job, part: part || undefined, runner: runner || undefined };
 }

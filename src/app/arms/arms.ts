@@ -36,7 +36,6 @@ export interface ArmsRequest {
 	head?: string;
 	/** Determines the base, and allows fetching it. */
 	event?: RunEvent;
-	/** For fetching from the workflow's server. */
 	access?: GitAccess;
 }
 
@@ -60,7 +59,6 @@ export interface OpenedArms {
 	/** Why there is no base, a clause. */
 	noBase?: string;
 	notes: string[];
-	/** Removes the checkouts. */
 	close(): Promise<void>;
 }
 
@@ -100,7 +98,6 @@ interface Opening {
 interface Side {
 	folder: ArmFolder;
 	commit: string | null;
-	/** Folder in the repository that has the commit. */
 	repository: string;
 }
 
@@ -129,7 +126,6 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 	return { folder, commit: known?.commit ?? null, repository: path };
 }
 
-/** @returns the folder, or why there is none. */
 async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
 	if (base !== undefined) return (await openNamed("base", base, opening)).folder;

@@ -13,7 +13,6 @@ export type BaseRecipe =
 	| { how: "last-release" }
 	| { how: "ref"; ref: string }
 	| { how: "none"; why: string }
-	/** `why` is a clause. */
 	| { how: "unknown"; why: string };
 
 /** Where a pushed branch left the default branch, else the commit before the head. */
@@ -34,7 +33,6 @@ export function isReview(event: RunEvent | undefined): event is ReviewEvent {
 	);
 }
 
-/** Whether two TensorRTs run the same files. */
 export function usesHeadsFiles(
 	event: RunEvent | undefined,
 	{ base, baseline }: Pick<Config, "base" | "baseline">,

@@ -6,7 +6,6 @@ import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
 
 export type FoundBase =
 	| { state: "found"; commit: string; label: string; ref?: string; found: string }
-	/** `why` is a clause. */
 	| { state: "none"; why: string };
 
 /** @throws ConfigError git-ref if git cannot get the base; ToolError if the remote does not answer. */

@@ -17,7 +17,6 @@ export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	config: Config;
 }
 
-/** @returns why files stay pointers, or null. */
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<LfsProblem | null> {
 	if (!(await usesLfs(git))) return null;
 	// A prepare command may read any file.
@@ -69,7 +68,6 @@ async function tensorFiles(manifest: string): Promise<string[]> {
 	return files.map((file) => join(dirname(manifest), file.path));
 }
 
-/** The stage that needs a file reports its fault. */
 function leaveToStages(error: unknown): [] {
 	if (error instanceof ConfigError) return [];
 	throw error;

@@ -7,7 +7,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { acceptance, openShifts } from "../../core/history/accept.ts";
 import { findAlarms } from "../../core/history/alarms.ts";
 import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../../core/history/files.ts";
-import { recordsOf } from "../../core/history/from-result.ts";
+import { recordOf } from "../../core/history/from-result.ts";
 import { shiftText } from "../../core/history/judge-trend.ts";
 import { readSeries } from "../../core/history/series.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -27,7 +27,7 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	const files: HistoryFile[] = [];
 	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
 	if (files.length === 0) {
-		const fix = "Give results of runs that timed at least one engine.";
+		const fix = "Give results of runs that timed at least one engine; of a merged result, its parts.";
 		throw new ConfigError({
 			code: "nothing-to-check",
 			message: "None of these results was timed, so there is nothing to import.",
@@ -48,9 +48,9 @@ async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 		inputKinds.result,
 	);
 	const read = readRecord(text);
-	const records =
-		read.state === "ok" ? [read.record] : recordsOf(parseResult(text, shown), { run: "imported" }, sha256);
-	return records.map((record) => fileOf(record, sha256));
+	const record =
+		read.state === "ok" ? read.record : recordOf(parseResult(text, shown), { run: "imported" }, sha256);
+	return record === null ? [] : [fileOf(record, sha256)];
 }
 
 export async function compactHistory(argv: readonly string[], terminal: Terminal): Promise<number> {

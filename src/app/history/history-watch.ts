@@ -8,13 +8,12 @@ import type { Config } from "../../core/config/config.ts";
 import { recordError } from "../../core/errors.ts";
 import { dueForFreshPairs, findAlarms } from "../../core/history/alarms.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
-import { type RecordedFacts, type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
+import { type RecordedFacts, type RunIdentity, recordOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
 import { kindOf } from "../../core/history/points.ts";
 import { pinToLink, readSeries } from "../../core/history/series.ts";
 import { outcomeOf } from "../../core/outcome.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
-import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import type { Files } from "../../ports/world.ts";
@@ -52,28 +51,27 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 		read ??= store.read();
 		return read;
 	};
-	const seriesWith = async (added: readonly HistoryFile[]) => {
-		const { records, skipped } = readHistory([...(await known()), ...added]);
+	const seriesWith = async (added: HistoryFile | null) => {
+		const { records, skipped } = readHistory([...(await known()), ...(added === null ? [] : [added])]);
 		return { series: readSeries(records.map(({ record }) => record)), skipped };
 	};
-	const filesOf = (result: RecordedFacts, rows: readonly HistoryRow[]): HistoryFile[] =>
-		recordsOf(result, identity, sha256).map((record) =>
-			fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256),
-		);
-	const record = async (result: Result, added: readonly HistoryFile[]): Promise<Result> => {
+	const fileFor = (result: RecordedFacts, rows: readonly HistoryRow[]): HistoryFile | null => {
+		const record = recordOf(result, identity, sha256);
+		return record && fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256);
+	};
+	const record = async (result: Result, added: HistoryFile): Promise<Result> => {
 		// First in the output folder, from which it can be imported if the store refuses it.
-		for (const { path, text } of added) {
-			await files.makeFolder(join(outFolder, "history", dirname(path)));
-			await files.writeText(join(outFolder, "history", path), text);
-		}
-		await store.add(added);
+		const path = join(outFolder, "history", added.path);
+		await files.makeFolder(dirname(path));
+		await files.writeText(path, added.text);
+		await store.add([added]);
 		const { series, skipped } = await seriesWith(added);
 		const findings = findAlarms(series);
 		const gates = [...result.gates, ...judgeTrend(findings, series)];
 		const notes = [
 			...result.notes,
 			`Trend: ${answer(findings, series)}.`,
-			`Kept ${counted(added.length, "record")} in the history (${store.name}).`,
+			`Kept a record in the history (${store.name}).`,
 			...skipped.slice(0, maxSkipped),
 			...(await compactWhenDue(store, await known(), result.startedAt.slice(0, 7))),
 		];
@@ -81,20 +79,20 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 	};
 	return {
 		suspects: (result) =>
-			seriesWith(filesOf(result, [])).then(
+			seriesWith(fileFor(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
 				// `keep` will report the same fault.
 				() => [],
 			),
 		async oldPin(result) {
-			const [own] = recordsOf(result, identity, sha256);
-			if (own === undefined) return null;
-			const { series } = await seriesWith([]);
+			const own = recordOf(result, identity, sha256);
+			if (own === null) return null;
+			const { series } = await seriesWith(null);
 			return pinToLink(series, { kind: kindOf(own), pin: own.reference?.commit });
 		},
 		async keep(result, rows) {
-			const added = filesOf(result, rows);
-			if (added.length === 0) {
+			const added = fileFor(result, rows);
+			if (added === null) {
 				const note = "Nothing was timed, so the history has no record of this run.";
 				return { ...result, notes: [...result.notes, note] };
 			}
@@ -169,10 +167,8 @@ async function linkPins(ran: Result, { config, watching, outFolder, run }: Night
 		measure: { ...own.measure, soakMs: 0, looks: [linkTimes * Math.max(...own.measure.looks)] },
 	});
 	const result = await run({ base: old, head: pin, out: join(outFolder, "link"), adapt });
-	const records = result === null ? [] : recordsOf(result, identityOf(), sha256);
-	return records.flatMap(({ rows }) =>
-		rows.flatMap(({ series, ratio, base, head }) =>
-			ratio === undefined ? [] : [{ series, kind: "link", ratio, base, head }],
-		),
+	const record = result && recordOf(result, identityOf(), sha256);
+	return (record?.rows ?? []).flatMap(({ series, ratio, base, head }) =>
+		ratio === undefined ? [] : [{ series, kind: "link", ratio, base, head }],
 	);
 }

@@ -49,7 +49,6 @@ export async function publishNoResult(
 	}
 }
 
-/** Publishes a result that is already on disk. */
 export async function publishResult(result: Result, context: Unmeasured): Promise<void> {
 	const { outFolder } = context;
 	setOutputs(result, join(outFolder, reportFiles.result));

@@ -21,7 +21,6 @@ export interface PublishContext {
 export interface PublishedRun {
 	published: Published[];
 	links: ReportLinks;
-	/** Commit of the pull request. */
 	change?: string;
 }
 

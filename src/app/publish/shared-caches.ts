@@ -13,15 +13,12 @@ import type { PreparedRun } from "../run-context.ts";
 
 export interface SharedCacheOptions {
 	remote: RemoteCache;
-	/** Folder of the stores on this machine. */
 	cacheFolder: string;
 	/** Folder for transfers; its path is part of the key by which the service finds entries. */
 	temp: string;
 	/** Why nothing may be saved, or null. */
 	refusal: string | null;
-	/** Also if this machine has a store of its own. */
 	always: boolean;
-	/** When the run began, milliseconds since 1970. */
 	startedMs: number;
 }
 
@@ -29,24 +26,20 @@ export interface SharedCaches {
 	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
 	restore(known: PreparedRun): Promise<void>;
 	save(): Promise<void>;
-	/** What was restored and saved so far. */
 	published(): readonly Published[];
 }
 
 const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
-	// Some hundred kilobytes an engine.
 	{ kind: "timing", store: "timing-caches", maxBytes: 256 * 1024 ** 2 },
 	// A repository has 10 GB in all by default.
 	{ kind: "engines", store: "engines", maxBytes: 2 * 1024 ** 3 },
 ];
 
-/** Prefixes of keys, and the folders of the entries. */
 interface Shared {
 	/** For anything saved by this kind of machine. */
 	prefix: string;
 	/** For what was built from this head. A digest of the content follows, since a key cannot be written twice. */
 	head: string;
-	/** For what was built when this base was the head. */
 	base: string | null;
 	store: string;
 	folder: string;
@@ -90,7 +83,6 @@ function skipped(why: string): Published {
 	return { what: "cache", state: "skipped", why };
 }
 
-/** None if the machine is not known well enough. */
 function locationsOf(
 	{ config, fingerprint, models }: PreparedRun,
 	{ cacheFolder, temp }: SharedCacheOptions,
@@ -112,7 +104,6 @@ async function hasStore({ store, folder }: Shared): Promise<boolean> {
 	return own.left > 0;
 }
 
-/** Adds what was restored to `shared`. */
 async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Published> {
 	const { folder, store, head, base, prefix } = shared;
 	await rm(folder, { recursive: true, force: true });

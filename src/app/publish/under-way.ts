@@ -3,7 +3,6 @@ import { concludeUnmeasured, openCheckRun } from "../../stages/publish/check-run
 import { markOutdated } from "../../stages/publish/comment.ts";
 import { type PublishContext, planPublish } from "./publish-run.ts";
 
-/** Limit of failed requests and waiting together. */
 const patienceMs = 15_000;
 
 export async function announce(title: string, configPath: string, context: PublishContext): Promise<void> {

@@ -13,15 +13,12 @@ import { type OutRoots, outNames, refuseLinks } from "../out-folder.ts";
 export interface Upload {
 	outFolder: string;
 	roots: OutRoots;
-	/** As in the result. */
 	configPath: string;
 	inputs: Pick<PublishInputs, "artifact" | "artifactEngines" | "name">;
 	run: Pick<WorkflowRun, "job">;
 }
 
-/** Folders of the output folder that do not go into the artifact of the run. */
 const separate: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
-/** More files than this are a mistake. */
 const maxFiles = 20_000;
 
 export async function uploadFolder(
@@ -46,7 +43,6 @@ export async function uploadFolder(
 		const sent = await store.upload({ ...draft, files });
 		if (sent.state === "failed") {
 			published.push({ what, ...sent });
-			// A failure other than a rejection would repeat for every artifact.
 			if (sent.fault.code !== "github-rejected") break;
 			continue;
 		}

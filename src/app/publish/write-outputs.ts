@@ -9,7 +9,6 @@ import { renderMarkdown, renderUnpublished } from "../../core/report/markdown.ts
 import type { Published } from "../../stages/publish/plan.ts";
 import type { PublishedRun } from "./publish-run.ts";
 
-/** Room for far more rows than a comment has, below the runner's 1 MiB. */
 const summaryLimit = 900_000;
 const publishFile = "publish.json";
 

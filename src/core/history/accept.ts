@@ -7,7 +7,6 @@ import { subjectOf } from "./judge-trend.ts";
 import { figureOf } from "./series.ts";
 
 interface Decision {
-	/** As for `run --only`. */
 	patterns: readonly string[];
 	/** latency, memory, size or error; all where it is left out. */
 	figure?: string | undefined;

@@ -10,7 +10,6 @@ export type Cause = "change" | "host" | "method" | "noise";
 export interface ShiftOf {
 	chain: Chain;
 	shift: Shift;
-	/** Run in which it began. */
 	start: number;
 	foundBy: "structure" | "content" | "method" | "level" | "creep";
 	/** Newest level, against the same reference. */
@@ -20,7 +19,6 @@ export interface ShiftOf {
 }
 
 export interface Alarm {
-	/** Runs in which it began and in which it was first decided. */
 	start: number;
 	raised: number;
 	cause: Cause;
@@ -39,7 +37,6 @@ export interface Findings {
 	chains: readonly WatchedChain[];
 	/** Newest first. */
 	alarms: readonly Alarm[];
-	/** Improvements. */
 	gains: readonly Alarm[];
 }
 

@@ -14,7 +14,6 @@ export interface HistoryFile {
 export interface History {
 	/** Months first, then single runs. */
 	records: readonly NamedRecord[];
-	/** One sentence for each file that is not used. */
 	skipped: readonly string[];
 }
 
@@ -34,7 +33,6 @@ export function fileOf(record: HistoryRecord, hash: (text: string) => string): H
 }
 
 export interface NamedRecord {
-	/** File name of the run. */
 	name: string;
 	record: HistoryRecord;
 }

@@ -1,4 +1,4 @@
-// The records of a result: one, or one for each part of a merged result.
+// What the history keeps of a result.
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../../generated/history.ts";
 import type {
 	Arm,
@@ -18,7 +18,6 @@ export interface RunIdentity {
 	machine?: Readonly<Record<string, string>>;
 }
 
-/** Known before a run is concluded. */
 export type RecordedFacts = Pick<
 	Result,
 	| "tool"
@@ -38,35 +37,20 @@ export type HashText = (text: string) => string;
 const wordChars = 300;
 const hashDigits = 12;
 
-/** A run that measured nothing has none. */
-export function recordsOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord[] {
-	const parts = result.parts?.filter(({ state }) => state === "merged") ?? [];
-	const { startedAt, environment, workloads, builds, golden } = result;
-	const records = parts.map(({ name, ...part }) => {
-		const own = <Item extends { part?: string }>(items: readonly Item[]) =>
-			items.filter((item) => item.part === name);
-		const ofPart = {
-			...result,
-			workloads: own(workloads),
-			builds: own(builds),
-			golden: own(golden),
-			startedAt: part.startedAt ?? startedAt,
-			environment: part.environment ?? environment,
-		};
-		return recordOf(ofPart, { ...identity, run: `${identity.run} ${name}` }, hash);
-	});
-	if (parts.length === 0) records.push(recordOf(result, identity, hash));
-	return records.filter(({ rows }) => rows.length > 0);
-}
-
-function recordOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord {
-	const { arms, environment, workloads, tool, startedAt, durationMs, childMs } = result;
+/** @returns null for a run that timed nothing, and for a merged result, whose parts have records of their own. */
+export function recordOf(
+	result: RecordedFacts,
+	identity: RunIdentity,
+	hash: HashText,
+): HistoryRecord | null {
+	const { arms, environment, workloads, tool, startedAt, durationMs, childMs, parts } = result;
+	if (workloads.length === 0 || parts !== undefined) return null;
 	const { timing, ...fingerprint } = environment;
 	const [first] = workloads;
 	return {
 		schemaVersion: 1,
 		at: startedAt,
-		source: hash(JSON.stringify([startedAt, durationMs, childMs, first?.part])).slice(0, hashDigits),
+		source: hash(JSON.stringify([startedAt, durationMs, childMs])).slice(0, hashDigits),
 		run: identity.run.slice(0, 200),
 		url: identity.url,
 		label: arms.head.label.slice(0, wordChars),

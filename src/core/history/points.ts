@@ -5,7 +5,6 @@ export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "ur
 	/** Days since 1970, with a fraction. */
 	day: number;
 	reference?: string;
-	/** Commit of the pin. */
 	pinCommit?: string;
 	host?: string;
 }
@@ -22,7 +21,6 @@ export interface Point {
 	run: number;
 	/** Logarithm; of latency chained, so that points of different pins compare. */
 	level: number;
-	/** Standard error of the measurement itself. */
 	error: number;
 	/** Standard error of the chain's links up to here. */
 	linkError: number;
@@ -34,7 +32,6 @@ export interface Point {
 	made: Made;
 }
 
-/** A row of a run in a series. */
 export interface PlacedRow {
 	run: number;
 	row: HistoryRow;

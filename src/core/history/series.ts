@@ -18,12 +18,10 @@ export type Metric = "latency" | "memory" | "size" | "error";
 export interface Chain {
 	series: string;
 	metric: Metric;
-	/** Output and metric of a golden. */
 	name?: string;
 	/** Machine fields by which it differs from the chain before it. */
 	changed: readonly string[];
 	points: readonly Point[];
-	/** Places among the points where a new pin begins. */
 	joints: readonly number[];
 	/** Reasons of accepted levels, by place. */
 	accepted: ReadonlyMap<number, string>;

@@ -4,17 +4,14 @@ import type { Point, Run } from "./points.ts";
 import type { Chain, Metric } from "./series.ts";
 import { creepStart, likelyStarts } from "./starts.ts";
 
-/** A change of level that was decided. */
 export interface Shift {
 	direction: "up" | "down";
 	/** Places among the points: the likeliest first with the change, and the one that decided. */
 	from: number;
 	raised: number;
-	/** How likely each place is the first. */
 	starts: readonly { place: number; nats: number }[];
 	/** It moved a little every night since `from`. */
 	isCreep: boolean;
-	/** Against the reference, logarithms. */
 	size: number;
 	low: number;
 	high: number;
@@ -23,16 +20,13 @@ export interface Shift {
 
 export interface Watched {
 	shifts: Shift[];
-	/** Places of points that stood out. */
 	suspects: number[];
 	/** The normal level from each place on, and the noise around it. */
 	references: { from: number; level: number; sd: number }[];
 }
 
 interface MetricRules {
-	/** Least noise that is assumed. */
 	minSd: number;
-	/** Smallest change that raises an alarm. */
 	minSize: number;
 	/** Only fresh pairs decide; other figures must persist instead. */
 	confirms: boolean;
@@ -70,7 +64,6 @@ interface Noise {
 	sd: number;
 	/** Scatter between nights that the pairs do not explain: of machines. */
 	between: number;
-	/** Standard error of the level. */
 	error: number;
 }
 

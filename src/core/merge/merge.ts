@@ -192,7 +192,6 @@ function namedRecords(parts: readonly { name: string | undefined; result: Result
 	};
 }
 
-/** About 1.5 kB each. */
 const maxRuns = 10_000;
 
 /** Keeps the single runs of changed workloads first, and all summary figures. */

@@ -23,7 +23,6 @@ export interface MergeOptions {
 	/** The job that reports; parts must be of its run. Absent: any. */
 	run?: WorkflowJob | undefined;
 	unverified?: boolean | undefined;
-	/** What the plan found about the whole change. */
 	review?: readonly GateResult[] | undefined;
 	headCommits?: readonly string[] | undefined;
 	version: string;
@@ -96,7 +95,6 @@ function refuseForeignCommits(
 	});
 }
 
-/** Refuses all parts if they are of several commits. */
 function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
 	const commitsOf = (arm: Arm) =>
 		new Set(
@@ -163,7 +161,6 @@ export function pickArtifacts<Artifact extends NamedArtifact>(
 	artifacts: readonly Artifact[],
 	expected: readonly { name: string; artifact: string }[],
 ): PickedPart<Artifact>[] {
-	// One attempt cannot take a name twice.
 	const newest = new Map(
 		[...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]),
 	);

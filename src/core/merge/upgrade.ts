@@ -138,7 +138,6 @@ function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 const isJudged = (verdict: GoldenVerdict | undefined): boolean =>
 	verdict !== undefined && verdict.state !== "error" && verdict.state !== "stale";
 
-/** `wrong` has at least one verdict; `was` is by case. */
 function wrongFact(
 	id: string,
 	wrong: readonly GoldenVerdict[],

@@ -37,7 +37,6 @@ export function parseParents(text: string): string[] {
 	return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? "");
 }
 
-/** Whole lines that are hashes. */
 export function parseHashes(text: string): string[] {
 	return text.split("\n").filter((line) => commit.test(line));
 }
@@ -64,7 +63,6 @@ const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 	},
 ];
 
-/** Why a fetch failed, from its last lines. */
 export function classifyFetch(lines: readonly string[]): FetchFault {
 	const text = lines.join("\n");
 	return faults.find(({ pattern }) => pattern.test(text))?.fault ?? "unreachable";
@@ -73,7 +71,6 @@ export function classifyFetch(lines: readonly string[]): FetchFault {
 type LfsFault = "absent" | "budget" | "denied" | "unreachable";
 
 const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
-	// GitHub's present and earlier words.
 	{ fault: "budget", pattern: /exceeded its LFS budget|over its data quota/i },
 	{
 		fault: "denied",

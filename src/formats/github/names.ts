@@ -1,6 +1,5 @@
 // Names and hashes that git and GitHub accept, and names of artifacts.
 
-/** GitHub's own limit for the name of a branch or a tag, in bytes. */
 const maxRefBytes = 255;
 const maxNameChars = 140;
 
@@ -24,7 +23,6 @@ export function isRefName(text: unknown): text is string {
 		);
 }
 
-/** `owner/name`. */
 export function isRepositoryName(text: unknown): text is string {
 	return (
 		typeof text === "string" &&
@@ -41,7 +39,6 @@ export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 	return isRefName(name) ? name : null;
 }
 
-/** Longer names only make lists unreadable. */
 const maxChars = 100;
 
 /** Letters, digits, dots, dashes and underscores; "" where nothing is left. */

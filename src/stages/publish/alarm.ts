@@ -47,7 +47,6 @@ export async function publishAlarm(
 		: close(context, oldest, own.issues);
 }
 
-/** Our open issues, oldest first. */
 async function findOwn({ codeHost, marker }: AlarmContext): Promise<ApiResult<{ issues: Own[] }>> {
 	const listed = await codeHost.openIssues(alarmLabel);
 	if (listed.state === "failed") return listed;
@@ -63,16 +62,13 @@ function draftOf({ result, plan, marker }: AlarmContext, history: AlarmHistory) 
 	};
 }
 
-/** The last good commit needs `actions: read`, which the token may lack. */
-async function newHistory({ result, plan, marker, codeHost }: AlarmContext): Promise<AlarmHistory> {
-	const good = await codeHost.lastGoodCommit(plan.alarm);
-	const goodCommit = good.state === "done" ? good.sha : null;
-	return { since: result.startedAt, runs: 1, firstRun: marker.runId, goodCommit };
+function newHistory({ result, marker }: AlarmContext): AlarmHistory {
+	return { since: result.startedAt, runs: 1, firstRun: marker.runId };
 }
 
 /** A second attempt of a run counts once. */
 async function update(context: AlarmContext, issue: Own): Promise<Published> {
-	const before = findHistory(issue.body) ?? (await newHistory(context));
+	const before = findHistory(issue.body) ?? newHistory(context);
 	const history = { ...before, runs: before.runs + (issue.marker.runId === context.marker.runId ? 0 : 1) };
 	const updated = await context.codeHost.updateIssue(issue.number, draftOf(context, history));
 	return updated.state === "failed" ? { what, ...updated } : { what, state: "done", url: updated.issue.url };
@@ -80,7 +76,7 @@ async function update(context: AlarmContext, issue: Own): Promise<Published> {
 
 async function open(context: AlarmContext): Promise<Published> {
 	const { codeHost, marker } = context;
-	const draft = draftOf(context, await newHistory(context));
+	const draft = draftOf(context, newHistory(context));
 	const opened = await createOnce(
 		codeHost,
 		() => codeHost.createIssue({ ...draft, labels: [alarmLabel] }),

@@ -15,7 +15,6 @@ export async function publishCheckRun(
 		: { what: "check run", ...shown };
 }
 
-/** Which report is ours, and where it leads. */
 function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 	return { name: checkName, sha, key: `${id}/${run.id}/${run.attempt}`, detailsUrl: shown.links?.run };
 }

@@ -42,7 +42,6 @@ export async function publishComment(
 	return create(context);
 }
 
-/** Our comments with this id, oldest first. */
 async function findOwn({
 	codeHost,
 	issue,
@@ -102,7 +101,6 @@ async function settleRace(context: CommentContext, created: HostedComment): Prom
 	return { what, state: "done", url: oldest.url };
 }
 
-/** Marks the newest comment if it is about an earlier commit. */
 export async function markOutdated(
 	state: Outdating["state"],
 	plan: PublishPlan,

@@ -16,7 +16,6 @@ export interface PublishPlan {
 	/** auto: created once, then updated. changes: as auto, but not created while all gates pass. */
 	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
-	/** Whose issue to open, update or close, or null. */
 	alarm: AlarmSource | null;
 }
 
@@ -56,7 +55,6 @@ export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>
 export async function createOnce<Created extends ApiResult<object>>(
 	{ pause }: Pick<CodeHost, "pause">,
 	create: () => Promise<Created>,
-	/** null: there is none. */
 	find: () => Promise<Extract<Created, { state: "done" }> | null | "unknown">,
 ): Promise<Created | Extract<Created, { state: "done" }>> {
 	for (let tries = 1; ; tries += 1) {

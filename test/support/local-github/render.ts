@@ -18,10 +18,6 @@ export function renderUser(login: string): Json {
 	return { login, id: numberOf(login), type: login.endsWith("[bot]") ? "Bot" : "User" };
 }
 
-function repositoryUrl(world: World): string {
-	return `${world.url}/repos/${world.repository}`;
-}
-
 export function pageUrl(world: World, below = ""): string {
 	return `https://github.com/${world.repository}${below}`;
 }

@@ -4,13 +4,11 @@ import { type Findings, levelNow, type ShiftOf, type WatchedChain } from "../../
 import type { Point } from "../../../history/points.ts";
 import type { Metric, Series } from "../../../history/series.ts";
 
-/** A chain, ready to draw. */
 export interface ViewChain {
 	changed: readonly string[];
 	/** Runs and levels of the drawn points; levels are relative to the newest reference. */
 	runs: readonly number[];
 	levels: readonly number[];
-	/** Runs at which a new pin begins. */
 	joints: readonly number[];
 	accepted: readonly (readonly [run: number, reason: string])[];
 	sd: number;
@@ -103,7 +101,6 @@ function dropEqual(points: readonly Pick<Point, "run" | "level">[]): Pick<Point,
 	);
 }
 
-/** The runs that the page refers to. */
 export function shownRuns(views: readonly ViewSeries[], { runs }: Series) {
 	const shown = new Set(
 		views.flatMap(({ chains }) =>
