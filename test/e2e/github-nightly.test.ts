@@ -4,8 +4,6 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
 import { schedule } from "../support/event-payloads.ts";
-import { writeProject } from "../support/project.ts";
-import { fasterNights } from "../support/history-records.ts";
 import { git } from "../support/git-history.ts";
 import {
 	armFiles,
@@ -16,6 +14,8 @@ import {
 	type Played,
 	type PlayedJob,
 } from "../support/github-play.ts";
+import { fasterNights } from "../support/history-records.ts";
+import { writeProject } from "../support/project.ts";
 
 const main = "refs/heads/main";
 

@@ -58,7 +58,11 @@ export function buildRecord(night: number, overrides: Partial<HistoryRecord> = {
 export function fasterNights(record: HistoryRecord): Record<string, string> {
 	const files = Array.from({ length: 30 }, (_, night) => {
 		const ratio = buildRatio(-1_600_000 + (night % 3) * 500);
-		const rows = record.rows.map((row) => ({ ...row, ratio, head: { ...row.head, model: short("earlier") } }));
+		const rows = record.rows.map((row) => ({
+			...row,
+			ratio,
+			head: { ...row.head, model: short("earlier") },
+		}));
 		const identity = { source: short(`${night}`), commit: hash(`${night}`).slice(0, 40) };
 		return fileOf({ ...record, ...identity, at: nightAt(night).replace("2026", "2021"), rows }, hash);
 	});

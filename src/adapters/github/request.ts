@@ -68,11 +68,7 @@ export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usu
 	const [owner = "", repo = ""] = options.repository.split("/");
 	const { send, pause } = createSender(options, pace);
 	const inRepository = <Value>({ route, given, ...call }: ApiRequest<Value>) =>
-		send({
-			...call,
-			route: route.replace(" ", " /repos/{owner}/{repo}"),
-			given: { owner, repo, ...given },
-		});
+		send({ ...call, route: route.replace(" ", " /repos/{owner}/{repo}"), given: { owner, repo, ...given } });
 	return {
 		owner,
 		pause,
@@ -98,13 +94,7 @@ export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usu
 			return named(name, { state: "done", value: items });
 		},
 		graphQl: (query, permission, parse) =>
-			send({
-				route: `POST ${options.graphQlUrl}`,
-				given: { query },
-				permission,
-				repeatable: true,
-				parse,
-			}),
+			send({ route: `POST ${options.graphQlUrl}`, given: { query }, permission, repeatable: true, parse }),
 	};
 }
 

@@ -38,11 +38,7 @@ const wordChars = 300;
 const hashDigits = 12;
 
 /** @returns null for a run that timed nothing, and for a merged result, whose parts have records of their own. */
-export function recordOf(
-	result: RecordedFacts,
-	identity: RunIdentity,
-	hash: HashText,
-): HistoryRecord | null {
+export function recordOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord | null {
 	const { arms, environment, workloads, tool, startedAt, durationMs, childMs, parts } = result;
 	if (workloads.length === 0 || parts !== undefined) return null;
 	const { timing, ...fingerprint } = environment;

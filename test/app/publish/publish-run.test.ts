@@ -44,12 +44,7 @@ async function open(): Promise<LocalGitHub> {
 	return github;
 }
 
-const allWrite = {
-	contents: "read",
-	"pull-requests": "write",
-	issues: "write",
-	checks: "write",
-} as const;
+const allWrite = { contents: "read", "pull-requests": "write", issues: "write", checks: "write" } as const;
 
 function codeHostOf(
 	github: LocalGitHub,

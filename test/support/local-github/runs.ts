@@ -79,11 +79,7 @@ const read = { method: "GET", needs: [{ actions: "read" }] } as const;
 
 export const runRoutes: readonly Route[] = [
 	{ ...read, template: `${top}/runs`, handle: listRuns },
-	{
-		...read,
-		template: `${top}/runs/{run_id}`,
-		handle: ofRun((call, run) => ok(renderRun(call.world, run))),
-	},
+	{ ...read, template: `${top}/runs/{run_id}`, handle: ofRun((call, run) => ok(renderRun(call.world, run))) },
 	{ ...read, template: `${top}/runs/{run_id}/artifacts`, handle: ofRun(listArtifacts) },
 	{ ...read, template: `${top}/runs/{run_id}/jobs`, handle: ofRun(listJobs) },
 	{
