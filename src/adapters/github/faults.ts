@@ -104,7 +104,19 @@ const problems = {
 } as const;
 
 export const nothingToFix =
-	"Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.";
+	"Nothing to fix on your side. Everything is in the output folder; run the job again to publish it.";
+
+const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
+	"github-permission":
+		"Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
+	"github-conflict": "Give each job of the matrix its own `name`, so that no two jobs write the same object.",
+	"github-rate-limited":
+		"Run again later, or publish from one job for the whole matrix with the report action.",
+	"github-rejected":
+		"Fix what GitHub reports. Artifacts and caches can be deleted in the settings of the repository.",
+	"github-unsupported":
+		"Use the action, not a `run:` step; on GitHub Enterprise Server, upload the output folder in a separate step.",
+};
 
 export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault {
 	const { kind, status, message } = failure;
@@ -113,23 +125,17 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 	const what = kind === "status" ? `GitHub answered ${status} to` : problems[kind];
 	const quoted = message === "" ? "" : `: ${JSON.stringify(message)}`;
 	const lacks = code === "github-permission" ? ` The token lacks \`${right}\`.` : "";
-	const fixes: Partial<Record<PlatformCode, string>> = {
+	const own: Partial<Record<PlatformCode, string>> = {
 		"github-permission":
 			status === 401
 				? `Give the action a valid token (\`token: \${{ github.token }}\`) in a job with \`${right}\` under \`permissions:\`.`
 				: `Add \`${right}\` under \`permissions:\` of the job.`,
 		"github-not-found": `Check that it still exists and that the token may see it (\`${right}\`).`,
-		"github-conflict":
-			"Give each job of the matrix its own `name`, so that no two jobs write the same object.",
-		"github-rate-limited":
-			"Run again later, or publish from one job for the whole matrix with the report action.",
-		"github-rejected":
-			"Fix what GitHub reports. The full report is in the output folder and the job summary.",
 	};
 	return {
 		code,
 		message: `${what} ${request.endpoint}${quoted}.${lacks}`,
-		fix: fixes[code] ?? nothingToFix,
+		fix: own[code] ?? fixes[code] ?? nothingToFix,
 		lacks: code === "github-permission" && status === 403 ? right : undefined,
 		unclear: request.creates && (kind !== "status" || status >= 500) ? true : undefined,
 	};
@@ -163,25 +169,12 @@ export async function attempt<Value extends object>(
 	}
 }
 
-const serviceFixes: Readonly<Partial<Record<PlatformCode, string>>> = {
-	"github-permission":
-		"Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
-	"github-conflict": "Give each job of the matrix its own `name`.",
-	"github-rejected":
-		"Fix what the service reports. Artifacts and caches can be deleted in the settings of the repository.",
-	"github-rate-limited": "Run again later.",
-	"github-unsupported": "Upload the output folder in a separate step, with what your server offers.",
-};
-
 /** The artifact and cache clients put the status into the message, the blob store's client into a field. */
 export function serviceFault(error: unknown, what: string): ApiFault {
 	const message = error instanceof Error ? error.message : String(error);
 	const code = codeOfService(fieldsOf(error), message);
 	const text = cleanText(shorten(message, 300)).trim().replace(/\.$/, "");
-	const fix =
-		serviceFixes[code] ??
-		"Nothing to fix on your side. The files are in the output folder; run the job again to publish them.";
-	return { code, message: `The ${what} failed: ${text}.`, fix };
+	return { code, message: `The ${what} failed: ${text}.`, fix: fixes[code] ?? nothingToFix };
 }
 
 function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, message: string): PlatformCode {
@@ -195,9 +188,7 @@ function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, messag
 }
 
 export function unsupported(service: "artifacts" | "caches"): ApiFault {
-	return {
-		code: "github-unsupported",
-		message: `This step cannot use ${service}: the runner gives its token for them only to actions.`,
-		fix: "Use the action, not a `run:` step; on GitHub Enterprise Server, upload the output folder in a separate step.",
-	};
+	const code = "github-unsupported";
+	const message = `This step cannot use ${service}: the runner gives its token for them only to actions.`;
+	return { code, message, fix: fixes[code] ?? nothingToFix };
 }

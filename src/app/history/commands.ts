@@ -14,6 +14,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { cleanName, cleanText, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
+import type { HistoryStore } from "../../ports/history.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
 import { acceptTable, compactTable, importTable } from "../commands/history-tables.ts";
@@ -21,9 +22,16 @@ import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { openStore, sha256 } from "./open-store.ts";
 
+function storeOf(
+	args: { text(name: "folder" | "branch"): string | undefined },
+	terminal: Terminal,
+): HistoryStore {
+	return openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+}
+
 export async function importHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, importTable, { more: true });
-	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const store = storeOf(args, terminal);
 	const files: HistoryFile[] = [];
 	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
 	if (files.length === 0) {
@@ -55,7 +63,7 @@ async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 
 export async function compactHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, compactTable);
-	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const store = storeOf(args, terminal);
 	const thisMonth = systemClock().timestamp().slice(0, 7);
 	const isChanged = await store.compact((files) => compact(files, thisMonth));
 	terminal.out(
@@ -70,7 +78,7 @@ const reasonChars = 500;
 
 export async function acceptAlarms(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, acceptTable);
-	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const store = storeOf(args, terminal);
 	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
 	const findings = findAlarms(series);
 	const describe = (shift: ReturnType<typeof openShifts>[number]): string =>

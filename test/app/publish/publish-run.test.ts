@@ -34,6 +34,9 @@ function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
 	};
 }
 
+const commentOnly = { checkRun: false, alarm: null } as const;
+const alarmOnly = { comment: "never", checkRun: false } as const;
+
 /** Waiting takes next to no time. */
 const quickPace: Pace = { callMs: 60_000, patienceMs: 60_000, secondMs: 1 };
 
@@ -61,6 +64,8 @@ function codeHostOf(
 
 const failedOf = (published: readonly Published[]) =>
 	published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
+const alarmsOf = (github: LocalGitHub) =>
+	github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
 const ours = (github: LocalGitHub) =>
 	github.state.comments.filter(({ issue, body }) => issue === 7 && body.startsWith("<!-- trtgate:"));
 
@@ -71,7 +76,7 @@ it("publish shows one of each, and one of each again", async () => {
 		expect(failedOf(published)).toEqual([]);
 	}
 	expect(ours(github)).toHaveLength(1);
-	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toHaveLength(1);
+	expect(alarmsOf(github)).toHaveLength(1);
 	const twice = await publish(failing, planFor(2), codeHostOf(github));
 	expect(failedOf(twice)).toEqual([]);
 	expect(github.state.checkRuns).toHaveLength(2);
@@ -84,11 +89,11 @@ it("publish leaves one comment where eight jobs race, the newest run's", async (
 	const runs = [11, 12, 13, 14, 15, 16, 17, 18];
 	await Promise.all(
 		runs.map((runId) =>
-			publish(failing, planFor(runId, { checkRun: false, alarm: null }), codeHostOf(github)),
+			publish(failing, planFor(runId, commentOnly), codeHostOf(github)),
 		),
 	);
 	expect(ours(github)).toHaveLength(1);
-	await publish(failing, planFor(19, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(19, commentOnly), codeHostOf(github));
 	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
 });
 
@@ -98,14 +103,14 @@ it("publish deletes what a race of other runs left beside the comment that it up
 		const body = `<!-- trtgate:trtgate.yml run:${run} attempt:1 sha:${sha} -->\n## left by run ${run}`;
 		github.addComment({ issue: 7, author: "github-actions[bot]", body });
 	}
-	await publish(failing, planFor(13, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(13, commentOnly), codeHostOf(github));
 	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:13 ")]);
 });
 
 it("publish leaves one comment where two jobs have both seen none", async () => {
 	const github = await open();
 	github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
-	const plan = planFor(5, { checkRun: false, alarm: null });
+	const plan = planFor(5, commentOnly);
 	await Promise.all([publish(failing, plan, codeHostOf(github)), publish(failing, plan, codeHostOf(github))]);
 	expect(ours(github)).toHaveLength(1);
 });
@@ -124,10 +129,10 @@ it("publish finds its comment behind two hundred others", async () => {
 	const github = await open();
 	for (let count = 0; count < 120; count += 1)
 		github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-	await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(1, commentOnly), codeHostOf(github));
 	for (let count = 0; count < 120; count += 1)
 		github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-	await publish(failing, planFor(2, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(2, commentOnly), codeHostOf(github));
 	expect(ours(github)).toHaveLength(1);
 });
 
@@ -139,7 +144,7 @@ it("publish closes its own alarm only, and keeps it where nothing was found out"
 	await publish(failing, plan(1, "other.yml"), codeHostOf(github));
 	await publish(buildResult({ outcome: "inconclusive" }), plan(3), codeHostOf(github));
 	await publish(passing, plan(4, "other.yml"), codeHostOf(github));
-	const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	const alarms = alarmsOf(github);
 	expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
 });
 
@@ -154,7 +159,7 @@ it.each([
 	await publish(failing, plan(1), codeHostOf(github));
 	await publish(passing, plan(2, other), codeHostOf(github));
 	await publish(failing, plan(3, other), codeHostOf(github));
-	const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	const alarms = alarmsOf(github);
 	expect(alarms.map(({ state, body }) => [state, /run:(\d+)/.exec(body ?? "")?.[1]])).toEqual([
 		["open", "1"],
 		["open", "3"],
@@ -163,11 +168,11 @@ it.each([
 
 it("publish shows since when an alarm lasts, and in how many runs", async () => {
 	const github = await open();
-	const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+	const plan = (runId: number) => planFor(runId, alarmOnly);
 	const later = { ...failing, startedAt: "2026-12-24T02:17:00.000Z" };
 	await publish(failing, plan(21), codeHostOf(github));
 	for (const runId of [22, 22, 23]) await publish(later, plan(runId), codeHostOf(github));
-	const [alarm] = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	const [alarm] = alarmsOf(github);
 	const runs = "https://github.com/acme/engines/actions/runs";
 	expect(alarm?.body).toContain(
 		`\nSince ${failing.startedAt.slice(0, 10)}, 3 runs: [first](${runs}/21), [newest](${runs}/23).\n`,
@@ -236,13 +241,13 @@ it("publish shows a check run in progress, and concludes it once", async () => {
 
 it("publish opens an alarm for a run that could not decide, and closes it when all is well", async () => {
 	const github = await open();
-	const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+	const plan = (runId: number) => planFor(runId, alarmOnly);
 	await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(1), codeHostOf(github));
-	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
+	expect(alarmsOf(github)).toMatchObject([
 		{ state: "open", title: expect.stringContaining("could not decide") },
 	]);
 	await publish(passing, plan(2), codeHostOf(github));
-	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
+	expect(alarmsOf(github)).toMatchObject([
 		{ state: "closed" },
 	]);
 });
@@ -277,6 +282,7 @@ interface Case {
 const comments = /issues\/7\/comments/;
 const everything = /^\/repos/;
 const words = (message: string) => ({ message });
+const secondary = words("You have exceeded a secondary rate limit");
 const forbidden = { status: 403, body: words("Resource not accessible by integration") };
 
 const cases: readonly Case[] = [
@@ -350,7 +356,7 @@ const cases: readonly Case[] = [
 			method: "POST",
 			path: comments,
 			status: 403,
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 			headers: { "retry-after": "2" },
 		},
 	},
@@ -361,7 +367,7 @@ const cases: readonly Case[] = [
 			path: comments,
 			times: 99,
 			status: 403,
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 		},
 		lost: { comment: "github-rate-limited" },
 	},
@@ -405,7 +411,7 @@ const cases: readonly Case[] = [
 		fault: {
 			path: comments,
 			status: 429,
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 			headers: { "retry-after": "60" },
 		},
 	},
@@ -417,7 +423,7 @@ const cases: readonly Case[] = [
 		name: "429 that wants a day",
 		fault: {
 			...{ path: comments, times: 99, status: 429, headers: { "retry-after": "86400" } },
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 		},
 		lost: { comment: "github-rate-limited" },
 	},
@@ -498,7 +504,7 @@ it("a fault of GitHub that lasts a few tries loses no comment, check run or issu
 	expect([
 		ours(github),
 		github.state.checkRuns,
-		github.state.issues.filter(({ labels }) => labels.includes("trtgate")),
+		alarmsOf(github),
 	]).toMatchObject([...[{ length: 1 }, { length: 1 }, { length: 1 }]]);
 });
 
@@ -528,13 +534,9 @@ it("a fault of GitHub that names a minute is waited for where the job's patience
 	expect(usualPace.patienceMs / usualPace.secondMs).toBeGreaterThan(60);
 	const triesWith = async (pace: Pace): Promise<number> => {
 		const github = await open();
-		const secondary = {
-			status: 403,
-			body: words("You have exceeded a secondary rate limit"),
-			headers: { "retry-after": "60" },
-		};
-		github.inject({ method: "POST", path: comments, ...secondary });
-		await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github, { pace }));
+		const headers = { "retry-after": "60" };
+		github.inject({ method: "POST", path: comments, status: 403, body: secondary, headers });
+		await publish(failing, planFor(1, commentOnly), codeHostOf(github, { pace }));
 		return github.state.requests.filter(({ method, path }) => method === "POST" && comments.test(path))
 			.length;
 	};
@@ -557,7 +559,7 @@ it("a fault of GitHub puts neither the token nor anything else into the log", as
 	github.inject({
 		path: comments,
 		status: 429,
-		body: words("You have exceeded a secondary rate limit"),
+		body: secondary,
 		headers: { "retry-after": "1" },
 	});
 	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);

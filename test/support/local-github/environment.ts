@@ -31,8 +31,6 @@ export interface Job {
 	isFork?: boolean;
 	/** Name of the job; `gate` by default. */
 	job?: string;
-	/** Overrides what the event allows. */
-	cacheMode?: "none" | "read" | "write" | "write-only";
 }
 
 const scopes = [
@@ -65,23 +63,19 @@ function baseRefOf(job: Job): string {
 }
 
 /** Own ref first, then what a run may read besides: the base of its pull request and the default branch. */
-function cacheScopesOf(world: World, job: Job, mode: NonNullable<Job["cacheMode"]>): CacheScope[] {
+function cacheScopesOf(world: World, job: Job): CacheScope[] {
 	const main = `refs/heads/${world.state.defaultBranch}`;
 	const base = baseRefOf(job);
 	const own = job.event === "workflow_run" ? main : job.ref;
-	const [canRead, canWrite] = [
-		mode === "read" || mode === "write",
-		mode === "write" || mode === "write-only",
-	];
 	const others = [...(base === "" ? [] : [`refs/heads/${base}`]), main].filter((scope) => scope !== own);
 	return [
-		{ scope: own, canRead, canWrite },
-		...[...new Set(others)].map((scope) => ({ scope, canRead, canWrite: false })),
+		{ scope: own, canRead: true, canWrite: cacheModeOf(job) === "write" },
+		...[...new Set(others)].map((scope) => ({ scope, canRead: true, canWrite: false })),
 	];
 }
 
-function cacheModeOf(job: Job): NonNullable<Job["cacheMode"]> {
-	return job.cacheMode ?? (job.event === "workflow_run" && job.isFork ? "read" : "write");
+function cacheModeOf(job: Job): "read" | "write" {
+	return job.event === "workflow_run" && job.isFork ? "read" : "write";
 }
 
 /** An unsigned token as the runner hands it out: clients only read it. */
@@ -179,7 +173,7 @@ function createRights(world: World, job: Job): JobRights {
 		// The service knows a run by a name of its own; attempts share it.
 		runBackendId: `run-${runId}`,
 		jobBackendId: randomUUID(),
-		cacheScopes: cacheScopesOf(world, job, cacheModeOf(job)),
+		cacheScopes: cacheScopesOf(world, job),
 	};
 	const headSha = text(at(job.payload, "pull_request", "head", "sha"), job.sha);
 	registerRun(world, {
