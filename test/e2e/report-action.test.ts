@@ -355,7 +355,7 @@ it("report/ in the run that measured reports that no part arrived", async () => 
 	const place = await openPlace();
 	const run = await reportSameRun(place, {});
 	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-	expect(run.annotations[0]?.message).toContain("it has no artifact trtgate-gate with a result.json in it");
+	expect(run.annotations[0]?.message).toContain("It has no artifact trtgate-gate with a result.json");
 });
 
 /** What the job of a part leaves in an attempt of run 500. */

@@ -15,11 +15,9 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { checkOutFolder, type OutRoots, outRoots } from "../out-folder.ts";
-import { publishNoResult, publishResult } from "../publish/publish-no-result.ts";
-import { planPublish } from "../publish/publish-run.ts";
-import { takeBack } from "../publish/under-way.ts";
+import { describePublished, publishNoResult, publishResult } from "../publish/publish-result.ts";
+import { planPublish, takeBack } from "../publish/publish-run.ts";
 import { uploadFolder } from "../publish/upload.ts";
-import { describePublished } from "../publish/write-outputs.ts";
 import { readRun } from "./workflow-run.ts";
 
 /** Never fails: the main step has set the outcome. */

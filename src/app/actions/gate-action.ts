@@ -16,11 +16,14 @@ import { chooseConfig } from "../config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { outRoots } from "../out-folder.ts";
-import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
-import { type PublishContext, publishRun } from "../publish/publish-run.ts";
+import {
+	publishNoResult,
+	reportNoResult,
+	writePublishOutputs,
+	writeResultOutputs,
+} from "../publish/publish-result.ts";
+import { announce, type PublishContext, publishRun } from "../publish/publish-run.ts";
 import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
-import { announce } from "../publish/under-way.ts";
-import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
 import { accessOf, readRun, workflowJob } from "./workflow-run.ts";

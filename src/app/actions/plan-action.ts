@@ -26,7 +26,7 @@ import { artifactName } from "../../formats/github/names.ts";
 import { missingCommit, unknownBase } from "../arms/find-base.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
-import { announce } from "../publish/under-way.ts";
+import { announce } from "../publish/publish-run.ts";
 import { openTerminal } from "../terminal.ts";
 import { textAt } from "../two-sides.ts";
 import { accessOf, readRun, readRunEvent, reportError } from "./workflow-run.ts";

@@ -27,9 +27,14 @@ import { exitCodes, exitOfResult } from "../exit.ts";
 import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "../out-folder.ts";
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
-import { publishNoResult, reportNoResult, type Unmeasured } from "../publish/publish-no-result.ts";
+import {
+	publishNoResult,
+	reportNoResult,
+	type Unmeasured,
+	writePublishOutputs,
+	writeResultOutputs,
+} from "../publish/publish-result.ts";
 import { publishRun } from "../publish/publish-run.ts";
-import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { requireRun, workflowJob } from "./workflow-run.ts";

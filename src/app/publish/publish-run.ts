@@ -6,8 +6,8 @@ import type { ReportLinks } from "../../core/report/markdown.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { CodeHost, Host, WorkflowRun } from "../../ports/code-host.ts";
 import { publishAlarm } from "../../stages/publish/alarm.ts";
-import { publishCheckRun } from "../../stages/publish/check-run.ts";
-import { publishComment } from "../../stages/publish/comment.ts";
+import { concludeUnmeasured, openCheckRun, publishCheckRun } from "../../stages/publish/check-run.ts";
+import { markOutdated, publishComment } from "../../stages/publish/comment.ts";
 import type { Published, PublishPlan } from "../../stages/publish/plan.ts";
 import { type Upload, uploadFolder } from "./upload.ts";
 
@@ -110,4 +110,24 @@ export async function publish(result: Result, plan: PublishPlan, codeHost: CodeH
 		...(plan.checkRun ? [await publishCheckRun(result, plan, codeHost)] : []),
 		...(plan.alarm === null ? [] : [await publishAlarm(result, { ...plan, alarm: plan.alarm }, codeHost)]),
 	];
+}
+
+/** For what happens beside the work. */
+const shortPatienceMs = 15_000;
+
+/** Shows that a run has begun: in a check run, and by marking an earlier comment as outdated. */
+export async function announce(title: string, configPath: string, context: PublishContext): Promise<void> {
+	const { plan } = planPublish(configPath, context);
+	const codeHost = context.host.codeHost(shortPatienceMs);
+	if (codeHost === null) return;
+	await Promise.all([openCheckRun(title, plan, codeHost), markOutdated("measuring", plan, codeHost)]);
+}
+
+/** For a run that ended without publishing. */
+export async function takeBack(configPath: string, context: PublishContext, why: string): Promise<void> {
+	const { plan } = planPublish(configPath, context);
+	const codeHost = context.host.codeHost(shortPatienceMs);
+	if (codeHost === null) return;
+	await concludeUnmeasured(why, plan, codeHost);
+	await markOutdated("ended", plan, codeHost);
 }
