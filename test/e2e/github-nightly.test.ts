@@ -144,6 +144,6 @@ it("a night whose history raises an alarm adds its record to the branch, and nam
 	git(clone, "push", "--quiet", "origin", "HEAD:trtgate-history");
 	const second = await runNight(play, "same-model", { ...job, runId: 801 });
 	expect(paths(), second.run.stdout + second.run.stderr).toHaveLength(31);
-	expect(play.github.state.issues[0]?.body).toMatch(/slower since[\s\S]*nights: `/);
+	expect(play.github.state.issues[0]?.body).toMatch(/, trend: .* slower since /);
 	expect(play.github.state.violations).toEqual([]);
 });

@@ -24,24 +24,13 @@ export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series)
 	return alarms.flatMap((alarm) => {
 		const [first] = alarm.shifts;
 		if (!alarm.isOpen || first === undefined) return [];
-		const message = describeAlarm(alarm, series) + blocksText(first) + runText(first, series);
+		const message = describeAlarm(alarm, series) + runText(first, series);
 		const status = statuses[alarm.cause];
 		return [{ gate: "trend" as const, ...subjectOf(first.chain.series), status, message }];
 	});
 }
 
-const shownNights = 40;
-const blocks = "▁▂▃▄▅▆▇█";
 const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
-
-/** The newest levels as a picture in one line. */
-function blocksText({ chain }: ShiftOf): string {
-	const levels = chain.points.slice(-shownNights).map(({ level }) => level);
-	const [least, most] = [Math.min(...levels), Math.max(...levels)];
-	const block = (level: number): string =>
-		blocks[Math.round(((level - least) / Math.max(1e-9, most - least)) * 7)] ?? "";
-	return ` The last ${levels.length} nights: \`${levels.map(block).join("")}\`.`;
-}
 
 function runText({ start }: ShiftOf, { runs }: Series): string {
 	const url = runs[start]?.url ?? "";

@@ -103,7 +103,7 @@ it("alarms of a history say their size, start, cause and commits, with a command
 			gate: "trend",
 			...{ model: "det", engine: "fp16", workload: "b1" },
 			status: "fail",
-			message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`. The last 40 nights: \`${"▁".repeat(9)}▂${"▁".repeat(10)}${"█".repeat(20)}\`. The run in which it began: \`https://github.com/acme/engines/actions/runs/40\`.`,
+			message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`. The run in which it began: \`https://github.com/acme/engines/actions/runs/40\`.`,
 		},
 	]);
 });
