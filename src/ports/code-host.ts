@@ -1,4 +1,4 @@
-// The code host: all that trtgate asks of where the repository and its workflows are. adapters/github implements it. Types only.
+// The code host, which keeps the repository and runs its workflows. adapters/github implements it. Types only.
 import type { PlatformCode } from "../core/errors.ts";
 import type { JobExecution } from "../core/merge/attempts.ts";
 
@@ -220,7 +220,7 @@ export interface Repository {
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
 	/** Identifies all files of a commit: equal files, equal snapshots. */
 	snapshotOf(commit: string): Result<"snapshot", string>;
-	/** All files of a commit below a folder, its path from the top; none where there is no such folder. */
+	/** All files of a commit below a folder; none if there is no such folder. */
 	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
 	readFile(hash: string): Result<"bytes", Uint8Array>;
 	storeFile(bytes: Uint8Array): Result<"hash", string>;
@@ -234,7 +234,7 @@ export interface Repository {
 		snapshot: string;
 		parents: readonly string[];
 	}): Result<"sha", string>;
-	/** Fails where the branch exists. */
+	/** Fails if the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Fails if `sha` does not contain the branch's commit. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;

@@ -79,7 +79,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 		const rights = online && (await identity()) === "token" ? access?.env : {};
 		const env = { ...environment, ...(online ? rights : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
 		const job = { argv, env, timeoutMs, captureBytes, tidying };
-		// Downloads by Git LFS may hang, and @actions/exec fails where git stops reading its input.
+		// Downloads by Git LFS may hang, and @actions/exec fails if git stops reading its input.
 		const record =
 			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, stdin }) : processes.exec(job);
 		const { state } = await record;

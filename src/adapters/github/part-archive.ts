@@ -55,7 +55,7 @@ function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken 
 	}
 }
 
-/** null where it is broken, or unpacks to more than it declares. */
+/** null if it is broken, or unpacks to more than it declares. */
 function inflate(packed: Uint8Array, maxBytes: number): Uint8Array | null {
 	try {
 		return inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes) });

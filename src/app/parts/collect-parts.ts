@@ -1,4 +1,4 @@
-// Fetches the parts' results out of a run's artifacts. Their content is untrusted: it is bounded, checked and never unpacked onto the disk.
+// Fetches the parts' results from a run's artifacts, which are untrusted: bounded, checked, and never unpacked onto the disk.
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -25,7 +25,7 @@ export interface Collecting {
 	log(line: string): void;
 }
 
-/** @throws ToolError part-missing where the artifacts cannot be listed. */
+/** @throws ToolError part-missing if the artifacts cannot be listed. */
 export async function collectParts(collecting: Collecting): Promise<PartInput[]> {
 	const listed = await collecting.artifacts.list();
 	if (listed.state === "failed") {

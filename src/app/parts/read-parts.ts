@@ -11,11 +11,11 @@ import { formatBytes } from "../../core/text/units.ts";
 import { reportFiles } from "../../stages/report.ts";
 
 export const maxResultBytes = inputKinds.result.maxBytes;
-/** Of all results together: what is in memory at once. */
+/** All results are in memory at once. */
 export const maxTextBytes = 512 * 1024 * 1024;
 export const maxParts = 300;
 
-/** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid where there is none. */
+/** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid if there is none. */
 export async function readParts(folders: readonly string[], cwd: string): Promise<PartInput[]> {
 	const found = (await Promise.all(folders.map((folder) => partFolders(resolve(cwd, folder))))).flat();
 	if (found.length === 0)

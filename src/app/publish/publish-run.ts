@@ -103,7 +103,7 @@ function shaOf(event: RunEvent, run: WorkflowRun): string {
 	}
 }
 
-/** Shows a result where people look: comment, check run, alarm. Nothing here throws or judges. */
+/** Never throws. */
 export async function publish(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
 	return [
 		...(plan.comment === "never" ? [] : [await publishComment(result, plan, codeHost)]),

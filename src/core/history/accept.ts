@@ -8,7 +8,7 @@ import { figureOf } from "./series.ts";
 
 interface Decision {
 	patterns: readonly string[];
-	/** latency, memory, size or error; all where it is left out. */
+	/** latency, memory, size or error; absent: all. */
 	figure?: string | undefined;
 	reason: string;
 	at: string;

@@ -8,7 +8,7 @@ const maxPrefixChars = 400;
 
 export type CacheKind = "timing" | "engines";
 
-/** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null where the machine is not known well enough. */
+/** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null if the machine is not known well enough. */
 export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string, string>>): string | null {
 	const part = (name: string): string =>
 		Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "";

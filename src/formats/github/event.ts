@@ -1,4 +1,4 @@
-// Reads the event that a workflow runs for; its payload may contain untrusted text, so only well-formed values are taken.
+// Reads the event that a workflow runs for. Its payload is untrusted, so only well-formed values are taken.
 import { fieldsOf } from "../../core/found.ts";
 import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
 
@@ -19,7 +19,7 @@ export interface PullRequestEvent {
 	headSha: string;
 	baseRef: string;
 	baseSha: string;
-	/** The merge of the head into the base branch, where the run is for one: what actions/checkout takes by default. */
+	/** The merge of the head into the base branch, which actions/checkout takes by default. */
 	mergeSha?: string;
 	/** The head is in another repository, or in a deleted one: its author may be anyone. */
 	isFork: boolean;
@@ -28,7 +28,7 @@ export interface PullRequestEvent {
 export interface PushEvent {
 	kind: "push";
 	ref: string;
-	/** null where the branch is new. */
+	/** null if the branch is new. */
 	before: string | null;
 	after: string;
 	/** The branch was rewritten, so that `before` is no ancestor. */

@@ -118,7 +118,8 @@ const nightly = { event: "schedule", ref: "refs/heads/main", commit: "main-299",
 const situations: Situation[] = [
 	{
 		...onMerge,
-		what: "the merge commit of a pull request", isWholeToo: true,
+		what: "the merge commit of a pull request",
+		isWholeToo: true,
 		base: "main-299",
 		says: /that the pull request.s merge commit builds on/,
 		most: 2,
@@ -147,7 +148,8 @@ const situations: Situation[] = [
 	},
 	{
 		...onMerge,
-		what: "the head of a pull request", isWholeToo: true,
+		what: "the head of a pull request",
+		isWholeToo: true,
 		checkedOut: "feature-2",
 		base: "main-290",
 		says: /merge base of .* and main/,
@@ -189,7 +191,8 @@ const situations: Situation[] = [
 	},
 	{
 		...onMain,
-		what: "a push", isWholeToo: true,
+		what: "a push",
+		isWholeToo: true,
 		payload: () => push(onMain.ref, at("main-297"), at("main-299")),
 		base: "main-297",
 		says: /main before this push/,
@@ -212,7 +215,8 @@ const situations: Situation[] = [
 	},
 	{
 		...onTopic,
-		what: "a forced push", isWholeToo: true,
+		what: "a forced push",
+		isWholeToo: true,
 		payload: () => push(onTopic.ref, at("before-1"), at("topic-1"), { forced: true }),
 		base: "main-295",
 		says: /left main: topic was rewritten/,
@@ -249,7 +253,8 @@ const situations: Situation[] = [
 		says: /first commit of its history/,
 	},
 	{
-		what: "the push of a version tag", isWholeToo: true,
+		what: "the push of a version tag",
+		isWholeToo: true,
 		event: "push",
 		ref: "refs/tags/v1.2.0",
 		commit: "main-280",
@@ -295,7 +300,14 @@ const situations: Situation[] = [
 		base: "main-250",
 		says: /v1\.2\.0-rc\.1 is the release before latest/,
 	},
-	{ ...nightly, what: "the clock", isWholeToo: true, base: "main-280", says: /v1\.2\.0 is the last release before/, most: 60 },
+	{
+		...nightly,
+		what: "the clock",
+		isWholeToo: true,
+		base: "main-280",
+		says: /v1\.2\.0 is the last release before/,
+		most: 60,
+	},
 	{
 		...nightly,
 		what: "a hand on the commit of a release",
