@@ -87,11 +87,7 @@ it("publish shows one of each, and one of each again", async () => {
 it("publish leaves one comment where eight jobs race, the newest run's", async () => {
 	const github = await open();
 	const runs = [11, 12, 13, 14, 15, 16, 17, 18];
-	await Promise.all(
-		runs.map((runId) =>
-			publish(failing, planFor(runId, commentOnly), codeHostOf(github)),
-		),
-	);
+	await Promise.all(runs.map((runId) => publish(failing, planFor(runId, commentOnly), codeHostOf(github))));
 	expect(ours(github)).toHaveLength(1);
 	await publish(failing, planFor(19, commentOnly), codeHostOf(github));
 	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
@@ -247,9 +243,7 @@ it("publish opens an alarm for a run that could not decide, and closes it when a
 		{ state: "open", title: expect.stringContaining("could not decide") },
 	]);
 	await publish(passing, plan(2), codeHostOf(github));
-	expect(alarmsOf(github)).toMatchObject([
-		{ state: "closed" },
-	]);
+	expect(alarmsOf(github)).toMatchObject([{ state: "closed" }]);
 });
 
 it("publish sends annotations by fifties", async () => {
@@ -501,11 +495,9 @@ it("a fault of GitHub that lasts a few tries loses no comment, check run or issu
 	for (const path of [comments, /\/check-runs$/, /\/issues$/])
 		github.inject({ method: "POST", path, status: 502, body: "<html>Bad Gateway</html>", times: 3 });
 	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);
-	expect([
-		ours(github),
-		github.state.checkRuns,
-		alarmsOf(github),
-	]).toMatchObject([...[{ length: 1 }, { length: 1 }, { length: 1 }]]);
+	expect([ours(github), github.state.checkRuns, alarmsOf(github)]).toMatchObject([
+		...[{ length: 1 }, { length: 1 }, { length: 1 }],
+	]);
 });
 
 it.each([
