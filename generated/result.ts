@@ -851,8 +851,6 @@ export interface GateResult {
 	message: string;
 	/** Why it only warns: up to which change it was accepted, by whom, and the reason. The message has it too. */
 	accepted?: string;
-	/** Address of an image: the course of the series on the branch of its history. */
-	picture?: string;
 	location?: Location;
 }
 export interface ErrorRecord {

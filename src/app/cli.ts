@@ -35,7 +35,7 @@ const commands: readonly Entry[] = [
 	{ table: history.importTable, load: async () => (await import("./history/commands.ts")).importHistory },
 	{ table: history.compactTable, load: async () => (await import("./history/commands.ts")).compactHistory },
 	{ table: history.acceptTable, load: async () => (await import("./history/commands.ts")).acceptAlarms },
-	{ table: history.trendTable, load: async () => (await import("./history/trend.ts")).trend },
+	{ table: history.trendTable, load: async () => (await import("./history/commands.ts")).trend },
 	{ table: tables.doctorTable, load: async () => (await import("./commands/doctor.ts")).doctor },
 	{ table: tables.initTable, load: async () => (await import("./commands/init.ts")).init },
 ];

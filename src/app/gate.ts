@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Result, WorkflowJob } from "../../generated/result.ts";
 import { fileStore, lockFolder } from "../adapters/files/store.ts";
-import { type GitAccess, gitIn } from "../adapters/git/run-git.ts";
+import type { GitAccess } from "../adapters/git/run-git.ts";
 import { childEnvironment, type Environment } from "../adapters/github/env.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
@@ -15,8 +15,13 @@ import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
-import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
-import { concludeNight, type Night } from "./history/night.ts";
+import {
+	concludeNight,
+	type HistoryWatch,
+	historyWatch,
+	isKept,
+	type Night,
+} from "./history/history-watch.ts";
 import { openRunStore } from "./history/open-store.ts";
 import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
@@ -134,12 +139,12 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 
 type Watched = Opening & { config: Config; composition: Composition };
 
-function nightOf({ options, own, config, outFolder, composition }: Watched, watching: HistoryWatch): Night {
+function nightOf({ options, config, outFolder }: Watched, watching: HistoryWatch): Night {
 	const run: Night["run"] = async (side) => {
 		const done = await gate({ ...options, ...side });
 		return done.state === "ran" ? done.result : null;
 	};
-	return { config, outFolder, watching, run, git: gitIn(own.home, composition.processes, options.access) };
+	return { config, outFolder, watching, run };
 }
 
 /** null if this run is not kept. */
@@ -155,7 +160,6 @@ async function watchHistory({
 	return historyWatch({
 		store: await openRunStore(config.history, { cwd: own.home, processes, access: options.access }),
 		outFolder,
-		branch: config.history.branch,
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
 	});

@@ -23,7 +23,6 @@ export const outNames: readonly string[] = [
 	"history",
 	"link",
 	"fresh",
-	"control",
 	"layers",
 	"nsys",
 	"ncu",

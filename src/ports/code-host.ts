@@ -1,8 +1,8 @@
-// Comments, reports on commits, issues, artifacts, branches and pull requests of a code host.
+// The code host, which keeps the repository and runs its workflows. adapters/github implements it. Types only.
 import type { PlatformCode } from "../core/errors.ts";
 import type { JobExecution } from "../core/merge/attempts.ts";
 
-/** Reported; never changes the outcome. */
+/** A failure of the code host: reported, without changing the outcome. */
 export interface ApiFault {
 	code: PlatformCode;
 	/** Request and response. */
@@ -11,6 +11,32 @@ export interface ApiFault {
 	lacks?: string;
 	/** The request may have succeeded: check before retrying. */
 	unclear?: true;
+}
+
+/** The workflow run that trtgate is part of, from the runner's variables. */
+export interface WorkflowRun {
+	/** https://github.com, or of an enterprise. */
+	serverUrl: string;
+	apiUrl: string;
+	graphQlUrl: string;
+	/** `owner/name`. */
+	repository: string;
+	eventName: string;
+	sha: string;
+	/** Full name, such as `refs/heads/main`. */
+	ref: string;
+	/** File name of the workflow, or its name if the runner gives no file. */
+	workflow: string;
+	runId: number;
+	runAttempt: number;
+	/** Id of the job in its workflow. */
+	job: string;
+	/** Name of the runner in the code host's list of jobs; "" if unknown. */
+	runner: string;
+	/** Login of who started the run. */
+	actor: string;
+	/** Services that the runner gives access to. */
+	services: { artifacts: boolean; cache: boolean; cacheMode: string | undefined };
 }
 
 export type ApiResult<Value extends object> =
@@ -42,7 +68,7 @@ export interface ReportDraft {
 	sha: string;
 	/** Distinguishes reports of one name: `ID/RUN/ATTEMPT`. */
 	key: string;
-	/** null: in progress. */
+	/** null while in progress. */
 	conclusion: "success" | "failure" | "neutral" | "cancelled" | null;
 	title: string;
 	/** Markdown, at most 65,535 characters. */
@@ -63,36 +89,23 @@ export interface HostedReport {
 	isOpen: boolean;
 }
 
-export interface StatusDraft {
-	sha: string;
-	context: string;
-	state: "success" | "failure" | "error";
-	/** At most 140 characters. */
-	description: string;
-	url?: string;
-}
-
-/** Every call resolves in bounded time; nothing throws. */
+/** Comments, reports and issues. Calls take bounded time and never throw. */
 export interface CodeHost {
-	/** Waits longer each time before the search for what a lost request may have created; false to give up. */
+	/** Waits before looking for what a lost request may have created, longer each time. @returns false to give up. */
 	pause(tries: number): Promise<boolean>;
-	/** null if the code host does not report it. */
+	/** Login of the token's owner; null if unknown. */
 	login(): Promise<string | null>;
 	/** Oldest first. */
 	comments(issue: number): Result<"comments", readonly HostedComment[]>;
 	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
 	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
-	/** Marks as outdated. */
-	hideComment(id: number): Promise<ApiResult<object>>;
-	/** Also one that an earlier attempt of its run left open. */
+	/** Our report with this name and key on a commit, or one left open by an earlier attempt of its run. */
 	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
 	createReport(draft: ReportDraft): Result<"report", HostedReport>;
-	/** Adds annotations. */
+	/** Adds annotations to the existing ones. */
 	updateReport(id: number, draft: ReportDraft): Result<"report", HostedReport>;
-	/** For tokens that may not write reports. */
-	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
-	/** Oldest first. */
+	/** Open issues with a label, oldest first. */
 	openIssues(label: string): Result<"issues", readonly HostedIssue[]>;
 	createIssue(draft: {
 		title: string;
@@ -103,24 +116,22 @@ export interface CodeHost {
 		number: number,
 		change: { title?: string; body?: string; state?: "closed" },
 	): Result<"issue", HostedIssue>;
-	/** Of the newest successful run; null if there is none. */
-	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Result<"sha", string | null>;
 }
 
 export interface ArtifactDraft {
 	name: string;
-	/** Absolute; paths in the artifact are relative to it. */
+	/** Absolute path of the folder that paths in the artifact are relative to. */
 	root: string;
 	/** Absolute paths of regular files. */
 	files: readonly string[];
-	/** As in gzip; 0 for none. */
+	/** Level as in gzip. */
 	compression: number;
 	/** Uploads the only file uncompressed under its own name. */
 	asIs?: true;
 }
 
 export interface ArtifactStore {
-	/** If the name is taken, the attempt is appended. */
+	/** Adds the attempt to a name that the run already has. */
 	upload(
 		artifact: ArtifactDraft,
 	): Result<"artifact", { id: number; name: string; url: string; bytes: number }>;
@@ -138,39 +149,40 @@ export interface RunArtifact {
 }
 
 export interface RunArtifacts {
-	/** Of all attempts, oldest first. */
+	/** Artifacts of all attempts, oldest first. */
 	list(): Result<"artifacts", readonly RunArtifact[]>;
-	/** @returns the archive's path, in a new folder below `folder`. */
+	/** @returns the path of the archive, in its own folder below `folder`. */
 	fetch(artifact: RunArtifact, folder: string): Result<"path", string>;
 }
 
-/** Folders under keys that later runs find again. */
 export interface RemoteCache {
-	/** The newest whose key begins with the first of these, else with the next. */
+	/** Fills the folder with the newest entry whose key begins with the first of these prefixes, else the next. */
 	restore(folder: string, wanted: readonly [string, ...string[]]): Result<"key", string | null>;
-	/** saved: false if the key is taken, or the service refused it. */
+	/** saved: false if the service has this key already, or refused it and logged why. */
 	save(folder: string, kept: { key: string; bytes: number }): Result<"saved", boolean>;
 }
 
+/** A workflow run as the code host reports it. */
 export interface MeasuredRun {
 	id: number;
 	attempt: number;
+	/** Name of its event. */
 	event: string;
 	headSha: string;
 	/** "" if git does not allow the name. */
 	headBranch: string;
-	/** `owner/name`; "" if the fork is gone. */
+	/** `owner/name`; "" if the fork was deleted. */
 	headRepository: string;
 }
 
-/** Facts from the host itself, never from an artifact. */
+/** Facts from the code host itself, never from an artifact. */
 export interface RunFacts {
 	run(id: number): Result<"run", MeasuredRun>;
 	/** From that branch into this repository. */
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
 	): Result<"pulls", readonly { number: number; headSha: string }[]>;
-	/** All executions of all jobs and attempts. */
+	/** Executions of all jobs in all attempts of a run. */
 	jobs(runId: number): Result<"jobs", readonly JobExecution[]>;
 	parents(sha: string): Result<"parents", readonly string[]>;
 }
@@ -197,15 +209,15 @@ export interface HostedPull {
 	url: string;
 }
 
-/** Works without a clone and without credentials on disk. Nothing throws. */
+/** Commits, branches and pull requests of the repository, without a clone or credentials on disk. Never throws. */
 export interface Repository {
 	defaultBranch(): Result<"branch", string>;
-	/** null if there is no such branch. */
+	/** Newest commit of a branch; null if there is no such branch. */
 	branchHead(name: string): Result<"sha", string | null>;
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
 	/** Equal files have equal snapshots. */
 	snapshotOf(commit: string): Result<"snapshot", string>;
-	/** Below a path from the top; none if there is no such folder. */
+	/** All files of a commit below a folder; none if there is no such folder. */
 	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
 	readFile(hash: string): Result<"bytes", Uint8Array>;
 	storeFile(bytes: Uint8Array): Result<"hash", string>;
@@ -234,15 +246,13 @@ export interface Repository {
 
 /** The code host of a workflow run. */
 export interface Host {
-	/** null without a token. @param patienceMs for all failed and retried requests. */
+	/** null without a token. @param patienceMs limit of all failed and retried requests, with their waiting. */
 	codeHost(patienceMs?: number): CodeHost | null;
 	repository(): Repository;
 	runFacts(): RunFacts;
-	/** Needs no token. @param retentionDays default: the repository's. */
+	/** Needs no token. @param retentionDays absent: the repository's default. */
 	artifacts(retentionDays?: number): ArtifactStore;
-	/** @param runId default: our own run, which needs no permission. */
+	/** @param runId absent: our own run, which needs no permission. */
 	runArtifacts(runId?: number): RunArtifacts;
 	cache(): RemoteCache;
-	/** Keeps folders as artifacts, for when the cache has evicted them. */
-	artifactCache(maxBytes: number): RemoteCache;
 }

@@ -11,6 +11,6 @@ export interface HistoryStore {
 	 * @throws ConfigError history-denied, output-unwritable; ToolError history-unwritable, disk-full.
 	 */
 	add(files: readonly HistoryFile[]): Promise<void>;
-	/** `plan` is called again if another writer came first. false: nothing to do. */
+	/** @param plan called with the newest files, and again if another writer came first. @returns false if there is nothing to do. */
 	compact(plan: (files: readonly HistoryFile[]) => Compaction | null): Promise<boolean>;
 }

@@ -1,24 +1,21 @@
 // Which TensorRT the further runs of a night use.
 import { expect, it } from "vitest";
-import { concludeNight, type Night } from "../../src/app/history/night.ts";
+import { concludeNight, type Night } from "../../src/app/history/history-watch.ts";
 import type { Config } from "../../src/core/config/config.ts";
 import { buildResult } from "../support/build-result.ts";
 import { configOf } from "../support/opened-arms.ts";
 
-it("links and controls of pins run on one TensorRT, where the night compares two", async () => {
+it("links of pins run on one TensorRT, where the night compares two", async () => {
 	const config = configOf("baseline: { from: pin }\nbase: { trtexec: /opt/old/trtexec }\n");
 	const adapted: [string, Config["base"]][] = [];
-	const watching = { keep: async (ran: unknown) => ran, oldPin: async () => "b2", doubt: () => null };
+	const watching = { keep: async (ran: unknown) => ran, oldPin: async () => "b2" };
 	const night = {
-		...{ config, watching, outFolder: "out", git: {} },
+		...{ config, watching, outFolder: "out" },
 		run: async ({ out, adapt }: Parameters<Night["run"]>[0]) => {
 			adapted.push([out, adapt(config).base]);
 			return null;
 		},
 	} as unknown as Night;
 	await concludeNight(buildResult(), night);
-	expect(adapted).toEqual([
-		["out/link", undefined],
-		["out/control", undefined],
-	]);
+	expect(adapted).toEqual([["out/link", undefined]]);
 });

@@ -26,7 +26,7 @@ function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"
 			: {}),
 		...(value("check-run") === "true" ? { checks: "write" } : {}),
 		...(value("issue") === "true" || (value("issue") === "auto" && runsOn("schedule"))
-			? { issues: "write", ...(runsOn("schedule") ? { actions: "read" } : {}) }
+			? { issues: "write" }
 			: {}),
 	};
 	switch (surface.path) {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, it } from "vitest";
 import { pullRequest } from "../support/event-payloads.ts";
 import {
-	armFiles,
 	artifactFiles,
 	expectTidy,
 	openPlay,
@@ -45,8 +44,7 @@ async function cancel(
 	atEnd: AtEnd,
 ): Promise<{ play: Play; played: Played; job: PlayedJob }> {
 	const play = await openPlay(atEnd);
-	const base = play.commit(armFiles("wrong-head", "base"), { ref: "refs/heads/main" });
-	const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
+	const { base, head } = play.sides("wrong-head");
 	const merge = play.merge({ number: 7, base, head });
 	if (isLost) play.github.addComment({ issue: 7, body: earlierComment, author: "github-actions[bot]" });
 	const job: PlayedJob = {
@@ -102,7 +100,7 @@ describe.concurrent("a cancelled job", () => {
 		expect(play.github.state.comments).toEqual([]);
 		expect(play.github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "cancelled" }]);
 		expect(run.post).toMatchObject({ exitCode: 0 });
-		expect(run.post?.stdout).toMatch(/uploaded what the run left: artifact/);
+		expect(run.post?.stdout).toMatch(/What the run left: published artifact/);
 		expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toEqual(
 			expect.arrayContaining(["result.json", "report.html"]),
 		);

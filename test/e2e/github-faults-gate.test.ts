@@ -2,15 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type ExpectStatic, it } from "vitest";
-import { pullRequest, push } from "../support/event-payloads.ts";
-import {
-	armFiles,
-	type Changes,
-	openPlay,
-	type Play,
-	type Played,
-	type PlayedJob,
-} from "../support/github-play.ts";
+import { push } from "../support/event-payloads.ts";
+import { type Changes, openPlay, type Play, type Played, type PlayedJob } from "../support/github-play.ts";
 import type { Fault } from "../support/local-github/start.ts";
 import type { AtEnd } from "../support/project.ts";
 
@@ -54,8 +47,7 @@ describe.concurrent("a cache service", () => {
 
 	async function pushed(fault: Fault, atEnd: AtEnd): Promise<{ play: Play; played: Played }> {
 		const play = await openPlay(atEnd);
-		const before = play.commit(armFiles("slower-head", "base", cached), { ref: main });
-		const after = play.commit(armFiles("slower-head", "head", cached), { onto: before, ref: main });
+		const { base: before, head: after } = play.sides("slower-head", cached, main);
 		play.github.inject(fault);
 		const payload = push(main, before, after);
 		return {
@@ -113,19 +105,8 @@ async function playPull(
 	more: (play: Play) => Partial<PlayedJob>,
 ): Promise<{ play: Play; played: Played }> {
 	const play = await openPlay(atEnd);
-	const base = play.commit(armFiles("wrong-head", "base", few), { ref: main });
-	const head = play.commit(armFiles("wrong-head", "head", few), { onto: base });
-	const merge = play.merge({ number: 7, base, head });
-	const played = await play.run({
-		...{
-			event: "pull_request",
-			payload: pullRequest({ head, base, merge }),
-			sha: merge,
-			ref: "refs/pull/7/merge",
-		},
-		replay: { comparison: "wrong-head" },
-		...more(play),
-	});
+	const { base, head } = play.sides("wrong-head", few);
+	const played = await play.pull({ base, head }, { replay: { comparison: "wrong-head" }, ...more(play) });
 	return { play, played };
 }
 

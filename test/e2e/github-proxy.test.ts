@@ -1,7 +1,7 @@
 // A runner behind a proxy publishes all it would publish without: every client of GitHub goes the way that the runner names.
 import { expect, it, onTestFinished } from "vitest";
-import { pullRequest, repository, workflowRun } from "../support/event-payloads.ts";
-import { armFiles, openPlay, type Played } from "../support/github-play.ts";
+import { repository, workflowRun } from "../support/event-payloads.ts";
+import { openPlay, type Played } from "../support/github-play.ts";
 import { startProxy } from "../support/proxy.ts";
 
 function expectShown({ run }: Played): void {
@@ -22,20 +22,10 @@ it("comments, checks, saves caches and keeps artifacts for the given days, throu
 	const hosts = (): string[] =>
 		[...new Set(proxy.passed.splice(0).map((line) => line.replace(/^\w+ /, "").replace(/:\d+$/, "")))].sort();
 	const caching = [[/^cache:.*$/m, "cache: { engines: false, timing: true }"]] as const;
-	const base = play.commit(armFiles("same-model", "base", caching), { ref: "refs/heads/main" });
-	const head = play.commit(armFiles("same-model", "head", caching), { onto: base });
-	const merge = play.merge({ number: 7, base, head });
+	const { base, head } = play.sides("same-model", caching);
 	const replay = { comparison: "same-model" } as const;
-	const gate = await play.run({
-		...{
-			event: "pull_request",
-			payload: pullRequest({ head, base, merge }),
-			sha: merge,
-			ref: "refs/pull/7/merge",
-			runId: 500,
-		},
-		...{ replay, env, inputs: { "retention-days": "5", cache: "true" } },
-	});
+	const inputs = { "retention-days": "5", cache: "true" };
+	const gate = await play.pull({ base, head }, { replay, env, inputs, runId: 500 });
 	expectShown(gate);
 	expect(state.comments).toHaveLength(1);
 	expect(state.checkRuns).toMatchObject([{ conclusion: "success" }]);

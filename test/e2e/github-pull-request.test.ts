@@ -1,62 +1,24 @@
 // A pull request played end to end with recorded GPU comparisons: it fails, is pushed to again, and turns green.
 import { expect, it } from "vitest";
-import { pullRequest } from "../support/event-payloads.ts";
-import {
-	armFiles,
-	artifactFiles,
-	expectTidy,
-	lineOf,
-	openPlay,
-	type Play,
-	type Played,
-	type PlayedJob,
-} from "../support/github-play.ts";
+import { git } from "../support/git-history.ts";
+import { armFiles, artifactFiles, expectTidy, lineOf, openPlay } from "../support/github-play.ts";
 
-const path = "refs/pull/7/merge";
-
-interface Pushed {
-	base: string;
-	head: string;
-	merge: string;
-}
-
-function runPull(
-	play: Play,
-	{ head, base, merge }: Pushed,
-	job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>,
-): Promise<Played> {
-	return play.run({
-		event: "pull_request",
-		payload: pullRequest({ head, base, merge }),
-		sha: merge,
-		ref: path,
-		...job,
-	});
-}
-
-function pushWrong(play: Play): Pushed {
-	const base = play.commit(armFiles("wrong-head", "base"), { ref: "refs/heads/main" });
-	const head = play.commit(armFiles("wrong-head", "head"), { onto: base, ref: "refs/heads/feature/faster" });
-	return { base, head, merge: play.merge({ number: 7, base, head }) };
-}
-
-/** main has moved on, and the change with it. */
-function pushRight(play: Play, before: Pushed): Pushed {
-	const base = play.commit(armFiles("same-model", "base"), { onto: before.base, ref: "refs/heads/main" });
-	const head = play.commit(armFiles("same-model", "head"), { onto: base, ref: "refs/heads/feature/faster" });
-	return { base, head, merge: play.merge({ number: 7, base, head }) };
-}
+const featureRef = "refs/heads/feature/faster";
 
 it("the action on a pull request comments, checks and keeps what a wrong change did; a second push turns the same comment green", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
-	const wrong = pushWrong(play);
-	const first = await runPull(play, wrong, { replay: { comparison: "wrong-head" }, runId: 500 });
+	const wrong = play.sides("wrong-head", [], featureRef);
+	const first = await play.pull(wrong, { replay: { comparison: "wrong-head" }, runId: 500 });
 	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(1);
 	expect(first.result().run).toEqual({ id: 500, attempt: 1, job: "gate", runner: "local" });
 	expect(first.result().arms).toMatchObject({
 		base: { label: "main", commit: wrong.base },
-		head: { label: "#7", ref: path, commit: wrong.merge },
+		head: {
+			label: "#7",
+			ref: "refs/pull/7/merge",
+			commit: git(play.origin, "rev-parse", "refs/pull/7/merge"),
+		},
 	});
 	expect(state.comments).toMatchObject([{ issue: 7, author: "github-actions[bot]" }]);
 	const body = state.comments[0]?.body ?? "";
@@ -79,7 +41,6 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 			],
 		},
 	]);
-	expect(state.statuses).toEqual([]);
 	expect(state.issues.filter(({ number }) => number !== 7)).toEqual([]);
 	expect(state.artifacts.map(({ name, isFinal }) => [name, isFinal])).toEqual([
 		["trtgate-gate", true],
@@ -109,8 +70,13 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 	expect(first.run.post).toMatchObject({ exitCode: 0, stderr: "" });
 	expectTidy(play, first);
 
-	const right = pushRight(play, wrong);
-	const second = await runPull(play, right, { replay: { comparison: "same-model" }, runId: 501 });
+	// main has moved on, and the change with it.
+	const base = play.commit(armFiles("same-model", "base"), { onto: wrong.base, ref: "refs/heads/main" });
+	const right = {
+		base,
+		head: play.commit(armFiles("same-model", "head"), { onto: base, ref: featureRef }),
+	};
+	const second = await play.pull(right, { replay: { comparison: "same-model" }, runId: 501 });
 	expect(second.run.exitCode, second.run.stdout + second.run.stderr).toBe(0);
 	expect(state.comments).toHaveLength(1);
 	expect(state.comments[0]?.body).toMatch(
@@ -131,9 +97,9 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 it("the action doubles nothing when a job runs again: the comment, the check run and the artifacts of each try are one", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
-	const pushed = pushWrong(play);
+	const pushed = play.sides("wrong-head");
 	for (const runAttempt of [1, 2]) {
-		const { run } = await runPull(play, pushed, {
+		const { run } = await play.pull(pushed, {
 			replay: { comparison: "wrong-head" },
 			runId: 500,
 			runAttempt,

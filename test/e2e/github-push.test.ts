@@ -21,8 +21,7 @@ const speedOnly: Changes = [
 it("a push to main is compared with what main was, warns of what got slower, and keeps the kernel timings for the next", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
-	const before = play.commit(armFiles("slower-head", "base", speedOnly), { ref: main });
-	const after = play.commit(armFiles("slower-head", "head", speedOnly), { onto: before, ref: main });
+	const { base: before, head: after } = play.sides("slower-head", speedOnly, main);
 	const job: Omit<PlayedJob, "payload"> = {
 		event: "push",
 		sha: after,
@@ -73,8 +72,7 @@ it("engines of earlier runs are taken over, but not with `cache: false`", async 
 		speedOnly[0] as Changes[number],
 		[/^cache:.*$/m, "cache: { engines: true, timing: false }"],
 	];
-	const before = play.commit(armFiles("slower-head", "base", kept), { ref: main });
-	const after = play.commit(armFiles("slower-head", "head", kept), { onto: before, ref: main });
+	const { base: before, head: after } = play.sides("slower-head", kept, main);
 	const job = {
 		event: "push",
 		sha: after,
@@ -158,8 +156,7 @@ describe("a tag", () => {
 
 it("the merge queue: compared with what the change is added to, checked, not commented", async () => {
 	const play = await openPlay();
-	const base = play.commit(armFiles("wrong-head", "base"), { ref: main });
-	const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
+	const { base, head } = play.sides("wrong-head");
 	const ref = `refs/heads/gh-readonly-queue/main/pr-7-${base}`;
 	const queued = play.commit({}, { onto: head, ref });
 	const played = await play.run({

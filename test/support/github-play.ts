@@ -7,6 +7,7 @@ import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
+import { pullRequest } from "./event-payloads.ts";
 import { checkOut, git } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
 import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
@@ -48,10 +49,17 @@ export interface Play {
 	root: string;
 	origin: string;
 	/** Commits files on top of a commit, or as the first one; `ref` names it in the origin. */
-	commit(files: Files, at: { onto?: string; ref?: string }): string;
+	commit(files: Files, at: { onto?: string; ref?: string | undefined }): string;
 	/** The merge that GitHub tests, as refs/pull/N/merge. */
 	merge(pull: { number: number; base: string; head: string }): string;
 	tag(name: string, commit: string): void;
+	/** Commits both sides of a comparison: the base as main, the head onto it. */
+	sides(comparison: Comparison, changes?: Changes, headRef?: string): { base: string; head: string };
+	/** Merges and runs pull request 7. */
+	pull(
+		pushed: { base: string; head: string },
+		job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>,
+	): Promise<Played>;
 	/** Main and post on a runner of its own; what it left lies there until the next job. */
 	run(job: PlayedJob): Promise<Played>;
 }
@@ -80,10 +88,20 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	atEnd(() => github.close());
 	const push = (commit: string, ref: string): void =>
 		void git(work, "push", "-q", "--force", origin, `${commit}:${ref}`);
-	return {
+	const play: Play = {
 		github,
 		root,
 		origin,
+		sides(comparison, changes = [], headRef) {
+			const base = play.commit(armFiles(comparison, "base", changes), { ref: "refs/heads/main" });
+			const head = play.commit(armFiles(comparison, "head", changes), { onto: base, ref: headRef });
+			return { base, head };
+		},
+		pull({ base, head }, job) {
+			const merge = play.merge({ number: 7, base, head });
+			const payload = pullRequest({ head, base, merge });
+			return play.run({ event: "pull_request", payload, sha: merge, ref: "refs/pull/7/merge", ...job });
+		},
 		commit(files, { onto, ref }) {
 			if (onto !== undefined) git(work, "checkout", "-q", "--force", "--detach", onto);
 			writeProject(work, files);
@@ -113,6 +131,7 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 		tag: (name, commit) => push(commit, `refs/tags/${name}`),
 		run: (job) => runJob({ github, origin, folder: join(root, "runner") }, job),
 	};
+	return play;
 }
 
 interface Place {

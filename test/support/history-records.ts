@@ -1,6 +1,7 @@
 // Records of a history for tests: each part has sound defaults, and a test names only what it is about.
 import { createHash } from "node:crypto";
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
+import { fileOf } from "../../src/core/history/files.ts";
 
 export const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
 export const short = (text: string): string => hash(text).slice(0, 12);
@@ -51,4 +52,19 @@ export function buildRecord(night: number, overrides: Partial<HistoryRecord> = {
 		rows: [buildRow()],
 		...overrides,
 	};
+}
+
+/** Files of thirty earlier nights in which the engine, then of another model, took a fifth of its time. */
+export function fasterNights(record: HistoryRecord): Record<string, string> {
+	const files = Array.from({ length: 30 }, (_, night) => {
+		const ratio = buildRatio(-1_600_000 + (night % 3) * 500);
+		const rows = record.rows.map((row) => ({
+			...row,
+			ratio,
+			head: { ...row.head, model: short("earlier") },
+		}));
+		const identity = { source: short(`${night}`), commit: hash(`${night}`).slice(0, 40) };
+		return fileOf({ ...record, ...identity, at: nightAt(night).replace("2026", "2021"), rows }, hash);
+	});
+	return Object.fromEntries(files.map(({ path, text }) => [path, text]));
 }

@@ -12,6 +12,7 @@ import {
 import type { Config } from "../../src/core/config/config.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { gitProcesses } from "./git-history.ts";
+import { makeRepository, pullEvent, workspaceOf } from "./pull-repository.ts";
 
 export function configOf(rest = "", path = "trtgate.yml"): Config {
 	const text = `version: 1\nmodels:\n  net:\n    onnx: model.onnx\n    golden: golden/golden.json\n    workloads: [{ name: one }]\n${rest}`;
@@ -58,3 +59,19 @@ export const read = (opened: OpenedArms, arm: "base" | "head", name: string): st
 	readFileSync(join(opened.folders.find((folder) => folder.arm === arm)?.path ?? "none", name), "utf8");
 
 export const texts = { base: { "model.onnx": "base model" }, head: { "model.onnx": "head model" } };
+
+/** Both sides' model.onnx. */
+export const modelsOf = (opened: OpenedArms): string[] => [
+	read(opened, "base", "model.onnx"),
+	read(opened, "head", "model.onnx"),
+];
+
+/** Opens both sides of a pull request with these files, in a shallow clone. */
+export async function openPull(
+	files: Parameters<typeof makeRepository>[0],
+	env: Readonly<Record<string, string>> = {},
+) {
+	const repo = makeRepository(files);
+	const workspace = workspaceOf(repo);
+	return { repo, workspace, opened: await open(workspace, { event: pullEvent(repo) }, env) };
+}

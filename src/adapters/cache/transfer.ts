@@ -62,8 +62,6 @@ interface Selection {
 	sinceMs: number;
 	/** Takes these entries, which were restored from there. */
 	names: readonly string[];
-	/** Only entries with one of these files, by SHA-256. */
-	holding?: ReadonlySet<string>;
 	maxBytes: number;
 }
 
@@ -71,7 +69,7 @@ interface Selection {
 export async function collectEntries(
 	store: string,
 	folder: string,
-	{ sinceMs, names, holding, maxBytes }: Selection,
+	{ sinceMs, names, maxBytes }: Selection,
 ): Promise<Collected> {
 	const taken: string[] = [];
 	let bytes = 0;
@@ -82,7 +80,6 @@ export async function collectEntries(
 		const manifest = await readManifest(join(store, name)).catch(() => null);
 		if (manifest === null) continue;
 		const content = [...manifest.files].map(([file, { sha256 }]) => [file, sha256] as const).sort();
-		if (holding !== undefined && !content.some(([, sha256]) => holding.has(sha256))) continue;
 		if (left > 0 || bytes + size > maxBytes) left += 1;
 		else {
 			await cp(join(store, name), join(folder, name), { recursive: true, preserveTimestamps: true });

@@ -1,6 +1,4 @@
-// A history on a branch of its own: read shallow, appended by push. The remote takes a push only on top of the tip that it was
-// made from, so a writer that comes second starts again from the new tip, and no record is lost.
-
+// A history on a branch: fetched shallow, appended by a push on top of the fetched tip, and retried if another writer came first.
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, ToolError } from "../../core/errors.ts";
@@ -16,13 +14,12 @@ import { pickRemote } from "./remote.ts";
 import { firstLine, type Git, type GitAccess, type GitCall, gitIn, slowMs, succeeded } from "./run-git.ts";
 
 export interface HistoryBranchOptions {
-	/** A clone whose remote has the branch; without a remote, the repository itself has it. */
+	/** A clone whose remote, or without one itself, has the branch. */
 	repository: string;
 	branch: string;
 	processes: Processes;
 	access?: GitAccess | undefined;
 	readFolder(root: string): Promise<readonly HistoryFile[]>;
-	/** How long a writer goes on where others come first, or the remote does not answer. */
 	patienceMs?: number;
 }
 
@@ -35,7 +32,6 @@ interface Scratch {
 
 const defaultPatienceMs = 5 * 60_000;
 const longestWaitMs = 4_000;
-/** A clone with many branches has long settings. */
 const configBytes = 4 * 1024 * 1024;
 
 export function historyBranch(options: HistoryBranchOptions): HistoryStore {
@@ -69,7 +65,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 					if (planned === null || tip === null) return null;
 					const gone = new Set([...planned.remove, ...planned.write.map(({ path }) => path)]);
 					const kept = files.filter(({ path }) => !gone.has(path));
-					// A new root: what was compacted no longer takes space. The lease refuses it where a record came in between.
+					// A new root frees the space. The lease refuses it if a record was added in between.
 					await commit(scratch, { tip: null, files: [...kept, ...planned.write], message: "Compact" });
 					return push(scratch, [`--force-with-lease=refs/heads/${branch}:${tip}`]);
 				});
@@ -78,7 +74,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 	};
 }
 
-/** A repository of its own, so that no depth, filter or ref reaches the user's clone; only how to reach the remote comes from there. */
+/** Works in a temporary repository, so that no depth, filter or ref reaches the user's clone. */
 async function withScratch<Value>(
 	options: HistoryBranchOptions,
 	work: (scratch: Scratch) => Promise<Value>,
@@ -104,13 +100,13 @@ async function withScratch<Value>(
 
 type Setting = readonly [name: string, value: string];
 
-/** What is thrown away need not reach the disk: on a busy one, each flush may take seconds. */
+/** A temporary repository need not reach the disk. */
 const scratchSettings: readonly Setting[] = [
 	["core.fsync", "none"],
 	["fastimport.unpackLimit", "1"],
 ];
 
-/** Settings of the clone that reach its remote: the address, and the token, in the clone or of the workflow. Handed on unseen by `ps`. */
+/** What is needed to reach the clone's remote: address and credentials, passed on as variables, which `ps` does not show. */
 async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
 	const listed = (
 		await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })
@@ -118,7 +114,7 @@ async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<
 	const settings = listed.flatMap((entry, index): Setting[] => {
 		const at = entry.indexOf("\n");
 		const scope = listed[index - 1] ?? "";
-		// Those of the machine and the user hold for every repository; a header that is given twice is refused.
+		// Settings of the machine and the user apply anyway, and servers refuse a header that is sent twice.
 		return index % 2 === 0 || at < 0 || scope === "system" || scope === "global"
 			? []
 			: [[entry.slice(0, at), entry.slice(at + 1)]];
@@ -151,7 +147,7 @@ function variablesOf(settings: readonly Setting[]): Record<string, string> {
 const tipRef = "refs/heads/tip";
 const nextRef = "refs/heads/next";
 
-/** trees: without the files' contents, where the remote can leave them out. null: there is no such branch yet. */
+/** trees: without the files' contents. null: there is no such branch yet. */
 async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
 	const filter = what === "trees" ? ["--filter=blob:none"] : [];
 	const args = [
@@ -165,13 +161,11 @@ async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees")
 		`refs/heads/${branch}:${tipRef}`,
 	];
 	const record = await git(args);
-	// As the fetch left it; one process less.
 	if (succeeded(record))
 		return (await readFile(join(folder, "FETCH_HEAD"), "utf8")).slice(0, 64).split(/\s/, 1)[0] ?? null;
 	const fault = classifyFetch(record.tail);
 	if (fault === "absent") return null;
-	if (fault === "denied" || fault === "refused" || fault === "keyless")
-		throw denied(branch, "the remote denied the fetch", record.tail);
+	if (fault === "denied") throw denied(branch, "the remote denied the fetch", record.tail);
 	throw unreadable(branch, record);
 }
 
@@ -189,15 +183,11 @@ async function checkOut<Value>(
 	return readFolder(tree);
 }
 
-interface NewCommit {
-	/** Parent; null: a root. */
-	tip: string | null;
-	files: readonly HistoryFile[];
-	message: string;
-}
-
-/** fast-import makes the trees from those of the tip, so no file of others is needed. */
-async function commit({ git, branch }: Scratch, { tip, files, message }: NewCommit): Promise<void> {
+/** @param tip parent; null: a root. */
+async function commit(
+	{ git, branch }: Scratch,
+	{ tip, files, message }: { tip: string | null; files: readonly HistoryFile[]; message: string },
+): Promise<void> {
 	const data = (bytes: Buffer) => [`data ${bytes.length}\n`, bytes, "\n"];
 	const parts = [
 		`commit ${nextRef}\ncommitter trtgate <trtgate@users.noreply.github.com> ${Math.floor(Date.now() / 1000)} +0000\n`,
@@ -219,7 +209,7 @@ const isBehind =
 	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
-/** Tries again until a push is the first on its tip. null: there is nothing to push. */
+/** Repeats an attempt until its push is the first on its tip. @param attempt null: nothing to push. */
 async function untilFirst(
 	{ branch, patienceMs }: Scratch,
 	attempt: () => Promise<ProcessRecord | null>,

@@ -1,4 +1,4 @@
-// Reads the history of a clone, and fetches as much more of it as needed.
+// Reads the history of a clone, and fetches more of it as needed.
 import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 import { commitOf, isShallow } from "./refs.ts";
@@ -6,31 +6,26 @@ import { type Depth, openRemote, type Remote, remoteName, silentRemote } from ".
 import { firstLine, type Git, slowMs, succeeded } from "./run-git.ts";
 
 export interface History {
-	/** Makes a commit available; false where neither this clone nor its remote has it. */
+	/** Makes a commit available. @returns false if neither this clone nor its remote has it. */
 	bring(commit: string): Promise<boolean>;
-	/** From the commit itself, also at the edge of a shallow clone. */
 	parents(commit: string): Promise<string[]>;
-	/** The newest commit of a branch, of the remote or else of this clone. */
+	/** The newest commit of a branch of the remote, else of this clone. */
 	branchTip(branch: string): Promise<string | null>;
-	/** The commit that a branch, a tag or a hash names, fetched where this clone lacks it. */
+	/** The commit of a branch, tag or hash, fetched if this clone lacks it. */
 	find(ref: string): Promise<string | null>;
-	/** The best common ancestor; null where there is none. */
 	mergeBase(left: string, right: string): Promise<string | null>;
 	isAncestor(commit: string, of: string): Promise<boolean>;
-	/** The commits after one, up to and with another that descends from it, along first parents, oldest first; none where it does not. */
-	between(after: string, upTo: string): Promise<string[]>;
 	tags(): Promise<Tag[]>;
-	/** The first of the candidates that `head` descends from, and that is not `head` itself. */
+	/** The first candidate other than `head` that `head` descends from. */
 	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
 }
 
 export interface FoundTag {
 	tag: Tag;
-	/** It is an ancestor; else it is on another branch. */
 	isAncestor: boolean;
 }
 
-/** Each step fetches a few times as many commits as all before; after the last one, the whole history. */
+/** Each step fetches several times as many commits as those before. */
 const steps: readonly Depth[] = [
 	{ deepenBy: 32 },
 	{ deepenBy: 128 },
@@ -40,13 +35,11 @@ const steps: readonly Depth[] = [
 ];
 /** Clocks of committers differ. */
 const clockSlackSeconds = 24 * 3600;
-/** A shallow clone of one branch with merges ends at few commits. */
 const maxEdges = 200;
-/** Each may cost a fetch. */
 const maxVersions = 8;
 const maxUndated = 50;
 
-/** If it may not fetch, it reads only what the clone has, and adds nothing. */
+/** @param mayFetch false: reads only what the clone has. */
 export async function openHistory(
 	git: Git,
 	{ mayFetch = true }: { mayFetch?: boolean } = {},
@@ -60,10 +53,6 @@ export async function openHistory(
 		find: (ref) => find(ref, walk),
 		mergeBase: (left, right) => mergeBase(left, right, walk),
 		isAncestor: (commit, of) => isAncestor(commit, of, walk),
-		between: async (after, upTo) =>
-			(await isAncestor(after, upTo, walk))
-				? parseHashes((await git(["rev-list", "--first-parent", "--reverse", `${after}..${upTo}`])).stdout)
-				: [],
 		tags: () => tags(walk),
 		nearestTag: (candidates, head) =>
 			candidates.order === "version"
@@ -82,7 +71,7 @@ async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
 	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
 }
 
-/** A complete clone already has everything that it may read, so its remote is not contacted. */
+/** A complete clone already has what it may read, so its remote is not contacted. */
 async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
 	const names = [
 		...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]),
@@ -130,7 +119,7 @@ async function mergeBase(left: string, right: string, walk: Walk): Promise<strin
 	return found === "" ? null : found;
 }
 
-/** Commits of these revisions whose parents are missing from this clone. */
+/** Commits whose parents are missing from this clone. */
 async function edges(revisions: readonly string[], { git }: Walk): Promise<string[]> {
 	if (!(await isShallow(git))) return [];
 	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], {
@@ -162,7 +151,6 @@ async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise
 	return ends.filter((end) => (seconds.get(end) ?? 0) >= sinceSeconds);
 }
 
-/** Commit times, seconds since 1970. */
 async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
 	if (commits.length === 0) return new Map();
 	const record = await git([
@@ -179,7 +167,7 @@ async function dates(commits: readonly string[], git: Git): Promise<Map<string, 
 	return new Map(lines);
 }
 
-/** A workflow's clone has no tags unless it has all history; listing the remote's costs one request and no object. */
+/** A shallow clone has no tags; listing the remote's costs one request. */
 async function tags({ git, remote }: Walk): Promise<Tag[]> {
 	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
 		captureBytes: 4 * 1024 * 1024,
@@ -187,7 +175,7 @@ async function tags({ git, remote }: Walk): Promise<Tag[]> {
 	const local = parseLocalTags(record.stdout);
 	if (await isShallow(git))
 		return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
-	// A complete clone without tags usually means a repository without tags, so a remote that does not answer is no problem.
+	// A complete clone without tags is usually one of a repository without tags.
 	return local.length > 0 ? local : remote.tags().catch(() => []);
 }
 

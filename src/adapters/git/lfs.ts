@@ -8,34 +8,30 @@ import { readWhole, withInput } from "../process/input-file.ts";
 import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";
 
 export interface LfsProblem {
-	/** A sentence. */
 	reason: string;
 	fix: string;
 }
 
 export interface LfsRequest {
-	/** Top of the worktree. */
 	root: string;
 	/** Absolute paths of pointers, or all that the commit has. */
 	paths: readonly string[] | "all";
-	/** The commit may come from a fork. */
 	isUntrusted: boolean;
-	/** Name of the remote, where there is one. */
 	remote: string | null;
 }
 
-/** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
+/** A pointer has about 130 bytes; Git LFS takes anything longer for data. */
 const maxPointerBytes = 1024;
 /** Beyond this many paths on one command line, everything is fetched. */
 const maxPaths = 200;
 
-/** What `git lfs install` writes into the config; without it `git lfs pull` leaves the pointers as they are. */
+/** As written by `git lfs install`, without which `git lfs pull` does nothing. */
 const filters = [
 	"filter.lfs.clean=git-lfs clean -- %f",
 	"filter.lfs.smudge=git-lfs smudge -- %f",
 	"filter.lfs.process=git-lfs filter-process",
 	"filter.lfs.required=true",
-	// A failed download must be reported, whatever the repository configures.
+	// Report failed downloads, whatever the repository configures.
 	"lfs.skipdownloaderrors=false",
 ];
 
@@ -45,7 +41,6 @@ export async function isPointerFile(path: string): Promise<boolean> {
 	return withInput(path, inputKinds.tensor, async ({ file }) => isLfsPointer(await readWhole(file, 64)));
 }
 
-/** Whether the commit of a worktree has files in Git LFS. */
 export async function usesLfs(git: Git): Promise<boolean> {
 	return succeeded(
 		await git(
@@ -56,11 +51,8 @@ export async function usesLfs(git: Git): Promise<boolean> {
 }
 
 /**
- * The server may be set in `.lfsconfig`, a file of the commit. Git LFS takes no program from there (its manual,
- * git-lfs-config(5), lists the few keys that it reads: no transfer agent, no filter), but it uses `lfs.url`, contacts that
- * address, and may offer it credentials. A base is a commit that the repository's maintainers accepted, so it is
- * trusted. A head that may come from a fork keeps its pointers if it contains a `.lfsconfig`. Transfer agents of the user's
- * own git config are the user's choice and stay.
+ * Git LFS takes no program from `.lfsconfig`, a file of the commit, but contacts the server that it names and may offer it
+ * credentials (git-lfs-config(5)). So a head that may come from a fork keeps its pointers if it contains that file.
  * @returns why files stay pointers; null if all were fetched.
  */
 export async function pullLfs(
@@ -73,13 +65,11 @@ export async function pullLfs(
 			"Files of Git LFS were not fetched for the head: it sets its own LFS server in .lfsconfig and comes from a fork.";
 		return { reason, fix: "Measure the change from a branch of this repository." };
 	}
-	if (!succeeded(await git(["lfs", "version"]))) {
-		const reason = "Files of Git LFS were not fetched, because git-lfs is not installed.";
+	if (!succeeded(await git(["lfs", "version"])))
 		return {
-			reason,
+			reason: "Files of Git LFS were not fetched, because git-lfs is not installed.",
 			fix: "Install it in the job's image or in a step before actions/checkout: `apt-get install -y git-lfs`.",
 		};
-	}
 	const some =
 		paths === "all" || paths.length > maxPaths
 			? []
@@ -93,22 +83,19 @@ export async function pullLfs(
 	});
 	if (succeeded(pulled)) return null;
 	const { fault, line } = classifyLfs(pulled.tail);
-	const fix =
-		fault === "denied" || fault === "refused" ? fixOfDenied(fault, await git.identity()) : fixes[fault];
 	return {
 		reason: `Files of Git LFS could not be fetched: ${line.slice(0, 200) || `exit code ${pulled.exitCode}`}`,
-		fix,
+		fix: fault === "denied" ? fixOfDenied(await git.identity()) : fixes[fault],
 	};
 }
 
 const fixes = {
 	budget:
-		"Let the owner of the repository raise its budget for Git LFS, under *Billing and licensing*; until then, GitHub serves none of its files.",
+		"Let the repository's owner raise its budget for Git LFS under *Billing and licensing*; until then, GitHub serves no files.",
 	absent: "Push the files again with `git lfs push --all`, from a clone that has them.",
 	unreachable: "Run the job again.",
 };
 
-/** A pattern for the path: each special character of patterns and lists matches any character. */
 function patternOf(path: string, root: string): string {
 	return `/${relative(root, path)
 		.split(sep)

@@ -4,7 +4,6 @@ import { firstLine, type Git, succeeded } from "./run-git.ts";
 
 const fullHash = /^[0-9a-f]{40,64}$/;
 
-/** The commit that a revision names in this clone, or null. */
 export async function commitOf(revision: string, git: Git): Promise<string | null> {
 	const record = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${revision}^{commit}`]);
 	const commit = firstLine(record);
@@ -23,7 +22,7 @@ export async function resolveRef(ref: string, git: Git, repository: string): Pro
 			"it is not a name that git allows",
 			"Give the name of a branch, a tag or a commit.",
 		);
-	// Fetched branches are known by the remote's name only.
+	// Fetched branches have the remote's name.
 	for (const name of [ref, `origin/${ref}`]) {
 		const commit = await commitOf(name, git);
 		if (commit !== null) return commit;
@@ -49,7 +48,7 @@ export async function isShallow(git: Git): Promise<boolean> {
 	return firstLine(await git(["rev-parse", "--is-shallow-repository"])) === "true";
 }
 
-/** git reads no repository that another user owns, as in a container whose user is not the runner's. */
+/** In a container, the user is often not the runner's. */
 export function refuseForeignOwner(lines: readonly string[]): void {
 	if (!lines.some((line) => /dubious ownership/i.test(line))) return;
 	throw new ConfigError({

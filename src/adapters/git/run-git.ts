@@ -1,4 +1,4 @@
-// Runs git in one folder: without prompts, hooks or submodules; a call that contacts the remote may carry the workflow's token.
+// Runs git in one folder, without prompts, hooks or submodules; only a call to the remote may carry the workflow's token.
 import { ToolError } from "../../core/errors.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
@@ -8,57 +8,47 @@ export interface GitCall {
 	timeoutMs?: number;
 	stdin?: string | Uint8Array;
 	captureBytes?: number;
-	/** Settings for this call, `name=value`. */
 	settings?: readonly string[];
-	/** Runs even after the run was cancelled. */
 	tidying?: boolean;
-	/** May fetch objects that a partial clone lacks from the remote. */
+	/** May contact the remote, also for objects that a partial clone lacks. */
 	online?: boolean;
-	/** Of the child, in addition to the common ones. */
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Authenticates requests to one server, and to no other. */
 export interface GitAccess {
-	/** https://github.com, or a server of the user's own. */
 	serverUrl: string;
-	/** The line that authenticates a request. */
 	header: string;
-	/** Variables of git that add it. */
 	env: Readonly<Record<string, string>>;
 }
 
-/** Whose credentials a remote gets: what the clone's config holds, the workflow's token, or none. */
+/** Whose credentials the remote gets: the clone's own, the workflow's token, or none. */
 export type Identity = "clone" | "token" | "none";
 
 export interface Git {
-	/** Exit codes are for the caller to read; a git that is missing, hangs or dies is an error. */
+	/** Resolves with any exit code. @throws ToolError if git is missing, hangs or dies. */
 	(args: readonly string[], call?: GitCall): Promise<ProcessRecord>;
 	identity(): Promise<Identity>;
 }
 
 export const quickMs = 30_000;
-/** For a worktree of a large repository on a slow disk, or its history over a slow connection. */
 export const slowMs = 10 * 60_000;
 
 const settings = [
-	// A checkout must not run the repository's hooks or watchers.
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
-	// A folder of the commit may look like a bare repository, and its config would name programs.
+	// A folder of the commit may look like a bare repository, whose config names programs.
 	"safe.bareRepository=explicit",
 	"submodule.recurse=false",
 	"fetch.recurseSubmodules=false",
-	// Maintenance is up to the user; in a workflow's clone it costs more than it saves.
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
-	// A transfer below 1000 bytes a second for a minute ends by itself.
+	// Ends a transfer that stays below 1000 bytes a second for a minute.
 	"http.lowSpeedLimit=1000",
 	"http.lowSpeedTime=60",
 ];
 
-/** No prompts; English messages, because they are parsed; only the folder selects the repository. */
+/** No prompts; English messages, which are parsed; only the folder selects the repository. */
 const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_TERMINAL_PROMPT: "0",
 	GCM_INTERACTIVE: "never",
@@ -74,7 +64,7 @@ const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_PREFIX: undefined,
 };
 
-/** @param access of calls that contact the remote; a clone with credentials of its own keeps to them. */
+/** @param access for calls to the remote, unless the clone has credentials of its own. */
 export function gitIn(folder: string, processes: Processes, access?: GitAccess): Git {
 	let known: Promise<Identity> | undefined;
 	const identity = (): Promise<Identity> => {
@@ -89,7 +79,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 		const rights = online && (await identity()) === "token" ? access?.env : {};
 		const env = { ...environment, ...(online ? rights : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
 		const job = { argv, env, timeoutMs, captureBytes, tidying };
-		// Downloads by Git LFS may hang, and @actions/exec fails where git stops reading its input.
+		// Downloads by Git LFS may hang, and @actions/exec fails if git stops reading its input.
 		const record =
 			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, stdin }) : processes.exec(job);
 		const { state } = await record;
@@ -99,7 +89,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 	return Object.assign(run, { identity });
 }
 
-/** What actions/checkout leaves with `persist-credentials`; a second header beside it would make the server refuse both. */
+/** Servers refuse a second header beside the one that actions/checkout leaves with `persist-credentials`. */
 async function identityOf(
 	git: (args: readonly string[]) => Promise<ProcessRecord>,
 	access: GitAccess | undefined,
@@ -109,17 +99,11 @@ async function identityOf(
 	return /^authorization:/im.test(own.stdout) ? "clone" : "token";
 }
 
-/** What to do where a remote denies access to `identity`. */
-export function fixOfDenied(fault: "denied" | "refused" | "keyless", identity: Identity): string {
+export function fixOfDenied(identity: Identity): string {
 	const right = "Give the job `contents: read` under `permissions:`";
-	if (fault === "keyless")
-		return "Leave `persist-credentials` of actions/checkout on, so that git may use its SSH key.";
-	if (identity === "clone")
-		return `${right}, or set \`persist-credentials: false\` for actions/checkout, so that the input \`token\` is used.`;
-	if (identity === "none")
-		return `${right}, and the action a \`token\`, which is \`github.token\` by default.`;
-	if (fault === "denied") return `${right}.`;
-	return "The input `token` is wrong or has expired: `github.token` ends with its job, the token of an app after one hour. Give a valid one, and use git 2.31 or later.";
+	return identity === "clone"
+		? `${right}, or set \`persist-credentials: false\` for actions/checkout, so that the input \`token\` is used.`
+		: `${right}, and the action a valid \`token\`; for a remote over SSH, keep \`persist-credentials\` of actions/checkout on.`;
 }
 
 export function gitError(record: ProcessRecord, what: string, timeoutMs = slowMs): ToolError {

@@ -1,4 +1,4 @@
-// Checks a commit out beside the working tree, finds the commit of a folder, and why a file is missing from it.
+// Checks out a commit beside the working tree, finds the commit of a folder, and why a file is missing from it.
 import { lstat, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, posix, resolve } from "node:path";
 import { ToolError } from "../../core/errors.ts";
@@ -14,22 +14,17 @@ export interface RefRequest {
 	/** Path of the worktree; anything there is replaced. */
 	folder: string;
 	processes: Processes;
-	/** A partial clone fetches what it lacks. */
 	access?: GitAccess | undefined;
 }
 
 export interface OpenedRef {
 	path: string;
-	/** Top of the worktree. */
 	root: string;
 	commit: string;
 	remove(): Promise<void>;
 }
 
-/**
- * The checkout skips Git LFS: its files stay pointers, and the needed ones are fetched afterwards, together and with a
- * time limit. A git-lfs that is configured but not installed would fail the checkout.
- */
+/** The needed files of Git LFS are fetched afterwards, together and with a time limit. */
 const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
 
 /** @throws ConfigError git-ref, output-unwritable; ToolError tool-missing, tool-timeout, tool-crashed, interrupted, disk-full. */
@@ -42,7 +37,7 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	const remove = (): Promise<void> => removeWorktree(folder, git);
 	await remove();
 	await makeFolders(dirname(folder));
-	// Twice `--force`: an interrupted run may have left the place locked.
+	// The second `--force` replaces what an interrupted run left locked.
 	const args = ["worktree", "add", "--detach", "--force", "--force", "--end-of-options", folder, commit];
 	const added = await git(args, { timeoutMs: slowMs, settings: withoutLfs, online: true });
 	if (!succeeded(added)) {
@@ -52,7 +47,7 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	return { path: join(folder, prefix), root: folder, commit, remove };
 }
 
-/** @param gitDir names the repository where git does not look for it: in the folder of its own data. */
+/** @param gitDir repository to name explicitly. */
 async function removeWorktree(folder: string, git: Git, gitDir?: string): Promise<void> {
 	const call = { tidying: true, env: gitDir === undefined ? undefined : { GIT_DIR: gitDir } };
 	await git(["worktree", "remove", "--force", "--force", folder], call).catch(() => {});
@@ -60,7 +55,6 @@ async function removeWorktree(folder: string, git: Git, gitDir?: string): Promis
 	await git(["worktree", "prune"], call).catch(() => {});
 }
 
-/** Removes worktrees that a killed run left in a folder, and their entries in the repository that they belong to. */
 export async function removeLeftWorktrees(folder: string, processes: Processes): Promise<void> {
 	const names = await readdir(folder).catch(() => []);
 	for (const name of names) {
@@ -73,7 +67,7 @@ export async function removeLeftWorktrees(folder: string, processes: Processes):
 	await rm(folder, { recursive: true, force: true });
 }
 
-/** The commit of a folder, and whether its files differ from it; null where it is not in a repository. */
+/** The commit of a folder, and whether its files differ from it; null outside of a repository. */
 export async function describeFolder(
 	path: string,
 	processes: Processes,
@@ -88,16 +82,12 @@ export async function describeFolder(
 		const status = await git(["status", "--porcelain", "--untracked-files=no", "--", "."]);
 		return { commit, dirty: firstLine(status) !== "" };
 	} catch (error) {
-		// Without git there is no commit to report.
 		if (error instanceof ToolError && error.code === "tool-missing") return null;
 		throw error;
 	}
 }
 
-/**
- * @param git of a checkout; null for a plain folder.
- * @returns a clause; null where there really is no such file.
- */
+/** @param git of a checkout; null: a plain folder. @returns a clause; null if there really is no such file. */
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");
 	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));

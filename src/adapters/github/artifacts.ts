@@ -1,34 +1,27 @@
-// Artifacts and caches, through the toolkit's clients. Nothing here throws or waits forever.
+// Artifacts and caches, through the toolkit's clients. Nothing throws, and every wait is bounded.
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fieldsOf } from "../../core/found.ts";
-import { otherNames, shortName } from "../../formats/github/names.ts";
+import { otherNames } from "../../formats/github/names.ts";
 import type {
 	ApiFault,
 	ArtifactDraft,
 	ArtifactStore,
 	RemoteCache,
 	RunArtifacts,
+	WorkflowRun,
 } from "../../ports/code-host.ts";
-import { textOf } from "./code-host.ts";
-import type { WorkflowRun } from "./env.ts";
 import { attempt, unsupported, withTimeout } from "./faults.ts";
-import { openApi } from "./request.ts";
 
-export interface ArtifactOptions {
-	run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId" | "runAttempt" | "services">;
-	/** Fewer than the repository keeps; absent: the repository's default. */
+interface ArtifactOptions {
+	run: WorkflowRun;
 	retentionDays?: number | undefined;
-	/** Folder for copies. */
-	temp?: string | undefined;
-	/** Limit of all tries of one artifact together, beside what its size needs. */
-	limitMs?: number;
+	temp: string | undefined;
 }
 
-/** The client tries five times, for some 25 seconds, where the service is at fault. */
-const usualLimitMs = 60_000;
-/** The slowest connection that is worth waiting for: 2 MB a second. */
+/** Limit of all tries of one artifact, for which the client takes some 25 seconds, plus the time for its size. */
+const uploadMs = 60_000;
+/** 2 MB a second. */
 const bytesPerMs = 2000;
 
 async function openClient() {
@@ -36,7 +29,7 @@ async function openClient() {
 	return new DefaultArtifactClient();
 }
 
-export function githubArtifacts({ run, retentionDays, temp, limitMs }: ArtifactOptions): ArtifactStore {
+export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): ArtifactStore {
 	const send = async ({ name, files, root, ...draft }: ArtifactDraft, waitMs: number) => {
 		const client = await openClient();
 		const options = {
@@ -55,13 +48,13 @@ export function githubArtifacts({ run, retentionDays, temp, limitMs }: ArtifactO
 			const copies = draft.asIs ? await mkdtemp(join(temp ?? tmpdir(), "trtgate-artifact-")) : null;
 			let fault: ApiFault = unsupported("artifacts");
 			try {
-				// Artifacts never change: a name that another job or another try has taken stays taken.
+				// A name stays taken by the job or attempt that used it first.
 				for (const name of otherNames(draft.name, run.runAttempt)) {
 					const sent = await attempt(`upload of the artifact ${name}`, async () => {
 						const named = copies === null ? { ...draft, name } : await renamed(draft, copies, name);
 						const sizes = await Promise.all(draft.files.map(async (path) => (await stat(path)).size));
 						const bytes = sizes.reduce((sum, size) => sum + size, 0);
-						return send(named, (limitMs ?? usualLimitMs) + bytes / bytesPerMs);
+						return send(named, uploadMs + bytes / bytesPerMs);
 					});
 					if (sent.state === "done" || sent.fault.code !== "github-conflict") return sent;
 					fault = sent.fault;
@@ -74,7 +67,7 @@ export function githubArtifacts({ run, retentionDays, temp, limitMs }: ArtifactO
 	};
 }
 
-/** A file that is kept as it is gives its own name to its artifact. */
+/** An artifact that is uploaded as it is gets the name of its file. */
 async function renamed(draft: ArtifactDraft, root: string, name: string): Promise<ArtifactDraft> {
 	const [file] = draft.files;
 	if (file !== undefined) await copyFile(file, join(root, name));
@@ -83,12 +76,12 @@ async function renamed(draft: ArtifactDraft, root: string, name: string): Promis
 
 const listMs = 90_000;
 
-/** @param other absent: the run that we are part of, which needs no permission. */
-export function githubRunArtifacts(
-	run: Pick<WorkflowRun, "repository" | "services">,
-	other?: { runId: number; token: string },
-): RunArtifacts {
-	const from = other === undefined ? {} : { findBy: findBy(run, other.runId, other.token) };
+/** @param other absent: our own run, which needs no permission. */
+export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; token: string }): RunArtifacts {
+	const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
+	const from = other && {
+		findBy: { token: other.token, workflowRunId: other.runId, repositoryOwner, repositoryName },
+	};
 	const lacks = other === undefined && !run.services.artifacts;
 	return {
 		async list() {
@@ -118,24 +111,19 @@ export function githubRunArtifacts(
 				);
 				if (digestMismatch === true) throw new Error("its digest is not the one that the service lists");
 				const [file] = await readdir(path);
-				if (file === undefined) throw new Error("nothing came");
+				if (file === undefined) throw new Error("no file was downloaded");
 				return { path: join(path, file) };
 			}),
 	};
 }
 
-function findBy({ repository }: Pick<WorkflowRun, "repository">, workflowRunId: number, token: string) {
-	const [repositoryOwner = "", repositoryName = ""] = repository.split("/");
-	return { token, workflowRunId, repositoryOwner, repositoryName };
-}
-
-/** Two gigabytes at 10 MB a second. */
+/** 2 GB at 10 MB a second. */
 const downloadMs = 200_000;
 const cacheBytesPerMs = 10_000;
-/** The client tries five times, for some 30 seconds, where the service is at fault: a runner with a GPU waits for no cache that long. */
+/** The client tries for some 30 seconds, which is too long for a runner with a GPU. */
 const answerMs = 10_000;
 
-/** The cache of the repository. @param available whether the runner gives access to the service. */
+/** @param available whether the runner gives access to the service. */
 export function githubCache(available: boolean): RemoteCache {
 	const missing = async () => ({ state: "failed" as const, fault: unsupported("caches") });
 	if (!available) return { restore: missing, save: missing };
@@ -155,70 +143,4 @@ export function githubCache(available: boolean): RemoteCache {
 				return { saved: id !== -1 };
 			}),
 	};
-}
-
-/** An artifact that ends sooner is kept again. */
-const restMs = 14 * 24 * 60 * 60_000;
-
-/** Engines as an artifact of a nightly run, for when the repository's cache has evicted them: one artifact for each key. */
-export function artifactCache(
-	run: WorkflowRun,
-	token: string,
-	temp: string | undefined,
-	maxBytes: number,
-): RemoteCache {
-	const ask = openApi({ ...run, token }).asking("actions: read");
-	const branch = shortName(run.ref, "heads");
-	const newest = async (name: string, atMs: number) => {
-		const given = { name, per_page: 100 };
-		const listed = await ask("artifacts", "GET /actions/artifacts", given, parseArtifacts);
-		if (listed.state === "failed") return listed;
-		// Any pull request may name an artifact so: only those of our own branch count.
-		const own = listed.artifacts.filter(
-			(one) => !one.isForeign && one.branch === branch && one.bytes <= maxBytes && one.endsMs > atMs,
-		);
-		return { state: "done" as const, artifact: own.sort((left, right) => right.id - left.id)[0] };
-	};
-	return {
-		async restore(folder, [key]) {
-			const found = await newest(key, Date.now());
-			if (found.state === "failed") return found;
-			const { artifact } = found;
-			if (artifact === undefined) return { state: "done", key: null };
-			return attempt(`download of the artifact ${key}`, async () => {
-				const client = await openClient();
-				const options = { findBy: findBy(run, artifact.runId, token), path: folder };
-				await withTimeout(downloadMs, client.downloadArtifact(artifact.id, options));
-				return { key };
-			});
-		},
-		async save(folder, { key }) {
-			const found = await newest(key, Date.now() + restMs);
-			if (found.state === "failed") return found;
-			if (found.artifact !== undefined) return { state: "done", saved: false };
-			const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-			const files = entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
-			const draft = { name: key, root: folder, files, compression: 0 };
-			const sent = await githubArtifacts({ run, temp }).upload(draft);
-			return sent.state === "failed" ? sent : { state: "done", saved: true };
-		},
-	};
-}
-
-/** Reads the list of artifacts; foreign: of a run for another repository's commit. */
-export function parseArtifacts(data: unknown) {
-	const { artifacts } = fieldsOf(data);
-	if (!Array.isArray(artifacts)) return null;
-	return artifacts.map((one) => {
-		const { id, size_in_bytes: bytes, expired, expires_at: ends, workflow_run: of } = fieldsOf(one);
-		const { id: runId, head_branch: branch, repository_id: own, head_repository_id: head } = fieldsOf(of);
-		return {
-			id: Number(id),
-			runId: Number(runId),
-			bytes: Number(bytes),
-			branch: textOf(branch),
-			endsMs: expired === true ? 0 : Date.parse(textOf(ends)),
-			isForeign: typeof own !== "number" || own !== head,
-		};
-	});
 }

@@ -1,6 +1,5 @@
-// GitHub's comments, check runs, statuses and issues. Of its replies, only the fields in use are read, and only as its API documents them.
+// GitHub's comments, check runs and issues. Only the fields in use are read, and only as its API documents them.
 import { fieldsOf, isObject } from "../../core/found.ts";
-import { isCommit } from "../../formats/github/names.ts";
 import type {
 	CodeHost,
 	HostedComment,
@@ -25,71 +24,44 @@ export function githubCodeHost(options: GitHubOptions): CodeHost {
 	const api = openApi(options);
 	return {
 		pause: api.pause,
-		...runCalls(api),
+		async login() {
+			const answer = await api.graphQl("query { viewer { login } }", "metadata: read", parseLogin);
+			return answer.state === "done" ? answer.value : null;
+		},
 		...commentCalls(api),
 		...reportCalls(api),
 		...issueCalls(api),
 	};
 }
 
-function runCalls(api: Api): Pick<CodeHost, "login" | "lastGoodCommit"> {
-	return {
-		async login() {
-			const answer = await api.graphQl(
-				"query { viewer { login } }",
-				{},
-				"metadata: read",
-				(data) => textOf(fieldsOf(fieldsOf(parseGraphQl(data))["viewer"])["login"]) || null,
-			);
-			return answer.state === "done" ? answer.value : null;
-		},
-		async lastGoodCommit({ event, ref, workflow }) {
-			const branch = ref.replace(/^refs\/(heads|tags)\//, "");
-			const given = { event, branch, status: "success", per_page: 100 };
-			const answer = await api.asking("actions: read")("commits", "GET /actions/runs", given, (data) => {
-				const runs = parseList(fieldsOf(data)["workflow_runs"], (run) => (isObject(run) ? run : null));
-				const own = runs?.filter(({ path }) => textOf(path).replace(/@.*$/, "").endsWith(`/${workflow}`));
-				return own?.map((run) => run["head_sha"]).filter(isCommit) ?? null;
-			});
-			return answer.state === "failed" ? answer : { state: "done", sha: answer.commits[0] ?? null };
-		},
-	};
+/** null also if GraphQL reports errors, with status 200. */
+function parseLogin(data: unknown): string | null {
+	const { errors, data: found } = fieldsOf(data);
+	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
 }
 
-/** null for errors, which GraphQL sends with status 200. */
-function parseGraphQl(data: unknown): object | null {
-	const { errors, data: answer } = fieldsOf(data);
-	return !Array.isArray(errors) && isObject(answer) ? answer : null;
+function parseText(data: unknown): Pick<HostedComment, "body" | "author" | "url"> {
+	const { body, user, html_url: url } = fieldsOf(data);
+	const { login, type } = fieldsOf(user);
+	const author = typeof login === "string" ? { login, type: textOf(type) } : null;
+	return { body: textOf(body), author, url: textOf(url) };
 }
-
-function authorOf(value: unknown): HostedComment["author"] {
-	const { login, type } = fieldsOf(value);
-	return typeof login === "string" ? { login, type: textOf(type) } : null;
-}
-
-const hiding =
-	"mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }";
 
 function commentCalls(
 	api: Api,
-): Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment" | "hideComment"> {
-	/** GraphQL, which alone can hide comments, has ids of its own. */
-	const nodeIds = new Map<number, string>();
+): Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment"> {
 	const parse = (data: unknown): HostedComment | null => {
-		const { id: given, node_id: nodeId, body, user, html_url: url } = fieldsOf(data);
-		const id = idOf(given);
-		if (id === null) return null;
-		nodeIds.set(id, textOf(nodeId));
-		return { id, body: textOf(body), author: authorOf(user), url: textOf(url) };
+		const id = idOf(fieldsOf(data)["id"]);
+		return id === null ? null : { id, ...parseText(data) };
 	};
-	const ofIssue = "/issues/{issue_number}/comments";
+	const all = "/issues/{issue_number}/comments";
 	const one = "/issues/comments/{comment_id}";
 	const permission = "pull-requests: write";
 	const ask = api.asking(permission);
 	return {
 		comments: (issue) =>
 			api.pages("comments", {
-				route: `GET ${ofIssue}`,
+				route: `GET ${all}`,
 				given: { issue_number: issue },
 				permission,
 				parse: (data) => parseList(data, parse),
@@ -97,17 +69,15 @@ function commentCalls(
 		createComment: (issue, body, on) =>
 			api.asking(on === "issue" ? "issues: write" : permission)(
 				"comment",
-				`POST ${ofIssue}`,
+				`POST ${all}`,
 				{ issue_number: issue, body },
 				parse,
 			),
 		updateComment: (id, body) => ask("comment", `PATCH ${one}`, { comment_id: id, body }, parse),
 		deleteComment: (id) => ask("value", `DELETE ${one}`, { comment_id: id }, () => true),
-		hideComment: (id) => api.graphQl(hiding, { id: nodeIds.get(id) ?? "" }, permission, parseGraphQl),
 	};
 }
 
-/** GitHub takes so many annotations in one request. */
 const batchSize = 50;
 
 type FoundReport = HostedReport & { key: string };
@@ -118,10 +88,9 @@ function parseReport(data: unknown): FoundReport | null {
 	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", key: textOf(key) };
 }
 
-/** Reports are check runs. */
-function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport" | "setStatus"> {
+function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport"> {
 	const ask = api.asking("checks: write");
-	/** Sends one request for each batch of annotations from `first` on, and one where there are none. */
+	/** Sends the annotations from `first` on in batches, in at least one request. */
 	const update = async (id: number, draft: ReportDraft, first: number) => {
 		for (let from = first; ; from += batchSize) {
 			const given = { check_run_id: id, ...parametersOf(draft, from) };
@@ -149,13 +118,6 @@ function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "
 			return update(answer.report.id, draft, batchSize);
 		},
 		updateReport: (id, draft) => update(id, draft, 0),
-		setStatus: ({ url, ...status }) =>
-			api.asking("statuses: write", { repeatable: true })(
-				"value",
-				"POST /statuses/{sha}",
-				{ ...status, target_url: url },
-				(data) => (typeof data === "object" && data !== null ? true : null),
-			),
 	};
 }
 
@@ -182,21 +144,16 @@ function parametersOf({ name, key, conclusion, title, summary, ...draft }: Repor
 function issueCalls(api: Api): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
 	const ask = api.asking("issues: write");
 	const parse = (data: unknown): HostedIssue | null => {
-		const { number: given, body, user, html_url: url } = fieldsOf(data);
-		const number = idOf(given);
-		return number === null ? null : { number, body: textOf(body), author: authorOf(user), url: textOf(url) };
+		const number = idOf(fieldsOf(data)["number"]);
+		return number === null ? null : { number, ...parseText(data) };
 	};
+	const isIssue = (one: unknown): boolean => !isObject(fieldsOf(one)["pull_request"]);
 	return {
 		openIssues: (label) => {
 			const given = { labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 };
 			// GitHub lists pull requests among issues.
 			return ask("issues", "GET /issues", given, (data) =>
-				Array.isArray(data)
-					? parseList(
-							data.filter((one) => !isObject(fieldsOf(one)["pull_request"])),
-							parse,
-						)
-					: null,
+				Array.isArray(data) ? parseList(data.filter(isIssue), parse) : null,
 			);
 		},
 		createIssue: (draft) => ask("issue", "POST /issues", { ...draft }, parse),

@@ -2,31 +2,27 @@
 import { realpathSync } from "node:fs";
 import { delimiter, isAbsolute, normalize } from "node:path";
 import { isRunnerVariable, isWithheld } from "../../core/variables.ts";
+import type { WorkflowRun } from "../../ports/code-host.ts";
 
 export interface Environment {
-	/** GITHUB_ACTIONS is set. */
 	isActions: boolean;
 	isCi: boolean;
 	noColor: boolean;
 	home: string | undefined;
 	cacheHome: string | undefined;
-	/** Kept between jobs on a runner. */
 	toolCache: string | undefined;
 	temp: string | undefined;
 	workspace: string | undefined;
-	/** Commit that the workflow runs for. */
 	sha: string | undefined;
-	/** Full name of the ref that the workflow runs for, e.g. `refs/pull/12/merge`. */
+	/** Full name of its ref, such as `refs/pull/12/merge`. */
 	ref: string | undefined;
-	/** The event that the workflow runs for, and the file that holds its payload. */
 	eventName: string | undefined;
 	eventPath: string | undefined;
 	registry: string | undefined;
-	/** CUDA_VISIBLE_DEVICES as it is; empty hides every GPU. */
+	/** CUDA_VISIBLE_DEVICES; empty hides every GPU. */
 	visibleDevices: string | undefined;
-	/** LD_LIBRARY_PATH: folders of shared libraries. */
 	libraryPath: string | undefined;
-	/** Folder for the locks of GPUs, where the machine's temporary folder is not shared by all its jobs. */
+	/** Folder for the locks of GPUs. Default: the machine's temporary folder. */
 	lockFolder: string | undefined;
 }
 
@@ -37,7 +33,7 @@ export function readEnvironment(env: Variables = process.env): Environment {
 	return {
 		isActions: env["GITHUB_ACTIONS"] === "true",
 		isCi: env["GITHUB_ACTIONS"] === "true" || (named("CI") !== undefined && env["CI"] !== "false"),
-		// https://no-color.org: any value that is not empty.
+		// https://no-color.org
 		noColor: named("NO_COLOR") !== undefined || env["TERM"] === "dumb",
 		home: named("HOME") ?? named("USERPROFILE"),
 		cacheHome: named("XDG_CACHE_HOME"),
@@ -55,39 +51,11 @@ export function readEnvironment(env: Variables = process.env): Environment {
 	};
 }
 
-/** The toolkit's clients read the event's file as soon as they are loaded, and throw where it is no JSON. */
+/** The toolkit's clients read the event's file when they are loaded, and throw if it is not JSON. */
 export function forgetEventFile(env: Record<string, string | undefined> = process.env): void {
 	delete env["GITHUB_EVENT_PATH"];
 }
 
-/** The workflow run that we are part of, from the runner's variables. */
-export interface WorkflowRun {
-	/** https://github.com, or where the enterprise has its own. */
-	serverUrl: string;
-	apiUrl: string;
-	graphQlUrl: string;
-	/** `owner/name`. */
-	repository: string;
-	eventName: string;
-	/** File with the event's payload. */
-	eventPath: string | undefined;
-	sha: string;
-	ref: string;
-	/** File name of the workflow; its name where the runner gives no file. */
-	workflow: string;
-	runId: number;
-	runAttempt: number;
-	/** Id of the job in its workflow. */
-	job: string;
-	/** As GitHub's list of jobs names it; "" where it has no name. */
-	runner: string;
-	/** Login of who started the run. */
-	actor: string;
-	/** Whether the runner lends us its artifact service, its cache, and how far. */
-	services: { artifacts: boolean; cache: boolean; cacheMode: string | undefined };
-}
-
-/** null outside a workflow. */
 export function readWorkflowRun(env: Variables = process.env): WorkflowRun | null {
 	const text = (name: string, otherwise = ""): string => env[name] || otherwise;
 	const number = (name: string, otherwise: number): number =>
@@ -103,7 +71,6 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 		graphQlUrl: text("GITHUB_GRAPHQL_URL", `${apiUrl}/graphql`),
 		repository,
 		eventName: text("GITHUB_EVENT_NAME"),
-		eventPath: env["GITHUB_EVENT_PATH"] || undefined,
 		sha: text("GITHUB_SHA"),
 		ref: text("GITHUB_REF"),
 		workflow: text("GITHUB_WORKFLOW_REF").replace(/@.*$/, "").split("/").at(-1) || text("GITHUB_WORKFLOW"),
@@ -120,10 +87,7 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 	};
 }
 
-/**
- * Settings for one call of git, as actions/checkout writes them into a file: the token goes to the server that the workflow runs
- * on. They follow those that the user has set in the same way.
- */
+/** Variables that make git send the token to the workflow's server, after the settings that the user passes the same way. */
 export function gitAccess(
 	token: string,
 	env: Variables = process.env,
@@ -138,7 +102,7 @@ export function gitAccess(
 	return { serverUrl, header, env: { GIT_CONFIG_COUNT: `${at + 1}`, ...setting } };
 }
 
-/** What child processes see: our environment without what carries rights, and in a workflow without the folders of the workspace. */
+/** Our environment without secrets, and in a workflow without search paths inside the workspace. */
 export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
 	return {
 		...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))),
@@ -146,15 +110,14 @@ export function childEnvironment(env: Variables = process.env): Record<string, s
 	};
 }
 
-/** Lists of folders in which programs, libraries and Python modules are found by name. */
 const searchPaths = ["PATH", "LD_LIBRARY_PATH", "PYTHONPATH"] as const;
 
-/** As they are: for the commands that a config names. */
+/** Unfiltered, for the commands that a config names. */
 export function userSearchPaths(env: Variables = process.env): Record<string, string | undefined> {
 	return Object.fromEntries(searchPaths.map((name) => [name, env[name]]));
 }
 
-/** A pull request brings the files of the workspace, and a folder that is empty or relative is looked up in it. */
+/** A pull request controls the workspace, where empty and relative folders are looked up too. */
 function searchedOutside(env: Variables): Record<string, string | undefined> {
 	const workspace = env["GITHUB_WORKSPACE"];
 	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};
@@ -179,7 +142,7 @@ function realFolder(folder: string): string {
 	}
 }
 
-/** The values of variables that a config names for a command of its own; those that are not set are left out. */
+/** Values of the variables that a config names for its command; unset ones are left out. */
 export function lentVariables(
 	names: readonly string[],
 	env: Variables = process.env,
@@ -192,7 +155,6 @@ export function lentVariables(
 	);
 }
 
-/** Names of what is set here and kept from child processes. */
 export function withheldVariables(env: Variables = process.env): string[] {
 	return Object.keys(env).filter(isWithheld).sort();
 }

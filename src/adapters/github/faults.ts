@@ -1,32 +1,27 @@
-// Classifies what GitHub and the toolkit's clients throw, with a fix for each, and bounds their waits.
+// Classifies the errors of GitHub and the toolkit's clients, with a fix for each, and bounds waits.
 import type { PlatformCode } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 
-/** The request that a fault describes. */
 export interface RequestInfo {
-	/** `POST /repos/acme/engines/issues/7/comments`. */
 	endpoint: string;
-	/** The line under `permissions:` that it needs, e.g. `pull-requests: write`. */
+	/** `pull-requests: write`. */
 	permission: string;
-	/** Sending it twice creates two objects. */
+	/** Sending it twice would create two objects. */
 	creates: boolean;
 }
 
-/** What came back instead of an answer. */
 export interface RequestFailure {
 	kind: "status" | "network" | "timeout" | "reply";
 	status: number;
 	headers: Readonly<Record<string, string>>;
-	/** GitHub's message, or the network's. */
 	message: string;
 }
 
 /** GraphQL reports errors with status 200 and an error type. */
 const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 };
 
-/** Reads whatever octokit, fetch or the network threw. */
 export function readFailure(error: unknown): RequestFailure {
 	const fault = fieldsOf(error);
 	const { status, headers, data } = fieldsOf(fault["response"]);
@@ -54,7 +49,6 @@ function causes(error: unknown): ReturnType<typeof fieldsOf>[] {
 	return chain;
 }
 
-/** GraphQL and the REST API both put their reasons into `message` and `errors`. */
 function messageOf(data: unknown, otherwise: string): string {
 	const { errors, message } = fieldsOf(data);
 	const reasons = (Array.isArray(errors) ? errors.slice(0, 3) : []).map((one) => {
@@ -76,7 +70,7 @@ const byStatus: Readonly<Record<number, PlatformCode>> = {
 	429: "github-rate-limited",
 };
 
-/** GitHub answers 403 also to too many requests, and where no permission helps: a locked conversation, an archived repository. */
+/** GitHub also answers 403 to too many requests, for a locked conversation and for an archived repository. */
 function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCode {
 	if (kind === "timeout") return "github-timeout";
 	if (kind === "network") return "github-unavailable";
@@ -90,7 +84,7 @@ function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCod
 	return byStatus[status] ?? (status >= 500 ? "github-unavailable" : "github-rejected");
 }
 
-/** The line of `permissions:` that is missing, as GitHub's header names it where there is one: `issues=write; pull_requests=write`. */
+/** The missing line of `permissions:`, from GitHub's header if there is one: `issues=write; pull_requests=write`. */
 function missingPermission({ headers }: RequestFailure, { permission }: RequestInfo): string {
 	const accepted = (headers["x-accepted-github-permissions"] ?? "").matchAll(
 		/(?:^|[;,])\s*([a-z_]{2,40})=(read|write|admin)\s*(?=[;,]|$)/g,
@@ -98,7 +92,7 @@ function missingPermission({ headers }: RequestFailure, { permission }: RequestI
 	const offered = [...accepted].map((match) => `${match[1]?.replaceAll("_", "-")}: ${match[2]}`);
 	const ofScope = offered.find((one) => one.startsWith(`${permission.split(":", 1)[0]}:`));
 	if (ofScope === undefined) return offered[0] ?? permission;
-	// A read may come first where a write is needed in the end.
+	// The header may name only the read that comes first.
 	return ofScope.endsWith(": read") ? permission : ofScope;
 }
 
@@ -110,7 +104,19 @@ const problems = {
 } as const;
 
 export const nothingToFix =
-	"Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.";
+	"Nothing to fix on your side. Everything is in the output folder; run the job again to publish it.";
+
+const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
+	"github-permission":
+		"Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
+	"github-conflict": "Give each job of the matrix its own `name`, so that no two jobs write the same object.",
+	"github-rate-limited":
+		"Run again later, or publish from one job for the whole matrix with the report action.",
+	"github-rejected":
+		"Fix what GitHub reports. Artifacts and caches can be deleted in the settings of the repository.",
+	"github-unsupported":
+		"Use the action, not a `run:` step; on GitHub Enterprise Server, upload the output folder in a separate step.",
+};
 
 export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault {
 	const { kind, status, message } = failure;
@@ -119,29 +125,23 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 	const what = kind === "status" ? `GitHub answered ${status} to` : problems[kind];
 	const quoted = message === "" ? "" : `: ${JSON.stringify(message)}`;
 	const lacks = code === "github-permission" ? ` The token lacks \`${right}\`.` : "";
-	const fixes: Partial<Record<PlatformCode, string>> = {
+	const own: Partial<Record<PlatformCode, string>> = {
 		"github-permission":
 			status === 401
 				? `Give the action a valid token (\`token: \${{ github.token }}\`) in a job with \`${right}\` under \`permissions:\`.`
 				: `Add \`${right}\` under \`permissions:\` of the job.`,
 		"github-not-found": `Check that it still exists and that the token may see it (\`${right}\`).`,
-		"github-conflict":
-			"Give each job of the matrix its own `name`, so that no two jobs write the same object.",
-		"github-rate-limited":
-			"Run again later, or publish from one job for the whole matrix with the report action.",
-		"github-rejected":
-			"Fix what GitHub reports. The full report is in the output folder and the job summary.",
 	};
 	return {
 		code,
 		message: `${what} ${request.endpoint}${quoted}.${lacks}`,
-		fix: fixes[code] ?? nothingToFix,
+		fix: own[code] ?? fixes[code] ?? nothingToFix,
 		lacks: code === "github-permission" && status === 403 ? right : undefined,
 		unclear: request.creates && (kind !== "status" || status >= 500) ? true : undefined,
 	};
 }
 
-/** @throws an error of the name TimeoutError. The request itself continues; its result is ignored. */
+/** The work itself continues after the limit; its result is ignored. @throws DOMException TimeoutError. */
 export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {
@@ -157,7 +157,7 @@ export async function withTimeout<Value>(limitMs: number, promise: Promise<Value
 	}
 }
 
-/** Asks a service through its client, which throws. `what` names the operation, for example `upload of the artifact trtgate-gate`. */
+/** @param what names the operation: `upload of the artifact trtgate-gate`. */
 export async function attempt<Value extends object>(
 	what: string,
 	work: () => Promise<Value>,
@@ -169,25 +169,12 @@ export async function attempt<Value extends object>(
 	}
 }
 
-const serviceFixes: Readonly<Partial<Record<PlatformCode, string>>> = {
-	"github-permission":
-		"Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
-	"github-conflict": "Give each job of the matrix its own `name`.",
-	"github-rejected":
-		"Fix what the service reports. Artifacts and caches can be deleted in the settings of the repository.",
-	"github-rate-limited": "Run again later.",
-	"github-unsupported": "Upload the output folder in a separate step, with what your server offers.",
-};
-
-/** The messages of the artifact and cache clients contain the status; the blob store's client has it in a field of the error. */
+/** The artifact and cache clients put the status into the message, the blob store's client into a field. */
 export function serviceFault(error: unknown, what: string): ApiFault {
 	const message = error instanceof Error ? error.message : String(error);
 	const code = codeOfService(fieldsOf(error), message);
 	const text = cleanText(shorten(message, 300)).trim().replace(/\.$/, "");
-	const fix =
-		serviceFixes[code] ??
-		"Nothing to fix on your side. The files are in the output folder; run the job again to publish them.";
-	return { code, message: `The ${what} failed: ${text}.`, fix };
+	return { code, message: `The ${what} failed: ${text}.`, fix: fixes[code] ?? nothingToFix };
 }
 
 function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, message: string): PlatformCode {
@@ -201,9 +188,7 @@ function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, messag
 }
 
 export function unsupported(service: "artifacts" | "caches"): ApiFault {
-	return {
-		code: "github-unsupported",
-		message: `This step cannot use ${service}: the runner gives its token for them only to actions.`,
-		fix: "Use the action, not a `run:` step; on GitHub Enterprise Server, upload the output folder in a separate step.",
-	};
+	const code = "github-unsupported";
+	const message = `This step cannot use ${service}: the runner gives its token for them only to actions.`;
+	return { code, message, fix: fixes[code] ?? nothingToFix };
 }

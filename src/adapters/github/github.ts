@@ -1,13 +1,12 @@
-// GitHub as the code host of a workflow run: the one place that constructs what the port offers.
-import type { Host } from "../../ports/code-host.ts";
-import { artifactCache, githubArtifacts, githubCache, githubRunArtifacts } from "./artifacts.ts";
+// GitHub as the code host of a workflow run: all that ports/code-host.ts offers.
+import type { Host, WorkflowRun } from "../../ports/code-host.ts";
+import { githubArtifacts, githubCache, githubRunArtifacts } from "./artifacts.ts";
 import { githubCodeHost } from "./code-host.ts";
-import type { WorkflowRun } from "./env.ts";
 import { githubRunFacts } from "./measured-run.ts";
 import { githubRepository } from "./repository.ts";
 import { usualPace } from "./request.ts";
 
-/** @param token "" where the workflow gives none. @param temp folder for copies. */
+/** @param token "" if the workflow gives none. @param temp folder for copies. */
 export function openGitHub(run: WorkflowRun, token: string, temp: string | undefined): Host {
 	const access = { ...run, token };
 	return {
@@ -18,6 +17,5 @@ export function openGitHub(run: WorkflowRun, token: string, temp: string | undef
 		artifacts: (retentionDays) => githubArtifacts({ run, temp, retentionDays }),
 		runArtifacts: (runId) => githubRunArtifacts(run, runId === undefined ? undefined : { runId, token }),
 		cache: () => githubCache(run.services.cache),
-		artifactCache: (maxBytes) => artifactCache(run, token, temp, maxBytes),
 	};
 }

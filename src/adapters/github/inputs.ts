@@ -2,7 +2,7 @@
 import { getInput } from "@actions/core";
 import { usageError } from "../../core/errors.ts";
 
-/** Inputs of action.yml as the user wrote them; absent where empty. */
+/** Inputs of action.yml as the user wrote them; absent if empty. */
 export interface ActionInputs {
 	config?: string;
 	base?: string;
@@ -11,7 +11,6 @@ export interface ActionInputs {
 	onnxruntimeFolder?: string;
 	only?: string;
 	out: string;
-	/** Values that override the config file. */
 	overrides: Readonly<Record<string, string>>;
 }
 
@@ -36,14 +35,12 @@ export function readInputs(): ActionInputs {
 
 export type PlanInputs = ReturnType<typeof readPlanInputs>;
 
-/** Inputs of plan/action.yml. */
 export function readPlanInputs() {
 	return {
-		/** Whether to show that the jobs measure. */
 		announce: isOn("announce"),
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
-		/** Patterns, as the user wrote them; empty: all engines. */
+		/** Patterns as the user wrote them; empty: all engines. */
 		only: getInput("only"),
 		name: getInput("name"),
 		artifact: getInput("artifact") || "trtgate",
@@ -51,30 +48,21 @@ export function readPlanInputs() {
 	};
 }
 
-/** Inputs that control what is published where, and for how long. */
 export interface PublishInputs {
-	/** "" where the workflow gives none. */
+	/** "" if the workflow gives none. */
 	token: string;
-	/** Distinguishes several configs or jobs of one workflow. */
 	name: string;
-	comment: "one" | "changes" | "fresh" | "never";
+	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
 	issue: "auto" | "true" | "false";
 	/** What the artifact's name begins with, or `none`. */
 	artifact: string;
-	artifactEngines: boolean;
+	artifactEngines?: boolean;
 	retentionDays?: number | undefined;
-	cache: "auto" | "true" | "false";
 }
 
-/** GitHub's own upper bound, of private repositories. */
-const maxRetentionDays = 400;
-const maxNameChars = 100;
-/** `auto` comments once and keeps it up to date. */
-const commentModes = { auto: "one", changes: "changes", fresh: "fresh", never: "never" } as const;
-
-/** @throws ConfigError usage. */
-export function readPublishInputs(): PublishInputs {
+/** Inputs of action.yml beside those of `readInputs`. @throws ConfigError usage. */
+export function readPublishInputs() {
 	return {
 		...readShownInputs(),
 		artifactEngines: isOn("artifact-engines"),
@@ -82,19 +70,23 @@ export function readPublishInputs(): PublishInputs {
 	};
 }
 
-/** Inputs that gate and report share. */
-function readShownInputs(): Omit<PublishInputs, "artifactEngines" | "cache"> {
+const maxNameChars = 100;
+
+function readShownInputs(): PublishInputs {
 	const days = getInput("retention-days");
 	return {
 		token: getInput("token"),
 		name: getInput("name").slice(0, maxNameChars),
-		comment: commentModes[oneOf("comment", ["auto", "changes", "fresh", "never"])],
+		comment: oneOf("comment", ["auto", "changes", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),
 		artifact: getInput("artifact") || "trtgate",
 		retentionDays: days === "" ? undefined : readDays(days),
 	};
 }
+
+/** GitHub's upper bound, of private repositories. */
+const maxRetentionDays = 400;
 
 function readDays(text: string): number {
 	const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
@@ -105,36 +97,22 @@ function readDays(text: string): number {
 	);
 }
 
-/** Inputs of report/action.yml. */
-export interface ReportInputs extends PublishInputs {
-	config: string;
-	/** The plan's matrix; empty where there is none. */
-	expected: string;
-	/** What the plan found about the whole change; empty where there is none. */
-	review: string;
-	/** Id of the one job that measures, where there is no plan. */
-	job: string;
-	out: string;
-	fail: "auto" | "true" | "false";
-}
+export type ReportInputs = ReturnType<typeof readReportInputs>;
 
-/** @throws ConfigError usage. */
-export function readReportInputs(): ReportInputs {
+/** Inputs of report/action.yml. @throws ConfigError usage. */
+export function readReportInputs() {
 	return {
 		...readShownInputs(),
-		// A report has no engines and builds none.
-		artifactEngines: false,
-		cache: "false",
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
 		review: getInput("review"),
+		/** Id of the one job that measures without a plan. */
 		job: getInput("job") || "gate",
 		out: getInput("out") || "trtgate-merged",
 		fail: oneOf("fail", ["auto", "true", "false"]),
 	};
 }
 
-/** Options of `trtgate golden record` that are inputs, too. */
 const recordOptions = [
 	"cases",
 	"inputs",
@@ -151,7 +129,7 @@ const recordOptions = [
 
 export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
 
-/** Inputs of golden/action.yml; texts as the user wrote them. @throws ConfigError usage. */
+/** Inputs of golden/action.yml. @throws ConfigError usage. */
 export function readGoldenInputs() {
 	const lines = (name: string): string[] =>
 		getInput(name)
@@ -161,20 +139,17 @@ export function readGoldenInputs() {
 	return {
 		token: getInput("token"),
 		config: getInput("config") || "trtgate.yml",
-		/** Names of models, one a line or with commas; empty: all that have a golden. */
+		/** Names of models, separated by lines or commas; empty: all that have a golden. */
 		model: getInput("model"),
 		reason: getInput("reason"),
-		/** Empty: the user who started the workflow. */
 		author: getInput("author"),
-		/** The options that are given, each with its values. */
 		options: recordOptions
 			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
 			.filter(({ values }) => values.length > 0),
 		propose: isOn("propose"),
-		/** Limits follow from the engines of this runner; nothing is recorded. */
+		/** Derive limits from the engines of this runner, and record nothing. */
 		calibrate: isOn("calibrate"),
 		branch: getInput("branch") || "trtgate/goldens",
-		/** Empty: the default branch. */
 		base: getInput("base"),
 		draft: isOn("draft"),
 	};
@@ -184,7 +159,6 @@ function isOn(name: string): boolean {
 	return oneOf(name, ["false", "true"]) === "true";
 }
 
-/** The first where nothing is given. */
 function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
 	const value = getInput(name).toLowerCase();
 	const found = value === "" ? values[0] : values.find((one) => one === value);

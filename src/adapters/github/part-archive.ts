@@ -7,12 +7,10 @@ import { fileSource } from "../process/input-file.ts";
 
 export type Taken =
 	| { state: "read"; text: string }
-	/** No file of this name. */
 	| { state: "absent" }
 	| { state: "refused"; reason: string };
 
 export interface TakeLimits {
-	/** Of the archive. */
 	packedBytes: number;
 	/** Of the one file, unpacked. */
 	bytes: number;
@@ -57,7 +55,7 @@ function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken 
 	}
 }
 
-/** null where it is broken, or unpacks to more than it declares. */
+/** null if it is broken, or unpacks to more than it declares. */
 function inflate(packed: Uint8Array, maxBytes: number): Uint8Array | null {
 	try {
 		return inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes) });

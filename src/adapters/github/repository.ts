@@ -7,7 +7,7 @@ import { type Ask, type GitHubOptions, openApi, type Pace, usualPace } from "./r
 /** A blob of 100 MB takes a while, and no GPU is leased meanwhile. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
-/** A proposal needs other fixes than publishing: it has no other way to deliver its result. */
+/** A proposal has no other way to deliver its result, so it needs other fixes than publishing. */
 const fixes: Partial<Record<ApiFault["code"], string>> = {
 	"github-permission":
 		"Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). Your own `token` must be valid and have both; runs of Dependabot and of forks are read-only.",
@@ -47,7 +47,7 @@ function parseRef(data: unknown): string | null {
 function writeCalls(
 	asking: Asking,
 ): Pick<Repository, "storeFile" | "writeSnapshot" | "writeCommit" | "createBranch" | "advanceBranch"> {
-	// What is written is found by its content: sending it twice makes one object, or one more commit that no branch has.
+	// Objects are found by their content, so sending one twice is harmless.
 	const write = asking("contents: write", { repeatable: true });
 	const move = asking("contents: write");
 	return {
@@ -159,7 +159,7 @@ function readCalls(
 	};
 }
 
-/** null also where GitHub left some out, having too many: what is not listed may be there. */
+/** null also if GitHub left entries out of a long list. */
 function parseTree(data: unknown) {
 	const { tree, truncated } = fieldsOf(data);
 	if (truncated === true) return null;
@@ -170,7 +170,7 @@ function parseTree(data: unknown) {
 	});
 }
 
-/** Goes down to the folder, then lists all of it at once: the listing of a whole repository may be too long for GitHub. */
+/** Lists the folder alone: a whole repository may be too long for GitHub. */
 async function listFiles(
 	ask: Ask,
 	commit: string,

@@ -4,42 +4,39 @@ import type { ApiResult } from "../../ports/code-host.ts";
 import { faultOf, nothingToFix, type RequestInfo, readFailure, withTimeout } from "./faults.ts";
 
 export interface Pace {
-	/** One try of a request may take so long. */
 	callMs: number;
-	/** All requests that fail or are retried, with their waiting, together. */
+	/** Limit of all failed and retried requests together, with the waiting between them. */
 	patienceMs: number;
-	/** Length of the seconds that are waited before a retry. */
+	/** Length of a second of waiting: shorter in tests. */
 	secondMs: number;
 }
 
-/** Publishing follows the GPU lease, but keeps the runner: it waits once for the minute that GitHub asks for, and not twice. */
+/** Long enough for one of the minutes that GitHub asks to wait: publishing keeps the runner. */
 export const usualPace: Pace = { callMs: 10_000, patienceMs: 90_000, secondMs: 1000 };
 
 export interface GitHubOptions {
 	token: string;
-	/** e.g. https://api.github.com */
+	/** https://api.github.com, or of an enterprise. */
 	apiUrl: string;
 	graphQlUrl: string;
-	/** `owner/name`. */
 	repository: string;
 	pace?: Pace | undefined;
 }
 
 type Given = Readonly<Record<string, unknown>>;
-/** null: not what GitHub promises. */
+/** null: not what GitHub documents. */
 type Parse<Value> = (data: unknown, headers: Given) => Value | null;
 
 interface ApiRequest<Value> {
-	/** octokit's route, e.g. `GET /repos/{owner}/{repo}/issues/{issue_number}/comments`. */
 	route: string;
 	given: Given;
 	permission: string;
-	/** A POST that may be sent twice, because it creates nothing or the same thing. */
+	/** A POST that may be sent twice: it creates nothing, or the same thing again. */
 	repeatable?: boolean;
 	parse: Parse<Value>;
 }
 
-/** Asks about the repository under one permission; the value of the answer has the name that is given first. */
+/** Sends a request about the repository. @param name of the value in the answer. */
 export type Ask = <Name extends string, Value>(
 	name: Name,
 	route: string,
@@ -50,36 +47,28 @@ export type Ask = <Name extends string, Value>(
 export interface Api {
 	/** Routes begin below `/repos/{owner}/{repo}`. */
 	asking(permission: string, how?: { repeatable: true }): Ask;
-	/** Collects the lists of all pages. */
 	pages<Name extends string, Item>(
 		name: Name,
 		call: Omit<ApiRequest<Item[]>, "repeatable">,
 	): Promise<ApiResult<Record<Name, Item[]>>>;
 	graphQl<Value>(
 		query: string,
-		variables: Given,
 		permission: string,
 		parse: Parse<Value>,
 	): Promise<ApiResult<{ value: Value }>>;
-	/** Waits before the search for what a lost request may have created; false where patience does not suffice. */
 	pause(tries: number): Promise<boolean>;
 	owner: string;
 }
 
 const maxRetries = 3;
 const pageSize = 100;
-/** Bounds a listing: 13,000 comments, or 256 jobs 50 times. */
 const maxPages = 130;
 
 export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usualPace): Api {
 	const [owner = "", repo = ""] = options.repository.split("/");
 	const { send, pause } = createSender(options, pace);
 	const inRepository = <Value>({ route, given, ...call }: ApiRequest<Value>) =>
-		send({
-			...call,
-			route: route.replace(" ", " /repos/{owner}/{repo}"),
-			given: { owner, repo, ...given },
-		});
+		send({ ...call, route: route.replace(" ", " /repos/{owner}/{repo}"), given: { owner, repo, ...given } });
 	return {
 		owner,
 		pause,
@@ -104,14 +93,8 @@ export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usu
 			}
 			return named(name, { state: "done", value: items });
 		},
-		graphQl: (query, variables, permission, parse) =>
-			send({
-				route: `POST ${options.graphQlUrl}`,
-				given: { query, variables },
-				permission,
-				repeatable: true,
-				parse,
-			}),
+		graphQl: (query, permission, parse) =>
+			send({ route: `POST ${options.graphQlUrl}`, given: { query }, permission, repeatable: true, parse }),
 	};
 }
 
@@ -125,7 +108,7 @@ function named<Value, Name extends string>(
 
 function createSender(access: GitHubOptions, pace: Pace) {
 	let leftMs = pace.patienceMs;
-	/** After all tries of one request failed, each further request is tried once, until GitHub answers again. */
+	/** All tries of a request failed, so further requests are tried once, until GitHub answers again. */
 	let isAway = false;
 	let octokit: ReturnType<typeof openOctokit> | null = null;
 	return {
@@ -176,7 +159,6 @@ function createSender(access: GitHubOptions, pace: Pace) {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** octokit is large: it is loaded when there is something to send. */
 async function openOctokit(
 	{ token, apiUrl }: GitHubOptions,
 	secondMs: number,
@@ -191,7 +173,6 @@ async function openOctokit(
 		]);
 	const waitForLimit = (seconds: number, { request }: { request: Record<string, unknown> }): boolean =>
 		Number(request["retryCount"] ?? 0) < maxRetries && mayWait(seconds * secondMs);
-	// A run sends a handful of requests; the pauses of one to three seconds between writes are for many.
 	const unspaced = new Bottleneck.Group({ maxConcurrent: 1 });
 	const options = getOctokitOptions(token, {
 		baseUrl: apiUrl,
@@ -212,7 +193,7 @@ async function openOctokit(
 	});
 	return new (GitHub.plugin(
 		({ hook }) => {
-			// Each try has its own time limit, and fails where the reply is not what GitHub promises.
+			// Each try has its own time limit, and fails if its reply is not what GitHub documents.
 			hook.wrap("request", async (send, request) => {
 				Object.assign(request.request, { signal: request.request["startTry"](), log: silent });
 				const response = await send(request);
@@ -221,7 +202,7 @@ async function openOctokit(
 					throw Object.assign(new Error("an invalid reply"), { status: 502, request, response });
 				return { ...response, data };
 			});
-			// The plugin knows a secondary limit by GitHub's message alone; a refusal that names a time is one without it, too.
+			// The plugin recognises a secondary limit only by GitHub's message.
 			hook.error("request", (error) => {
 				const { status, headers = {} } = "response" in error ? { ...error.response } : {};
 				if ((status === 403 || status === 429) && headers["retry-after"] !== undefined)

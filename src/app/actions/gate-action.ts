@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { saveState, setFailed } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
-import { fileStore } from "../../adapters/files/store.ts";
 import type { Environment } from "../../adapters/github/env.ts";
-import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
+import { readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
 import { headline } from "../../core/report/highlights.ts";
@@ -17,26 +16,27 @@ import { chooseConfig } from "../config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { outRoots } from "../out-folder.ts";
-import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
-import { type PublishContext, publishRun } from "../publish/publish-run.ts";
-import { maxPinBytes, type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
-import { type LiveStatus, showUnderWay, unwatched } from "../publish/under-way.ts";
-import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
+import {
+	publishNoResult,
+	reportNoResult,
+	writePublishOutputs,
+	writeResultOutputs,
+} from "../publish/publish-result.ts";
+import { announce, type PublishContext, publishRun } from "../publish/publish-run.ts";
+import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
 import { accessOf, readRun, workflowJob } from "./workflow-run.ts";
 
-/** The environment and the inputs of this action. */
 interface Job {
 	terminal: Terminal;
 	cwd: string;
-	/** Relative to `cwd`. */
 	configPath: string;
-	inputs: PublishInputs;
-	/** null where no workflow runs us. */
+	inputs: ReturnType<typeof readPublishInputs>;
+	/** null outside of a workflow. */
 	context: PublishContext | null;
-	caches: readonly SharedCaches[];
-	/** A stop was requested: only seconds are left. */
+	caches: SharedCaches | null;
+	/** A requested stop leaves only seconds. */
 	stop: { requested: boolean };
 }
 
@@ -84,26 +84,17 @@ function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">)
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
-/** The repository's cache; at night also the artifact with the pin's engines. */
-function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches[] {
-	const { cache, token, artifact } = inputs;
-	if (cache === "false" || context === null) return [];
-	const { event, host } = context;
-	const { services, eventName } = context.run;
-	const temp = terminal.environment.temp ?? tmpdir();
-	const folder = cacheFolder(environmentOf({ terminal, context }));
-	const common = { temp, cacheFolder: folder, always: cache === "true", startedMs: Date.now() };
-	const refusal = cacheWriteRefusal(event, { eventName, cacheMode: services.cacheMode });
-	const shared = sharedCaches({ ...common, refusal, remote: host.cache() });
-	const isNight = event.kind === "schedule" || event.kind === "dispatch";
-	if (!isNight || artifact === "none" || token === "" || !services.artifacts) return [shared];
-	const remote = host.artifactCache(maxPinBytes);
-	return [shared, sharedCaches({ ...common, remote, of: "pin", refusal: null })];
-}
-
-function watchRun({ terminal, context, configPath }: Job): LiveStatus {
-	const progress = progressFor(terminal, { quiet: false });
-	return context === null ? unwatched(progress) : showUnderWay(configPath, context, progress);
+function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches | null {
+	if (inputs.cache === "false" || context === null) return null;
+	const { event, host, run } = context;
+	return sharedCaches({
+		remote: host.cache(),
+		temp: terminal.environment.temp ?? tmpdir(),
+		cacheFolder: cacheFolder(environmentOf({ terminal, context })),
+		refusal: cacheWriteRefusal(event, { eventName: run.eventName, cacheMode: run.services.cacheMode }),
+		always: inputs.cache === "true",
+		startedMs: Date.now(),
+	});
 }
 
 interface FinishedRun {
@@ -113,11 +104,12 @@ interface FinishedRun {
 
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
-	const { cwd, context, caches, configPath, stop } = job;
+	const { cwd, context, caches, configPath, stop, terminal } = job;
 	const { cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
-	const underWay = watchRun(job);
+	// Beside the work, which does not wait for it.
+	const announced = context === null ? undefined : announce("measuring", configPath, context);
 	const completed = await gate({
 		cwd,
 		workspace: cwd,
@@ -128,20 +120,15 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		job: context === null ? undefined : workflowJob(context.run, context.inputs.name),
 		...accessOf(job.inputs),
 		isFresh: cache === "false",
-		progress: underWay.progress,
+		progress: progressFor(terminal, { quiet: false }),
 		onStart: (stopRun) =>
 			stopOnSignals((reason) => {
 				stop.requested = true;
 				saveState("stopped", "true");
 				stopRun(reason);
 			}),
-		beforeBuild: async (known) => {
-			for (const one of caches) await one.restore(known);
-		},
-	}).finally(async () => {
-		const stopped = underWay.stop();
-		if (!stop.requested) await stopped;
-	});
+		beforeBuild: async (known) => caches?.restore(known),
+	}).finally(() => (stop.requested ? undefined : announced));
 	if (completed.state !== "ran") return null;
 	const { result, outFolder } = completed;
 	log(renderTerminal(result, { color: false, columns: 120 }));
@@ -161,12 +148,9 @@ async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise
 		const roots = outRoots(terminal.environment, cwd);
 		const shown = await publishRun(result, { ...context, outFolder, roots });
 		saveState("published", "true");
-		const pinned = new Set(
-			result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])),
-		);
-		for (const one of caches) await one.save(pinned);
-		const published = [...shown.published, ...caches.flatMap((one) => one.published())];
-		await writePublishOutputs(result, { ...shown, published }, { outFolder, files: fileStore() });
+		await caches?.save();
+		const published = [...shown.published, ...(caches?.published() ?? [])];
+		await writePublishOutputs(result, { ...shown, published }, { outFolder });
 	} catch (error) {
 		log(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);
 		writeAnnotations(result);

@@ -4,7 +4,6 @@ import { notice, setFailed, setOutput, summary } from "@actions/core";
 import { log } from "../../adapters/github/log.ts";
 import { ToolError } from "../../core/errors.ts";
 import { escapeMarkdown } from "../../core/text/escape.ts";
-import type { Proposed } from "../../stages/propose.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes, explainError } from "../exit.ts";
 import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";
@@ -18,9 +17,6 @@ import {
 import { type GoldenProposal, proposeGoldens } from "../golden/propose-goldens.ts";
 import { stopOnSignals } from "../signals.ts";
 import { reportError } from "./workflow-run.ts";
-
-/** Why to stop; null to go on. */
-type Stopped = () => string | null;
 
 export async function runGoldenAction(): Promise<number> {
 	let reason: string | null = null;
@@ -43,7 +39,7 @@ export async function runGoldenAction(): Promise<number> {
 }
 
 /** A model that cannot be recorded does not stop the others. @throws ToolError interrupted. */
-async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGoldens> {
+async function recordAll(job: GoldenJob, stopped: () => string | null): Promise<RecordedGoldens> {
 	const { terminal, inputs } = job;
 	const { config, home } = await readConfigFile({
 		cwd: terminal.cwd,
@@ -80,7 +76,6 @@ function conclude(errors: readonly unknown[]): number {
 	return Math.max(least, ...explained.map(({ exit }) => exit));
 }
 
-/** Writes the result to the workflow: outputs, the log, an annotation, and the job summary. */
 async function writeGoldenOutputs(
 	{ recorded, notes, errors }: RecordedGoldens,
 	proposal: GoldenProposal,
@@ -103,25 +98,16 @@ async function writeGoldenOutputs(
 }
 
 function describe(proposal: GoldenProposal, recorded: readonly RecordedModel[]): string {
-	switch (proposal.state) {
-		case "none":
-			return describeSame(recorded);
-		case "proposed":
-			return describeProposed(proposal.proposed);
-		case "failed":
-			return "The recorded goldens are in the workspace, but not in a pull request.";
+	if (proposal.state === "failed")
+		return "The recorded goldens are in the workspace, but not in a pull request.";
+	if (proposal.state === "proposed") {
+		const { pull, pullIs, commit, isNew } = proposal.proposed;
+		const what = isNew
+			? `has the recorded goldens in commit ${commit.slice(0, 7)}`
+			: "already had the recorded goldens";
+		return `Pull request ${pull.number} (${pull.url}) was ${pullIs === "left as it is" ? "left unchanged" : pullIs}; its branch ${what}.`;
 	}
-}
-
-function describeSame(recorded: readonly RecordedModel[]): string {
 	if (recorded.length === 0) return "Nothing was recorded.";
 	const names = recorded.map(({ manifest }) => manifest.goldenId).join(", ");
 	return `Nothing changed: ${names} ${recorded.length === 1 ? "is" : "are"} up to date. There is no pull request to open.`;
-}
-
-function describeProposed({ pull, pullIs, commit, isNew }: Proposed): string {
-	const what = isNew
-		? `has the recorded goldens in commit ${commit.slice(0, 7)}`
-		: "already had the recorded goldens";
-	return `Pull request ${pull.number} (${pull.url}) was ${pullIs === "left as it is" ? "left unchanged" : pullIs}; its branch ${what}.`;
 }

@@ -26,7 +26,7 @@ import { artifactName } from "../../formats/github/names.ts";
 import { missingCommit, unknownBase } from "../arms/find-base.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
-import { announce } from "../publish/under-way.ts";
+import { announce } from "../publish/publish-run.ts";
 import { openTerminal } from "../terminal.ts";
 import { textAt } from "../two-sides.ts";
 import { accessOf, readRun, readRunEvent, reportError } from "./workflow-run.ts";
@@ -48,16 +48,8 @@ export async function runPlanAction(): Promise<number> {
 		await summary.addRaw(renderMatrix(jobs)).write();
 		const known = inputs.announce ? await readRun(environment, inputs.token) : null;
 		if (known === null) return exitCodes.ok;
-		const shown = {
-			...inputs,
-			comment: "one",
-			checkRun: true,
-			issue: "false",
-			artifactEngines: false,
-			cache: "false",
-		} as const;
-		const title = `waiting for ${counted(jobs.length, "job")}`;
-		await announce(title, inputs.config, { ...known, inputs: shown });
+		const shown = { ...inputs, comment: "auto", checkRun: true, issue: "false" } as const;
+		await announce(`waiting for ${counted(jobs.length, "job")}`, inputs.config, { ...known, inputs: shown });
 		return exitCodes.ok;
 	} catch (error) {
 		return reportError(error);
@@ -66,7 +58,7 @@ export async function runPlanAction(): Promise<number> {
 
 interface Planned {
 	jobs: MatrixJob[];
-	/** What the whole change checks less of, and which rules it alters: no single job sees all of it. */
+	/** What the whole change checks less of and which rules it alters; no single job sees all of it. */
 	review: GateResult[];
 }
 
@@ -74,9 +66,8 @@ async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined
 	const { config: own } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	const labels = parseLabels(inputs.runners);
 	const base = event === undefined ? null : await readTarget(event, { cwd, ...inputs });
-	// Without a base there are no rules but the head's, and it must not choose other machines than the workflow names.
-	if (base !== null && base.rules === null && own.runners.length > 0)
-		refuseNewRunners(own, { labels, base: [] });
+	// Without rules of the base, the head must not choose other machines than the workflow names.
+	if (base !== null && base.rules === null) refuseNewRunners(own, labels);
 	const only = parsePatterns(inputs.only);
 	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
 	const jobs = planMatrix({
@@ -99,10 +90,10 @@ interface Target {
 	blobs: Blobs;
 }
 
-/** The object of a file in the target branch, or in the head; null where there is none. Equal objects are equal files. */
+/** The git object of a file, or null; equal objects are equal files. */
 type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 
-/** null where nothing is under review: the head's config is one that a maintainer accepted. @throws ConfigError git-ref; ToolError. */
+/** null if nothing is under review: a maintainer accepted the head's config. @throws ConfigError git-ref; ToolError. */
 async function readTarget(
 	event: RunEvent,
 	{ cwd, config: path, token }: { cwd: string; config: string; token: string },
@@ -130,24 +121,15 @@ async function readTarget(
 	return { rules: loaded?.state === "ok" ? loaded.config : null, blobs };
 }
 
-interface Reviewed {
-	own: Config;
-	rules: Config;
-	only: readonly string[];
-}
-
 async function reviewOf(
-	{ own, rules, only }: Reviewed,
+	{ own, rules, only }: { own: Config; rules: Config; only: readonly string[] },
 	blobs: Blobs,
 ): Promise<{ counterparts: Counterparts; gates: GateResult[] }> {
 	const selected = (config: Config): EngineSpec[] =>
 		engineSpecs({ models: keepSelected(config.models, only) });
 	const base = selected(rules);
 	const head = selected(own);
-	const read = async (
-		side: "base" | "head",
-		specs: readonly EngineSpec[],
-	): Promise<Map<string, string | null>> => {
+	const read = async (side: "base" | "head", specs: readonly EngineSpec[]) => {
 		const paths = [...new Set(specs.map(({ engine }) => engine.onnx))];
 		return new Map(await Promise.all(paths.map(async (path) => [path, await blobs(side, path)] as const)));
 	};

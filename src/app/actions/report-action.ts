@@ -1,11 +1,11 @@
-// The action in report/: fetches the parts' results, merges and shows them. It needs no GPU, no checkout and runs nothing of the change.
+// The action in report/: fetches, merges and shows the parts' results. It needs no GPU or checkout and runs nothing of the change.
 
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { childEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
@@ -20,16 +20,21 @@ import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
-import type { Host, RunFacts } from "../../ports/code-host.ts";
+import type { Host, RunFacts, WorkflowRun } from "../../ports/code-host.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
 import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "../out-folder.ts";
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
-import { publishNoResult, reportNoResult, type Unmeasured } from "../publish/publish-no-result.ts";
+import {
+	publishNoResult,
+	reportNoResult,
+	type Unmeasured,
+	writePublishOutputs,
+	writeResultOutputs,
+} from "../publish/publish-result.ts";
 import { publishRun } from "../publish/publish-run.ts";
-import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { requireRun, workflowJob } from "./workflow-run.ts";
@@ -56,7 +61,6 @@ async function report(): Promise<number> {
 	const { environment } = terminal;
 	const cwd = environment.workspace ?? terminal.cwd;
 	const given = readReportInputs();
-	// As the gate writes it into its result.
 	const inputs = { ...given, config: relative(cwd, resolve(cwd, given.config)) };
 	const { run, event, host } = await requireRun(
 		environment,
@@ -104,7 +108,6 @@ async function report(): Promise<number> {
 	return conclude(result, inputs, subject);
 }
 
-/** Without a plan: what the one gate of this config leaves. */
 function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string; artifact: string } {
 	const part = name || job;
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
@@ -118,54 +121,51 @@ async function partsThatCount(
 ): Promise<readonly PartInput[]> {
 	if (!hasEarlier(parts, run.attempt)) return parts;
 	const listed = await facts.jobs(run.id);
-	const history = listed.state === "done" ? { ...listed, state: "listed" as const } : unlisted(listed.fault);
-	return dropSuperseded(parts, run.attempt, history);
+	return dropSuperseded(
+		parts,
+		run.attempt,
+		listed.state === "done"
+			? { state: "listed", jobs: listed.jobs }
+			: { state: "unknown", why: `${listed.fault.message} ${listed.fault.fix}` },
+	);
 }
 
-function unlisted({ message, fix }: { message: string; fix: string }) {
-	return { state: "unknown", why: `${message} ${fix}` } as const;
-}
-
-/** The commits that results may belong to; null where any may. */
+/** The commits that results may belong to; null: any. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
 	const claimed = new Set(
 		parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])),
 	);
 	const confirmed: string[] = [subject.sha];
-	// Genuine parts agree on one commit, so only a few are looked up.
+	// Genuine parts agree on one commit, so a few lookups suffice.
 	for (const commit of [...claimed].sort().slice(0, 5))
 		if (await subject.isOfChange(commit)) confirmed.push(commit);
 	return confirmed;
 }
 
-/** A hosted runner has ten minutes and more. */
 const hostedPatienceMs = 300_000;
 
 async function show(result: Result, reporting: Reporting): Promise<void> {
 	const { inputs, subject, outFolder } = reporting;
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
-	// The comment is found again by the config's path, which a result could forge.
+	// The config's path identifies the comment, and a result could forge it.
 	const named = { ...result, config: { ...result.config, path: inputs.config } };
 	const shown = await publishRun(named, contextOf(reporting), hostedPatienceMs);
 	const uncommented: Published[] =
 		subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
 	if (inputs.comment !== "never" && subject.why !== null)
 		notice(`No comment: ${subject.why}.`, { title: "trtgate" });
-	await writePublishOutputs(
-		result,
-		{ ...shown, published: [...shown.published, ...uncommented] },
-		{ outFolder, files: fileStore() },
-	);
+	const published = [...shown.published, ...uncommented];
+	await writePublishOutputs(result, { ...shown, published }, { outFolder });
 }
 
 function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting): Unmeasured {
 	return {
-		// Of two reports the one of the later measurement is the newer.
+		// The report of the later measurement counts as newer.
 		run: { ...run, sha: subject.sha, runId: subject.run.id, runAttempt: subject.run.attempt },
 		event: eventOf(subject),
-		// A name that the next report does not mistake for a part.
+		// The next report must not mistake it for a part.
 		inputs: { ...inputs, artifact: inputs.artifact === "none" ? "none" : "merged" },
 		outFolder,
 		roots,
@@ -174,17 +174,21 @@ function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting):
 	};
 }
 
-/** A runner that died leaves its check run in progress, and its comment outdated. */
+/** Concludes the check run and the comment that a lost runner left. */
 async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
 	const reason = part?.content.state === "missing" ? part.content.reason : null;
-	const fault = noParts(
-		reason ?? `it has no artifact ${onlyPart(reporting.inputs).artifact} with a ${reportFiles.result} in it.`,
-	);
+	const why =
+		reason ?? `It has no artifact ${onlyPart(reporting.inputs).artifact} with a ${reportFiles.result}.`;
+	const fault = new ToolError({
+		code: "part-missing",
+		message: `The run left no result. ${why}`,
+		fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the gate and the report the same `config`, `name` and `artifact`, and the report the id of the gate's `job`.",
+	});
 	await publishNoResult([recordError(fault)], contextOf(reporting));
 	return reportNoResult(fault);
 }
 
-/** The event for publishing: the change as GitHub reports it. Our token may write even for a fork's change. */
+/** The change as GitHub reports it. Our token may write even for a fork's change. */
 function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	if (event !== null) return event;
 	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };
@@ -193,17 +197,9 @@ function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 
 function conclude(result: Result, inputs: ReportInputs, subject: Subject): number {
 	const exit = exitOfResult(result);
-	// In a separate run a failing report adds nothing: the measured run has failed already.
+	// The measured run has already failed by itself.
 	const fails = inputs.fail === "auto" ? !subject.isForeign : inputs.fail === "true";
 	if (exit === exitCodes.ok || !fails) return exitCodes.ok;
 	setFailed(headline(result));
 	return exit;
-}
-
-function noParts(reason: string): ToolError {
-	return new ToolError({
-		code: "part-missing",
-		message: `The run left no result: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`,
-		fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the gate and the report the same `config`, `name` and `artifact`, and the report the id of the gate's `job`.",
-	});
 }

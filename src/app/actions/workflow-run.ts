@@ -2,23 +2,16 @@
 import { error as annotateError, setSecret } from "@actions/core";
 import type { WorkflowJob } from "../../../generated/result.ts";
 import type { GitAccess } from "../../adapters/git/run-git.ts";
-import {
-	type Environment,
-	forgetEventFile,
-	gitAccess,
-	readWorkflowRun,
-	type WorkflowRun,
-} from "../../adapters/github/env.ts";
+import { type Environment, forgetEventFile, gitAccess, readWorkflowRun } from "../../adapters/github/env.ts";
 import { openGitHub } from "../../adapters/github/github.ts";
 import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
-import type { Host } from "../../ports/code-host.ts";
+import type { Host, WorkflowRun } from "../../ports/code-host.ts";
 import { describeRecord, explainError } from "../exit.ts";
 
-/** GitHub caps payloads at 25 MB. */
 const maxPayloadBytes = 32 * 1024 * 1024;
 
 /** Absent outside of GitHub Actions. A payload that cannot be read makes the event `other`, by its name. */
@@ -62,7 +55,6 @@ export async function requireRun(
 	);
 }
 
-/** How a result names the job that made it. */
 export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, part = ""): WorkflowJob {
 	return { id: runId, attempt: runAttempt, job, part: part || undefined, runner: runner || undefined };
 }

@@ -27,16 +27,15 @@ import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {
 	cwd: string;
-	/** Folder of the config, absolute: the head where none is named, and the repository of refs. */
+	/** Absolute folder of the config: the default head, and the repository of refs. */
 	home: string;
 	outFolder: string;
 	config: Config;
 	configs: ConfigReader;
 	base?: string;
 	head?: string;
-	/** What triggered the workflow: determines the base, and allows fetching it. */
+	/** Determines the base, and allows fetching it. */
 	event?: RunEvent;
-	/** For fetching from the workflow's server. */
 	access?: GitAccess;
 }
 
@@ -47,24 +46,23 @@ export type SideConfig =
 
 export interface ConfigReader {
 	inFolder(folder: string): Promise<SideConfig>;
-	/** Of a commit that this clone has. @param git runs in the folder of the config. */
+	/** @param commit in this clone. @param git runs in the config's folder. */
 	atCommit(commit: string, git: Git): Promise<SideConfig>;
 }
 
 export interface OpenedArms {
-	/** Base first where there is one. */
+	/** The base, if any, then the head. */
 	folders: ArmFolder[];
 	baseConfig: SideConfig;
-	/** The config whose rules hold: the target branch's where a change is under review, else the base's. */
+	/** The config whose rules apply: the target branch's for a change under review, else the base's. */
 	rules: SideConfig;
 	/** Why there is no base, a clause. */
 	noBase?: string;
 	notes: string[];
-	/** Removes the checkouts again, where there are any. */
 	close(): Promise<void>;
 }
 
-/** @throws ConfigError git-ref where a name or an event refers to no available commit; ToolError where neither git nor the event names it. */
+/** @throws ConfigError git-ref if a name or the event refers to no available commit; ToolError if the base is unknown. */
 export async function openArms(request: ArmsRequest, processes: Processes): Promise<OpenedArms> {
 	const opening: Opening = { request, processes, notes: [], closers: [], rules: null };
 	const close = async (): Promise<void> => {
@@ -93,19 +91,17 @@ interface Opening {
 	processes: Processes;
 	notes: string[];
 	closers: (() => Promise<void>)[];
-	/** The target branch's config, where the base may be another commit. */
+	/** The target branch's config, if the base may be another commit. */
 	rules: SideConfig | null;
 }
 
 interface Side {
 	folder: ArmFolder;
-	/** Where it is a commit, or a folder checked out at one. */
 	commit: string | null;
-	/** Folder in the repository that has the commit. */
 	repository: string;
 }
 
-/** @param name a folder or a git ref, as the user wrote it; absent: the config's folder. */
+/** @param name a folder or a git ref; absent: the config's folder. */
 async function openNamed(arm: Arm, name: string | undefined, opening: Opening): Promise<Side> {
 	const { request, processes } = opening;
 	const path = resolve(request.cwd, name ?? request.home);
@@ -115,7 +111,7 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 		return { folder, commit: folder.source.commit ?? null, repository: request.home };
 	}
 	const event = arm === "head" ? request.event : undefined;
-	// Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it.
+	// Without an event, only a whole checkout is named by its commit.
 	const known =
 		event !== undefined || existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
 	const source: ArmSource = {
@@ -130,7 +126,6 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 	return { folder, commit: known?.commit ?? null, repository: path };
 }
 
-/** @returns the folder, or why there is none. */
 async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
 	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
@@ -140,7 +135,7 @@ async function openBase(head: Side, opening: Opening): Promise<ArmFolder | strin
 	}
 	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
-	// On a developer's machine, uncommitted changes may be compared with their own commit.
+	// At a terminal, uncommitted changes may be compared with their own commit.
 	if (recipe.how === "ref" && event === undefined) {
 		const { ref } = recipe;
 		const source = { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` };
@@ -151,10 +146,10 @@ async function openBase(head: Side, opening: Opening): Promise<ArmFolder | strin
 	return openFoundBase(head, commit, recipe, opening);
 }
 
-/** @returns that a repository without any commit has no earlier one; a workspace that git cannot read may have one. */
+/** @returns why there is no base, in a repository without commits. @throws ConfigError, ToolError if git cannot read the workspace. */
 async function whyNoCommit(repository: string, { processes }: Opening): Promise<string> {
 	const fix =
-		"Install git in the job's image, or in a step before actions/checkout, which without git brings files and no history: `apt-get install -y git git-lfs`. Or name a folder with `--base` or the input `base`.";
+		"Install git in the job's image, or in a step before actions/checkout, which needs it for the history: `apt-get install -y git git-lfs`. Or name a folder with `--base` or the input `base`.";
 	try {
 		if (await isRepository(gitIn(repository, processes)))
 			return "the workspace has no commit yet, so there is no earlier one";
@@ -182,17 +177,15 @@ async function openFoundBase(
 	const history = await openHistory(git, { mayFetch: event !== undefined });
 	let base = await findBase(recipe, commit, history);
 	if (base.state === "none") {
-		// Pull requests and merge queues always have a target.
 		if (event?.kind !== "pull-request" && event?.kind !== "merge-group") return base.why;
-		const message = `A change under review has nothing to be compared with: ${base.why}.`;
 		throw new ConfigError({
 			code: "git-ref",
-			message,
+			message: `A change under review has nothing to be compared with: ${base.why}.`,
 			fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
 		});
 	}
 	if (isReview(event)) {
-		// The change must not choose what it is compared with: the target branch's config does.
+		// The target branch's config, not the change, chooses the base.
 		opening.rules = await configs.atCommit(base.commit, git);
 		const { rules } = opening;
 		const own = rules.state === "absent" ? config : defaultSettings;
@@ -205,7 +198,7 @@ async function openFoundBase(
 
 type Found = Extract<FoundBase, { state: "found" }>;
 
-/** The base that a config names instead of `target`, where the change left its target branch; it must be part of that branch. */
+/** The base that the config names instead of `target`; it must be part of the target branch. */
 async function otherBase(
 	target: Found,
 	of: { baseline: Config["baseline"]; event: RunEvent; head: string; history: History },
@@ -223,10 +216,11 @@ async function otherBase(
 		if (tip !== null && (tip === other.commit || (await history.isAncestor(other.commit, tip)))) return other;
 	if (event.kind === "push") return other;
 	const name = `${other.label} (${other.commit.slice(0, 7)})`;
-	const message = `The base ${name} is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`;
-	const fix =
-		"Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.";
-	throw new ConfigError({ code: "git-ref", message, fix });
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The base ${name} is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`,
+		fix: "Name an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.",
+	});
 }
 
 async function checkOut(
@@ -236,7 +230,6 @@ async function checkOut(
 	const { request, processes } = opening;
 	const { access, event, outFolder, home } = request;
 	const git = gitIn(repository ?? home, processes, access);
-	// Only a workflow's clone may be fetched into.
 	const fetched = event === undefined ? null : await (await openHistory(git)).find(ref);
 	const tree = await openRef({
 		repository: repository ?? home,
@@ -249,7 +242,6 @@ async function checkOut(
 	const { root, path, commit } = tree;
 	const own = arm === "head" ? null : await request.configs.inFolder(path);
 	const config = own?.state === "read" ? own.config : request.config;
-	// The head may be the work of anyone.
 	const isForeign = event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
 	const isUntrusted = arm === "head" && isForeign;
 	const lfs = { arm, root, path, config, isUntrusted, remote: await remoteName(git) };

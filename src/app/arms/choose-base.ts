@@ -1,41 +1,38 @@
-// Which commit a run compares with, and what the head is called: from the event and the config alone, without git.
-
+// Which commit a run compares with, and what the head is called, from the event and the config alone.
 import type { ArmSource } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { PushEvent, RunEvent } from "../../formats/github/event.ts";
 
 export type BaseRecipe =
-	/** Where the head left a branch. `merged`: the head may be the merge of this commit, whose first parent is that place. */
+	/** Where the head left a branch; the first parent, if the head is a merge of `merged`. */
 	| { how: "merge-base"; branch: string; tip?: string; merged?: string; number?: number }
-	/** A commit that the event names. `otherwise`: for one that is gone, or that the head does not descend from. */
+	/** @property otherwise if the commit is gone, or no ancestor of the head. */
 	| { how: "commit"; commit: string; found: string; mustBeAncestor: boolean; otherwise?: BranchPoint }
 	| BranchPoint
 	| { how: "previous-tag"; tag: string }
 	| { how: "last-release" }
 	| { how: "ref"; ref: string }
 	| { how: "none"; why: string }
-	/** There is a base, but it is unknown. `why` is a clause. */
 	| { how: "unknown"; why: string };
 
-/** Where a pushed branch left the default branch; on that branch itself, and without one, the commit before the head. */
+/** Where a pushed branch left the default branch, else the commit before the head. */
 export interface BranchPoint {
 	how: "branch-point";
 	branch: string;
 	defaultBranch?: string;
-	/** Why it is not the commit before the push, a clause. */
+	/** Why it is not the commit before the push. */
 	because: string;
 }
 
 type ReviewEvent = Exclude<RunEvent, { kind: "tag" } | { kind: "schedule" | "dispatch" }>;
 
-/** Whether a change is under review, so that the branch it goes to decides how it is compared. A person at a terminal decides for themselves. */
+/** Whether a change is under review, so that its target branch decides how it is compared. */
 export function isReview(event: RunEvent | undefined): event is ReviewEvent {
 	return (
 		event !== undefined && event.kind !== "schedule" && event.kind !== "dispatch" && event.kind !== "tag"
 	);
 }
 
-/** Whether two TensorRTs run the same files: so it is unless a change is under review, or the config names a base. */
 export function usesHeadsFiles(
 	event: RunEvent | undefined,
 	{ base, baseline }: Pick<Config, "base" | "baseline">,
@@ -43,11 +40,11 @@ export function usesHeadsFiles(
 	return base !== undefined && baseline.from === "base-ref" && !isReview(event) && event?.kind !== "tag";
 }
 
-/** @param event undefined on a developer's machine, where the target branch is unknown. */
+/** @param event undefined at a terminal. */
 export function chooseBase(event: RunEvent | undefined, baseline: Config["baseline"]): BaseRecipe {
 	switch (baseline.from) {
 		case "pinned":
-			// The config is refused where `pinned` has no ref.
+			// `pinned` without a ref is refused earlier.
 			return { how: "ref", ref: baseline.ref ?? "" };
 		case "tag":
 			return event?.kind === "tag" ? { how: "previous-tag", tag: event.tag } : { how: "last-release" };
@@ -89,7 +86,7 @@ export function chooseByEvent(event: RunEvent): BaseRecipe {
 	}
 }
 
-/** Events that name their base: where their payload could not be read, any other base would be wrong. */
+/** If the payload of these cannot be read, any other base would be wrong. */
 const namesItsBase = /^(pull_request|push|merge_group|release)/;
 
 function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): BaseRecipe {
@@ -110,7 +107,6 @@ function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): Base
 	};
 }
 
-/** What the checked-out commit is called in reports. */
 export function nameHead(event: RunEvent, commit: string): Pick<ArmSource, "label" | "ref"> {
 	const named = (ref: string) => (ref === "" ? { label: commit.slice(0, 7) } : { label: ref, ref });
 	switch (event.kind) {

@@ -1,4 +1,4 @@
-// Finds the base commit that the event determines, through git, and explains in one sentence how it was found.
+// Finds the base commit through git, and explains in one sentence how it was found.
 import type { History } from "../../adapters/git/history.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
@@ -6,20 +6,20 @@ import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
 
 export type FoundBase =
 	| { state: "found"; commit: string; label: string; ref?: string; found: string }
-	/** `why` is a clause, without a full stop. */
 	| { state: "none"; why: string };
 
-/** @throws ConfigError git-ref where there must be a base and git cannot get it; ToolError where the remote does not answer. */
+/** @throws ConfigError git-ref if git cannot get the base; ToolError if the remote does not answer. */
 export async function findBase(recipe: BaseRecipe, head: string, history: History): Promise<FoundBase> {
 	const search: Search = { head, history };
 	const base = await followRecipe(recipe, search);
 	if (base.state === "none" || base.commit !== head) return base;
 	// Comparing a commit with itself would always pass.
 	if (recipe.how === "merge-base") {
-		const message = `Base and head are the same commit: the checked-out commit is on ${recipe.branch}, without the change of the pull request.`;
-		const fix =
-			"Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.";
-		throw new ConfigError({ code: "git-ref", message, fix });
+		throw new ConfigError({
+			code: "git-ref",
+			message: `Base and head are the same commit: the checked-out commit is on ${recipe.branch}, without the change of the pull request.`,
+			fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
+		});
 	}
 	return { state: "none", why: `${short(head)} is its own base (${base.label})` };
 }
@@ -59,22 +59,16 @@ async function byMergeBase(
 	const [first, second] = await history.parents(head);
 	if (first !== undefined && second !== undefined && second === merged) {
 		await requireCommit(first, branch, history);
-		return found(
-			first,
-			source,
-			`${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`,
-		);
+		const how = `${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`;
+		return found(first, source, how);
 	}
 	const newest = (await history.branchTip(branch)) ?? tip ?? null;
 	if (newest === null || !(await history.bring(newest))) throw missingCommit(tip ?? branch, branch);
 	const base = await history.mergeBase(head, newest);
 	if (base !== null)
 		return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
-	return found(
-		newest,
-		source,
-		`${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`,
-	);
+	const how = `${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`;
+	return found(newest, source, how);
 }
 
 async function byCommit(recipe: Extract<BaseRecipe, { how: "commit" }>, search: Search): Promise<FoundBase> {
@@ -96,7 +90,7 @@ async function byBranchPoint(
 		const tip = await history.branchTip(defaultBranch);
 		const base = tip !== null && (await history.bring(tip)) ? await history.mergeBase(head, tip) : null;
 		const where = { label: defaultBranch, ref: defaultBranch };
-		// A branch that has nothing of its own yet is compared with the commit before.
+		// A branch without commits of its own is compared with the commit before.
 		if (base !== null && base !== head)
 			return found(base, where, `${short(base)} is where ${branch} left ${defaultBranch}: ${because}.`);
 	}
@@ -104,11 +98,8 @@ async function byBranchPoint(
 	if (parent === undefined)
 		return { state: "none", why: `${short(head)} is the first commit of its history` };
 	await requireCommit(parent, branch, history);
-	return found(
-		parent,
-		{ label: short(parent) },
-		`${short(parent)} is the commit before ${short(head)}: ${because}.`,
-	);
+	const how = `${short(parent)} is the commit before ${short(head)}: ${because}.`;
+	return found(parent, { label: short(parent) }, how);
 }
 
 /** @param tag of the head; null: the last release before it. */
@@ -119,20 +110,19 @@ async function byRelease(tag: string | null, { head, history }: Search): Promise
 	if (nearest === null) return { state: "none", why: `no release comes before ${before}` };
 	const { name, commit } = nearest.tag;
 	const branch = nearest.isAncestor ? "" : ", which lies on a branch of its own";
-	return found(
-		commit,
-		{ label: name, ref: name },
-		`${name} is the ${tag === null ? "last release" : "release"} before ${before}${branch}.`,
-	);
+	const how = `${name} is the ${tag === null ? "last release" : "release"} before ${before}${branch}.`;
+	return found(commit, { label: name, ref: name }, how);
 }
 
 async function byRef(ref: string, { history }: Search): Promise<FoundBase> {
 	const commit = await history.find(ref);
 	if (commit !== null)
 		return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
-	const name = JSON.stringify(ref.slice(0, 200));
-	const message = `Cannot find ${name}, which baseline.ref names: neither this clone nor its remote has it.`;
-	throw new ConfigError({ code: "git-ref", message, fix: "Correct baseline.ref in the config." });
+	throw new ConfigError({
+		code: "git-ref",
+		message: `Cannot find ${JSON.stringify(ref.slice(0, 200))}, which baseline.ref names: neither this clone nor its remote has it.`,
+		fix: "Correct baseline.ref in the config.",
+	});
 }
 
 function found(commit: string, source: { label: string; ref?: string }, sentence: string): FoundBase {
@@ -144,10 +134,11 @@ async function requireCommit(commit: string, what: string, history: History): Pr
 }
 
 export function missingCommit(commit: string, what: string): ConfigError {
-	const message = `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`;
-	const fix =
-		"Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.";
-	return new ConfigError({ code: "git-ref", message, fix });
+	return new ConfigError({
+		code: "git-ref",
+		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,
+		fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",
+	});
 }
 
 export function unknownBase(why: string): ToolError {

@@ -1,4 +1,4 @@
-// Which files of a checkout the gate reads, so that those of Git LFS are fetched and no others.
+// Fetches the files of Git LFS that the gate reads, and no others.
 import { dirname, join } from "node:path";
 import type { Arm } from "../../../generated/result.ts";
 import { readStructure } from "../../adapters/files/external-files.ts";
@@ -17,7 +17,6 @@ export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	config: Config;
 }
 
-/** @returns why files stay pointers, where any do; the stages then report what they cannot read. */
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<LfsProblem | null> {
 	if (!(await usesLfs(git))) return null;
 	// A prepare command may read any file.
@@ -32,7 +31,6 @@ export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<Lf
 	return null;
 }
 
-/** Files that the config names. */
 async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 	return engineSpecs(config).flatMap(({ model, engine: { onnx, tensorrt, golden } }) => {
 		const names = [
@@ -46,7 +44,7 @@ async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 	});
 }
 
-/** Files that those name: external data of models; tensors of goldens, of the head alone. */
+/** External data of models, and the head's golden tensors. */
 async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
 	const specs = engineSpecs(config);
 	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
@@ -70,7 +68,6 @@ async function tensorFiles(manifest: string): Promise<string[]> {
 	return files.map((file) => join(dirname(manifest), file.path));
 }
 
-/** The stage that needs a file reports that it cannot be read. */
 function leaveToStages(error: unknown): [] {
 	if (error instanceof ConfigError) return [];
 	throw error;

@@ -57,8 +57,7 @@ export const trendTable = {
 	options: {
 		branch: { ...historyPlace.branch, otherwise: "required unless DIR is given" },
 		out: { value: "FILE", does: "Output file.", default: "trtgate-trend.html" },
-		svg: { value: "FILE", does: "Also write a picture for a README to this file.", otherwise: "none" },
 		json: { does: "Print the verdict, all alarms and the latest levels as JSON." },
 	},
-	example: "trtgate trend --branch trtgate-history --svg docs/trend.svg",
+	example: "trtgate trend --branch trtgate-history",
 } as const satisfies CommandTable;

@@ -1,33 +1,46 @@
-// `trtgate history import`, `trtgate history compact` and `trtgate history accept`.
+// `trtgate history import`, `history compact`, `history accept` and `trend`.
 import { stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
+import { fileStore } from "../../adapters/files/store.ts";
 import { parsePatterns } from "../../core/config/select.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import { acceptance, openShifts } from "../../core/history/accept.ts";
 import { findAlarms } from "../../core/history/alarms.ts";
 import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../../core/history/files.ts";
-import { recordsOf } from "../../core/history/from-result.ts";
+import { recordOf } from "../../core/history/from-result.ts";
 import { shiftText } from "../../core/history/judge-trend.ts";
 import { readSeries } from "../../core/history/series.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { answer } from "../../core/report/html/trend/answer.ts";
+import { renderTrend } from "../../core/report/html/trend/page.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { cleanName, cleanText, shorten } from "../../core/text/escape.ts";
+import { trendFacts } from "../../core/report/trend-facts.ts";
+import { cleanName, cleanText, jsonText, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
+import type { HistoryStore } from "../../ports/history.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
-import { acceptTable, compactTable, importTable } from "../commands/history-tables.ts";
+import { acceptTable, compactTable, importTable, trendTable } from "../commands/history-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
+import { version } from "../version.ts";
 import { openStore, sha256 } from "./open-store.ts";
+
+function storeOf(
+	args: { text(name: "folder" | "branch"): string | undefined },
+	terminal: Terminal,
+): HistoryStore {
+	return openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+}
 
 export async function importHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, importTable, { more: true });
-	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const store = storeOf(args, terminal);
 	const files: HistoryFile[] = [];
 	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
 	if (files.length === 0) {
-		const fix = "Give results of runs that timed at least one engine.";
+		const fix = "Give results of runs that timed at least one engine; of a merged result, its parts.";
 		throw new ConfigError({
 			code: "nothing-to-check",
 			message: "None of these results was timed, so there is nothing to import.",
@@ -48,14 +61,14 @@ async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 		inputKinds.result,
 	);
 	const read = readRecord(text);
-	const records =
-		read.state === "ok" ? [read.record] : recordsOf(parseResult(text, shown), { run: "imported" }, sha256);
-	return records.map((record) => fileOf(record, sha256));
+	const record =
+		read.state === "ok" ? read.record : recordOf(parseResult(text, shown), { run: "imported" }, sha256);
+	return record === null ? [] : [fileOf(record, sha256)];
 }
 
 export async function compactHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, compactTable);
-	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const store = storeOf(args, terminal);
 	const thisMonth = systemClock().timestamp().slice(0, 7);
 	const isChanged = await store.compact((files) => compact(files, thisMonth));
 	terminal.out(
@@ -70,7 +83,7 @@ const reasonChars = 500;
 
 export async function acceptAlarms(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, acceptTable);
-	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const store = storeOf(args, terminal);
 	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
 	const findings = findAlarms(series);
 	const describe = (shift: ReturnType<typeof openShifts>[number]): string =>
@@ -89,5 +102,28 @@ export async function acceptAlarms(argv: readonly string[], terminal: Terminal):
 	}
 	await store.add([fileOf(found.record, sha256)]);
 	terminal.out(found.shifts.map((shift) => `Accepted ${describe(shift)}\n`).join(""));
+	return exitCodes.ok;
+}
+
+/** Writes the page of a history. */
+export async function trend(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, trendTable, { more: true });
+	const [folder, ...others] = args.positionals;
+	if (others.length > 0) throw usageError("A history is in one folder.", "Name one folder.");
+	const store = openStore({ folder, branch: args.text("branch") }, terminal);
+	const { records, skipped } = readHistory(await store.read());
+	if (records.length === 0) {
+		const fix =
+			"Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
+		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} has no records.`, fix });
+	}
+	const series = readSeries(records.map(({ record }) => record));
+	const findings = findAlarms(series);
+	const out = resolve(terminal.cwd, args.text("out"));
+	const files = fileStore();
+	await files.makeFolder(dirname(out));
+	await files.writeText(out, renderTrend(findings, series, { version, skipped }));
+	terminal.out(args.flag("json") ? jsonText(trendFacts(findings, series)) : `${answer(findings, series)}\n`);
+	terminal.err(`${[...skipped, `The page is ${out}.`].join("\n")}\n`);
 	return exitCodes.ok;
 }

@@ -15,7 +15,7 @@ export interface HistoryPlace {
 	branch?: string | undefined;
 }
 
-/** @throws ConfigError usage where it is not one of the two. */
+/** @throws ConfigError usage unless one of the two is given. */
 export function openStore(
 	{ folder, branch }: HistoryPlace,
 	world: { cwd: string; processes?: Processes; access?: GitAccess | undefined },
@@ -31,7 +31,7 @@ export function openStore(
 	);
 }
 
-/** @throws ConfigError history-denied where a branch is named and there is no clone to push from. */
+/** @throws ConfigError history-denied if there is no clone to push a branch from. */
 export async function openRunStore(
 	place: HistoryPlace,
 	world: { cwd: string; processes: Processes; access: GitAccess | undefined },

@@ -1,4 +1,4 @@
-// Fetches the parts' results out of a run's artifacts. Their content is untrusted: it is bounded, checked and never unpacked onto the disk.
+// Fetches the parts' results from a run's artifacts, which are untrusted: bounded, checked, and never unpacked onto the disk.
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -25,7 +25,7 @@ export interface Collecting {
 	log(line: string): void;
 }
 
-/** @throws ToolError part-missing where the artifacts cannot be listed. */
+/** @throws ToolError part-missing if the artifacts cannot be listed. */
 export async function collectParts(collecting: Collecting): Promise<PartInput[]> {
 	const listed = await collecting.artifacts.list();
 	if (listed.state === "failed") {
@@ -36,7 +36,12 @@ export async function collectParts(collecting: Collecting): Promise<PartInput[]>
 		});
 	}
 	const picked = pickArtifacts(listed.artifacts, collecting.expected);
-	if (picked.length > maxParts) throw tooMany(picked.length);
+	if (picked.length > maxParts)
+		throw new ToolError({
+			code: "part-missing",
+			message: `The run has ${picked.length} artifacts that could be parts; at most ${maxParts} are merged.`,
+			fix: "Give the parts of each report an `artifact` prefix of their own.",
+		});
 	return inNewFolder("trtgate-parts-", (folder) => fetchAll(picked, collecting, folder), collecting.temp);
 }
 
@@ -60,10 +65,6 @@ async function fetchAll(
 
 function refused(reason: string): PartContent {
 	return { state: "refused", reason, kind: "runner" };
-}
-
-function withoutResult(name: string): PartContent {
-	return refused(`The artifact ${cleanName(name)} contains no ${reportFiles.result}.`);
 }
 
 interface Fetching {
@@ -90,7 +91,8 @@ async function fetchOne(
 			packedBytes: maxPartBytes,
 			bytes: maxResultBytes,
 		});
-		if (taken.state === "absent") return withoutResult(artifact.name);
+		if (taken.state === "absent")
+			return refused(`The artifact ${cleanName(artifact.name)} contains no ${reportFiles.result}.`);
 		if (taken.state === "refused") return refused(taken.reason);
 		budget.textBytes -= taken.text.length;
 		if (budget.textBytes < 0) return beyondAll();
@@ -98,12 +100,4 @@ async function fetchOne(
 	} finally {
 		await rm(dirname(fetched.path), { recursive: true, force: true });
 	}
-}
-
-function tooMany(count: number): ToolError {
-	return new ToolError({
-		code: "part-missing",
-		message: `The run has ${count} artifacts that could be parts; at most ${maxParts} are merged.`,
-		fix: "Give the parts of each report an `artifact` prefix of their own.",
-	});
 }

@@ -1,8 +1,7 @@
-// Finds out what the report is about: this run, or the one that caused it. GitHub is the source: what the measured code wrote is untrusted.
-import type { WorkflowRun } from "../../adapters/github/env.ts";
+// What the report is about, this run or the one that caused it: from GitHub, since what the measured code wrote is untrusted.
 import { ToolError } from "../../core/errors.ts";
 import type { RunEvent, WorkflowRunEvent } from "../../formats/github/event.ts";
-import type { MeasuredRun, RunFacts } from "../../ports/code-host.ts";
+import type { MeasuredRun, RunFacts, WorkflowRun } from "../../ports/code-host.ts";
 
 export interface Subject {
 	/** The run that measured. */
@@ -10,9 +9,9 @@ export interface Subject {
 	/** The change's own commit. */
 	sha: string;
 	pullRequest: number | null;
-	/** Why there is no comment, where there is no pull request to comment on. */
+	/** Why there is no pull request to comment on. */
 	why: string | null;
-	/** The event of our own run; null where another run measured. */
+	/** null: another run measured. */
 	event: RunEvent | null;
 	/** A run other than ours: its artifacts are untrusted. */
 	isForeign: boolean;
@@ -43,7 +42,7 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 	};
 }
 
-/** @throws ToolError part-missing where GitHub does not identify the run. */
+/** @throws ToolError part-missing if GitHub does not identify the run. */
 async function foreignSubject(
 	event: WorkflowRunEvent,
 	facts: RunFacts,

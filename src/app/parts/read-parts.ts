@@ -10,18 +10,26 @@ import { parseResult } from "../../core/report/parse-result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { reportFiles } from "../../stages/report.ts";
 
-/** Of a part's result.json. */
 export const maxResultBytes = inputKinds.result.maxBytes;
-/** Of all results together: what is in memory at once. */
+/** All results are in memory at once. */
 export const maxTextBytes = 512 * 1024 * 1024;
-/** Parts of one merge. */
 export const maxParts = 300;
 
-/** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid where there is none. */
+/** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid if there is none. */
 export async function readParts(folders: readonly string[], cwd: string): Promise<PartInput[]> {
 	const found = (await Promise.all(folders.map((folder) => partFolders(resolve(cwd, folder))))).flat();
-	if (found.length === 0) throw noResult(folders);
-	if (found.length > maxParts) throw tooMany(found.length);
+	if (found.length === 0)
+		throw new ConfigError({
+			code: "result-invalid",
+			message: `There is no ${reportFiles.result} in ${folders.slice(0, 5).join(", ")}, nor directly below.`,
+			fix: "Name the output folders of the runs, or one folder that holds them.",
+		});
+	if (found.length > maxParts)
+		throw new ConfigError({
+			code: "result-invalid",
+			message: `${found.length} results to merge; at most ${maxParts} are allowed.`,
+			fix: "Merge fewer, or remove old folders.",
+		});
 	const parts: PartInput[] = [];
 	const budget = { textBytes: maxTextBytes };
 	// One after the other: each may be some ten megabytes of text.
@@ -67,20 +75,4 @@ export function parsePart(text: string, path: string): PartContent {
 		if (!(error instanceof ConfigError)) throw error;
 		return { state: "refused", reason: error.message, kind: "runner" };
 	}
-}
-
-function noResult(folders: readonly string[]): ConfigError {
-	return new ConfigError({
-		code: "result-invalid",
-		message: `There is no ${reportFiles.result} in ${folders.slice(0, 5).join(", ")}, nor directly below.`,
-		fix: "Name the output folders of the runs, or one folder that holds them.",
-	});
-}
-
-function tooMany(count: number): ConfigError {
-	return new ConfigError({
-		code: "result-invalid",
-		message: `${count} results to merge; at most ${maxParts} are allowed.`,
-		fix: "Merge fewer, or remove old folders.",
-	});
 }

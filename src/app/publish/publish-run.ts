@@ -1,18 +1,16 @@
 // Publishes the result of a run: artifacts first, so that everything after them can link to them. Never changes the outcome.
 import type { Result } from "../../../generated/result.ts";
-import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import { markerId } from "../../core/report/comment.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
-import type { CodeHost, Host } from "../../ports/code-host.ts";
+import type { CodeHost, Host, WorkflowRun } from "../../ports/code-host.ts";
 import { publishAlarm } from "../../stages/publish/alarm.ts";
-import { publishCheckRun } from "../../stages/publish/check-run.ts";
-import { publishComment } from "../../stages/publish/comment.ts";
+import { concludeUnmeasured, openCheckRun, publishCheckRun } from "../../stages/publish/check-run.ts";
+import { markOutdated, publishComment } from "../../stages/publish/comment.ts";
 import type { Published, PublishPlan } from "../../stages/publish/plan.ts";
 import { type Upload, uploadFolder } from "./upload.ts";
 
-/** The part of a run that publishing needs; another program than the action may have made the result. */
 export interface PublishContext {
 	run: WorkflowRun;
 	event: RunEvent;
@@ -23,7 +21,6 @@ export interface PublishContext {
 export interface PublishedRun {
 	published: Published[];
 	links: ReportLinks;
-	/** Commit of the pull request. */
 	change?: string;
 }
 
@@ -33,30 +30,28 @@ export async function publishRun(
 	patienceMs?: number,
 ): Promise<PublishedRun> {
 	const { host, inputs } = context;
-	const upload = { ...context, configPath: result.config.path };
+	const configPath = result.config.path;
+	const upload = { ...context, configPath };
 	const uploaded = await uploadFolder(upload, host.artifacts(inputs.retentionDays));
-	const { plan, skipped } = planPublish(result.config.path, context);
+	const { plan, skipped } = planPublish(configPath, context);
+	const { change } = plan.shown;
 	const links = { ...plan.shown.links, ...uploaded.links };
-	const shown = { ...plan, shown: { ...plan.shown, links } };
 	const codeHost = host.codeHost(patienceMs);
 	const isShown = plan.comment !== "never" || plan.checkRun || plan.alarm !== null;
-	const withoutToken: Published = {
-		what: plan.comment === "never" ? "check run" : "comment",
-		state: "skipped",
-		why: "there is no token; leave the input token at its default",
-	};
-	const published = codeHost === null ? [withoutToken] : await publish(result, shown, codeHost);
-	return {
-		published: [...uploaded.published, ...(isShown ? published : []), ...skipped],
-		links,
-		change: plan.shown.change,
-	};
+	const published = [...uploaded.published, ...skipped];
+	if (codeHost !== null)
+		published.push(...(await publish(result, { ...plan, shown: { ...plan.shown, links } }, codeHost)));
+	else if (isShown) {
+		const why = "there is no token; leave the input token at its default";
+		published.push({ what: plan.comment === "never" ? "check run" : "comment", state: "skipped", why });
+	}
+	return { published, links, change };
 }
 
 const forkReason =
 	"the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
-/** @param configPath as the result names it. @returns also what is not published on purpose. */
+/** @param configPath as in the result. @returns also what is deliberately not published. */
 export function planPublish(
 	configPath: string,
 	{ run, event, inputs }: Omit<PublishContext, "host">,
@@ -82,17 +77,19 @@ export function planPublish(
 		checkRun: checkRun && !readOnly,
 		alarm: isAlarmed ? { event: run.eventName, ref: run.ref, workflow: run.workflow } : null,
 	};
-	const skipped: Published[] = [];
-	if (readOnly && comment !== "never") skipped.push({ what: "comment", state: "skipped", why: forkReason });
-	if (readOnly && checkRun) skipped.push({ what: "check run", state: "skipped", why: forkReason });
-	return { plan, skipped };
+	const denied = [
+		...(comment === "never" ? [] : (["comment"] as const)),
+		...(checkRun ? (["check run"] as const) : []),
+	];
+	const skipped = denied.map((what): Published => ({ what, state: "skipped", why: forkReason }));
+	return { plan, skipped: readOnly ? skipped : [] };
 }
 
 export function runUrl(run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId">): string {
 	return `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}`;
 }
 
-/** The change's own commit: a check run on GitHub's test merge would not be visible. */
+/** The change's own commit: a check run on the test merge would not be visible. */
 function shaOf(event: RunEvent, run: WorkflowRun): string {
 	switch (event.kind) {
 		case "pull-request":
@@ -106,11 +103,31 @@ function shaOf(event: RunEvent, run: WorkflowRun): string {
 	}
 }
 
-/** Shows a result where people look: comment, check run, alarm. Nothing here throws or judges. */
+/** Never throws. */
 export async function publish(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
 	return [
 		...(plan.comment === "never" ? [] : [await publishComment(result, plan, codeHost)]),
-		...(plan.checkRun ? await publishCheckRun(result, plan, codeHost) : []),
+		...(plan.checkRun ? [await publishCheckRun(result, plan, codeHost)] : []),
 		...(plan.alarm === null ? [] : [await publishAlarm(result, { ...plan, alarm: plan.alarm }, codeHost)]),
 	];
+}
+
+/** For what happens beside the work. */
+const shortPatienceMs = 15_000;
+
+/** Shows that a run has begun: in a check run, and by marking an earlier comment as outdated. */
+export async function announce(title: string, configPath: string, context: PublishContext): Promise<void> {
+	const { plan } = planPublish(configPath, context);
+	const codeHost = context.host.codeHost(shortPatienceMs);
+	if (codeHost === null) return;
+	await Promise.all([openCheckRun(title, plan, codeHost), markOutdated("measuring", plan, codeHost)]);
+}
+
+/** For a run that ended without publishing. */
+export async function takeBack(configPath: string, context: PublishContext, why: string): Promise<void> {
+	const { plan } = planPublish(configPath, context);
+	const codeHost = context.host.codeHost(shortPatienceMs);
+	if (codeHost === null) return;
+	await concludeUnmeasured(why, plan, codeHost);
+	await markOutdated("ended", plan, codeHost);
 }

@@ -13,50 +13,38 @@ import type { PreparedRun } from "../run-context.ts";
 
 export interface SharedCacheOptions {
 	remote: RemoteCache;
-	/** Folder of the stores on this machine. */
 	cacheFolder: string;
 	/** Folder for transfers; its path is part of the key by which the service finds entries. */
 	temp: string;
-	/** Why nothing may be saved; null where it may. */
+	/** Why nothing may be saved, or null. */
 	refusal: string | null;
-	/** Also where this machine keeps a store of its own. */
 	always: boolean;
-	/** Time of day when the run began, milliseconds. */
 	startedMs: number;
-	/** Absent: kernel timings and engines. pin: the engines of the pinned base alone, under a key of their own. */
-	of?: "pin";
 }
 
 export interface SharedCaches {
 	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
 	restore(known: PreparedRun): Promise<void>;
-	/** @param pinned SHA-256 of the base's engines, which are all that is saved of a pin. */
-	save(pinned: ReadonlySet<string>): Promise<void>;
-	/** What was restored and saved so far. */
+	save(): Promise<void>;
 	published(): readonly Published[];
 }
 
-export const maxPinBytes = 512 * 1024 ** 2;
-
-const kinds: readonly { kind: Exclude<CacheKind, "pin">; store: string; maxBytes: number }[] = [
-	// Some hundred kilobytes an engine.
+const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 	{ kind: "timing", store: "timing-caches", maxBytes: 256 * 1024 ** 2 },
 	// A repository has 10 GB in all by default.
 	{ kind: "engines", store: "engines", maxBytes: 2 * 1024 ** 3 },
 ];
 
-/** Prefixes of keys, and the folders of the entries. */
 interface Shared {
 	/** For anything saved by this kind of machine. */
 	prefix: string;
-	/** What was built from this head; goes on with the digest of what is kept, since a key cannot be written twice. */
+	/** For what was built from this head. A digest of the content follows, since a key cannot be written twice. */
 	head: string;
-	/** What was built when this base was the head. */
 	base: string | null;
 	store: string;
 	folder: string;
 	maxBytes: number;
-	/** Entries that came from the repository's cache, and their key. */
+	/** Restored entries, and their key. */
 	names: readonly string[];
 	key: string | null;
 }
@@ -67,29 +55,26 @@ const clockSlackMs = 2000;
 export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 	const opened: Shared[] = [];
 	const published: Published[] = [];
-	/** @returns whether to go on: a service that cannot be reached now cannot be reached again. */
-	const attempt = async (work: () => Promise<Published | null>): Promise<boolean> => {
+	/** @returns whether to go on: a service that fails once is not asked again. */
+	const attempt = async (work: () => Promise<Published>): Promise<boolean> => {
 		// A full disk must not end the run.
 		const status = await work().catch((fault: unknown) =>
 			skipped(`its files cannot be used here: ${fault instanceof Error ? fault.message : String(fault)}`),
 		);
-		if (status !== null) published.push(status);
-		return status?.state !== "failed";
+		published.push(status);
+		return status.state !== "failed";
 	};
 	return {
 		published: () => published,
 		async restore(known) {
 			for (const shared of locationsOf(known, options)) {
-				const isOwn = !options.always && (await hasStore(shared).catch(() => false));
-				// What a machine of its own has may still be lost with it.
-				if (!isOwn || options.of === "pin") opened.push(shared);
-				if (isOwn || (await attempt(() => restoreOne(shared, options.remote)))) continue;
-				opened.pop();
-				break;
+				if (!options.always && (await hasStore(shared).catch(() => false))) continue;
+				if (!(await attempt(() => restoreOne(shared, options.remote)))) break;
+				opened.push(shared);
 			}
 		},
-		async save(pinned) {
-			for (const shared of opened) if (!(await attempt(() => saveOne(shared, options, pinned)))) break;
+		async save() {
+			for (const shared of opened) if (!(await attempt(() => saveOne(shared, options)))) break;
 		},
 	};
 }
@@ -98,29 +83,18 @@ function skipped(why: string): Published {
 	return { what: "cache", state: "skipped", why };
 }
 
-/** None where the machine is not known well enough. */
 function locationsOf(
 	{ config, fingerprint, models }: PreparedRun,
-	{ cacheFolder, temp, of }: SharedCacheOptions,
+	{ cacheFolder, temp }: SharedCacheOptions,
 ): Shared[] {
 	const head = recipeDigest(models, "head");
 	const base = recipeDigest(models, "base");
-	const nothing = { names: [], key: null };
-	const folderOf = (kind: CacheKind): string => join(temp, "trtgate-cache", kind);
-	if (of === "pin") {
-		const prefix = cachePrefix("pin", fingerprint);
-		if (prefix === null || base === null || config.baseline.from !== "pin" || !config.cache.engines)
-			return [];
-		const key = `${prefix}${base}`;
-		const store = join(cacheFolder, "engines");
-		const keys = { prefix: key, head: key, base: null };
-		return [{ ...keys, ...nothing, maxBytes: maxPinBytes, store, folder: folderOf("pin") }];
-	}
 	return kinds.flatMap(({ kind, store, maxBytes }) => {
 		const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
 		if (prefix === null || head === null) return [];
 		const keys = { prefix, head: `${prefix}${head}-`, base: base === null ? null : `${prefix}${base}-` };
-		return [{ ...keys, ...nothing, maxBytes, store: join(cacheFolder, store), folder: folderOf(kind) }];
+		const folders = { store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) };
+		return [{ ...keys, ...folders, maxBytes, names: [], key: null }];
 	});
 }
 
@@ -130,7 +104,6 @@ async function hasStore({ store, folder }: Shared): Promise<boolean> {
 	return own.left > 0;
 }
 
-/** Notes in `shared` what came. */
 async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Published> {
 	const { folder, store, head, base, prefix } = shared;
 	await rm(folder, { recursive: true, force: true });
@@ -147,7 +120,6 @@ async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Publishe
 }
 
 function originOf(key: string, { head, base }: Shared): string {
-	if (key === head) return "of the pin";
 	if (key.startsWith(head)) return "built from the head's models and flags";
 	return base !== null && key.startsWith(base)
 		? "built from the base's models and flags"
@@ -156,20 +128,15 @@ function originOf(key: string, { head, base }: Shared): string {
 
 async function saveOne(
 	shared: Shared,
-	{ refusal, of, startedMs, remote }: SharedCacheOptions,
-	pinned: ReadonlySet<string>,
+	{ refusal, startedMs, remote }: SharedCacheOptions,
 ): Promise<Published> {
 	const { prefix, folder, maxBytes, names, store, head } = shared;
 	if (refusal !== null) return skipped(`${prefix} is not saved: ${refusal}`);
 	try {
 		await rm(folder, { recursive: true, force: true });
-		const { entries, left, digest, bytes } = await collectEntries(store, folder, {
-			sinceMs: startedMs - clockSlackMs,
-			names,
-			maxBytes,
-			holding: of === "pin" ? pinned : undefined,
-		});
-		const key = of === "pin" ? head : `${head}${digest}`;
+		const selection = { sinceMs: startedMs - clockSlackMs, names, maxBytes };
+		const { entries, left, digest, bytes } = await collectEntries(store, folder, selection);
+		const key = `${head}${digest}`;
 		if (entries === 0 && left > 0)
 			return skipped(`${key} is not saved: its engines are larger than ${formatBytes(maxBytes)}`);
 		if (entries === 0 || shared.key?.endsWith(`-${digest}`)) return skipped(`${prefix} holds nothing new`);
@@ -186,7 +153,7 @@ async function saveOne(
 
 const digestChars = 16;
 
-/** Identifies the models and flags of a side, by the digests of its files; null where it has no model. The key has machine and TensorRT before it. */
+/** Identifies the models and flags of a side by the digests of its files; null if it has no model. */
 export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
 	const recipes = models.flatMap((prepared) => {
 		if (prepared.arm !== arm || prepared.state !== "ready") return [];

@@ -1,12 +1,11 @@
 // Uploads what a run leaves in its output folder: the files together, the report as a page of its own, profiles and engines separately.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
 import { artifactName } from "../../formats/github/names.ts";
-import type { ArtifactDraft, ArtifactStore } from "../../ports/code-host.ts";
+import type { ArtifactDraft, ArtifactStore, WorkflowRun } from "../../ports/code-host.ts";
 import type { Published, PublishedThing } from "../../stages/publish/plan.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { type OutRoots, outNames, refuseLinks } from "../out-folder.ts";
@@ -14,15 +13,12 @@ import { type OutRoots, outNames, refuseLinks } from "../out-folder.ts";
 export interface Upload {
 	outFolder: string;
 	roots: OutRoots;
-	/** As in the result. */
 	configPath: string;
 	inputs: Pick<PublishInputs, "artifact" | "artifactEngines" | "name">;
 	run: Pick<WorkflowRun, "job">;
 }
 
-/** Folders of the output folder that do not go into the artifact of the run. */
 const separate: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
-/** More files than this are a mistake. */
 const maxFiles = 20_000;
 
 export async function uploadFolder(
@@ -47,7 +43,6 @@ export async function uploadFolder(
 		const sent = await store.upload({ ...draft, files });
 		if (sent.state === "failed") {
 			published.push({ what, ...sent });
-			// A failure other than a rejection would repeat for every artifact.
 			if (sent.fault.code !== "github-rejected") break;
 			continue;
 		}

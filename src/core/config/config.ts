@@ -160,10 +160,8 @@ export interface Config {
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
-	/** A branch, or a folder relative to the head's. */
-	history?:
-		| undefined
-		| { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };
+	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
+	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always" };
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	commands?: readonly CommandConfig[];
 	sources: Sources;

@@ -7,9 +7,8 @@ import { subjectOf } from "./judge-trend.ts";
 import { figureOf } from "./series.ts";
 
 interface Decision {
-	/** As for `run --only`. */
 	patterns: readonly string[];
-	/** latency, memory, size or error; all where it is left out. */
+	/** latency, memory, size or error; absent: all. */
 	figure?: string | undefined;
 	reason: string;
 	at: string;

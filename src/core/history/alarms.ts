@@ -1,4 +1,4 @@
-// From the shifts of all chains to alarms: series that step together are one, each has a start and one of four causes.
+// Groups the shifts of all chains into alarms, each with a start and a cause.
 import { groupBy } from "../group.ts";
 import { median } from "../stats/quantile.ts";
 import type { Point, Run } from "./points.ts";
@@ -10,17 +10,15 @@ export type Cause = "change" | "host" | "method" | "noise";
 export interface ShiftOf {
 	chain: Chain;
 	shift: Shift;
-	/** Run in which it began, and how that is known. */
 	start: number;
 	foundBy: "structure" | "content" | "method" | "level" | "creep";
-	/** Newest level against the same reference. */
+	/** Newest level, against the same reference. */
 	now: number;
 	cause: Cause;
 	evidence: string;
 }
 
 export interface Alarm {
-	/** Run in which it began; in which it was decided first. */
 	start: number;
 	raised: number;
 	cause: Cause;
@@ -39,32 +37,20 @@ export interface Findings {
 	chains: readonly WatchedChain[];
 	/** Newest first. */
 	alarms: readonly Alarm[];
-	/** What improved, in the same form. */
 	gains: readonly Alarm[];
-	/** False alarms of the control series, and the years that it was watched. */
-	control: { alarms: number; years: number };
 }
 
 export function findAlarms({ chains: all, runs }: Series): Findings {
 	const chains = all.map((chain) => ({ chain, watched: watch(chain, runs) }));
-	const controls = chains.filter(({ chain }) => chain.metric === "control");
-	const shifts = chains
-		.filter(({ chain }) => chain.metric !== "control")
-		.flatMap((one) => one.watched.shifts.map((shift) => explain(one, shift, runs)));
-	const dayAt = (point: Point | undefined): number => runs[point?.run ?? 0]?.day ?? 0;
-	const daysOf = ({ chain: { points } }: WatchedChain): number => dayAt(points.at(-1)) - dayAt(points[0]);
+	const shifts = chains.flatMap((one) => one.watched.shifts.map((shift) => explain(one, shift, runs)));
 	return {
 		chains,
 		alarms: grouped(shifts.filter(({ shift }) => shift.direction === "up")),
 		gains: grouped(shifts.filter(({ shift }) => shift.direction === "down")),
-		control: {
-			alarms: controls.reduce((sum, { watched }) => sum + watched.shifts.length, 0),
-			years: controls.reduce((sum, one) => sum + daysOf(one), 0) / 365.25,
-		},
 	};
 }
 
-/** Where one commit moved several series, these are one alarm, also if some were decided a night later. What creeps is no part of a step. */
+/** Series that stepped in the same run are one alarm, even if decided in different nights; creep is separate. */
 function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	const surprise = ({ shift }: ShiftOf): number =>
 		Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
@@ -86,7 +72,7 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	return alarms.sort((left, right) => right.raised - left.raised);
 }
 
-/** The mean of so many newest points is a series' level now. */
+/** The level now is the mean of so many points. */
 const newestPoints = 3;
 
 export function levelNow({ chain, watched }: WatchedChain): number | null {
@@ -106,53 +92,41 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		evidence: string,
 		place = shift.from,
 	): ShiftOf => ({
-		chain,
-		shift,
-		start: runAt(place),
-		foundBy,
-		now: levelNow(of) ?? shift.size,
-		cause,
-		evidence,
+		...{ chain, shift, start: runAt(place), foundBy, now: levelNow(of) ?? shift.size, cause },
+		evidence: cause === "change" ? `measured against the pin in one job; ${evidence}` : evidence,
 	});
-	const inOneJob = "measured against the pin in one job; ";
 	const first = Math.max(0, shift.from - 1);
 	const during = points.slice(first, shift.raised + 1);
 	if (shift.isCreep && during.some(({ made }) => made.content !== points[first]?.made.content)) {
-		const what = "it moved a little from night to night, and the model or its recipe changed meanwhile";
-		return shifted("creep", "change", inOneJob + what);
+		const evidence = "it moved a little from night to night, and the model or its recipe changed meanwhile";
+		return shifted("creep", "change", evidence);
 	}
 	const otherMade = (key: "structure" | "content") => (place: number) => {
 		const left = points[place - 1]?.made[key];
 		const right = points[place]?.made[key];
 		return left !== undefined && right !== undefined && left !== right;
 	};
-	const changedWords = (place: number): string[] => {
+	const changedMethod = (place: number): string => {
 		const left = runs[runAt(place - 1)]?.method ?? {};
 		const right = runs[runAt(place)]?.method ?? {};
 		return [...new Set([...Object.keys(left), ...Object.keys(right)])]
 			.filter((key) => left[key] !== right[key])
-			.map((key) => `${key}: ${left[key] ?? "none"} → ${right[key] ?? "none"}`);
+			.map((key) => `${key}: ${left[key] ?? "none"} → ${right[key] ?? "none"}`)
+			.join(", ");
 	};
 	const structure = likelyChange(shift, otherMade("structure"));
-	const change = structure ?? likelyChange(shift, otherMade("content"));
-	const method = likelyChange(shift, (place) => changedWords(place).length > 0);
-	if (change !== null && (method === null || change.nats >= method.nats))
-		return structure === null
-			? shifted(
-					"content",
-					"change",
-					`${inOneJob}the model or its recipe changed, its structure did not`,
-					change.place,
-				)
-			: shifted(
-					"structure",
-					"change",
-					`${inOneJob}the layers, precisions or tactics of the engine changed`,
-					change.place,
-				);
+	const content = likelyChange(shift, otherMade("content"));
+	const method = likelyChange(shift, (place) => changedMethod(place) !== "");
+	const change = structure ?? content;
+	if (change !== null && (method === null || change.nats >= method.nats)) {
+		const evidence = structure
+			? "the layers, precisions or tactics of the engine changed"
+			: "the model or its recipe changed, its structure did not";
+		return shifted(structure ? "structure" : "content", "change", evidence, change.place);
+	}
 	if (method !== null) {
-		const fields = changedWords(method.place).join(", ");
-		return shifted("method", "method", `the engine is the same; ${fields}`, method.place);
+		const evidence = `the engine is the same; ${changedMethod(method.place)}`;
+		return shifted("method", "method", evidence, method.place);
 	}
 	const host = pinMove(chain, shift.raised, runs);
 	return host === null
@@ -160,10 +134,10 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		: shifted("level", "host", `the engine is the same; the pin's own time moved too: ${host}`);
 }
 
-/** Places before the likeliest start explain nothing where they are less likely by a factor of twenty. */
+/** A factor of twenty: places before the likeliest start must not be less likely than that. */
 const likelyNats = 3;
 
-/** Of the places that differ from the one before, the one at which the level most likely stepped. */
+/** The likeliest start among the places that differ from the one before. */
 function likelyChange(
 	{ starts, from }: Shift,
 	differs: (place: number) => boolean,
@@ -177,10 +151,10 @@ function likelyChange(
 	return best;
 }
 
-/** A pin moves by less from night to night on one machine. */
+/** From night to night, a pin moves by less on one machine. */
 const minPinMove = 3e-3;
 
-/** How far the pin's own time is from its median on this machine, in words; null where it did not move. */
+/** `+1.2 %`: how far the pin's own time is from its median on this machine; null if it did not move. */
 function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | null {
 	const point = points[at];
 	if (point === undefined) return null;
@@ -191,7 +165,7 @@ function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | 
 	return `${move > 0 ? "+" : "−"}${(Math.abs(Math.expm1(move)) * 100).toFixed(1)} %`;
 }
 
-/** Chains whose newest point stood out and was not measured again yet: only fresh pairs decide. */
+/** Series whose newest point stands out and is not measured on fresh pairs yet. */
 export function dueForFreshPairs({ runs, chains }: Series): string[] {
 	return chains
 		.filter((chain) => {

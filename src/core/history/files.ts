@@ -1,5 +1,4 @@
-// The files of a history: one for each run, and one for each month that was compacted. What cannot be used is kept and named.
-
+// The files of a history: one for each run, and one for each compacted month. Unusable files are kept and named.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { validate } from "../../../generated/history-validator.js";
 import { isObject } from "../found.ts";
@@ -15,13 +14,10 @@ export interface HistoryFile {
 export interface History {
 	/** Months first, then single runs. */
 	records: readonly NamedRecord[];
-	/** One sentence for each file that is not used. */
 	skipped: readonly string[];
 }
 
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
-/** Made from the records, for people. */
-const shownPath = /^(README\.md|pictures\/[\w-]+\.svg)$/;
 /** A line for each run: its file's name and its record. */
 const monthPath = /^months\/(\d{4}-\d{2})\.jsonl\.gz$/;
 
@@ -37,16 +33,13 @@ export function fileOf(record: HistoryRecord, hash: (text: string) => string): H
 }
 
 export interface NamedRecord {
-	/** File name of the run. */
 	name: string;
 	record: HistoryRecord;
 }
 
 type Read = { state: "ok"; record: HistoryRecord } | { state: "skipped"; why: string };
 
-function skippedFor(why: string): Read {
-	return { state: "skipped", why };
-}
+const skippedFor = (why: string): Read => ({ state: "skipped", why });
 
 export function readRecord(text: string): Read {
 	const value = parse(text);
@@ -64,7 +57,7 @@ function checkRecord(value: unknown): Read {
 	return skippedFor(`it is not a record of trtgate: ${why}`);
 }
 
-/** null: at least one line is no record of this version. */
+/** null unless every line is a record of this version. */
 function readMonth(text: string): NamedRecord[] | null {
 	const lines = text.trimEnd().split("\n");
 	const runs = lines.map((line): NamedRecord | null => {
@@ -76,26 +69,22 @@ function readMonth(text: string): NamedRecord[] | null {
 	return runs.every((run) => run !== null) ? runs : null;
 }
 
-function noMonth(path: string, skip: (path: string, why: string) => void): NamedRecord[] {
-	skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
-	return [];
-}
-
 export function readHistory(files: readonly HistoryFile[]): History {
 	const skipped: string[] = [];
 	const records: NamedRecord[] = [];
-	const skip = (path: string, why: string) =>
+	const skip = (path: string, why: string): [] => {
 		skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
+		return [];
+	};
 	const sorted = files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
+	const damaged = "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it";
 	for (const { path, text } of sorted.filter((file) => monthPath.test(file.path)))
-		records.push(...(readMonth(text) ?? noMonth(path, skip)));
+		records.push(...(readMonth(text) ?? skip(path, damaged)));
 	const known = new Set(records.map(({ record }) => record.source));
 	const compacted = new Set(records.map(({ name }) => name));
-	for (const { path, text } of sorted.filter(
-		(file) => !monthPath.test(file.path) && !shownPath.test(file.path),
-	)) {
+	for (const { path, text } of sorted.filter((file) => !monthPath.test(file.path))) {
 		const name = runPath.exec(path)?.[3];
-		// A compaction that was interrupted leaves files that the month already has.
+		// An interrupted compaction leaves files that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;
 		const read: Read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
 		if (read.state === "skipped") {
@@ -124,10 +113,7 @@ export interface Compaction {
 	remove: readonly string[];
 }
 
-/**
- * Puts the runs of all months before `month` (2026-11) into one file each. Files that cannot be read stay where they are.
- * null: nothing to do.
- */
+/** Puts the runs of each month before `month` (2026-11) into one file, except unreadable ones. @returns null if there is nothing to do. */
 export function compact(files: readonly HistoryFile[], month: string): Compaction | null {
 	const runs = files.flatMap(({ path, text }) => {
 		const [, year, number, name] = runPath.exec(path) ?? [];
@@ -141,7 +127,7 @@ export function compact(files: readonly HistoryFile[], month: string): Compactio
 		const path = `months/${own}.jsonl.gz`;
 		const text = files.find((file) => file.path === path)?.text;
 		const kept = text === undefined ? [] : readMonth(text);
-		// A month that cannot be read may hold records of others: it is never overwritten.
+		// An unreadable month may hold records, so it is never overwritten.
 		if (kept === null) continue;
 		const byName = new Map([...added, ...kept].map(({ name, record }) => [name, record]));
 		const lines = [...byName]

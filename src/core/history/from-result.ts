@@ -1,4 +1,4 @@
-// From the result of a run to the records that the history keeps of it: one, or one for each part of a merged result.
+// What the history keeps of a result.
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../../generated/history.ts";
 import type {
 	Arm,
@@ -14,11 +14,10 @@ import { shownMs } from "../stats/summary.ts";
 export interface RunIdentity {
 	run: string;
 	url?: string;
-	/** Tells machines of one fingerprint apart: host, gpuUuid. */
+	/** host, gpuUuid. */
 	machine?: Readonly<Record<string, string>>;
 }
 
-/** What a record is made from; known before a run is concluded. */
 export type RecordedFacts = Pick<
 	Result,
 	| "tool"
@@ -38,35 +37,16 @@ export type HashText = (text: string) => string;
 const wordChars = 300;
 const hashDigits = 12;
 
-/** Only what was measured gets a record: a run that ended before its first build has none. */
-export function recordsOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord[] {
-	const parts = result.parts?.filter(({ state }) => state === "merged") ?? [];
-	const { startedAt, environment, workloads, builds, golden } = result;
-	const records = parts.map(({ name, ...part }) => {
-		const own = <Item extends { part?: string }>(items: readonly Item[]) =>
-			items.filter((item) => item.part === name);
-		const ofPart = {
-			...result,
-			workloads: own(workloads),
-			builds: own(builds),
-			golden: own(golden),
-			startedAt: part.startedAt ?? startedAt,
-			environment: part.environment ?? environment,
-		};
-		return recordOf(ofPart, { ...identity, run: `${identity.run} ${name}` }, hash);
-	});
-	if (parts.length === 0) records.push(recordOf(result, identity, hash));
-	return records.filter(({ rows }) => rows.length > 0);
-}
-
-function recordOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord {
-	const { arms, environment, workloads, tool, startedAt, durationMs, childMs } = result;
+/** @returns null for a run that timed nothing, and for a merged result, whose parts have records of their own. */
+export function recordOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord | null {
+	const { arms, environment, workloads, tool, startedAt, durationMs, childMs, parts } = result;
+	if (workloads.length === 0 || parts !== undefined) return null;
 	const { timing, ...fingerprint } = environment;
 	const [first] = workloads;
 	return {
 		schemaVersion: 1,
 		at: startedAt,
-		source: hash(JSON.stringify([startedAt, durationMs, childMs, first?.part])).slice(0, hashDigits),
+		source: hash(JSON.stringify([startedAt, durationMs, childMs])).slice(0, hashDigits),
 		run: identity.run.slice(0, 200),
 		url: identity.url,
 		label: arms.head.label.slice(0, wordChars),
@@ -122,7 +102,7 @@ function ratioOf({ latency, noise, work }: WorkloadResult): LogRatio | null {
 		: { ...ratio, sdPpm: millionths(noise.runCv * Math.SQRT2) };
 }
 
-/** null for engines that are one and the same: they were not timed. */
+/** null for identical engines, which are not timed. */
 function logRatioOf({ estimate, interval, pairs, setAside = 0 }: Comparison): LogRatio | null {
 	if (estimate === null || interval === null || pairs === 0) return null;
 	const half = (Math.log1p(interval[1]) - Math.log1p(interval[0])) / 2;
@@ -145,10 +125,7 @@ function factsOf(
 	const recipe =
 		build?.recipe && Object.entries(build.recipe).sort(([left], [right]) => (left < right ? -1 : 1));
 	const fingerprint = workload.layers?.[arm]?.fingerprint;
-	const isBuilt = build?.fromCache !== true && build?.sharedWithBase !== true;
 	const ms = shownMs(workload, arm);
-	const power = workload.gpu?.[arm]?.powerW;
-	const perSecond = workload[arm]?.throughputPerSecond;
 	return {
 		model: short(build?.modelSha256),
 		recipe: short(recipe && hash(JSON.stringify(recipe))),
@@ -157,12 +134,10 @@ function factsOf(
 		ns: rounded(ms === undefined ? undefined : ms * 1e6),
 		bytes: rounded(build?.engineBytes),
 		memoryBytes: rounded(workload[arm]?.peakMemoryBytes),
-		buildMs: rounded(isBuilt ? build?.durationMs : undefined),
-		microjoules: rounded(power == null || perSecond == null ? undefined : (power / perSecond) * 1e6),
 	};
 }
 
-/** The worst of all cases, by output and metric. A similarity is kept as its distance from 1, so that smaller is better. */
+/** The worst of all cases by output and metric. Of a similarity, its distance from 1. */
 function errorsOf(checks: readonly GoldenCheck[]): Record<string, number> {
 	const worst: Record<string, number> = {};
 	for (const { output, metric, bound, got, allowed } of checks) {

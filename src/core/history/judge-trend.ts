@@ -1,11 +1,11 @@
-// The gate of the history: one verdict for each open alarm, with its size, start, commits, cause and how to reproduce it.
+// The gate of the history: one verdict for each open alarm, with size, start, cause, commits and the command that compares them.
 import type { GateResult } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { formatPercent } from "../text/units.ts";
 import type { Alarm, Cause, Findings, ShiftOf } from "./alarms.ts";
 import type { Series } from "./series.ts";
 
-/** What an engine did and what we did can be undone by a commit; machines and noise are shown. */
+/** Only a change of the engine can be undone by a commit. */
 const statuses: Readonly<Record<Cause, GateResult["status"]>> = {
 	change: "fail",
 	method: "warn",
@@ -20,49 +20,24 @@ export const causeNames: Readonly<Record<Cause, string>> = {
 	noise: "noise",
 };
 
-/** @param pictures addresses by alarm: what they show needs no line of blocks. */
-export function judgeTrend(
-	{ alarms }: Pick<Findings, "alarms">,
-	series: Series,
-	pictures?: ReadonlyMap<Alarm, string>,
-): GateResult[] {
-	return alarms
-		.filter(({ isOpen }) => isOpen)
-		.flatMap((alarm) => {
-			const [first] = alarm.shifts;
-			if (first === undefined) return [];
-			const picture = pictures?.get(alarm);
-			return [
-				{
-					gate: "trend" as const,
-					...subjectOf(first.chain.series),
-					status: statuses[alarm.cause],
-					message: `${describeAlarm(alarm, series)}${picture === undefined ? blocksText(first) : ""}${runText(first, series)}`,
-					picture,
-				},
-			];
-		});
+export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series): GateResult[] {
+	return alarms.flatMap((alarm) => {
+		const [first] = alarm.shifts;
+		if (!alarm.isOpen || first === undefined) return [];
+		const message = describeAlarm(alarm, series) + runText(first, series);
+		const status = statuses[alarm.cause];
+		return [{ gate: "trend" as const, ...subjectOf(first.chain.series), status, message }];
+	});
 }
 
-const shownNights = 40;
-const blocks = "▁▂▃▄▅▆▇█";
 const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
-
-/** The newest levels as a picture in one line. */
-function blocksText({ chain }: ShiftOf): string {
-	const levels = chain.points.slice(-shownNights).map(({ level }) => level);
-	const [least, most] = [Math.min(...levels), Math.max(...levels)];
-	const block = (level: number): string =>
-		blocks[Math.round(((level - least) / Math.max(1e-9, most - least)) * 7)] ?? "";
-	return ` The last ${levels.length} nights: \`${levels.map(block).join("")}\`.`;
-}
 
 function runText({ start }: ShiftOf, { runs }: Series): string {
 	const url = runs[start]?.url ?? "";
 	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
 }
 
-/** Ids are model/engine/workload; a workload's name may hold anything. */
+/** @param id model/engine/workload; the last may contain slashes. */
 export function subjectOf(id: string): { model: string; engine: string; workload: string } {
 	const [model = "", engine = "", ...workload] = id.split("/");
 	return { model, engine, workload: workload.join("/") };
@@ -75,14 +50,14 @@ const worse: Readonly<Record<string, string>> = {
 	error: "further from its golden",
 };
 
-/** `+1.3 % ± 0.1 %` of a shift in logarithms. */
+/** `+1.3 % ± 0.1 %`. */
 export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
 	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
 	const digits = half < 1e-3 ? 2 : 1;
 	return `${formatPercent(Math.expm1(shift.size), { sign: true, digits })} ± ${formatPercent(half, { digits })}`;
 }
 
-/** `+1.3 ± 0.1 % slower since 2026-10-14`, for headlines. */
+/** `+1.3 % ± 0.1 % slower since 2026-10-14`. */
 export function shiftText(of: ShiftOf, { runs }: Series): string {
 	const { metric, name } = of.chain;
 	const what =
@@ -99,7 +74,7 @@ export function describeAlarm(alarm: Alarm, series: Series): string {
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 
-/** The last commit before the start and the first after it, or where it creeps the one that decided, with the command that compares them. */
+/** The commits around the start (of creep: up to the night that decided), with the command that compares them. */
 function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series): string {
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const after = foundBy === "creep" ? chain.points[shift.raised]?.run : start;

@@ -1,12 +1,10 @@
-// From the records of a history to one value for each run of a series.
+// One value for each run of a series, from the records of a history.
 import type { EngineFacts, HistoryRecord, HistoryRow } from "../../../generated/history.ts";
 
-/** One run of the history, whatever it measured. */
 export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "url" | "machine" | "method"> {
 	/** Days since 1970, with a fraction. */
 	day: number;
 	reference?: string;
-	/** Commit of the pin. */
 	pinCommit?: string;
 	host?: string;
 }
@@ -23,11 +21,10 @@ export interface Point {
 	run: number;
 	/** Logarithm; of latency chained, so that points of different pins compare. */
 	level: number;
-	/** Standard error of the measurement itself. */
 	error: number;
 	/** Standard error of the chain's links up to here. */
 	linkError: number;
-	/** Of the pin and of the engine, for reading; NaN where it is not known. */
+	/** Times of the pin and of the engine, for reading; NaN if unknown. */
 	baseNs: number;
 	headNs: number;
 	/** Measured again on fresh pairs, chained in the same way. */
@@ -35,7 +32,6 @@ export interface Point {
 	made: Made;
 }
 
-/** A row of a run in a series. */
 export interface PlacedRow {
 	run: number;
 	row: HistoryRow;
@@ -59,10 +55,10 @@ export function runOf({ at, label, commit, url, reference, machine, method }: Hi
 	};
 }
 
-/** Fields that tell machines of one fingerprint apart; all others must match. */
+/** Fields in which machines of one kind may differ. */
 export const sameKind = new Set(["host", "gpuUuid", "recorded"]);
 
-/** The fingerprint of a machine: only ratios of one fingerprint make a chain. */
+/** Only ratios of one kind of machine make a chain. */
 export function kindOf({ machine }: Pick<Run, "machine">): string {
 	return Object.entries(machine)
 		.filter(([key]) => !sameKind.has(key))
@@ -103,7 +99,7 @@ export function timedPoints(rows: readonly PlacedRow[]): Point[] {
 
 /** Smaller errors are rounding. */
 const leastValue = 1e-12;
-/** A figure that stays the same tells nothing new after so many points; its changes and the points around them always do. */
+/** After so many points, those amid equal ones are left out. */
 const plentyPoints = 100;
 
 export function plainPoints(

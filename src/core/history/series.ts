@@ -1,4 +1,4 @@
-// From the records of a history to its series: levels chained over changes of the pin, epochs by machine.
+// The series of a history: levels chained over changes of the pin, separate chains for each kind of machine.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { groupBy } from "../group.ts";
 import {
@@ -12,27 +12,25 @@ import {
 	timedPoints,
 } from "./points.ts";
 
-export type Metric = "latency" | "control" | "memory" | "size" | "error";
+export type Metric = "latency" | "memory" | "size" | "error";
 
 /** A series on machines of one fingerprint: only these levels compare. */
 export interface Chain {
 	series: string;
 	metric: Metric;
-	/** Output and metric of a golden. */
 	name?: string;
 	/** Machine fields by which it differs from the chain before it. */
 	changed: readonly string[];
 	points: readonly Point[];
-	/** Places among the points where a new pin begins. */
 	joints: readonly number[];
-	/** Why the level at a place was accepted. */
+	/** Reasons of accepted levels, by place. */
 	accepted: ReadonlyMap<number, string>;
 }
 
 export interface Series {
 	runs: readonly Run[];
 	chains: readonly Chain[];
-	/** Old pins against new ones, by run, with their standard error. */
+	/** Measurements of an old pin against a new one, with their standard error. */
 	links: readonly { run: number; series: string; error: number }[];
 }
 
@@ -66,7 +64,6 @@ export function readSeries(records: readonly HistoryRecord[]): Series {
 			}));
 		const errors = new Set(engine.flatMap(({ row }) => Object.keys(row.errors ?? {})));
 		return [
-			...chainsOf("control", timedPoints(byKind.get("control") ?? [])),
 			...chainsOf("latency", timedPoints(engine)),
 			...chainsOf(
 				"memory",
@@ -93,7 +90,7 @@ export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): stri
 	return name === undefined ? metric : `${metric} ${name}`;
 }
 
-/** An acceptance is of the newest point before it. */
+/** An acceptance applies to the newest point before it. */
 function acceptedIn(
 	points: readonly Point[],
 	rows: readonly PlacedRow[],
@@ -129,7 +126,7 @@ interface OpenChain {
 	changed: readonly string[];
 }
 
-/** @param links null: the figure is no ratio to the pin, so a new pin changes nothing. */
+/** @param links null: the figure is not relative to the pin. */
 function chainPoints(
 	points: readonly Point[],
 	{ runs, kinds, links }: { runs: readonly Run[]; kinds: readonly string[]; links: readonly Link[] | null },
@@ -188,7 +185,7 @@ const certainLink = 1.5e-4;
 /** A link that stays uncertain is measured in so many nights at most. */
 const linkNights = 4;
 
-/** The pin before this one, where it is still to be measured against it: a disturbed night is no link. */
+/** Commit of the previous pin if this one is not linked to it with enough certainty. */
 export function pinToLink(
 	{ runs, links }: Pick<Series, "runs" | "links">,
 	{ kind, pin }: { kind: string; pin: string | undefined },

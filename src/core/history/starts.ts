@@ -1,4 +1,4 @@
-// Where a change of level began: the step that the nights show most likely, or the foot of a climb.
+// Where a change of level began: at the likeliest step, or at the foot of a climb.
 import type { Point } from "./points.ts";
 
 interface Course {
@@ -12,7 +12,7 @@ interface Course {
 /** A place that is less likely by so much is not considered. */
 const unlikelyNats = 30;
 
-/** Log-likelihoods, up to a constant, that the level stepped by this size at each place; no single night weighs more than another. */
+/** Log-likelihoods, up to a constant, of a step of this size at each place. No night outweighs another. */
 export function likelyStarts(
 	{ at, first, noise, points }: Course,
 	size: number,
@@ -35,7 +35,7 @@ const creepNights = 5;
 const creepNats = 5;
 const longestCreep = 120;
 
-/** Where a level that grew evenly up to now left its reference; null where a step at `from` explains it about as well. */
+/** Where an evenly growing level left its reference; null if a step at `from` explains it about as well. */
 export function creepStart(
 	{ at, first: earliest, noise, points }: Course,
 	size: number,

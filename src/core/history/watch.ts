@@ -4,17 +4,14 @@ import type { Point, Run } from "./points.ts";
 import type { Chain, Metric } from "./series.ts";
 import { creepStart, likelyStarts } from "./starts.ts";
 
-/** A change of level that was decided. */
 export interface Shift {
 	direction: "up" | "down";
-	/** Places among the points: the first that the change most likely reached, and the one that decided. */
+	/** Places among the points: the likeliest first with the change, and the one that decided. */
 	from: number;
 	raised: number;
-	/** How likely each place is the first. */
 	starts: readonly { place: number; nats: number }[];
-	/** It moved a little every night since `from`, which no single step explains as well. */
+	/** It moved a little every night since `from`. */
 	isCreep: boolean;
-	/** Against the reference, logarithms. */
 	size: number;
 	low: number;
 	high: number;
@@ -23,24 +20,20 @@ export interface Shift {
 
 export interface Watched {
 	shifts: Shift[];
-	/** Places of points that stood out; fresh pairs are due where the last is one. */
 	suspects: number[];
-	/** Level that counts as normal, from each place on, and the noise around it. */
+	/** The normal level from each place on, and the noise around it. */
 	references: { from: number; level: number; sd: number }[];
 }
 
 interface MetricRules {
-	/** Least noise that is assumed. */
 	minSd: number;
-	/** Smallest change that raises an alarm. */
 	minSize: number;
-	/** Pairs can be measured again; other figures hardly scatter, and must only persist. */
+	/** Only fresh pairs decide; other figures must persist instead. */
 	confirms: boolean;
 }
 
 const rules: Readonly<Record<Metric, MetricRules>> = {
 	latency: { minSd: 2e-4, minSize: 5e-4, confirms: true },
-	control: { minSd: 2e-4, minSize: 5e-4, confirms: true },
 	memory: { minSd: 2e-3, minSize: 5e-3, confirms: false },
 	size: { minSd: 1e-3, minSize: 5e-3, confirms: false },
 	// Another choice of kernels moves an error by some percent.
@@ -71,19 +64,18 @@ interface Noise {
 	sd: number;
 	/** Scatter between nights that the pairs do not explain: of machines. */
 	between: number;
-	/** Standard error of the level. */
 	error: number;
 }
 
 interface State {
 	rule: MetricRules;
 	points: readonly Point[];
-	/** Places of the points that tell what is normal; those of an open alarm never do. */
+	/** Places of the points that the reference is made of, never of an open alarm. */
 	learned: number[];
 	noise: Noise | null;
-	/** First place at which the present level holds: later than 0 where one was accepted or improved. */
+	/** First place of the present level, which was accepted or improved if it is not 0. */
 	since: number;
-	/** First place that an alarm may reach back to: no later alarm begins before the end of the last. */
+	/** First place that an alarm may reach back to: the end of the last one. */
 	first: number;
 	up: number;
 	down: number;
@@ -169,7 +161,7 @@ function judge(at: number, point: Point, state: State, found: Watched): void {
 	else settle(state, at, [{ level: noise.level + raised.size }]);
 }
 
-/** Only fresh pairs decide on times. Those that agree with the reference take the suspicion away. */
+/** Fresh pairs that agree with the reference end the suspicion. */
 function decide(at: number, state: State, noise: Noise, direction: Shift["direction"]): Shift | null {
 	const { rule, points, first } = state;
 	const { level: once = noise.level, linkError = 0, fresh } = points[at] ?? {};
@@ -210,7 +202,7 @@ function follow(at: number, { level, error }: Point, state: State, noise: Noise)
 	reset(state);
 }
 
-/** These levels are the reference until later points give a better one; the noise is kept until then. */
+/** Takes these levels for the reference, with the known noise, until there are enough later points. */
 function settle(state: State, at: number, points: readonly Pick<Point, "level">[]): void {
 	const { noise } = state;
 	const level = median(points.map((point) => point.level));

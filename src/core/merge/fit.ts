@@ -1,5 +1,4 @@
-// Bounds a merged result: what is written must be small enough to be read again.
-
+// Bounds a merged result, so that it can be read again.
 import type { Result } from "../../../generated/result.ts";
 import { inputKinds } from "../input-kind.ts";
 import { formatBytes } from "../text/units.ts";
@@ -11,7 +10,7 @@ export function fits(result: Result): boolean {
 	return writtenBytes(result, maxBytes) <= maxBytes;
 }
 
-/** Keeps the smallest results, as many as come to `share` of the limit together; each of the others is refused. */
+/** Keeps the smallest results, up to `share` of the limit together, and refuses the others. */
 export function refuseLargest(parts: readonly JudgedPart[], share: number): JudgedPart[] {
 	const sized = parts.map((part) => ({
 		part,
@@ -34,7 +33,7 @@ function tooLarge(count: number): JudgedPart["content"] {
 	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
-/** The bytes of `JSON.stringify(value, null, "\t")`, at least; counts no further once there are more than `most`. */
+/** An upper bound of the bytes of `JSON.stringify(value, null, "\t")`; stops counting beyond `most`. */
 function writtenBytes(value: unknown, most: number, depth = 1): number {
 	if (typeof value !== "object" || value === null) return textBytes(JSON.stringify(value) ?? "");
 	let bytes = depth + 2;

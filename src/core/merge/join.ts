@@ -1,4 +1,4 @@
-// Joins what each part reports about the whole job: the common value where all agree, else what is common, or a list.
+// Joins what the parts report about their job: the common value, what is common, or a list.
 import type { BackendFacts, Result } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";

@@ -1,5 +1,4 @@
-// Puts the results of several jobs together: every part is shown, what is missing or not to be trusted is named, and numbers of different parts meet nowhere.
-
+// Merges the results of several jobs: every part is shown, missing and refused ones are named, and no figures are mixed.
 import type {
 	ErrorRecord,
 	GateResult,
@@ -15,7 +14,7 @@ import { fits, refuseLargest } from "./fit.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "./parts.ts";
 
-/** Shares of the limit for all parts together: their names and notes take room too, and the last always fits. */
+/** Shares of the size limit to try; the last always fits. */
 const shares = [1, 0.5, 0];
 
 export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {
@@ -70,7 +69,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	};
 }
 
-/** The outcome of its gates, or its own where that is worse: a part cannot declare itself green. */
+/** The outcome of its gates, or its own if worse: a part cannot declare itself green. */
 function strictestOutcome(result: Result): Outcome {
 	const own = foldOutcome(result.gates, result.errors);
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
@@ -103,24 +102,21 @@ function partFault({ name, content }: JudgedPart): ErrorRecord[] {
 	];
 }
 
-type Reported = Pick<MergeOptions, "run">;
-
-/** The attempt, where the report or another part is of a later one of the same run. */
-function earlierAttempt({ run }: Result, others: readonly Reported[]): number | null {
-	if (run === undefined) return null;
-	const isEarlier = others.some((other) => other.run?.id === run.id && other.run.attempt > run.attempt);
-	return isEarlier ? run.attempt : null;
-}
-
-function describePart({ name, artifact, content }: JudgedPart, others: readonly Reported[]): Part {
+function describePart(
+	{ name, artifact, content }: JudgedPart,
+	others: readonly Pick<MergeOptions, "run">[],
+): Part {
 	const place = { name, artifact };
 	if (content.state !== "read") return { ...place, state: content.state, reason: content.reason };
 	const { result } = content;
-	const attempt = earlierAttempt(result, others);
+	const { run } = result;
+	const isEarlier = others.some(
+		(other) => run && other.run?.id === run.id && other.run.attempt > run.attempt,
+	);
 	return {
 		...place,
 		state: "merged",
-		...(attempt === null ? {} : { attempt }),
+		attempt: isEarlier ? run?.attempt : undefined,
 		outcome: strictestOutcome(result),
 		partial: result.partial,
 		workloads: result.workloads.length,
@@ -143,12 +139,12 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 	};
 }
 
-/** What concerns the whole change is judged by every part that sees it, and by the plan: it is reported once. */
+/** Reports what every part and the plan say about the whole change once. */
 function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
 	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
 		JSON.stringify([gate, model, engine, workload, message]);
 	const isShared = ({ gate }: GateResult): boolean => gate === "coverage" || gate === "limit-change";
-	// The plan saw the rules of all engines; a part sees some, and counts them otherwise.
+	// The plan saw the rules of all engines, a part only some.
 	const ofParts = gates.filter(({ gate }) => review.length === 0 || gate !== "limit-change");
 	const shared = new Map<string, GateResult>();
 	for (const { part: _, ...gate } of [...ofParts.filter(isShared), ...review]) {
@@ -156,11 +152,6 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 		shared.set(keyOf(gate), { ...known, ...gate });
 	}
 	return [...gates.filter((gate) => !isShared(gate)), ...shared.values()];
-}
-
-interface NamedResult {
-	name: string | undefined;
-	result: Result;
 }
 
 const recordKeys = [
@@ -180,60 +171,46 @@ const recordKeys = [
 type Records = Pick<Result, (typeof recordKeys)[number]>;
 const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 9));
 
-/** Paths lead into folders that stayed with the parts, so they are left out, as are lists that no part has entries in. */
-function namedRecords(parts: readonly NamedResult[]): Records {
+/** Leaves out paths, which lead into folders of the parts, and optional lists that no part has. */
+function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {
 	const lists = recordKeys.map((key) => {
-		const list = collect(parts, (result) => (result[key] ?? []) as readonly { part?: string }[]);
+		const list = parts.flatMap(({ name, result }) => {
+			const own = (result[key] ?? []) as readonly { part?: string }[];
+			return own.map(({ part: _part, ...item }) => (name === undefined ? item : { ...item, part: name }));
+		});
 		return [key, list.length === 0 && optionalKeys.has(key) ? undefined : list];
 	});
 	const records: Records = Object.fromEntries(lists);
 	return {
 		...records,
 		builds: records.builds.map(({ log: _log, enginePath: _path, ...build }) => build),
-		workloads: records.workloads.map(withoutFiles),
+		workloads: records.workloads.map((workload) => ({
+			...workload,
+			runs: workload.runs.map(({ samples: _samples, ...run }) => run),
+		})),
 		errors: records.errors.map(({ log: _log, ...error }) => error),
 	};
 }
 
-function collect<Item extends { part?: string }>(
-	parts: readonly NamedResult[],
-	list: (result: Result) => readonly Item[],
-): Item[] {
-	return parts.flatMap(({ name, result }) => list(result).map((item) => renamed(item, name)));
-}
-
-function renamed<Item extends { part?: string }>(item: Item, name: string | undefined): Item {
-	if (name !== undefined) return { ...item, part: name };
-	const { part: _part, ...rest } = item;
-	return rest as Item;
-}
-
-function withoutFiles(workload: WorkloadResult): WorkloadResult {
-	return { ...workload, runs: workload.runs.map(({ samples: _samples, ...run }) => run) };
-}
-
-/** Of about 1.5 kB each with what the GPU did: some fifteen megabytes; a page shows the first few hundred rows. */
 const maxRuns = 10_000;
 
-/** Keeps the single runs of rows that changed, and of others as long as there is room; the figures of all rows stay. */
+/** Keeps the single runs of changed workloads first, and all summary figures. */
 function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadResult[]; note: string | null } {
-	const total = workloads.reduce((sum, { runs }) => sum + runs.length, 0);
-	if (total <= maxRuns) return { workloads: [...workloads], note: null };
 	let left = maxRuns;
-	const kept = new Set<WorkloadResult>();
-	const changedFirst = [...workloads].sort(
+	const changedFirst = workloads.toSorted(
 		(a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"),
 	);
+	const thin = new Set<WorkloadResult>();
 	for (const workload of changedFirst) {
-		if (workload.runs.length > left) break;
 		left -= workload.runs.length;
-		kept.add(workload);
+		if (left < 0) thin.add(workload);
 	}
-	const thin = (workload: WorkloadResult): WorkloadResult =>
-		kept.has(workload) ? workload : { ...workload, runs: [], distribution: null };
-	const count = formatCount(workloads.length - kept.size);
+	const [count, total] = [thin.size, workloads.length].map(formatCount);
 	return {
-		workloads: workloads.map(thin),
-		note: `The single runs of ${count} of ${formatCount(workloads.length)} workloads are left out here to keep this result readable; the parts' own results hold them.`,
+		workloads: workloads.map((row) => (thin.has(row) ? { ...row, runs: [], distribution: null } : row)),
+		note:
+			thin.size === 0
+				? null
+				: `The single runs of ${count} of ${total} workloads are left out here to keep this result readable; the parts' own results hold them.`,
 	};
 }

@@ -1,5 +1,4 @@
-// Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
-
+// Which parts may be merged: planned ones of one commit, each once, that measured what no other part did.
 import type { Arm, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
@@ -7,7 +6,7 @@ import { cleanName } from "../text/escape.ts";
 export type PartContent =
 	| { state: "read"; result: Result }
 	| { state: "missing"; reason: string }
-	/** `kind` runner: a retry may fix it. `fix`: what else does. */
+	/** `kind` runner: a retry may fix it. */
 	| { state: "refused"; reason: string; kind: "runner" | "configuration"; fix?: string };
 
 export interface PartInput {
@@ -19,12 +18,11 @@ export interface PartInput {
 
 export interface MergeOptions {
 	expected?: readonly { name: string; artifact?: string }[] | undefined;
-	/** The config that the report is on; without it, each part may be of another. */
+	/** Config of all parts; absent: any. */
 	config?: string | undefined;
-	/** The job that reports: parts must be of its run. Without it, they may be of any. */
+	/** The job that reports; parts must be of its run. Absent: any. */
 	run?: WorkflowJob | undefined;
 	unverified?: boolean | undefined;
-	/** What the plan found about the whole change: each once, whatever the parts report of it. */
 	review?: readonly GateResult[] | undefined;
 	headCommits?: readonly string[] | undefined;
 	version: string;
@@ -79,7 +77,7 @@ function checkOrigin(part: JudgedPart, { config, run }: MergeOptions): JudgedPar
 	return refuse(part, `It is of the workflow run ${result.run.id}; expected ${run.id}.`);
 }
 
-/** Where the commit is known from elsewhere, a result that names none could be of anything. */
+/** If the commit is known, a result that names none could be of anything. */
 function refuseForeignCommits(
 	parts: readonly JudgedPart[],
 	allowed: MergeOptions["headCommits"],
@@ -97,7 +95,6 @@ function refuseForeignCommits(
 	});
 }
 
-/** With several commits it is unknown which is meant, so all parts are refused. */
 function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
 	const commitsOf = (arm: Arm) =>
 		new Set(
@@ -116,7 +113,7 @@ function short(commit: string): string {
 	return cleanName(commit, 100).slice(0, 7);
 }
 
-/** Refuses parts that measured the same engine of the same config on the same kind of device: it is unknown which is right. */
+/** Refuses parts that measured the same engine of the same config on the same kind of device. */
 function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
 	const owners = new Map<string, Set<string>>();
 	for (const part of parts) {
@@ -146,8 +143,6 @@ function measuredIn({ content }: JudgedPart): string[] {
 	return [...new Set(engines)];
 }
 
-// Finds the parts among a run's artifacts by their names: the latest try of each, and two of one try are two results.
-
 interface NamedArtifact {
 	id: number;
 	name: string;
@@ -158,14 +153,14 @@ export interface PickedPart<Artifact extends NamedArtifact> {
 	artifact: Artifact;
 }
 
-/** How the gate names an artifact whose usual name is taken: the try of the run, and a number where that is taken too. */
+/** As the gate names an artifact whose usual name is taken. */
 const again = /^(.+)-attempt(\d{1,6})(?:-[2-5])?$/;
 
+/** Artifacts of the latest attempt of each part; two of one attempt are two results. */
 export function pickArtifacts<Artifact extends NamedArtifact>(
 	artifacts: readonly Artifact[],
 	expected: readonly { name: string; artifact: string }[],
 ): PickedPart<Artifact>[] {
-	// One try cannot take a name twice, so the same name again is a later try's.
 	const newest = new Map(
 		[...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]),
 	);
@@ -173,7 +168,7 @@ export function pickArtifacts<Artifact extends NamedArtifact>(
 		const exact = expected.find((part) => part.artifact === artifact.name);
 		const match = exact === undefined ? again.exec(artifact.name) : null;
 		const planned = exact ?? expected.find((part) => part.artifact === match?.[1]);
-		// The first try of a run takes the usual name, so the usual name and `-attempt1` are of the same try.
+		// The first attempt takes the usual name, then `-attempt1`.
 		const attempt = Math.max(1, Number(match?.[2] ?? 0));
 		return planned === undefined ? [] : [{ name: planned.name, attempt, artifact }];
 	});

@@ -1,5 +1,4 @@
-// Which versions of TensorRT ran the same engines, in one run or in several jobs, and what each side of an upgrade made of them.
-
+// Which versions of TensorRT ran the same engines, in one run or in several jobs, and with what results.
 import type {
 	Arm,
 	BuildRecord,
@@ -14,14 +13,11 @@ import type {
 } from "../../../generated/result.ts";
 import { mismatchState } from "../golden/compare/checks.ts";
 import { comparedOf } from "../stats/summary.ts";
-import { formatPercent } from "../text/units.ts";
-
-export const leastChange = 0.05;
 
 const paired = "Both versions were timed in interleaved pairs on one GPU.";
-const hinted = `Times come from two separate jobs, not from interleaved pairs, so only changes of ${formatPercent(leastChange, { digits: 0 })} or more are listed, as a hint.`;
+const apart = "The versions ran in two jobs, whose times cannot be compared.";
 
-/** Why a run on two TensorRTs does not judge the upgrade, as sentences. */
+/** Sentences on why a run on two TensorRTs does not judge the upgrade. */
 export function upgradeNotes({
 	arms,
 	backend,
@@ -36,14 +32,13 @@ export function upgradeNotes({
 	];
 }
 
-/** If not, a difference may come from the files rather than from TensorRT. */
 function haveSameFiles({ base, head }: Result["arms"]): boolean {
 	return (
 		base !== null && base.commit === head.commit && (head.commit !== undefined || base.label === head.label)
 	);
 }
 
-/** Of a run whose base ran the same files on another TensorRT; and between jobs, from the oldest version to each newer one on the same kind of device. */
+/** Within a run whose base ran the same files on another TensorRT; between jobs, from the oldest version to each newer one on the same device. */
 export function sidesOf(result: Result): Sides[] {
 	const parts = result.parts ?? [];
 	const runs = [
@@ -78,11 +73,11 @@ function sidesOfJobs(result: Result, parts: readonly Part[]): Sides[] {
 		return sides({
 			from: versionOf(oldest),
 			to: versionOf(part),
-			caveat: hinted,
+			caveat: apart,
 			cutShort: [...endsOf(oldest.partial), ...endsOf(part.partial)],
 			before,
 			after,
-			speeds: hintedSpeeds(before.rows, after.rows),
+			speeds: [],
 		});
 	});
 }
@@ -115,7 +110,7 @@ function factsOf(result: Result, part: string | undefined, arm: Arm): ArmFacts {
 	};
 }
 
-/** The verdict with the base's errors in place of the head's; its state is `error` where those are unknown. */
+/** The verdict on the base's errors; its state is `error` if they are unknown. */
 function ofBase(verdict: GoldenVerdict): GoldenVerdict {
 	const checks = verdict.checks.map(({ base = null, existing, ...check }) => {
 		return { ...check, got: base, pass: existing !== true && (base === null || keepsLimit(base, check)) };
@@ -130,11 +125,11 @@ function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allow
 	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
 }
 
-export interface Speed {
+interface Speed {
 	id: string;
 	change: number;
 	verdict: "slower" | "faster" | "alike" | "unclear";
-	interval?: Interval | null;
+	interval: Interval | null;
 }
 
 function comparedSpeeds(rows: readonly WorkloadResult[]): Speed[] {
@@ -148,18 +143,6 @@ function comparedSpeeds(rows: readonly WorkloadResult[]): Speed[] {
 		const { verdict, estimate, interval } = comparedOf(row);
 		if (estimate === null || verdict === "missing" || verdict === "not-comparable") return [];
 		return [{ id: row.id, change: estimate, verdict: verdicts[verdict], interval }];
-	});
-}
-
-/** Two jobs meet other clocks and neighbours: less than this between them says nothing. */
-function hintedSpeeds(before: readonly WorkloadResult[], after: readonly WorkloadResult[]): Speed[] {
-	return after.flatMap(({ id, head }) => {
-		const was = before.find((row) => row.id === id)?.head?.medianMs ?? 0;
-		if (head === null || !(was > 0)) return [];
-		const change = head.medianMs / was - 1;
-		return [
-			{ id, change, verdict: Math.abs(change) < leastChange ? "alike" : change > 0 ? "slower" : "faster" },
-		];
 	});
 }
 

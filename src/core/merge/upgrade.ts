@@ -1,11 +1,10 @@
-// The same engines on two versions of TensorRT, in one run or in two parts of a result: what an upgrade breaks, changes and costs.
-
+// What an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
 import type { GoldenVerdict, Result } from "../../../generated/result.ts";
 import { findingKey } from "../onnx/finding-key.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
-import { engineOf, leastChange, type Sides, sidesOf } from "./upgrade-sides.ts";
+import { engineOf, type Sides, sidesOf } from "./upgrade-sides.ts";
 
 /** stop: blocks the upgrade. unknown: could not be measured. review: needs a reviewer. note: for information. */
 type Weight = "stop" | "unknown" | "review" | "note";
@@ -25,7 +24,6 @@ export interface Upgrade {
 	plans: string;
 }
 
-/** Every kind of fact: its weight, and its name for one and for many. */
 const topics = {
 	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
 	buildsNow: ["note", "engine that builds now", "engines that build now"],
@@ -52,7 +50,7 @@ function fact(kind: keyof typeof topics, says: string): UpgradeFact {
 	return { weight, topic: [one, many], says };
 }
 
-/** An error that doubled, and is beyond half of what is allowed, will be a failure soon. */
+/** An error that grew by this factor, to more than this share of its limit, will soon be a failure. */
 const growth = 2;
 
 export function upgradesOf(result: Result): Upgrade[] {
@@ -97,13 +95,10 @@ function decisionOf(facts: readonly UpgradeFact[], { shared, after, speeds }: Si
 	if (of("unknown") !== "") return `Not decided: ${of("unknown")}.`;
 	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
 	const matching = after.golden.filter(({ state }) => state === "match").length;
-	const by = speeds.some(({ interval }) => interval === undefined)
-		? ` by ${formatPercent(leastChange, { digits: 0 })} or more`
-		: "";
 	const speed =
 		speeds.length === 0
-			? "no workload was timed on both"
-			: `none of ${counted(speeds.length, "workload")} became slower${by}`;
+			? "no workload was compared"
+			: `none of ${counted(speeds.length, "workload")} became slower`;
 	return `Upgrade: ${counted(shared.length, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
 }
 
@@ -143,7 +138,6 @@ function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 const isJudged = (verdict: GoldenVerdict | undefined): boolean =>
 	verdict !== undefined && verdict.state !== "error" && verdict.state !== "stale";
 
-/** `wrong` has at least one verdict; `was` is by case. */
 function wrongFact(
 	id: string,
 	wrong: readonly GoldenVerdict[],
@@ -195,7 +189,7 @@ function errorText(check: Check | undefined, was: GoldenVerdict | undefined): st
 }
 
 function speedFacts({ speeds }: Sides): UpgradeFact[] {
-	return speeds.flatMap(({ id, change, verdict, interval = null }): UpgradeFact[] => {
+	return speeds.flatMap(({ id, change, verdict, interval }): UpgradeFact[] => {
 		const percent = (share: number): string => formatPercent(share, { sign: true });
 		const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
 		const says = `${quoted(id)}: ${percent(change)} time${range}.`;

@@ -5,18 +5,12 @@ import { exactPattern, keepSelected } from "../config/select.ts";
 import { ConfigError } from "../errors.ts";
 import { engineSpecs } from "./plan.ts";
 
-export interface TrustedRunners {
-	base: readonly RunnerConfig[];
-	labels: RunnerConfig["labels"];
-}
-
-/** Fewer labels match more machines, so a runner must have exactly the base's labels. @throws ConfigError config-value. */
+/** Fewer labels match more machines, so a runner must have exactly the workflow's labels. @throws ConfigError config-value. */
 export function refuseNewRunners(
 	{ runners, path }: Pick<Config, "runners" | "path">,
-	trusted: TrustedRunners,
+	trusted: RunnerConfig["labels"],
 ): void {
-	const known = new Set([trusted.labels, ...trusted.base.map(({ labels }) => labels)].map(keyOf));
-	const foreign = runners.find(({ labels }) => !known.has(keyOf(labels)));
+	const foreign = runners.find(({ labels }) => keyOf(labels) !== keyOf(trusted));
 	if (foreign === undefined) return;
 	const got = JSON.stringify(foreign.labels);
 	throw new ConfigError({

@@ -2,7 +2,7 @@
 // event, ref and workflow has its own.
 import type { Outcome, Result } from "../../../generated/result.ts";
 import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
-import { counted, gateTitle, subjectName } from "../text/labels.ts";
+import { counted, gateTitle } from "../text/labels.ts";
 import { type Marker, renderMarker } from "./comment.ts";
 import { armsText } from "./facts.ts";
 import { headline } from "./highlights.ts";
@@ -39,19 +39,15 @@ export interface AlarmHistory {
 	since: string;
 	runs: number;
 	firstRun: number;
-	/** The commit of the last run that passed; null where it is unknown. */
-	goodCommit: string | null;
 }
 
 const historyPattern =
-	/^<!-- trtgate:[^\n]* -->\n<!-- since:(\d{4}-[\dT:.Z-]{6,24}) runs:(\d{1,6}) first:(\d{1,15}) good:([0-9a-f]{40,64}|unknown) -->\n/;
+	/^<!-- trtgate:[^\n]* -->\n<!-- since:(\d{4}-[\dT:.Z-]{6,24}) runs:(\d{1,6}) first:(\d{1,15}) -->\n/;
 
 /** null where the issue holds none. */
 export function findHistory(body: string): AlarmHistory | null {
-	const [, since, runs, firstRun, good = "unknown"] = historyPattern.exec(body) ?? [];
-	if (since === undefined) return null;
-	const goodCommit = good === "unknown" ? null : good;
-	return { since, runs: Number(runs), firstRun: Number(firstRun), goodCommit };
+	const [, since, runs, firstRun] = historyPattern.exec(body) ?? [];
+	return since === undefined ? null : { since, runs: Number(runs), firstRun: Number(firstRun) };
 }
 
 /** Titles are plain text, but `@` and `#` become active where they are quoted. */
@@ -69,23 +65,19 @@ export interface Alarm {
 
 export function alarmBody(result: Result, { marker, source, history }: Alarm, shown: Shown): string {
 	const { event, ref, workflow } = source;
-	const { since, runs, firstRun, goodCommit } = history;
+	const { since, runs, firstRun } = history;
 	const gate = event === "schedule" ? "scheduled gate" : "gate";
 	const what =
 		result.outcome === "fail"
 			? `The ${gate} fails.`
 			: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`;
 	const names = [event, ref, workflow].map((text) => markdownCode(cleanText(shorten(text, 100))));
-	const pictures = result.gates.flatMap(({ picture, ...of }) =>
-		picture === undefined ? [] : ["", `![Course of ${escapeMarkdown(subjectName(of))}](${picture})`],
-	);
 	const first = [
 		renderMarker(marker),
-		`<!-- since:${since} runs:${runs} first:${firstRun} good:${goodCommit ?? "unknown"} -->`,
+		`<!-- since:${since} runs:${runs} first:${firstRun} -->`,
 		`${what} Runs: ${names.join(", ")}.`,
 		"",
-		...historyLines(marker, history, shown),
-		...pictures,
+		historyLine(marker, history, shown),
 		"",
 		"This text is from the newest run; the issue closes automatically when such a run passes again.",
 		"",
@@ -94,21 +86,12 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
 
-function historyLines(
-	{ sha, runId }: Marker,
-	{ since, runs, firstRun, goodCommit }: AlarmHistory,
-	{ links }: Shown,
-): string[] {
+function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown): string {
 	// The page of the repository, from that of the run.
 	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
 	const link = (text: string, path: string): string =>
 		page === undefined ? text : `[${text}](${page}/${path})`;
-	const range = `compare/${goodCommit?.slice(0, 12)}...${sha.slice(0, 12)}`;
-	const good = goodCommit === null ? "unknown" : `${goodCommit.slice(0, 7)}, ${link("changes since", range)}`;
-	return [
-		`- Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}`,
-		`- Last good commit: ${good}`,
-	];
+	return `Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}.`;
 }
 
 export function isRecovered(result: Result, { links }: Shown): string {

@@ -1,4 +1,4 @@
-// The check run and the commit status: the outcome in GitHub's terms, annotations on the lines of the config.
+// The check run: the outcome in GitHub's terms, annotations on the lines of the config.
 import type { Outcome, Result } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import { outcomeLabels, unverifiedText } from "../text/labels.ts";
@@ -24,7 +24,6 @@ const maxAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */
 const summaryLimit = 65_000;
-const statusChars = 140;
 
 const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 	runner: "the runner is at fault, not the change; run it again",
@@ -33,12 +32,12 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 };
 
 /** `Could not decide (the runner is at fault, not the change; run it again): …`. */
-function title(result: Result, maxChars: number): string {
+function title(result: Result): string {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
 	const from = result.unverified === true ? `${unverifiedText}: ` : "";
 	const state = from === "" ? label.charAt(0).toUpperCase() + label.slice(1) : label;
-	return shorten(`${from}${state}${why}: ${headline(result)}`, maxChars);
+	return shorten(`${from}${state}${why}: ${headline(result)}`, titleChars);
 }
 
 export interface CheckRunText {
@@ -59,7 +58,7 @@ export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 	const conclusion = conclusions[result.outcome];
 	return {
 		conclusion: result.unverified === true && conclusion === "success" ? "neutral" : conclusion,
-		title: title(result, titleChars),
+		title: title(result),
 		summary: renderMarkdown(result, { limit: summaryLimit, ...shown }),
 		annotations: annotations(result, maxAnnotations).map(
 			({ path, line = 1, level, title: heading, message }) => ({
@@ -71,13 +70,4 @@ export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 			}),
 		),
 	};
-}
-
-export function describeStatus(result: Result): {
-	state: "success" | "failure" | "error";
-	description: string;
-} {
-	const { outcome } = result;
-	const state = outcome === "fail" ? "failure" : outcome === "error" ? "error" : "success";
-	return { state, description: title(result, statusChars) };
 }

@@ -24,7 +24,6 @@ export function trendFacts(findings: Findings, series: Series) {
 		answer: answer(findings, series),
 		alarms: findings.alarms.map(describe),
 		gains: findings.gains.map(describe),
-		control: findings.control,
 		levels: findings.chains.map((watched) => {
 			const { chain } = watched;
 			const ends = { begins: at(chain.points[0]?.run), at: at(chain.points.at(-1)?.run) };

@@ -37,13 +37,11 @@ export function parseParents(text: string): string[] {
 	return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? "");
 }
 
-/** Whole lines that are hashes. */
 export function parseHashes(text: string): string[] {
 	return text.split("\n").filter((line) => commit.test(line));
 }
 
-/** denied: the credentials lack a right. refused: they are missing, wrong or expired. keyless: the same over SSH. */
-export type FetchFault = "absent" | "denied" | "refused" | "keyless" | "owner" | "unreachable";
+type FetchFault = "absent" | "denied" | "owner" | "unreachable";
 
 const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 	{ fault: "owner", pattern: /dubious ownership/i },
@@ -52,9 +50,8 @@ const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 		pattern:
 			/not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
 	},
-	{ fault: "keyless", pattern: /Permission denied \(publickey/i },
 	{
-		fault: "refused",
+		fault: "denied",
 		pattern:
 			/could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 401/i,
 	},
@@ -66,19 +63,17 @@ const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 	},
 ];
 
-/** Why a fetch failed, from its last lines. */
 export function classifyFetch(lines: readonly string[]): FetchFault {
 	const text = lines.join("\n");
 	return faults.find(({ pattern }) => pattern.test(text))?.fault ?? "unreachable";
 }
 
-export type LfsFault = "absent" | "budget" | "denied" | "refused" | "unreachable";
+type LfsFault = "absent" | "budget" | "denied" | "unreachable";
 
 const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
-	// GitHub's words, today's and those before.
 	{ fault: "budget", pattern: /exceeded its LFS budget|over its data quota/i },
 	{
-		fault: "refused",
+		fault: "denied",
 		pattern:
 			/Authentication required|credentials .*not found|could not read (Username|Password)|Bad credentials/i,
 	},
@@ -89,7 +84,7 @@ const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
 	},
 ];
 
-/** Why `git lfs pull` failed, and the line that says so: its last one says only that it failed. */
+/** Why `git lfs pull` failed, and the line that says so. */
 export function classifyLfs(lines: readonly string[]): { fault: LfsFault; line: string } {
 	for (const { fault, pattern } of lfsFaults) {
 		const line = lines.find((one) => pattern.test(one));

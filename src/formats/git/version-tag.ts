@@ -1,6 +1,5 @@
 // Sorts a repository's tags by version.
 
-/** A tag and its commit, annotated or not. */
 export interface Tag {
 	name: string;
 	commit: string;
@@ -10,7 +9,6 @@ interface Version {
 	/** The prefix before the number: `engines/`, `release-`, without a `v`. */
 	series: string;
 	numbers: readonly number[];
-	/** Words and numbers of a pre-release; empty for a release. */
 	pre: readonly (string | number)[];
 }
 

@@ -2,14 +2,13 @@
 import type { RunEvent } from "./event.ts";
 import { slug } from "./names.ts";
 
-/** Grows when what lies in a cache changes its form. */
 const version = "v1";
 /** GitHub takes 512 characters; the hash comes after this. */
 const maxPrefixChars = 400;
 
-export type CacheKind = "timing" | "engines" | "pin";
+export type CacheKind = "timing" | "engines";
 
-/** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null where the machine is not known well enough. */
+/** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null if the machine is not known well enough. */
 export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string, string>>): string | null {
 	const part = (name: string): string =>
 		Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "";
@@ -46,25 +45,21 @@ const untrustedEvents: ReadonlySet<string> = new Set([
 	"watch",
 ]);
 
-/** Why this run may not write to the cache; null where it may. */
+/** Why this run may not write to the cache, or null. */
 export function cacheWriteRefusal(
 	event: RunEvent,
-	given: { eventName: string; cacheMode?: string | undefined },
+	{ eventName, cacheMode }: { eventName: string; cacheMode?: string | undefined },
 ): string | null {
 	if (event.kind === "pull-request" && event.isFork) return "the change comes from a fork";
-	if (untrustedEvents.has(given.eventName) || event.kind === "workflow-run")
-		return `a run for ${given.eventName} may be caused by anyone`;
+	if (isUntrustedRun(event, eventName)) return `a run for ${eventName} may be caused by anyone`;
 	if (event.kind === "other") return "the event of this run is not known";
-	if (given.cacheMode === "read" || given.cacheMode === "none")
-		return "the token of this run may not write to the cache";
-	return null;
+	return cacheMode === "read" || cacheMode === "none"
+		? "the token of this run may not write to the cache"
+		: null;
 }
 
 /** Whether what this run leaves on the machine must stay apart from what other runs trust. */
 export function isUntrustedRun(event: RunEvent, eventName: string): boolean {
-	return (
-		(event.kind === "pull-request" && event.isFork) ||
-		untrustedEvents.has(eventName) ||
-		event.kind === "workflow-run"
-	);
+	const isForeign = event.kind === "workflow-run" || (event.kind === "pull-request" && event.isFork);
+	return isForeign || untrustedEvents.has(eventName);
 }

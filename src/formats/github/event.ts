@@ -1,5 +1,8 @@
-// Reads the event that a workflow runs for; its payload may contain untrusted text, so only well-formed values are taken.
+// Reads the event that a workflow runs for. Its payload is untrusted, so only well-formed values are taken.
+import { fieldsOf } from "../../core/found.ts";
 import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
+
+type Fields = ReturnType<typeof fieldsOf>;
 
 export type RunEvent =
 	| PullRequestEvent
@@ -16,18 +19,16 @@ export interface PullRequestEvent {
 	headSha: string;
 	baseRef: string;
 	baseSha: string;
-	/** The merge of the head into the base branch, where the run is for one: what actions/checkout takes by default. */
+	/** The merge of the head into the base branch, which actions/checkout takes by default. */
 	mergeSha?: string;
 	/** The head is in another repository, or in a deleted one: its author may be anyone. */
 	isFork: boolean;
 }
 
-/** Of a branch. */
 export interface PushEvent {
 	kind: "push";
-	/** Name of the branch. */
 	ref: string;
-	/** null where the branch is new. */
+	/** null if the branch is new. */
 	before: string | null;
 	after: string;
 	/** The branch was rewritten, so that `before` is no ancestor. */
@@ -41,20 +42,17 @@ export interface WorkflowRunEvent {
 	headSha: string;
 }
 
-/** The runner's own variables: GITHUB_SHA and GITHUB_REF. */
 export interface RunFacts {
 	sha: string;
 	ref: string;
 }
 
-/** Events whose payload is that of a pull request. */
 const pullRequestEvents = [
 	"pull_request",
 	"pull_request_target",
 	"pull_request_review",
 	"pull_request_review_comment",
 ];
-/** Names of events: lower-case words. */
 const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** Never throws: a payload that is not as GitHub documents it makes the event `other`. */
@@ -67,7 +65,7 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 		case "push":
 			return parsePush(root, { sha, ref: run.ref }) ?? other;
 		case "release": {
-			const tag = root.fields("release").value("tag_name");
+			const tag = fieldsOf(root["release"])["tag_name"];
 			return isRefName(tag) && sha !== "" ? { kind: "tag", tag, sha } : other;
 		}
 		case "schedule":
@@ -76,9 +74,9 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 		case "repository_dispatch":
 			return tagOf(run) ?? { kind: "dispatch", ref: branchOrTag(run.ref), sha };
 		case "merge_group":
-			return parseMergeGroup(root.fields("merge_group")) ?? other;
+			return parseMergeGroup(fieldsOf(root["merge_group"])) ?? other;
 		case "workflow_run":
-			return parseWorkflowRun(root.fields("workflow_run")) ?? other;
+			return parseWorkflowRun(fieldsOf(root["workflow_run"])) ?? other;
 		default:
 			return other;
 	}
@@ -91,11 +89,11 @@ function tagOf({ ref, sha }: RunFacts): RunEvent | null {
 }
 
 function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null {
-	const pull = root.fields("pull_request");
-	const [head, base] = [pull.fields("head"), pull.fields("base")];
-	const headSha = head.value("sha");
-	const [baseSha, baseRef] = [base.value("sha"), base.value("ref")];
-	const number = pull.value("number") ?? root.value("number");
+	const pull = fieldsOf(root["pull_request"]);
+	const [head, base] = [fieldsOf(pull["head"]), fieldsOf(pull["base"])];
+	const headSha = head["sha"];
+	const [baseSha, baseRef] = [base["sha"], base["ref"]];
+	const number = pull["number"] ?? root["number"];
 	if (!isCommit(headSha) || !isCommit(baseSha) || !isRefName(baseRef) || !isId(number)) return null;
 	const merge = mergeOf(pull, number, run);
 	return {
@@ -105,22 +103,22 @@ function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null 
 		baseRef,
 		baseSha,
 		...(merge === null ? {} : { mergeSha: merge }),
-		isFork: !isSameRepository(head.fields("repo"), base.fields("repo")),
+		isFork: !isSameRepository(fieldsOf(head["repo"]), fieldsOf(base["repo"])),
 	};
 }
 
 /** GITHUB_SHA is the merge commit of the run; the payload's may be from an earlier push. */
 function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
 	if (run.ref === `refs/pull/${number}/merge` && isCommit(run.sha)) return run.sha;
-	const merge = pull.value("merge_commit_sha");
+	const merge = pull["merge_commit_sha"];
 	return isCommit(merge) ? merge : null;
 }
 
 /** Anything not known to be the same repository counts as a fork. */
 function isSameRepository(head: Fields, base: Fields): boolean {
-	const [headId, baseId] = [head.value("id"), base.value("id")];
+	const [headId, baseId] = [head["id"], base["id"]];
 	if (isId(headId) && isId(baseId)) return headId === baseId;
-	const [headName, baseName] = [head.value("full_name"), base.value("full_name")];
+	const [headName, baseName] = [head["full_name"], base["full_name"]];
 	return (
 		isRepositoryName(headName) &&
 		isRepositoryName(baseName) &&
@@ -129,34 +127,34 @@ function isSameRepository(head: Fields, base: Fields): boolean {
 }
 
 function parsePush(root: Fields, run: RunFacts): RunEvent | null {
-	const ref = root.value("ref") ?? run.ref;
+	const ref = root["ref"] ?? run.ref;
 	const tag = shortName(ref, "tags");
 	// `after` of an annotated tag is the tag object; GITHUB_SHA is its commit.
 	if (tag !== null) return run.sha === "" ? null : { kind: "tag", tag, sha: run.sha };
 	const branch = shortName(ref, "heads");
-	const [before, after] = [root.value("before"), root.value("after")];
+	const [before, after] = [root["before"], root["after"]];
 	const sha = isCommit(after) ? after : run.sha;
 	if (branch === null || sha === "") return null;
-	const defaultBranch = root.fields("repository").value("default_branch");
+	const defaultBranch = fieldsOf(root["repository"])["default_branch"];
 	return {
 		kind: "push",
 		ref: branch,
 		before: isCommit(before) ? before : null,
 		after: sha,
-		isForced: root.value("forced") !== false,
+		isForced: root["forced"] !== false,
 		...(isRefName(defaultBranch) ? { defaultBranch } : {}),
 	};
 }
 
 function parseMergeGroup(group: Fields): RunEvent | null {
-	const [headSha, baseSha] = [group.value("head_sha"), group.value("base_sha")];
-	const baseRef = shortName(group.value("base_ref"), "heads");
+	const [headSha, baseSha] = [group["head_sha"], group["base_sha"]];
+	const baseRef = shortName(group["base_ref"], "heads");
 	if (!isCommit(headSha) || !isCommit(baseSha) || baseRef === null) return null;
 	return { kind: "merge-group", headSha, baseSha, baseRef };
 }
 
 function parseWorkflowRun(run: Fields): RunEvent | null {
-	const [runId, headSha] = [run.value("id"), run.value("head_sha")];
+	const [runId, headSha] = [run["id"], run["head_sha"]];
 	return isId(runId) && isCommit(headSha) ? { kind: "workflow-run", runId, headSha } : null;
 }
 
@@ -167,17 +165,4 @@ function branchOrTag(ref: string): string {
 
 function isId(value: unknown): value is number {
 	return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
-}
-
-/** A JSON object's own fields; none if it is no object. */
-interface Fields {
-	value(name: string): unknown;
-	fields(name: string): Fields;
-}
-
-function fieldsOf(value: unknown): Fields {
-	const object = typeof value === "object" && value !== null ? value : {};
-	const own = (name: string): unknown =>
-		Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
-	return { value: own, fields: (name) => fieldsOf(own(name)) };
 }

@@ -1,6 +1,5 @@
 // Names and hashes that git and GitHub accept, and names of artifacts.
 
-/** GitHub's own limit for the name of a branch or a tag, in bytes. */
 const maxRefBytes = 255;
 const maxNameChars = 140;
 
@@ -24,7 +23,6 @@ export function isRefName(text: unknown): text is string {
 		);
 }
 
-/** `owner/name`. */
 export function isRepositoryName(text: unknown): text is string {
 	return (
 		typeof text === "string" &&
@@ -41,10 +39,9 @@ export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 	return isRefName(name) ? name : null;
 }
 
-/** Longer names only make lists unreadable. */
 const maxChars = 100;
 
-/** Letters, digits, dots, dashes and underscores; "" where nothing is left. */
+/** Letters, digits, dots, dashes and underscores; "" if nothing is left. */
 export function slug(text: string): string {
 	return text
 		.slice(0, 1000)
@@ -56,13 +53,13 @@ export function slug(text: string): string {
 		.replace(/[-.]+$/, "");
 }
 
-/** `trtgate-vision-l4`: prefix, config where it is not the usual one, and job. */
+/** `trtgate-vision-l4`: prefix, config unless it is trtgate.yml, and job. */
 export function artifactName(prefix: string, { config, job }: { config: string; job: string }): string {
 	const own = config === "trtgate.yml" ? "" : slug(config.replace(/\.ya?ml$/, ""));
 	return [slug(prefix), own, slug(job)].filter((part) => part !== "").join("-") || "trtgate";
 }
 
-/** Names to try one after the other where the first is taken. */
+/** Names to try in turn. */
 export function otherNames(name: string, attempt: number): string[] {
 	const dot = name.lastIndexOf(".");
 	const [stem, ending] =

@@ -130,7 +130,6 @@ function readEntry(source: ByteSource, view: DataView, name: string): ZipAnswer<
 	const dataAt = localAt + localBytes + local.getUint16(26, true) + local.getUint16(28, true);
 	if (dataAt + packedBytes > source.size) return "a member beyond the end of the file";
 	if (method === 0 && packedBytes !== bytes) return "a stored member of two sizes";
-	// The high half is the Unix mode.
 	const isLink = ((view.getUint32(38, true) >>> 16) & 0xf000) === 0xa000;
 	return {
 		name,

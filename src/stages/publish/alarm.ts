@@ -1,4 +1,4 @@
-// The issue of a nightly run: opened and kept up to date while a gate fails or cannot decide, closed once all gates pass again.
+// The issue of a nightly run: open and up to date while a gate fails or cannot decide, closed once all gates pass.
 import type { Result } from "../../../generated/result.ts";
 import {
 	type AlarmHistory,
@@ -17,18 +17,20 @@ import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from ".
 
 const what = "alarm issue";
 
-type AlarmPlan = PublishPlan & { alarm: AlarmSource };
-
 interface AlarmContext {
 	result: Result;
-	plan: AlarmPlan;
+	plan: PublishPlan & { alarm: AlarmSource };
 	codeHost: CodeHost;
 	marker: Marker;
 }
 
 type Own = HostedIssue & { marker: Marker };
 
-export async function publishAlarm(result: Result, plan: AlarmPlan, codeHost: CodeHost): Promise<Published> {
+export async function publishAlarm(
+	result: Result,
+	plan: AlarmContext["plan"],
+	codeHost: CodeHost,
+): Promise<Published> {
 	const skipped = (why: string): Published => ({ what, state: "skipped", why });
 	const alarm = alarmOf(result.outcome);
 	if (alarm === "keep") return skipped(`the run was ${result.outcome}, which says nothing about the engines`);
@@ -45,7 +47,6 @@ export async function publishAlarm(result: Result, plan: AlarmPlan, codeHost: Co
 		: close(context, oldest, own.issues);
 }
 
-/** Our open issues, oldest first. */
 async function findOwn({ codeHost, marker }: AlarmContext): Promise<ApiResult<{ issues: Own[] }>> {
 	const listed = await codeHost.openIssues(alarmLabel);
 	if (listed.state === "failed") return listed;
@@ -61,16 +62,13 @@ function draftOf({ result, plan, marker }: AlarmContext, history: AlarmHistory) 
 	};
 }
 
-/** The last good commit needs `actions: read`, which the token may lack. */
-async function newHistory({ result, plan, marker, codeHost }: AlarmContext): Promise<AlarmHistory> {
-	const good = await codeHost.lastGoodCommit(plan.alarm);
-	const goodCommit = good.state === "done" ? good.sha : null;
-	return { since: result.startedAt, runs: 1, firstRun: marker.runId, goodCommit };
+function newHistory({ result, marker }: AlarmContext): AlarmHistory {
+	return { since: result.startedAt, runs: 1, firstRun: marker.runId };
 }
 
 /** A second attempt of a run counts once. */
 async function update(context: AlarmContext, issue: Own): Promise<Published> {
-	const before = findHistory(issue.body) ?? (await newHistory(context));
+	const before = findHistory(issue.body) ?? newHistory(context);
 	const history = { ...before, runs: before.runs + (issue.marker.runId === context.marker.runId ? 0 : 1) };
 	const updated = await context.codeHost.updateIssue(issue.number, draftOf(context, history));
 	return updated.state === "failed" ? { what, ...updated } : { what, state: "done", url: updated.issue.url };
@@ -78,7 +76,7 @@ async function update(context: AlarmContext, issue: Own): Promise<Published> {
 
 async function open(context: AlarmContext): Promise<Published> {
 	const { codeHost, marker } = context;
-	const draft = draftOf(context, await newHistory(context));
+	const draft = draftOf(context, newHistory(context));
 	const opened = await createOnce(
 		codeHost,
 		() => codeHost.createIssue({ ...draft, labels: [alarmLabel] }),
@@ -90,7 +88,7 @@ async function open(context: AlarmContext): Promise<Published> {
 		},
 	);
 	if (opened.state === "failed") return { what, ...opened };
-	// Two runs may both have seen no issue: the oldest stays.
+	// Two runs may both have found no issue: the oldest stays.
 	const { number, url } = opened.issue;
 	const own = await findOwn(context);
 	const oldest = own.state === "failed" ? undefined : own.issues[0];

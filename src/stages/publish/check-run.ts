@@ -1,6 +1,6 @@
-// The report on a commit; where the token may not make one, its status; otherwise a note that there is neither.
+// The report on a commit: opened when a run starts, concluded when it ends.
 import type { Result } from "../../../generated/result.ts";
-import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
+import { describeCheckRun } from "../../core/report/check-run.ts";
 import type { ApiResult, CodeHost, HostedReport, ReportDraft } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
@@ -8,23 +8,13 @@ export async function publishCheckRun(
 	result: Result,
 	plan: PublishPlan,
 	codeHost: CodeHost,
-): Promise<Published[]> {
+): Promise<Published> {
 	const shown = await showReport({ ...subjectOf(plan), ...describeCheckRun(result, plan.shown) }, codeHost);
-	if (shown.state === "done") return [{ what: "check run", state: "done", url: shown.report.url }];
-	const failed: Published = { what: "check run", ...shown };
-	// A status has no neutral state, and a green one would vouch for what nobody verified.
-	if (shown.fault.code === "github-timeout" || result.unverified === true) return [failed];
-	const { checkName: context, sha } = plan;
-	const set = await codeHost.setStatus({
-		sha,
-		context,
-		...describeStatus(result),
-		url: plan.shown.links?.run,
-	});
-	return [failed, { what: "commit status", ...set }];
+	return shown.state === "done"
+		? { what: "check run", state: "done", url: shown.report.url }
+		: { what: "check run", ...shown };
 }
 
-/** Which report is ours, and where it leads. */
 function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 	return { name: checkName, sha, key: `${id}/${run.id}/${run.attempt}`, detailsUrl: shown.links?.run };
 }
@@ -50,29 +40,10 @@ async function showReport(
 	);
 }
 
-function underWay(title: string) {
-	return { conclusion: null, title, summary: "The result follows.", annotations: [] };
-}
-
-/** @returns null where it is not shown. */
-export async function openCheckRun(
-	title: string,
-	plan: PublishPlan,
-	codeHost: CodeHost,
-): Promise<HostedReport | null> {
-	if (!plan.checkRun) return null;
-	const shown = await showReport({ ...subjectOf(plan), ...underWay(title) }, codeHost);
-	return shown.state === "done" ? shown.report : null;
-}
-
-/** @returns whether it is shown. */
-export async function retitleCheckRun(
-	title: string,
-	{ id }: HostedReport,
-	plan: PublishPlan,
-	codeHost: CodeHost,
-): Promise<boolean> {
-	return (await codeHost.updateReport(id, { ...subjectOf(plan), ...underWay(title) })).state === "done";
+export async function openCheckRun(title: string, plan: PublishPlan, codeHost: CodeHost): Promise<void> {
+	if (!plan.checkRun) return;
+	const draft = { conclusion: null, title, summary: "The result follows.", annotations: [] };
+	await showReport({ ...subjectOf(plan), ...draft }, codeHost);
 }
 
 /** Concludes a report in progress; one with a verdict stays as it is. */

@@ -20,8 +20,6 @@ interface CommentContext {
 type Own = HostedComment & { marker: Marker };
 
 const what = "comment";
-/** Earlier runs have already hidden older ones. */
-const maxHidden = 3;
 
 export async function publishComment(
 	result: Result,
@@ -37,14 +35,13 @@ export async function publishComment(
 	if (own.state === "failed") return { what, ...own };
 	if (own.comments.some((comment) => isNewer(comment.marker, marker)))
 		return skipped("a newer run has commented already");
-	if (mode === "fresh") return fresh(context, own.comments);
-	if (own.comments.length > 0) return update(context, own.comments);
+	const [oldest, ...younger] = own.comments;
+	if (oldest !== undefined) return update(context, oldest, younger);
 	if (mode === "changes" && result.outcome === "pass")
 		return skipped("all pass, and there is no comment yet");
 	return create(context);
 }
 
-/** Our comments of this id, oldest first. */
 async function findOwn({
 	codeHost,
 	issue,
@@ -56,26 +53,20 @@ async function findOwn({
 	return { state: "done", comments: comments.sort((left, right) => left.id - right.id) };
 }
 
-/** Races, and requests that seemed lost but succeeded later, leave newer comments of this run or earlier ones: they are deleted. */
-async function update(context: CommentContext, [comment, ...younger]: readonly Own[]): Promise<Published> {
-	if (comment === undefined) return create(context);
-	const updated = await context.codeHost.updateComment(comment.id, context.body);
+/** Races, and requests that seemed lost, leave younger comments of this run or earlier ones: they are deleted. */
+async function update(context: CommentContext, oldest: Own, younger: readonly Own[]): Promise<Published> {
+	const updated = await context.codeHost.updateComment(oldest.id, context.body);
 	if (updated.state === "done") {
-		for (const duplicate of younger) await remove(context.codeHost, duplicate);
+		for (const { id } of younger) await context.codeHost.deleteComment(id);
 		return { what, state: "done", url: updated.comment.url };
 	}
-	// It was deleted since it was listed.
+	// It was deleted after it was listed.
 	return updated.fault.code === "github-not-found" ? create(context) : { what, ...updated };
 }
 
 async function create(context: CommentContext): Promise<Published> {
-	const created = await createNew(context);
-	return created.state === "failed" ? { what, ...created } : settleRace(context, created.comment);
-}
-
-function createNew(context: CommentContext) {
 	const { codeHost, issue, body, marker } = context;
-	return createOnce(
+	const created = await createOnce(
 		codeHost,
 		() => codeHost.createComment(issue, body),
 		async () => {
@@ -87,6 +78,7 @@ function createNew(context: CommentContext) {
 			return comment === undefined ? null : { state: "done", comment };
 		},
 	);
+	return created.state === "failed" ? { what, ...created } : settleRace(context, created.comment);
 }
 
 /** Two jobs may both have found no comment. The oldest stays; each job deletes newer ones of its own run or before. */
@@ -97,35 +89,18 @@ async function settleRace(context: CommentContext, created: HostedComment): Prom
 	if (own.state === "failed") return done;
 	const [oldest, ...younger] = own.comments;
 	if (oldest === undefined || oldest.id >= created.id) {
-		for (const comment of younger) if (!isNewer(comment.marker, marker)) await remove(codeHost, comment);
+		for (const comment of younger)
+			if (!isNewer(comment.marker, marker)) await codeHost.deleteComment(comment.id);
 		return done;
 	}
 	if (!isNewer(oldest.marker, marker)) {
 		const updated = await codeHost.updateComment(oldest.id, body);
 		if (updated.state === "failed") return done;
 	}
-	await remove(codeHost, created);
+	await codeHost.deleteComment(created.id);
 	return { what, state: "done", url: oldest.url };
 }
 
-async function remove(codeHost: CodeHost, { id }: HostedComment): Promise<void> {
-	const deleted = await codeHost.deleteComment(id);
-	if (deleted.state === "failed" && deleted.fault.code !== "github-not-found") await codeHost.hideComment(id);
-}
-
-async function fresh(context: CommentContext, older: readonly Own[]): Promise<Published> {
-	const created = await createNew(context);
-	if (created.state === "failed") return { what, ...created };
-	let note: string | undefined;
-	for (const comment of older.slice(-maxHidden)) {
-		const hidden = await context.codeHost.hideComment(comment.id);
-		if (hidden.state === "failed")
-			note ??= `An older comment could not be minimised. ${hidden.fault.message}`;
-	}
-	return { what, state: "done", url: created.comment.url, note };
-}
-
-/** Marks the newest comment where it is about an earlier commit. */
 export async function markOutdated(
 	state: Outdating["state"],
 	plan: PublishPlan,

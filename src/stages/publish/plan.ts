@@ -1,31 +1,26 @@
-// What is shown where and what came of it, which comments and issues are ours, and how something is created exactly once.
+// What is published where, which comments and issues are ours, and how something is created exactly once.
 import type { AlarmSource } from "../../core/report/alarm-issue.ts";
 import { findMarker, isOwnAuthor, type Marker } from "../../core/report/comment.ts";
 import type { Shown } from "../../core/report/markdown.ts";
 import type { ApiFault, ApiResult, CodeHost, HostedComment } from "../../ports/code-host.ts";
 
-/** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones hidden. */
-export type CommentMode = "one" | "changes" | "fresh" | "never";
-
 export interface PublishPlan {
-	/** Distinguishes config and job: one comment, report and issue each. */
+	/** Of the config and job, which have one comment, report and issue. */
 	id: string;
-	/** What the report and the status are called. */
 	checkName: string;
 	shown: Shown;
 	run: { id: number; attempt: number };
 	/** The change's own commit, not the merge that GitHub tests. */
 	sha: string;
 	pullRequest: number | null;
-	comment: CommentMode;
+	/** auto: created once, then updated. changes: as auto, but not created while all gates pass. */
+	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
-	/** Whose issue to open, update or close; null for none. */
 	alarm: AlarmSource | null;
 }
 
 export type PublishedThing =
 	| "check run"
-	| "commit status"
 	| "comment"
 	| "alarm issue"
 	| "artifact"
@@ -42,7 +37,7 @@ export function markerOf({ id, run, sha }: PublishPlan): Marker {
 	return { id, runId: run.id, attempt: run.attempt, sha };
 }
 
-/** The texts with a marker of this id that we wrote ourselves; similar text of other authors does not count. */
+/** Only texts that we wrote ourselves: anyone can copy a marker. */
 export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>(
 	items: readonly Item[],
 	id: string,
@@ -56,11 +51,10 @@ export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>
 	return marked.filter(({ author }) => isOwnAuthor(author, login));
 }
 
-/** Creates something that a lost request may have created already: it is looked for first, and nothing is created where it cannot be. */
+/** After a request whose effect is unknown, looks for the object before creating it again. */
 export async function createOnce<Created extends ApiResult<object>>(
 	{ pause }: Pick<CodeHost, "pause">,
 	create: () => Promise<Created>,
-	/** null: there is none; "unknown": it cannot be looked for. */
 	find: () => Promise<Extract<Created, { state: "done" }> | null | "unknown">,
 ): Promise<Created | Extract<Created, { state: "done" }>> {
 	for (let tries = 1; ; tries += 1) {

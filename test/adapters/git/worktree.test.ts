@@ -120,9 +120,7 @@ it("openRef recognises a shallow clone, and lists the remote's branches", async 
 	await tree.remove();
 	await expect(
 		openRef({ repository: clone, ref: "main~1", folder: join(root, "never"), processes }),
-	).rejects.toMatchObject({
-		message: expect.stringContaining("this clone is shallow"),
-	});
+	).rejects.toMatchObject({ message: expect.stringContaining("this clone is shallow") });
 });
 
 it("openRef distinguishes a folder outside any repository from a missing ref", async () => {
@@ -138,9 +136,7 @@ it("openRef reports that git is missing", async () => {
 	const bare = createProcesses({ env: { PATH: "/nowhere" } });
 	await expect(
 		openRef({ repository, ref: "v1", folder: join(root, "never"), processes: bare }),
-	).rejects.toMatchObject({
-		code: "tool-missing",
-	});
+	).rejects.toMatchObject({ code: "tool-missing" });
 	expect(await describeFolder(repository, bare)).toBeNull();
 });
 

@@ -9,7 +9,7 @@ import { push, repository } from "../../support/event-payloads.ts";
 import { checkOut, git } from "../../support/git-history.ts";
 import { pathWithoutLfs } from "../../support/git-without-lfs.ts";
 import { externalTensor, model } from "../../support/onnx-writer.ts";
-import { configOf, open, read, texts } from "../../support/opened-arms.ts";
+import { configOf, open, openPull, read, texts } from "../../support/opened-arms.ts";
 import { fixtures, temporaryFolder, writeProject } from "../../support/project.ts";
 import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
@@ -61,8 +61,10 @@ it("files of Git LFS are fetched where the base needs them, and no others", asyn
 		"model.onnx": world.pointer("the base's model"),
 		"other.onnx": world.pointer("another"),
 	};
-	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	const { opened } = await openPull(
+		{ base: files, head: { ...files, "model.onnx": "head model" } },
+		world.env,
+	);
 	expect(read(opened, "base", "model.onnx")).toBe("the base's model");
 	expect(read(opened, "base", "other.onnx")).toContain("git-lfs");
 	expect(world.pulls()).toEqual([{ args: ["--include=/model.onnx", "--exclude=", "origin"], filter: true }]);
@@ -77,8 +79,10 @@ it("files of Git LFS include external data that the model names", async () => {
 		"model.onnx": world.pointer(withWeights),
 		"w,1 [a].bin": world.pointer(weights),
 	};
-	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	const { opened } = await openPull(
+		{ base: files, head: { ...files, "model.onnx": "head model" } },
+		world.env,
+	);
 	expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
 	expect(world.pulls().map(({ args }) => args[0])).toEqual([
 		"--include=/model.onnx",
@@ -143,8 +147,10 @@ it("files of Git LFS stay pointers, with the way out said, where git-lfs is not 
 it("files of Git LFS that the server lacks are named in a note", async () => {
 	const world = installLfs(temporaryFolder());
 	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model", false) };
-	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
-	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	const { opened } = await openPull(
+		{ base: files, head: { ...files, "model.onnx": "head model" } },
+		world.env,
+	);
 	expect(opened.notes).toEqual([expect.stringMatching(/could not be fetched: Failed to fetch some objects/)]);
 	await opened.close();
 });
@@ -176,8 +182,10 @@ it("files of Git LFS are not fetched where the head of a fork names the server",
 
 it("files of Git LFS cost nothing in a repository without them", async () => {
 	const world = installLfs(temporaryFolder());
-	const repo = makeRepository({ base: { "model.onnx": world.pointer("model") }, head: texts.head });
-	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
+	const { opened } = await openPull(
+		{ base: { "model.onnx": world.pointer("model") }, head: texts.head },
+		world.env,
+	);
 	expect(world.pulls()).toEqual([]);
 	await opened.close();
 });

@@ -6,24 +6,19 @@ import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
 import { parseRunEvent } from "../../../src/formats/github/event.ts";
 import { push, schedule, workflowDispatch } from "../../support/event-payloads.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
-import { configOf, open, read, texts } from "../../support/opened-arms.ts";
+import { configOf, modelsOf, open, openPull, read, texts } from "../../support/opened-arms.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 const zeros = "0".repeat(40);
 
 it("both sides of a pull request are the workspace and a worktree of the merge base, in a shallow clone", async () => {
-	const repo = makeRepository(texts);
-	const workspace = workspaceOf(repo);
-	const opened = await open(workspace, { event: pullEvent(repo) });
+	const { repo, workspace, opened } = await openPull(texts);
 	expect(opened.folders.map(({ source }) => source)).toEqual([
 		{ label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
 		{ label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
 	]);
-	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual([
-		"base model",
-		"head model",
-	]);
+	expect(modelsOf(opened)).toEqual(["base model", "head model"]);
 	expect(opened.folders[1]?.path).toBe(workspace);
 	await opened.close();
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
@@ -38,10 +33,7 @@ it("both sides are read from the config's folder in their commits", async () => 
 	});
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { home: join(workspace, "deep"), event: pullEvent(repo) });
-	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual([
-		"base model",
-		"head model",
-	]);
+	expect(modelsOf(opened)).toEqual(["base model", "head model"]);
 	expect(opened.folders[1]?.source).toMatchObject({ commit: repo.merge });
 	await opened.close();
 });
@@ -65,10 +57,7 @@ it("both sides are those that the user names, whatever the event says", async ()
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { base: repo.head, head: repo.base, event: pullEvent(repo) });
 	expect(opened.folders.map(({ source }) => source.commit)).toEqual([repo.head, repo.base]);
-	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual([
-		"head model",
-		"base model",
-	]);
+	expect(modelsOf(opened)).toEqual(["head model", "base model"]);
 	await opened.close();
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 });

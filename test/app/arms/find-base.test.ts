@@ -95,11 +95,13 @@ interface Situation {
 	/** The commit in the workspace, where it is not the run's. */
 	checkedOut?: string;
 	baseline?: Config["baseline"];
+	/** Once more in a clone with all history. */
+	isWholeToo?: true;
 	depth?: number;
 	base: string | null;
 	says: RegExp;
 	/** Most commits that the clone may hold afterwards. */
-	most?: number;
+	most?: number | undefined;
 }
 
 const pull = (head: string, number = 7) => pullRequest({ head: at(head), base: at("main-295") }, { number });
@@ -117,11 +119,11 @@ const situations: Situation[] = [
 	{
 		...onMerge,
 		what: "the merge commit of a pull request",
+		isWholeToo: true,
 		base: "main-299",
 		says: /that the pull request.s merge commit builds on/,
 		most: 2,
 	},
-	{ ...onMerge, what: "the same with all history", depth: 0, base: "main-299", says: /merge commit/ },
 	{
 		...onMerge,
 		what: "the merge commit of a fork's pull request",
@@ -147,18 +149,11 @@ const situations: Situation[] = [
 	{
 		...onMerge,
 		what: "the head of a pull request",
+		isWholeToo: true,
 		checkedOut: "feature-2",
 		base: "main-290",
 		says: /merge base of .* and main/,
 		most: 80,
-	},
-	{
-		...onMerge,
-		what: "the head of a pull request with all history",
-		checkedOut: "feature-2",
-		depth: 0,
-		base: "main-290",
-		says: /merge base/,
 	},
 	{
 		...onMerge,
@@ -197,18 +192,11 @@ const situations: Situation[] = [
 	{
 		...onMain,
 		what: "a push",
+		isWholeToo: true,
 		payload: () => push(onMain.ref, at("main-297"), at("main-299")),
 		base: "main-297",
 		says: /main before this push/,
 		most: 2,
-	},
-	{
-		...onMain,
-		what: "a push with all history",
-		depth: 0,
-		payload: () => push(onMain.ref, at("main-297"), at("main-299")),
-		base: "main-297",
-		says: /main before/,
 	},
 	{
 		...onMain,
@@ -228,17 +216,10 @@ const situations: Situation[] = [
 	{
 		...onTopic,
 		what: "a forced push",
+		isWholeToo: true,
 		payload: () => push(onTopic.ref, at("before-1"), at("topic-1"), { forced: true }),
 		base: "main-295",
 		says: /left main: topic was rewritten/,
-	},
-	{
-		...onTopic,
-		what: "a forced push with all history",
-		depth: 0,
-		payload: () => push(onTopic.ref, at("before-1"), at("topic-1"), { forced: true }),
-		base: "main-295",
-		says: /rewritten/,
 	},
 	{
 		...onMain,
@@ -273,6 +254,7 @@ const situations: Situation[] = [
 	},
 	{
 		what: "the push of a version tag",
+		isWholeToo: true,
 		event: "push",
 		ref: "refs/tags/v1.2.0",
 		commit: "main-280",
@@ -280,16 +262,6 @@ const situations: Situation[] = [
 		base: "main-200",
 		says: /v1\.1\.0 is the release before v1\.2\.0\.$/,
 		most: 260,
-	},
-	{
-		what: "the push of a version tag with all history",
-		event: "push",
-		ref: "refs/tags/v1.2.0",
-		commit: "main-280",
-		depth: 0,
-		payload: () => push("refs/tags/v1.2.0", zeros, at("main-280")),
-		base: "main-200",
-		says: /v1\.1\.0 is the release before v1\.2\.0\.$/,
 	},
 	{
 		what: "a pre-release",
@@ -328,13 +300,13 @@ const situations: Situation[] = [
 		base: "main-250",
 		says: /v1\.2\.0-rc\.1 is the release before latest/,
 	},
-	{ ...nightly, what: "the clock", base: "main-280", says: /v1\.2\.0 is the last release before/, most: 60 },
 	{
 		...nightly,
-		what: "the clock with all history",
-		depth: 0,
+		what: "the clock",
+		isWholeToo: true,
 		base: "main-280",
-		says: /v1\.2\.0 is the last release/,
+		says: /v1\.2\.0 is the last release before/,
+		most: 60,
 	},
 	{
 		...nightly,
@@ -414,6 +386,10 @@ const situations: Situation[] = [
 	},
 ];
 
+function cloned(ref: string, commit: string, depth: number): string {
+	return checkOut({ origin, folder: mkdtempSync(join(root, "clone-")), ref, commit: at(commit), depth });
+}
+
 async function find(situation: Situation): Promise<{ base: FoundBase; folder: string }> {
 	const {
 		event: name,
@@ -423,13 +399,7 @@ async function find(situation: Situation): Promise<{ base: FoundBase; folder: st
 		depth = 1,
 		baseline = { from: "base-ref" },
 	} = situation;
-	const folder = checkOut({
-		origin,
-		folder: mkdtempSync(join(root, "clone-")),
-		ref,
-		commit: at(checkedOut),
-		depth,
-	});
+	const folder = cloned(ref, checkedOut, depth);
 	const event = parseRunEvent(name, situation.payload(), { sha: at(commit), ref });
 	const history = await openHistory(gitIn(folder, processes));
 	return { base: await findBase(chooseBase(event, baseline), at(checkedOut), history), folder };
@@ -445,7 +415,11 @@ it("the base of an event that names one in a payload that cannot be read is an e
 	});
 });
 
-it.concurrent.for(situations)("the base of $what", async (situation, { expect }) => {
+const inWholeClones = situations
+	.filter(({ isWholeToo }) => isWholeToo)
+	.map((one) => ({ ...one, what: `${one.what} with all history`, depth: 0, most: undefined }));
+
+it.concurrent.for([...situations, ...inWholeClones])("the base of $what", async (situation, { expect }) => {
 	const { base, folder } = await find(situation);
 	const name = base.state === "found" ? [...commits].find(([, commit]) => commit === base.commit)?.[0] : null;
 	expect({ base: name, says: base.state === "found" ? base.found : base.why }).toEqual({
@@ -486,13 +460,7 @@ it("findBase, where there must be a base and is none, refuses a pinned ref that 
 });
 
 it("findBase, where there must be a base and is none, reports that the remote cannot be reached, and what helps", async () => {
-	const folder = checkOut({
-		origin,
-		folder: join(root, "cut-off"),
-		ref: "refs/heads/main",
-		commit: at("main-299"),
-		depth: 1,
-	});
+	const folder = cloned("refs/heads/main", "main-299", 1);
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
 	const history = await openHistory(gitIn(folder, processes));
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
@@ -502,13 +470,7 @@ it("findBase, where there must be a base and is none, reports that the remote ca
 });
 
 it("findBase, where there must be a base and is none, names the permission that a refused fetch lacks", async () => {
-	const folder = checkOut({
-		origin,
-		folder: join(root, "refused"),
-		ref: "refs/heads/main",
-		commit: at("main-299"),
-		depth: 1,
-	});
+	const folder = cloned("refs/heads/main", "main-299", 1);
 	const helper = join(root, "refuse.sh");
 	writeFileSync(
 		helper,
@@ -524,13 +486,7 @@ it("findBase, where there must be a base and is none, names the permission that 
 });
 
 it("findBase, where there must be a base and is none, uses the credentials that actions/checkout keeps, and never prompts where they fail", async () => {
-	const folder = checkOut({
-		origin,
-		folder: join(root, "credentials"),
-		ref: "refs/heads/main",
-		commit: at("main-299"),
-		depth: 1,
-	});
+	const folder = cloned("refs/heads/main", "main-299", 1);
 	const seen: (string | undefined)[] = [];
 	const server = createServer(({ headers }, response) => {
 		seen.push(headers.authorization);
@@ -550,13 +506,7 @@ it("findBase, where there must be a base and is none, uses the credentials that 
 });
 
 it("a clone without a remote uses what it has", async () => {
-	const folder = checkOut({
-		origin,
-		folder: join(root, "alone"),
-		ref: "refs/heads/main",
-		commit: at("main-299"),
-		depth: 0,
-	});
+	const folder = cloned("refs/heads/main", "main-299", 0);
 	git(folder, "remote", "remove", "origin");
 	const history = await openHistory(gitIn(folder, processes));
 	const event = parseRunEvent("push", push("refs/heads/main", at("main-297"), at("main-299")), {
@@ -569,13 +519,7 @@ it("a clone without a remote uses what it has", async () => {
 });
 
 it("a clone with all history needs no remote, which may ask for rights that the job has not kept", async () => {
-	const folder = checkOut({
-		origin,
-		folder: join(root, "no-rights"),
-		ref: "refs/heads/feature",
-		commit: at("feature-2"),
-		depth: 0,
-	});
+	const folder = cloned("refs/heads/feature", "feature-2", 0);
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
 	const history = await openHistory(gitIn(folder, processes));
 	const pulled = parseRunEvent("pull_request", pull("feature-2"), {
@@ -605,13 +549,7 @@ it("a clone that is partial and shallow is deepened too", async () => {
 });
 
 it("a clone with a commit that its remote does not know is deepened from where it ends", async () => {
-	const folder = checkOut({
-		origin,
-		folder: join(root, "local"),
-		ref: "refs/heads/feature",
-		commit: at("feature-2"),
-		depth: 1,
-	});
+	const folder = cloned("refs/heads/feature", "feature-2", 1);
 	git(folder, "commit", "-q", "--allow-empty", "-m", "made by the job");
 	const history = await openHistory(gitIn(folder, processes));
 	expect(await history.bring(at("main-299"))).toBe(true);

@@ -5,7 +5,7 @@ import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
 import { type Pace, usualPace } from "../../../src/adapters/github/request.ts";
 import { publish } from "../../../src/app/publish/publish-run.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
-import { concludeUnmeasured, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/check-run.ts";
+import { concludeUnmeasured, openCheckRun } from "../../../src/stages/publish/check-run.ts";
 import { markOutdated } from "../../../src/stages/publish/comment.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
@@ -22,7 +22,7 @@ const nightly = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.
 
 function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
 	const shown = { links: { run: `https://github.com/acme/engines/actions/runs/${runId}` } };
-	const rest = { pullRequest: 7, comment: "one", checkRun: true, alarm: nightly } as const;
+	const rest = { pullRequest: 7, comment: "auto", checkRun: true, alarm: nightly } as const;
 	return {
 		id: "trtgate.yml",
 		checkName: "trtgate",
@@ -34,6 +34,9 @@ function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
 	};
 }
 
+const commentOnly = { checkRun: false, alarm: null } as const;
+const alarmOnly = { comment: "never", checkRun: false } as const;
+
 /** Waiting takes next to no time. */
 const quickPace: Pace = { callMs: 60_000, patienceMs: 60_000, secondMs: 1 };
 
@@ -44,13 +47,7 @@ async function open(): Promise<LocalGitHub> {
 	return github;
 }
 
-const allWrite = {
-	contents: "read",
-	"pull-requests": "write",
-	issues: "write",
-	checks: "write",
-	statuses: "write",
-} as const;
+const allWrite = { contents: "read", "pull-requests": "write", issues: "write", checks: "write" } as const;
 
 function codeHostOf(
 	github: LocalGitHub,
@@ -67,6 +64,8 @@ function codeHostOf(
 
 const failedOf = (published: readonly Published[]) =>
 	published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
+const alarmsOf = (github: LocalGitHub) =>
+	github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
 const ours = (github: LocalGitHub) =>
 	github.state.comments.filter(({ issue, body }) => issue === 7 && body.startsWith("<!-- trtgate:"));
 
@@ -77,7 +76,7 @@ it("publish shows one of each, and one of each again", async () => {
 		expect(failedOf(published)).toEqual([]);
 	}
 	expect(ours(github)).toHaveLength(1);
-	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toHaveLength(1);
+	expect(alarmsOf(github)).toHaveLength(1);
 	const twice = await publish(failing, planFor(2), codeHostOf(github));
 	expect(failedOf(twice)).toEqual([]);
 	expect(github.state.checkRuns).toHaveLength(2);
@@ -88,13 +87,9 @@ it("publish shows one of each, and one of each again", async () => {
 it("publish leaves one comment where eight jobs race, the newest run's", async () => {
 	const github = await open();
 	const runs = [11, 12, 13, 14, 15, 16, 17, 18];
-	await Promise.all(
-		runs.map((runId) =>
-			publish(failing, planFor(runId, { checkRun: false, alarm: null }), codeHostOf(github)),
-		),
-	);
+	await Promise.all(runs.map((runId) => publish(failing, planFor(runId, commentOnly), codeHostOf(github))));
 	expect(ours(github)).toHaveLength(1);
-	await publish(failing, planFor(19, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(19, commentOnly), codeHostOf(github));
 	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
 });
 
@@ -104,14 +99,14 @@ it("publish deletes what a race of other runs left beside the comment that it up
 		const body = `<!-- trtgate:trtgate.yml run:${run} attempt:1 sha:${sha} -->\n## left by run ${run}`;
 		github.addComment({ issue: 7, author: "github-actions[bot]", body });
 	}
-	await publish(failing, planFor(13, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(13, commentOnly), codeHostOf(github));
 	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:13 ")]);
 });
 
 it("publish leaves one comment where two jobs have both seen none", async () => {
 	const github = await open();
 	github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
-	const plan = planFor(5, { checkRun: false, alarm: null });
+	const plan = planFor(5, commentOnly);
 	await Promise.all([publish(failing, plan, codeHostOf(github)), publish(failing, plan, codeHostOf(github))]);
 	expect(ours(github)).toHaveLength(1);
 });
@@ -130,18 +125,11 @@ it("publish finds its comment behind two hundred others", async () => {
 	const github = await open();
 	for (let count = 0; count < 120; count += 1)
 		github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-	await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(1, commentOnly), codeHostOf(github));
 	for (let count = 0; count < 120; count += 1)
 		github.addComment({ issue: 7, author: "octocat", body: `${count}` });
-	await publish(failing, planFor(2, { checkRun: false, alarm: null }), codeHostOf(github));
+	await publish(failing, planFor(2, commentOnly), codeHostOf(github));
 	expect(ours(github)).toHaveLength(1);
-});
-
-it("publish folds the older comment away where a fresh one is wanted", async () => {
-	const github = await open();
-	for (const runId of [1, 2])
-		await publish(failing, planFor(runId, { comment: "fresh" }), codeHostOf(github));
-	expect(ours(github).map(({ minimized }) => minimized)).toEqual(["outdated", null]);
 });
 
 it("publish closes its own alarm only, and keeps it where nothing was found out", async () => {
@@ -152,7 +140,7 @@ it("publish closes its own alarm only, and keeps it where nothing was found out"
 	await publish(failing, plan(1, "other.yml"), codeHostOf(github));
 	await publish(buildResult({ outcome: "inconclusive" }), plan(3), codeHostOf(github));
 	await publish(passing, plan(4, "other.yml"), codeHostOf(github));
-	const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	const alarms = alarmsOf(github);
 	expect(alarms.map(({ state }) => state)).toEqual(["open", "closed"]);
 });
 
@@ -167,47 +155,23 @@ it.each([
 	await publish(failing, plan(1), codeHostOf(github));
 	await publish(passing, plan(2, other), codeHostOf(github));
 	await publish(failing, plan(3, other), codeHostOf(github));
-	const alarms = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
+	const alarms = alarmsOf(github);
 	expect(alarms.map(({ state, body }) => [state, /run:(\d+)/.exec(body ?? "")?.[1]])).toEqual([
 		["open", "1"],
 		["open", "3"],
 	]);
 });
 
-it("publish shows since when an alarm lasts, in how many runs, and the last good commit where it may read runs", async () => {
+it("publish shows since when an alarm lasts, and in how many runs", async () => {
 	const github = await open();
-	const good = "a".repeat(40);
-	for (const [id, [headSha, name]] of [
-		["b".repeat(40), "other"],
-		[good, "nightly"],
-	].entries()) {
-		const of = {
-			event: "schedule",
-			headBranch: "main",
-			headRepository: "acme/engines",
-			status: "completed",
-			conclusion: "success",
-		};
-		const path = `.github/workflows/${name}.yml`;
-		github.state.runs.push({
-			id: id + 1,
-			attempt: 1,
-			headSha: `${headSha}`,
-			...of,
-			path,
-			name: `${name}`,
-			createdAt: failing.startedAt,
-		});
-	}
-	const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+	const plan = (runId: number) => planFor(runId, alarmOnly);
 	const later = { ...failing, startedAt: "2026-12-24T02:17:00.000Z" };
-	await publish(failing, plan(21), codeHostOf(github, { permissions: { ...allWrite, actions: "read" } }));
+	await publish(failing, plan(21), codeHostOf(github));
 	for (const runId of [22, 22, 23]) await publish(later, plan(runId), codeHostOf(github));
-	const [alarm] = github.state.issues.filter(({ labels }) => labels.includes("trtgate"));
-	const page = "https://github.com/acme/engines";
+	const [alarm] = alarmsOf(github);
+	const runs = "https://github.com/acme/engines/actions/runs";
 	expect(alarm?.body).toContain(
-		`- Since ${failing.startedAt.slice(0, 10)}, 3 runs: [first](${page}/actions/runs/21), [newest](${page}/actions/runs/23)\n` +
-			`- Last good commit: aaaaaaa, [changes since](${page}/compare/${good.slice(0, 12)}...${sha.slice(0, 12)})\n`,
+		`\nSince ${failing.startedAt.slice(0, 10)}, 3 runs: [first](${runs}/21), [newest](${runs}/23).\n`,
 	);
 	expect(alarm?.body).toContain("Runs: `schedule`, `refs/heads/main`, `nightly.yml`.");
 	expect(github.state.violations).toEqual([]);
@@ -241,11 +205,9 @@ it("publish shows a check run in progress, and concludes it once", async () => {
 	const github = await open();
 	const plan = planFor(1, { alarm: null });
 	const codeHost = codeHostOf(github);
-	const checkRun = await openCheckRun("starting", plan, codeHost);
-	if (checkRun === null) throw new Error("no check run");
-	await retitleCheckRun("measure 2 of 3", checkRun, plan, codeHost);
+	await openCheckRun("measuring", plan, codeHost);
 	expect(github.state.checkRuns).toMatchObject([
-		{ status: "in_progress", conclusion: null, title: "measure 2 of 3" },
+		{ status: "in_progress", conclusion: null, title: "measuring" },
 	]);
 	await publish(failing, plan, codeHost);
 	await concludeUnmeasured("Cancelled", plan, codeHost);
@@ -275,15 +237,13 @@ it("publish shows a check run in progress, and concludes it once", async () => {
 
 it("publish opens an alarm for a run that could not decide, and closes it when all is well", async () => {
 	const github = await open();
-	const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
+	const plan = (runId: number) => planFor(runId, alarmOnly);
 	await publish(buildResult({ outcome: "error", failureKind: "runner" }), plan(1), codeHostOf(github));
-	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
+	expect(alarmsOf(github)).toMatchObject([
 		{ state: "open", title: expect.stringContaining("could not decide") },
 	]);
 	await publish(passing, plan(2), codeHostOf(github));
-	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
-		{ state: "closed" },
-	]);
+	expect(alarmsOf(github)).toMatchObject([{ state: "closed" }]);
 });
 
 it("publish sends annotations by fifties", async () => {
@@ -316,6 +276,7 @@ interface Case {
 const comments = /issues\/7\/comments/;
 const everything = /^\/repos/;
 const words = (message: string) => ({ message });
+const secondary = words("You have exceeded a secondary rate limit");
 const forbidden = { status: 403, body: words("Resource not accessible by integration") };
 
 const cases: readonly Case[] = [
@@ -325,7 +286,6 @@ const cases: readonly Case[] = [
 		lost: {
 			comment: "github-permission",
 			"check run": "github-permission",
-			"commit status": "github-permission",
 			"alarm issue": "github-permission",
 		},
 		says: /valid token/,
@@ -365,12 +325,6 @@ const cases: readonly Case[] = [
 		says: /lacks `checks: write`/,
 	},
 	{
-		name: "403 to a check run and a status",
-		fault: { method: "POST", path: /check-runs|statuses/, times: 2, ...forbidden },
-		lost: { "check run": "github-permission", "commit status": "github-permission" },
-		says: /`statuses: write`/,
-	},
-	{
 		name: "403 to an issue",
 		fault: { method: "POST", path: /\/issues$/, ...forbidden },
 		lost: { "alarm issue": "github-permission" },
@@ -396,7 +350,7 @@ const cases: readonly Case[] = [
 			method: "POST",
 			path: comments,
 			status: 403,
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 			headers: { "retry-after": "2" },
 		},
 	},
@@ -407,7 +361,7 @@ const cases: readonly Case[] = [
 			path: comments,
 			times: 99,
 			status: 403,
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 		},
 		lost: { comment: "github-rate-limited" },
 	},
@@ -451,7 +405,7 @@ const cases: readonly Case[] = [
 		fault: {
 			path: comments,
 			status: 429,
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 			headers: { "retry-after": "60" },
 		},
 	},
@@ -463,7 +417,7 @@ const cases: readonly Case[] = [
 		name: "429 that wants a day",
 		fault: {
 			...{ path: comments, times: 99, status: 429, headers: { "retry-after": "86400" } },
-			body: words("You have exceeded a secondary rate limit"),
+			body: secondary,
 		},
 		lost: { comment: "github-rate-limited" },
 	},
@@ -479,7 +433,6 @@ const cases: readonly Case[] = [
 		lost: {
 			comment: "github-unavailable",
 			"check run": "github-unavailable",
-			"commit status": "github-unavailable",
 			"alarm issue": "github-unavailable",
 		},
 	},
@@ -542,11 +495,9 @@ it("a fault of GitHub that lasts a few tries loses no comment, check run or issu
 	for (const path of [comments, /\/check-runs$/, /\/issues$/])
 		github.inject({ method: "POST", path, status: 502, body: "<html>Bad Gateway</html>", times: 3 });
 	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);
-	expect([
-		ours(github),
-		github.state.checkRuns,
-		github.state.issues.filter(({ labels }) => labels.includes("trtgate")),
-	]).toMatchObject([...[{ length: 1 }, { length: 1 }, { length: 1 }]]);
+	expect([ours(github), github.state.checkRuns, alarmsOf(github)]).toMatchObject([
+		...[{ length: 1 }, { length: 1 }, { length: 1 }],
+	]);
 });
 
 it.each([
@@ -575,13 +526,9 @@ it("a fault of GitHub that names a minute is waited for where the job's patience
 	expect(usualPace.patienceMs / usualPace.secondMs).toBeGreaterThan(60);
 	const triesWith = async (pace: Pace): Promise<number> => {
 		const github = await open();
-		const secondary = {
-			status: 403,
-			body: words("You have exceeded a secondary rate limit"),
-			headers: { "retry-after": "60" },
-		};
-		github.inject({ method: "POST", path: comments, ...secondary });
-		await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github, { pace }));
+		const headers = { "retry-after": "60" };
+		github.inject({ method: "POST", path: comments, status: 403, body: secondary, headers });
+		await publish(failing, planFor(1, commentOnly), codeHostOf(github, { pace }));
 		return github.state.requests.filter(({ method, path }) => method === "POST" && comments.test(path))
 			.length;
 	};
@@ -604,7 +551,7 @@ it("a fault of GitHub puts neither the token nor anything else into the log", as
 	github.inject({
 		path: comments,
 		status: 429,
-		body: words("You have exceeded a secondary rate limit"),
+		body: secondary,
 		headers: { "retry-after": "1" },
 	});
 	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);
@@ -634,5 +581,5 @@ it("a fault of GitHub that is unreachable is reported", async () => {
 		pace: quickPace,
 	});
 	const published = await publish(passing, planFor(1), codeHost);
-	expect(failedOf(published).map(({ code }) => code)).toEqual(Array(4).fill("github-unavailable"));
+	expect(failedOf(published).map(({ code }) => code)).toEqual(Array(3).fill("github-unavailable"));
 });

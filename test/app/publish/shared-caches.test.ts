@@ -87,7 +87,7 @@ async function freshRun(
 			facts: {},
 		});
 	}
-	await caches.save(new Set());
+	await caches.save();
 	return {
 		found,
 		said: caches

@@ -1,14 +1,14 @@
 // What the history keeps of a result.
 import { expect, it } from "vitest";
 import { readRecord } from "../../../src/core/history/files.ts";
-import { recordsOf } from "../../../src/core/history/from-result.ts";
-import { buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
+import { recordOf } from "../../../src/core/history/from-result.ts";
+import { buildResult, buildWorkload } from "../../support/build-result.ts";
 import { hash } from "../../support/history-records.ts";
 
 const identity = { run: "7-1", url: "https://example.invalid/7", machine: { host: "h200-a" } };
 
 it("the record of a result keeps ratios as logarithms, hashes, the fingerprint with the host, and fits its schema", () => {
-	const [record] = recordsOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
+	const record = recordOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
 	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
 	const [row] = record?.rows ?? [];
 	expect(record).toMatchObject({
@@ -27,7 +27,7 @@ it("the record of a result keeps ratios as logarithms, hashes, the fingerprint w
 it("the record of a result gives the same record by whatever way the result comes, and another for another run", () => {
 	const result = buildResult({ workloads: [buildWorkload()] });
 	const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map(
-		(of) => recordsOf(of, identity, hash)[0]?.source,
+		(of) => recordOf(of, identity, hash)?.source,
 	);
 	expect(sources[0]).toBe(sources[1]);
 	expect(sources[0]).not.toBe(sources[2]);
@@ -43,7 +43,7 @@ it("the record of a result has the structure and the kernels of an engine only w
 			...(fingerprint === undefined ? {} : { fingerprint }),
 		};
 		const workload = buildWorkload({ layers: { base: arm, head: arm } });
-		return recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.structure;
+		return recordOf(buildResult({ workloads: [workload] }), identity, hash)?.rows[0]?.head.structure;
 	};
 	expect(structureOf()).toBeUndefined();
 	expect(structureOf({ structure: "s", tactics: "t" })).toMatch(/^[0-9a-f]{12}$/);
@@ -52,43 +52,8 @@ it("the record of a result has the structure and the kernels of an engine only w
 	);
 });
 
-it("the record of a result counts the joules of one inference", () => {
-	const gpu = {
-		runs: 1,
-		smClockMhz: 1980,
-		memoryClockMhz: null,
-		powerW: 300,
-		temperatureC: null,
-		memoryUsedBytes: null,
-		use: null,
-		throttleReasons: [],
-		powerCapShare: null,
-	};
-	const workload = buildWorkload({
-		gpu: { base: null, head: gpu, cycles: null },
-		head: buildStats(1, { throughputPerSecond: 1000 }),
-	});
-	expect(
-		recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.microjoules,
-	).toBe(300_000);
-});
-
-it("the record of a result is one for each part of a merged result, on the part's own machine", () => {
-	const parts = ["l4", "h200"].map((name) => ({
-		name,
-		state: "merged" as const,
-		startedAt: "2026-01-01T03:00:00Z",
-		environment: { gpu: name },
-	}));
-	const workloads = ["l4", "h200"].map((part) => buildWorkload({ part }));
-	const records = recordsOf(buildResult({ parts, workloads }), identity, hash);
-	expect(records.map(({ machine, rows }) => [machine["gpu"], rows.length])).toEqual([
-		["l4", 1],
-		["h200", 1],
-	]);
-	expect(new Set(records.map(({ source }) => source)).size).toBe(2);
-});
-
-it("the record of a result is none where nothing was timed", () => {
-	expect(recordsOf(buildResult({ workloads: [] }), identity, hash)).toEqual([]);
+it("the record of a result is none where nothing was timed, and for a merged result", () => {
+	const parts = [{ name: "l4", state: "merged" as const }];
+	for (const result of [{ workloads: [] }, { workloads: [buildWorkload({ part: "l4" })], parts }])
+		expect(recordOf(buildResult(result), identity, hash)).toBeNull();
 });

@@ -60,12 +60,7 @@ const check = (got: number, pass = true) => [
 ];
 
 it.each<[string, Records, string, string]>([
-	[
-		"nothing changed",
-		{},
-		"Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower by 5 % or more.",
-		"",
-	],
+	["nothing changed", {}, "Upgrade: 1 engine built, 1 golden case matched, no workload was compared.", ""],
 	[
 		"a build fails",
 		failed({}),
@@ -97,12 +92,11 @@ it.each<[string, Records, string, string]>([
 		"has no golden",
 	],
 	[
-		"a workload slows down",
+		"a workload took longer in its own job",
 		{ workloads: [buildWorkload({ head: buildStats(1.2) })] },
-		"Upgrade after a review: 1 workload that slows down.",
-		"+20.0 % time",
+		"1 golden case matched, no workload was compared.",
+		"",
 	],
-	["nothing was timed", { workloads: [] }, "1 golden case matched, no workload was timed on both.", ""],
 	[
 		"a flag is gone",
 		{

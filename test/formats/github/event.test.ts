@@ -156,22 +156,14 @@ const cases: Case[] = [
 		name: "workflow_run",
 		payload: workflowRun(head),
 		run: { sha: base, ref: "refs/heads/main" },
-		event: {
-			kind: "workflow-run",
-			runId: 9_876_543_210,
-			headSha: head,
-		},
+		event: { kind: "workflow-run", runId: 9_876_543_210, headSha: head },
 	},
 	{
 		what: "the end of a workflow of a fork that is gone",
 		name: "workflow_run",
 		payload: workflowRun(head, { head_repository: null, run_attempt: undefined, conclusion: null }),
 		run: { sha: base, ref: "refs/heads/main" },
-		event: {
-			kind: "workflow-run",
-			runId: 9_876_543_210,
-			headSha: head,
-		},
+		event: { kind: "workflow-run", runId: 9_876_543_210, headSha: head },
 	},
 	{
 		what: "an event of another kind",

@@ -73,11 +73,7 @@ const event = (more: Partial<Extract<RunEvent, { kind: "pull-request" }>>): RunE
 	isFork: false,
 	...more,
 });
-const caused: RunEvent = {
-	kind: "workflow-run",
-	runId: 1,
-	headSha: "",
-};
+const caused: RunEvent = { kind: "workflow-run", runId: 1, headSha: "" };
 
 it.each<[string, RunEvent, string, string | undefined, boolean]>([
 	["a push", { kind: "push", ref: "main", before: null, after: "", isForced: false }, "push", "write", true],

@@ -177,18 +177,9 @@ function sign(call: TwirpCall): Reply {
 		: twirpError(404, "not_found", "artifact not found");
 }
 
-function remove(call: TwirpCall): Reply {
-	if (!isOwnRun(call)) return foreign();
-	const artifact = named(call, true);
-	if (!artifact) return twirpError(404, "not_found", "artifact not found");
-	call.world.state.artifacts.splice(call.world.state.artifacts.indexOf(artifact), 1);
-	return { status: 200, body: { ok: true, artifact_id: String(artifact.id) } };
-}
-
 export const artifactService: Readonly<Record<string, TwirpMethod>> = {
 	CreateArtifact: create,
 	FinalizeArtifact: finalize,
 	ListArtifacts: list,
 	GetSignedArtifactURL: sign,
-	DeleteArtifact: remove,
 };

@@ -10,9 +10,9 @@ import {
 	textOf,
 	unprocessable,
 } from "./http.ts";
-import { type Json, pageUrl, renderUser, repositoryUrl } from "./render.ts";
+import { type Json, pageUrl, renderUser } from "./render.ts";
 import type { Comment } from "./state.ts";
-import { nodeIdOf, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** GitHub counts characters of a body and refuses more. */
 export const maxCharacters = 65_536;
@@ -46,34 +46,14 @@ function needsOf(access: "read" | "write"): (call: Call) => readonly Need[] {
 
 function renderComment(world: World, comment: Comment): Json {
 	const isPull = world.state.pulls.some((pull) => pull.number === comment.issue);
-	const isBot = comment.author.endsWith("[bot]");
-	return {
-		id: comment.id,
-		node_id: comment.nodeId,
-		url: `${repositoryUrl(world)}/issues/comments/${comment.id}`,
-		html_url: pageUrl(world, `/${isPull ? "pull" : "issues"}/${comment.issue}#issuecomment-${comment.id}`),
-		issue_url: `${repositoryUrl(world)}/issues/${comment.issue}`,
-		body: comment.body,
-		user: renderUser(world, comment.author),
-		created_at: comment.createdAt,
-		updated_at: comment.updatedAt,
-		author_association: isBot ? "NONE" : "CONTRIBUTOR",
-		performed_via_github_app: null,
-	};
+	const page = `/${isPull ? "pull" : "issues"}/${comment.issue}#issuecomment-${comment.id}`;
+	const { id, body, author } = comment;
+	return { id, body, user: renderUser(author), html_url: pageUrl(world, page) };
 }
 
 /** Adds a comment as a person or a bot would have written it. */
 export function addComment(world: World, comment: { issue: number; body: string; author: string }): Comment {
-	const id = world.nextId();
-	const time = world.now();
-	const added = {
-		id,
-		nodeId: nodeIdOf("IC", id),
-		...comment,
-		createdAt: time,
-		updatedAt: time,
-		minimized: null,
-	};
+	const added = { id: world.nextId(), ...comment };
 	world.state.comments.push(added);
 	return added;
 }
@@ -86,10 +66,7 @@ export const commentRoutes: readonly Route[] = [
 		handle(call) {
 			const number = Number(call.params["issue_number"]);
 			if (!hasNumber(call.world, number)) return notFound();
-			const since = Date.parse(call.query.get("since") ?? "") || 0;
-			const found = call.world.state.comments.filter(
-				(comment) => comment.issue === number && Date.parse(comment.updatedAt) >= since,
-			);
+			const found = call.world.state.comments.filter(({ issue }) => issue === number);
 			return paginate(
 				call,
 				found.map((comment) => renderComment(call.world, comment)),
@@ -116,15 +93,6 @@ export const commentRoutes: readonly Route[] = [
 		},
 	},
 	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/issues/comments/{comment_id}",
-		needs: needsOf("read"),
-		handle(call) {
-			const comment = findComment(call);
-			return comment ? ok(renderComment(call.world, comment)) : notFound();
-		},
-	},
-	{
 		method: "PATCH",
 		template: "/repos/{owner}/{repo}/issues/comments/{comment_id}",
 		needs: needsOf("write"),
@@ -134,7 +102,7 @@ export const commentRoutes: readonly Route[] = [
 			const body = textOf(call, "body") ?? "";
 			const tooLong = bodyTooLong("IssueComment", body);
 			if (tooLong) return tooLong;
-			Object.assign(comment, { body, updatedAt: call.world.now() });
+			comment.body = body;
 			return ok(renderComment(call.world, comment));
 		},
 	},

@@ -1,6 +1,8 @@
 // Holds requests and replies against GitHub's own description of its API.
 import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
+import { isObject } from "./payload.ts";
+import type { Json } from "./render.ts";
 
 interface Operation {
 	query?: Record<string, unknown>;
@@ -12,12 +14,28 @@ interface Operation {
 export interface Description {
 	/** What is wrong with the query and the body of a request; empty if nothing is. */
 	judgeRequest(operation: string, query: URLSearchParams, body: unknown): string[];
+	/** The reply with placeholders for required fields that nobody reads. */
+	complete(operation: string, status: number, body: unknown): unknown;
 	/** What is wrong with a reply of ours. */
 	judgeReply(operation: string, status: number, body: unknown): string[];
 }
 
+type Schema = Json & {
+	$ref?: string;
+	type?: string | string[];
+	format?: string;
+	enum?: unknown[];
+	required?: string[];
+	properties?: Record<string, Schema>;
+	items?: Schema;
+	oneOf?: Schema[];
+	anyOf?: Schema[];
+	allOf?: Schema[];
+};
+
 interface Loaded {
 	operations: Record<string, Operation>;
+	definitions: Record<string, Schema>;
 	ajv: Ajv;
 }
 
@@ -29,7 +47,7 @@ function load(): Loaded {
 	};
 	const ajv = new Ajv({ strict: false, logger: false, validateSchema: false, formats });
 	ajv.addSchema({ $id: "api", definitions });
-	return { operations, ajv };
+	return { operations, definitions, ajv };
 }
 
 /** Read with the first request and compiled one by one: a service that starts must not wait for it. */
@@ -57,6 +75,11 @@ export function createDescription(): Description {
 				...judgeBody(operation, body, (schema) => judge(`${name} request`, schema, body)),
 			];
 		},
+		complete(name, status, body) {
+			const { operations, definitions } = whole();
+			const schema = operations[name]?.responses[String(status)];
+			return isObject(schema) ? complete(schema, body, definitions) : body;
+		},
 		judgeReply(name, status, body) {
 			const schema = whole().operations[name]?.responses[String(status)];
 			if (schema === undefined) return status < 300 ? [`${name} does not answer ${status}`] : [];
@@ -79,6 +102,42 @@ function judgeQuery(operation: Operation, query: URLSearchParams): string[] {
 			return [`query ${name} must be one of ${schema.enum.join(", ")}`];
 		return schema.type === "integer" && !/^\d+$/.test(value) ? [`query ${name} must be a whole number`] : [];
 	});
+}
+
+const kindOf = (value: unknown): string => (Array.isArray(value) ? "array" : typeof value);
+
+function complete(schema: Schema, value: unknown, definitions: Loaded["definitions"]): unknown {
+	if (schema.$ref !== undefined)
+		return complete(definitions[schema.$ref.slice("#/definitions/".length)] ?? {}, value, definitions);
+	if (schema.allOf)
+		return schema.allOf.reduce<unknown>((sum, part) => complete(part, sum, definitions), value);
+	const variants = schema.oneOf ?? schema.anyOf;
+	if (variants) {
+		const types = (one: Schema) => [one.type ?? (one.$ref ? "object" : [])].flat();
+		if (value === undefined && variants.some((one) => types(one).includes("null"))) return null;
+		const fitting = variants.find((one) => types(one).includes(kindOf(value))) ?? variants[0] ?? {};
+		return complete(fitting, value, definitions);
+	}
+	if (Array.isArray(value)) return value.map((item) => complete(schema.items ?? {}, item, definitions));
+	if (!isObject(value)) return value === undefined ? placeholder(schema, definitions) : value;
+	const given = Object.keys(value).filter((name) => value[name] !== undefined);
+	const names = new Set([...(schema.required ?? []), ...given]);
+	return Object.fromEntries(
+		[...names].map((name) => [name, complete(schema.properties?.[name] ?? {}, value[name], definitions)]),
+	);
+}
+
+const placeholders: Readonly<Record<string, unknown>> = {
+	...{ array: [], integer: 0, number: 0, boolean: false, string: "" },
+	...{ "date-time": "2026-01-01T00:00:00Z", uri: "https://github.com" },
+};
+
+function placeholder(schema: Schema, definitions: Loaded["definitions"]): unknown {
+	const [type = "", ...others] = [schema.type ?? []].flat();
+	if (type === "null" || others.includes("null")) return null;
+	if (schema.enum) return schema.enum[0];
+	if (type === "object") return complete(schema, {}, definitions);
+	return placeholders[schema.format ?? ""] ?? placeholders[type];
 }
 
 /** References point into the one stored schema. */

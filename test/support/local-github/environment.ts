@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { addIssue } from "./issues.ts";
 import { at, completePayload, isObject, text } from "./payload.ts";
 import type { Access, Permissions, Pull, Run } from "./state.ts";
 import type { CacheScope, JobRights, World } from "./world.ts";
@@ -30,8 +31,6 @@ export interface Job {
 	isFork?: boolean;
 	/** Name of the job; `gate` by default. */
 	job?: string;
-	/** Overrides what the event allows. */
-	cacheMode?: "none" | "read" | "write" | "write-only";
 }
 
 const scopes = [
@@ -64,23 +63,19 @@ function baseRefOf(job: Job): string {
 }
 
 /** Own ref first, then what a run may read besides: the base of its pull request and the default branch. */
-function cacheScopesOf(world: World, job: Job, mode: NonNullable<Job["cacheMode"]>): CacheScope[] {
+function cacheScopesOf(world: World, job: Job): CacheScope[] {
 	const main = `refs/heads/${world.state.defaultBranch}`;
 	const base = baseRefOf(job);
 	const own = job.event === "workflow_run" ? main : job.ref;
-	const [canRead, canWrite] = [
-		mode === "read" || mode === "write",
-		mode === "write" || mode === "write-only",
-	];
 	const others = [...(base === "" ? [] : [`refs/heads/${base}`]), main].filter((scope) => scope !== own);
 	return [
-		{ scope: own, canRead, canWrite },
-		...[...new Set(others)].map((scope) => ({ scope, canRead, canWrite: false })),
+		{ scope: own, canRead: true, canWrite: cacheModeOf(job) === "write" },
+		...[...new Set(others)].map((scope) => ({ scope, canRead: true, canWrite: false })),
 	];
 }
 
-function cacheModeOf(job: Job): NonNullable<Job["cacheMode"]> {
-	return job.cacheMode ?? (job.event === "workflow_run" && job.isFork ? "read" : "write");
+function cacheModeOf(job: Job): "read" | "write" {
+	return job.event === "workflow_run" && job.isFork ? "read" : "write";
 }
 
 /** An unsigned token as the runner hands it out: clients only read it. */
@@ -129,36 +124,15 @@ export type NewPull = Partial<Pull> &
 /** Adds a pull request and the issue beneath it. */
 export function addPull(world: World, pull: NewPull): Pull {
 	const { title, author, body, labels, ...own } = pull;
-	const id = world.nextId();
-	const time = world.now();
 	const added: Pull = {
-		id,
-		...{
-			headRef: "change",
-			headRepository: world.repository,
-			baseRef: world.state.defaultBranch,
-			baseSha: "0".repeat(40),
-		},
-		...{ mergeSha: null, isDraft: false, mergedAt: null },
+		...{ id: world.nextId(), headRef: "change", headRepository: world.repository },
+		...{ baseRef: world.state.defaultBranch, baseSha: "0".repeat(40), mergeSha: null, isDraft: false },
 		...own,
 	};
 	world.state.pulls.push(added);
-	world.state.issues.push({
-		id: world.nextId(),
-		nodeId: `PR_${id}`,
-		number: pull.number,
-		title: title ?? `Change ${pull.number}`,
-		body: body ?? null,
-		author: author ?? "octocat",
-		...{
-			state: "open",
-			stateReason: null,
-			labels: labels ?? [],
-			assignees: [],
-			createdAt: time,
-			updatedAt: time,
-			closedAt: null,
-		},
+	addIssue(world, {
+		...{ number: pull.number, title: title ?? `Change ${pull.number}`, body: body ?? null },
+		...{ author: author ?? "octocat", labels: labels ?? [] },
 	});
 	return added;
 }
@@ -199,7 +173,7 @@ function createRights(world: World, job: Job): JobRights {
 		// The service knows a run by a name of its own; attempts share it.
 		runBackendId: `run-${runId}`,
 		jobBackendId: randomUUID(),
-		cacheScopes: cacheScopesOf(world, job, cacheModeOf(job)),
+		cacheScopes: cacheScopesOf(world, job),
 	};
 	const headSha = text(at(job.payload, "pull_request", "head", "sha"), job.sha);
 	registerRun(world, {

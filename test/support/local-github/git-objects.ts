@@ -1,11 +1,9 @@
 // Blobs, trees and commits, on a real repository.
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
-
 import { type GitStore, runGit } from "./git.ts";
 import { type Call, notFound, ok, type Reply, type Route, refuse, textOf, textsOf } from "./http.ts";
-import { type Json, pageUrl, repositoryUrl } from "./render.ts";
-import type { World } from "./world.ts";
+import type { Json } from "./render.ts";
 
 export interface Person {
 	name: string;
@@ -47,22 +45,9 @@ function utc(date: string): string {
 	return new Date(date).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-function renderGitCommit(world: World, commit: CommitFacts): Json {
-	const url = `${repositoryUrl(world)}/git`;
-	return {
-		sha: commit.sha,
-		node_id: `C_${commit.sha}`,
-		url: `${url}/commits/${commit.sha}`,
-		html_url: pageUrl(world, `/commit/${commit.sha}`),
-		...{ author: commit.author, committer: commit.committer, message: commit.message },
-		tree: { sha: commit.tree, url: `${url}/trees/${commit.tree}` },
-		parents: commit.parents.map((sha) => ({
-			sha,
-			url: `${url}/commits/${sha}`,
-			html_url: pageUrl(world, `/commit/${sha}`),
-		})),
-		verification: { verified: false, reason: "unsigned", signature: null, payload: null, verified_at: null },
-	};
+function renderGitCommit({ sha, author, committer, message, tree, parents }: CommitFacts): Json {
+	const shown = parents.map((parent) => ({ sha: parent }));
+	return { sha, author, committer, message, tree: { sha: tree }, parents: shown };
 }
 
 function personVariables(role: "AUTHOR" | "COMMITTER", value: unknown): Record<string, string> {
@@ -158,14 +143,7 @@ async function treeOf(git: GitStore, name: string): Promise<string | undefined> 
 }
 
 async function renderTree(call: Call, sha: string, isRecursive: boolean): Promise<Json> {
-	const url = `${repositoryUrl(call.world)}/git`;
-	const tree = await listTree(await call.world.git(), sha, isRecursive);
-	return {
-		sha,
-		url: `${url}/trees/${sha}`,
-		truncated: false,
-		tree: tree.map((entry) => ({ ...entry, url: `${url}/${entry["type"]}s/${entry["sha"]}` })),
-	};
+	return { sha, truncated: false, tree: await listTree(await call.world.git(), sha, isRecursive) };
 }
 
 async function createTree(call: Call): Promise<Reply> {
@@ -203,7 +181,7 @@ async function createCommit(call: Call): Promise<Reply> {
 		committer,
 	});
 	const commit = await readCommit(git, sha);
-	return commit ? ok(renderGitCommit(call.world, commit), 201) : notFound();
+	return commit ? ok(renderGitCommit(commit), 201) : notFound();
 }
 
 export const objectRoutes: readonly Route[] = [
@@ -217,7 +195,7 @@ export const objectRoutes: readonly Route[] = [
 				await call.world.git(),
 				Buffer.from(textOf(call, "content") ?? "", encoding),
 			);
-			return ok({ sha, url: `${repositoryUrl(call.world)}/git/blobs/${sha}` }, 201);
+			return ok({ sha }, 201);
 		},
 	},
 	{
@@ -229,15 +207,7 @@ export const objectRoutes: readonly Route[] = [
 			const sha = call.params["file_sha"] ?? "";
 			if ((await typeOf(git, sha)) !== "blob") return notFound();
 			const content = await git.run(["cat-file", "blob", sha]);
-			if (/\braw\b/.test(call.headers["accept"] ?? ""))
-				return { status: 200, body: content, headers: { "content-type": "application/vnd.github.raw+json" } };
-			const facts = {
-				sha,
-				node_id: `B_${sha}`,
-				size: content.length,
-				url: `${repositoryUrl(call.world)}/git/blobs/${sha}`,
-			};
-			return ok({ ...facts, content: content.toString("base64"), encoding: "base64" });
+			return ok({ sha, size: content.length, content: content.toString("base64"), encoding: "base64" });
 		},
 	},
 	{
@@ -267,7 +237,7 @@ export const objectRoutes: readonly Route[] = [
 		needs: [{ contents: "read" }],
 		async handle(call) {
 			const commit = await readCommit(await call.world.git(), call.params["commit_sha"] ?? "");
-			return commit ? ok(renderGitCommit(call.world, commit)) : notFound();
+			return commit ? ok(renderGitCommit(commit)) : notFound();
 		},
 	},
 ];

@@ -2,39 +2,20 @@
 import type { GitStore } from "./git.ts";
 import { typeOf } from "./git-objects.ts";
 import { type Call, notFound, ok, type Reply, type Route, refuse, textOf } from "./http.ts";
-import { type Json, repositoryUrl } from "./render.ts";
-import { nodeIdOf, type World } from "./world.ts";
+import type { Json } from "./render.ts";
 
-function renderRef(world: World, ref: string, object: { sha: string; type: string }): Json {
-	const url = `${repositoryUrl(world)}/git`;
-	return {
-		ref,
-		node_id: nodeIdOf("REF", ref.length),
-		url: `${url}/${ref}`,
-		object: { ...object, url: `${url}/${object.type}s/${object.sha}` },
-	};
-}
-
-/** Refs that begin so, with what they point at. */
-async function refsUnder(
-	git: GitStore,
-	prefix: string,
-): Promise<{ ref: string; sha: string; type: string }[]> {
-	const lines = (await git.run(["for-each-ref", "--format=%(refname) %(objectname) %(objecttype)"]))
-		.toString()
-		.trimEnd()
-		.split("\n");
-	return lines
-		.map((line) => line.split(" "))
-		.filter(([ref]) => ref?.startsWith(prefix))
-		.map(([ref = "", sha = "", type = ""]) => ({ ref, sha, type }));
+function renderRef(ref: string, object: { sha: string; type: string }): Json {
+	return { ref, object };
 }
 
 async function findRef(
 	git: GitStore,
 	ref: string,
 ): Promise<{ ref: string; sha: string; type: string } | undefined> {
-	return (await refsUnder(git, ref)).find((found) => found.ref === ref);
+	const format = "--format=%(refname) %(objectname) %(objecttype)";
+	const lines = (await git.run(["for-each-ref", format])).toString().split("\n");
+	const [, sha = "", type = ""] = lines.find((line) => line.startsWith(`${ref} `))?.split(" ") ?? [];
+	return sha === "" ? undefined : { ref, sha, type };
 }
 
 /** Whether git did it; it says no by failing. */
@@ -60,7 +41,7 @@ async function createRef(call: Call): Promise<Reply> {
 	// Lost against a rival, or a name that git does not take.
 	const wasMade = await succeeds(git.run(["update-ref", ref, sha, "0".repeat(40)]));
 	if (!wasMade) return refuse(422, "Reference could not be created");
-	return ok(renderRef(call.world, ref, { sha, type }), 201);
+	return ok(renderRef(ref, { sha, type }), 201);
 }
 
 async function updateRef(call: Call): Promise<Reply> {
@@ -74,7 +55,7 @@ async function updateRef(call: Call): Promise<Reply> {
 	if (!isAhead && call.body["force"] !== true) return refuse(422, "Update is not a fast forward");
 	if (!(await succeeds(git.run(["update-ref", found.ref, sha, found.sha]))))
 		return refuse(422, "Reference cannot be updated");
-	return ok(renderRef(call.world, found.ref, { sha, type }));
+	return ok(renderRef(found.ref, { sha, type }));
 }
 
 export const refRoutes: readonly Route[] = [
@@ -84,16 +65,7 @@ export const refRoutes: readonly Route[] = [
 		needs: [{ contents: "read" }],
 		async handle(call) {
 			const found = await findRef(await call.world.git(), fullRef(call));
-			return found ? ok(renderRef(call.world, found.ref, { sha: found.sha, type: found.type })) : notFound();
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/git/matching-refs/{ref}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const found = await refsUnder(await call.world.git(), fullRef(call));
-			return ok(found.map(({ ref, sha, type }) => renderRef(call.world, ref, { sha, type })));
+			return found ? ok(renderRef(found.ref, { sha: found.sha, type: found.type })) : notFound();
 		},
 	},
 	{
@@ -107,17 +79,5 @@ export const refRoutes: readonly Route[] = [
 		template: "/repos/{owner}/{repo}/git/refs/{ref}",
 		needs: [{ contents: "write" }],
 		handle: updateRef,
-	},
-	{
-		method: "DELETE",
-		template: "/repos/{owner}/{repo}/git/refs/{ref}",
-		needs: [{ contents: "write" }],
-		async handle(call) {
-			const git = await call.world.git();
-			const found = await findRef(git, fullRef(call));
-			if (!found) return refuse(422, "Reference does not exist");
-			await git.run(["update-ref", "-d", found.ref]);
-			return { status: 204 };
-		},
 	},
 ];

@@ -1,65 +1,20 @@
 // Issues of the repository; a pull request has one beneath it.
 import { bodyTooLong, issueNeeds } from "./comments.ts";
-import { type Call, type Need, notFound, ok, paginate, type Route, textOf, unprocessable } from "./http.ts";
-import { labelOf, namesOf, renderLabel } from "./labels.ts";
-import { type Json, pageUrl, renderUser, repositoryUrl } from "./render.ts";
+import { type Call, notFound, ok, paginate, type Route, textOf, unprocessable } from "./http.ts";
+import { type Json, pageUrl, renderUser } from "./render.ts";
 import type { Issue } from "./state.ts";
-import { nodeIdOf, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
-function isPull(world: World, number: number): boolean {
-	return world.state.pulls.some((pull) => pull.number === number);
-}
-
-function pullLinks(world: World, issue: Issue): Json {
-	if (!isPull(world, issue.number)) return {};
-	const page = pageUrl(world, `/pull/${issue.number}`);
-	const url = `${repositoryUrl(world)}/pulls/${issue.number}`;
-	return {
-		pull_request: {
-			url,
-			html_url: page,
-			diff_url: `${page}.diff`,
-			patch_url: `${page}.patch`,
-			merged_at: null,
-		},
-	};
-}
+export const renderLabel = (name: string): Json => ({ name, description: "" });
 
 function renderIssue(world: World, issue: Issue): Json {
-	const url = `${repositoryUrl(world)}/issues/${issue.number}`;
-	const assignees = issue.assignees.map((login) => renderUser(world, login));
+	const isPull = world.state.pulls.some(({ number }) => number === issue.number);
 	return {
-		id: issue.id,
-		node_id: issue.nodeId,
-		number: issue.number,
-		url,
-		repository_url: repositoryUrl(world),
-		labels_url: `${url}/labels{/name}`,
-		comments_url: `${url}/comments`,
-		events_url: `${url}/events`,
-		html_url: pageUrl(world, `/${isPull(world, issue.number) ? "pull" : "issues"}/${issue.number}`),
-		title: issue.title,
-		body: issue.body,
-		user: renderUser(world, issue.author),
-		state: issue.state,
-		state_reason: issue.stateReason,
-		labels: issue.labels.map((name) => renderLabel(world, name)),
-		assignee: assignees[0] ?? null,
-		assignees,
-		milestone: null,
-		locked: false,
-		active_lock_reason: null,
-		comments: world.state.comments.filter((comment) => comment.issue === issue.number).length,
-		created_at: issue.createdAt,
-		updated_at: issue.updatedAt,
-		closed_at: issue.closedAt,
-		author_association: "NONE",
-		...pullLinks(world, issue),
+		...{ id: issue.id, number: issue.number, title: issue.title, body: issue.body, state: issue.state },
+		...{ user: renderUser(issue.author), labels: issue.labels.map(renderLabel) },
+		html_url: pageUrl(world, `/${isPull ? "pull" : "issues"}/${issue.number}`),
+		pull_request: isPull ? {} : undefined,
 	};
-}
-
-function findIssue(call: Call): Issue | undefined {
-	return call.world.state.issues.find((issue) => issue.number === Number(call.params["issue_number"]));
 }
 
 export function nextNumber(world: World): number {
@@ -69,37 +24,19 @@ export function nextNumber(world: World): number {
 }
 
 function applyToIssue(call: Call, issue: Issue): void {
-	const { title, body } = call.body;
+	const { title, body, labels } = call.body;
 	if (typeof title === "string" || typeof title === "number") issue.title = String(title);
 	if (body === null || typeof body === "string") issue.body = body;
-	issue.labels = namesOf(call.body["labels"]) ?? issue.labels;
-	issue.assignees = namesOf(call.body["assignees"]) ?? issue.assignees;
-	for (const name of issue.labels) labelOf(call.world, name);
-	const state = textOf(call, "state") ?? issue.state;
-	if (state !== issue.state) {
-		issue.closedAt = state === "closed" ? call.world.now() : null;
-		issue.stateReason = textOf(call, "state_reason") ?? (state === "closed" ? "completed" : "reopened");
-	}
-	issue.state = state;
-	issue.updatedAt = call.world.now();
+	if (Array.isArray(labels)) issue.labels = labels.map(String);
+	issue.state = textOf(call, "state") ?? issue.state;
 }
 
 export type NewIssue = Partial<Issue> & Pick<Issue, "title">;
 
 export function addIssue(world: World, issue: NewIssue): Issue {
-	const id = world.nextId();
-	const time = world.now();
 	const added: Issue = {
-		...{ id, nodeId: nodeIdOf("I", id), number: nextNumber(world), body: null, author: "octocat" },
-		...{
-			state: "open",
-			stateReason: null,
-			labels: [],
-			assignees: [],
-			createdAt: time,
-			updatedAt: time,
-			closedAt: null,
-		},
+		...{ id: world.nextId(), number: nextNumber(world), body: null, author: "octocat" },
+		...{ state: "open", labels: [] },
 		...issue,
 	};
 	world.state.issues.push(added);
@@ -107,26 +44,15 @@ export function addIssue(world: World, issue: NewIssue): Issue {
 }
 
 function listed(call: Call): Issue[] {
-	const asked = (name: string): string | null => call.query.get(name);
-	const state = asked("state") ?? "open";
-	const labels = (asked("labels") ?? "").split(",").filter((name) => name !== "");
-	const since = Date.parse(asked("since") ?? "") || 0;
+	const given = (name: string): string | null => call.query.get(name);
+	const state = given("state") ?? "open";
+	const labels = (given("labels") ?? "").split(",").filter((name) => name !== "");
 	const found = call.world.state.issues.filter(
 		(issue) =>
 			(state === "all" || issue.state === state) &&
-			labels.every((name) => issue.labels.some((own) => own.toLowerCase() === name.toLowerCase())) &&
-			[null, issue.author].includes(asked("creator")) &&
-			Date.parse(issue.updatedAt) >= since,
+			labels.every((name) => issue.labels.some((own) => own.toLowerCase() === name.toLowerCase())),
 	);
-	const by =
-		asked("sort") === "updated"
-			? (issue: Issue) => Date.parse(issue.updatedAt)
-			: (issue: Issue) => issue.number;
-	return found.sort((a, b) => (asked("direction") === "asc" ? 1 : -1) * (by(a) - by(b)));
-}
-
-function needsOf(access: "read" | "write"): (call: Call) => readonly Need[] {
-	return (call) => issueNeeds(call.world, Number(call.params["issue_number"]), access);
+	return found.sort((a, b) => (given("direction") === "asc" ? 1 : -1) * (a.number - b.number));
 }
 
 export const issueRoutes: readonly Route[] = [
@@ -155,20 +81,13 @@ export const issueRoutes: readonly Route[] = [
 		},
 	},
 	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/issues/{issue_number}",
-		needs: needsOf("read"),
-		handle(call) {
-			const issue = findIssue(call);
-			return issue ? ok(renderIssue(call.world, issue)) : notFound();
-		},
-	},
-	{
 		method: "PATCH",
 		template: "/repos/{owner}/{repo}/issues/{issue_number}",
-		needs: needsOf("write"),
+		needs: (call) => issueNeeds(call.world, Number(call.params["issue_number"]), "write"),
 		handle(call) {
-			const issue = findIssue(call);
+			const issue = call.world.state.issues.find(
+				({ number }) => number === Number(call.params["issue_number"]),
+			);
 			if (!issue) return notFound();
 			const tooLong = bodyTooLong("Issue", textOf(call, "body"));
 			if (tooLong) return tooLong;

@@ -1,6 +1,5 @@
 // Pull requests: their issue beneath them holds title, labels and state.
 import { bodyTooLong } from "./comments.ts";
-import { listDifferences } from "./compare.ts";
 import { addPull } from "./environment.ts";
 import {
 	type Call,
@@ -13,11 +12,10 @@ import {
 	textOf,
 	unprocessable,
 } from "./http.ts";
-import { nextNumber } from "./issues.ts";
-import { renderLabel } from "./labels.ts";
-import { type Json, pageUrl, renderRepository, renderUser, repositoryUrl } from "./render.ts";
+import { nextNumber, renderLabel } from "./issues.ts";
+import { type Json, pageUrl, renderRepository, renderUser } from "./render.ts";
 import type { Issue, Pull } from "./state.ts";
-import { nodeIdOf, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 function issueOf(world: World, pull: Pull): Issue {
 	const issue = world.state.issues.find((candidate) => candidate.number === pull.number);
@@ -27,116 +25,29 @@ function issueOf(world: World, pull: Pull): Issue {
 
 const none = "0".repeat(40);
 
-/** Where a side is a branch of ours, git knows its head better than the payload that named it. */
-async function currentShas(world: World, pull: Pull): Promise<{ headSha: string; baseSha: string }> {
-	if (pull.baseSha !== none && pull.baseSha !== "") return { headSha: pull.headSha, baseSha: pull.baseSha };
-	return { headSha: pull.headSha, baseSha: (await (await world.git()).resolve(pull.baseRef)) ?? none };
+/** git knows the base better than a payload without one. */
+async function baseShaOf(world: World, pull: Pull): Promise<string> {
+	if (pull.baseSha !== none && pull.baseSha !== "") return pull.baseSha;
+	return (await (await world.git()).resolve(pull.baseRef)) ?? none;
 }
 
 function renderSide(world: World, side: { repository: string; ref: string; sha: string }): Json {
 	const [owner = ""] = side.repository.split("/");
-	const user = renderUser(world, owner);
-	return {
-		label: `${owner}:${side.ref}`,
-		ref: side.ref,
-		sha: side.sha,
-		user,
-		repo: renderRepository(world, side.repository),
-	};
-}
-
-function renderLinks(world: World, number: number): Json {
-	const url = `${repositoryUrl(world)}/pulls/${number}`;
-	const issue = `${repositoryUrl(world)}/issues/${number}`;
-	return {
-		url,
-		html_url: pageUrl(world, `/pull/${number}`),
-		diff_url: pageUrl(world, `/pull/${number}.diff`),
-		patch_url: pageUrl(world, `/pull/${number}.patch`),
-		issue_url: issue,
-		commits_url: `${url}/commits`,
-		review_comments_url: `${url}/comments`,
-		review_comment_url: `${repositoryUrl(world)}/pulls/comments{/number}`,
-		comments_url: `${issue}/comments`,
-	};
-}
-
-async function renderSimple(world: World, pull: Pull): Promise<Json> {
-	const issue = issueOf(world, pull);
-	const links = renderLinks(world, pull.number);
-	const { headSha, baseSha } = await currentShas(world, pull);
-	const statuses = `${repositoryUrl(world)}/statuses/${headSha}`;
-	const href = (name: string): Json => ({ href: links[name] });
-	return {
-		...links,
-		id: pull.id,
-		node_id: nodeIdOf("PR", pull.id),
-		statuses_url: statuses,
-		number: pull.number,
-		state: issue.state,
-		locked: false,
-		title: issue.title,
-		user: renderUser(world, issue.author),
-		body: issue.body,
-		labels: issue.labels
-			.map((name) => renderLabel(world, name))
-			.map((label) => ({ ...label, description: label["description"] ?? "" })),
-		milestone: null,
-		created_at: issue.createdAt,
-		updated_at: issue.updatedAt,
-		closed_at: issue.closedAt,
-		merged_at: pull.mergedAt,
-		merge_commit_sha: pull.mergeSha,
-		assignee: null,
-		assignees: [],
-		requested_reviewers: [],
-		requested_teams: [],
-		draft: pull.isDraft,
-		head: renderSide(world, { repository: pull.headRepository, ref: pull.headRef, sha: headSha }),
-		base: renderSide(world, { repository: world.repository, ref: pull.baseRef, sha: baseSha }),
-		_links: {
-			...{
-				self: href("url"),
-				html: href("html_url"),
-				issue: href("issue_url"),
-				comments: href("comments_url"),
-			},
-			...{ commits: href("commits_url"), statuses: { href: statuses } },
-			...{ review_comments: href("review_comments_url"), review_comment: href("review_comment_url") },
-		},
-		author_association: "CONTRIBUTOR",
-		auto_merge: null,
-	};
+	const repo = renderRepository(world, side.repository);
+	return { label: `${owner}:${side.ref}`, ref: side.ref, sha: side.sha, user: renderUser(owner), repo };
 }
 
 async function renderPull(world: World, pull: Pull): Promise<Json> {
+	const { state, title, body, author, labels } = issueOf(world, pull);
+	const baseSha = await baseShaOf(world, pull);
 	return {
-		...(await renderSimple(world, pull)),
-		...{
-			merged: pull.mergedAt !== null,
-			mergeable: true,
-			mergeable_state: "clean",
-			merged_by: null,
-			rebaseable: true,
-		},
-		comments: world.state.comments.filter((comment) => comment.issue === pull.number).length,
-		...{
-			review_comments: 0,
-			maintainer_can_modify: false,
-			commits: 1,
-			additions: 1,
-			deletions: 0,
-			changed_files: 1,
-		},
+		...{ id: pull.id, number: pull.number, state, title, body, draft: pull.isDraft },
+		...{ user: renderUser(author), labels: labels.map(renderLabel) },
+		html_url: pageUrl(world, `/pull/${pull.number}`),
+		merge_commit_sha: pull.mergeSha,
+		head: renderSide(world, { repository: pull.headRepository, ref: pull.headRef, sha: pull.headSha }),
+		base: renderSide(world, { repository: world.repository, ref: pull.baseRef, sha: baseSha }),
 	};
-}
-
-async function listPulls(call: Call, pulls: readonly Pull[]): Promise<Reply> {
-	return paginate(call, await Promise.all(pulls.map((pull) => renderSimple(call.world, pull))));
-}
-
-function findPull(call: Call): Pull | undefined {
-	return call.world.state.pulls.find((pull) => pull.number === Number(call.params["pull_number"]));
 }
 
 function ownerOf(pull: Pull): string {
@@ -159,6 +70,9 @@ function listed(call: Call): Pull[] {
 	);
 }
 
+const invalid = (message: string): Reply =>
+	refuse(422, "Validation Failed", { errors: [{ resource: "PullRequest", code: "custom", message }] });
+
 async function createPull(call: Call): Promise<Reply> {
 	const { world } = call;
 	const tooLong = bodyTooLong("PullRequest", textOf(call, "body"));
@@ -178,21 +92,8 @@ async function createPull(call: Call): Promise<Reply> {
 	const isOpen = (pull: Pull): boolean =>
 		pull.headRef === headRef && pull.baseRef === baseRef && issueOf(world, pull).state === "open";
 	if (world.state.pulls.some(isOpen))
-		return refuse(422, "Validation Failed", {
-			errors: [
-				{
-					resource: "PullRequest",
-					code: "custom",
-					message: `A pull request already exists for ${owner}:${headRef}.`,
-				},
-			],
-		});
-	if (headSha === baseSha)
-		return refuse(422, "Validation Failed", {
-			errors: [
-				{ resource: "PullRequest", code: "custom", message: `No commits between ${baseRef} and ${headRef}` },
-			],
-		});
+		return invalid(`A pull request already exists for ${owner}:${headRef}.`);
+	if (headSha === baseSha) return invalid(`No commits between ${baseRef} and ${headRef}`);
 	const body = textOf(call, "body") ?? null;
 	const pull = addPull(world, {
 		...{ number: nextNumber(world), title, body, author: call.login, headRef, headSha, baseRef, baseSha },
@@ -203,15 +104,9 @@ async function createPull(call: Call): Promise<Reply> {
 
 function applyToPull(call: Call, pull: Pull): void {
 	const issue = issueOf(call.world, pull);
-	const state = textOf(call, "state") ?? issue.state;
-	const closedAt = state === "closed" ? (issue.closedAt ?? call.world.now()) : null;
-	Object.assign(issue, {
-		title: textOf(call, "title") ?? issue.title,
-		body: textOf(call, "body") ?? issue.body,
-		state,
-		closedAt,
-	});
-	issue.updatedAt = call.world.now();
+	issue.title = textOf(call, "title") ?? issue.title;
+	issue.body = textOf(call, "body") ?? issue.body;
+	issue.state = textOf(call, "state") ?? issue.state;
 	pull.baseRef = textOf(call, "base") ?? pull.baseRef;
 }
 
@@ -220,7 +115,8 @@ export const pullRoutes: readonly Route[] = [
 		method: "GET",
 		template: "/repos/{owner}/{repo}/pulls",
 		needs: [{ pull_requests: "read" }],
-		handle: (call) => listPulls(call, listed(call)),
+		handle: async (call) =>
+			paginate(call, await Promise.all(listed(call).map((pull) => renderPull(call.world, pull)))),
 	},
 	{
 		method: "POST",
@@ -229,48 +125,16 @@ export const pullRoutes: readonly Route[] = [
 		handle: createPull,
 	},
 	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/pulls/{pull_number}",
-		needs: [{ pull_requests: "read" }],
-		async handle(call) {
-			const pull = findPull(call);
-			return pull ? ok(await renderPull(call.world, pull)) : notFound();
-		},
-	},
-	{
 		method: "PATCH",
 		template: "/repos/{owner}/{repo}/pulls/{pull_number}",
 		needs: [{ pull_requests: "write" }],
 		async handle(call) {
-			const pull = findPull(call);
+			const pull = call.world.state.pulls.find(({ number }) => number === Number(call.params["pull_number"]));
 			if (!pull) return notFound();
 			const tooLong = bodyTooLong("PullRequest", textOf(call, "body"));
 			if (tooLong) return tooLong;
 			applyToPull(call, pull);
 			return ok(await renderPull(call.world, pull));
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/pulls/{pull_number}/files",
-		needs: [{ pull_requests: "read" }],
-		async handle(call) {
-			const pull = findPull(call);
-			if (!pull) return notFound();
-			const { headSha, baseSha } = await currentShas(call.world, pull);
-			return paginate(call, await listDifferences(call.world, baseSha, headSha));
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/commits/{commit_sha}/pulls",
-		needs: [{ pull_requests: "read", contents: "read" }],
-		handle(call) {
-			const sha = call.params["commit_sha"];
-			return listPulls(
-				call,
-				call.world.state.pulls.filter((pull) => pull.headSha === sha || pull.mergeSha === sha),
-			);
 		},
 	},
 ];

@@ -1,5 +1,4 @@
 // The loop of the local GitHub: read, record, fault, let in, hold against the description, handle, answer.
-import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { judgeAccess, tokenOf } from "./access.ts";
@@ -166,9 +165,9 @@ async function handle(service: Service, route: Route, call: Call, incoming: Inco
 		call.world.state.violations.push(`${call.method} ${call.path}: ${wrong.join("; ")}`);
 		return refuse(422, `Invalid request.\n\n${wrong.join("\n")}`);
 	}
-	const reply = await route.handle(call);
-	const isRaw = Buffer.isBuffer(reply.body);
-	const ours = isRaw ? [] : service.description.judgeReply(operation, reply.status, reply.body);
+	const bare = await route.handle(call);
+	const reply = { ...bare, body: service.description.complete(operation, bare.status, bare.body) };
+	const ours = service.description.judgeReply(operation, reply.status, reply.body);
 	if (ours.length === 0) return reply;
 	service.broken.push(`${operation} answered ${reply.status}: ${ours.join("; ")}`);
 	return refuse(500, `the local GitHub made an invalid reply: ${ours.join("; ")}`);
@@ -176,23 +175,13 @@ async function handle(service: Service, route: Route, call: Call, incoming: Inco
 
 function withHeaders(service: Service, incoming: Incoming, reply: Reply, fault: Fault | undefined): Reply {
 	const { limit, used } = service.world.state.rateLimit;
-	const isRest = !/^\/(blobs|twirp)\//.test(incoming.path);
 	const rate = {
-		"x-github-request-id": `LOCAL:${service.world.state.requests.length.toString(16).padStart(8, "0").toUpperCase()}`,
-		"x-github-media-type": "github.v3; format=json",
 		"x-ratelimit-limit": String(limit),
 		"x-ratelimit-remaining": String(Math.max(0, limit - used)),
-		"x-ratelimit-used": String(used),
 		"x-ratelimit-reset": String(Math.ceil(Date.now() / 3_600_000) * 3600),
-		"x-ratelimit-resource": "core",
 	};
-	const whole = { ...reply, headers: { ...(isRest ? rate : {}), ...reply.headers, ...fault?.headers } };
-	if (!isRest || incoming.method !== "GET" || reply.status !== 200) return whole;
-	const etag = `W/"${createHash("sha256")
-		.update(JSON.stringify(reply.body) ?? "")
-		.digest("hex")}"`;
-	if (incoming.headers["if-none-match"] === etag) return { status: 304, headers: { ...whole.headers, etag } };
-	return { ...whole, headers: { etag, ...whole.headers } };
+	const isRest = !/^\/(blobs|twirp)\//.test(incoming.path);
+	return { ...reply, headers: { ...(isRest ? rate : {}), ...reply.headers, ...fault?.headers } };
 }
 
 function send(response: ServerResponse, reply: Reply, fault: Fault | undefined): void {
@@ -207,6 +196,6 @@ function send(response: ServerResponse, reply: Reply, fault: Fault | undefined):
 		sendHalf(response, content);
 		return;
 	}
-	if (reply.status !== 204 && reply.status !== 304) response.setHeader("content-length", content.length);
+	if (reply.status !== 204) response.setHeader("content-length", content.length);
 	response.end(content);
 }

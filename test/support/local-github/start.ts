@@ -1,31 +1,17 @@
 /**
- * A real, stateful GitHub on 127.0.0.1 for tests: REST at its root, minimizeComment at /graphql, the artifact and cache services under /twirp, their blobs under /blobs.
- *
- *     const github = await startLocalGitHub();
- *     onTestFinished(github.close);
- *     const sha = "a".repeat(40);
- *     const env = await github.environment({
- *         event: "pull_request", ref: "refs/pull/7/merge", sha, workspace, temp,
- *         payload: { number: 7, pull_request: { number: 7, head: { ref: "change", sha }, base: { ref: "main", sha: "b".repeat(40) } } },
- *         permissions: { contents: "read", "pull-requests": "write" },   // all write if not said; what is not named is none
- *     });
- *     github.inject({ method: "POST", path: /\/comments$/, status: 502, times: 2 });
- *     const run = await runActionFolder(".", { env, cwd: workspace });    // test/support/action-runner.ts
- *     expect(github.state.comments).toHaveLength(1);
- *     expect(github.state.violations).toEqual([]);                 // every request was one that GitHub would take
- *
- * `environment` makes known to the service what the payload speaks of (the pull request, the run that caused this one) and gives
- * GITHUB_TOKEN for programs started by hand; the action runner hands it out as `${{ github.token }}` only, as the real one does.
- * With `gitDir` the refs, contents and commits are those of a bare repository; without it, of a new one with one empty commit.
- * `close` throws where a reply of this service itself does not fit GitHub's API description.
+ * A stateful GitHub on 127.0.0.1: REST at its root, the viewer at /graphql, the artifact and cache services under /twirp, their blobs under
+ * /blobs. `environment` registers what the payload speaks of (the pull request, the run that caused this one). With `gitDir` the refs,
+ * contents and commits are those of a bare repository; without it, of a new one with one empty commit. A test ends with
+ * `expect(github.state.violations).toEqual([])`: every request was one that GitHub would take. `close` throws where a reply of this
+ * service itself does not fit GitHub's API description.
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { addArtifact } from "./artifacts.ts";
-import { verdictRoutes } from "./checks.ts";
+import { checkRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
-import { commitRoutes } from "./compare.ts";
+import { compareRoutes } from "./compare.ts";
 import { createDescription } from "./description.ts";
 import { addPull, createEnvironment, type Job, type NewPull } from "./environment.ts";
 import { createFaults, type Fault } from "./faults.ts";
@@ -80,8 +66,8 @@ const routes = [
 	...commentRoutes,
 	...issueRoutes,
 	...pullRoutes,
-	...verdictRoutes,
-	...commitRoutes,
+	...checkRoutes,
+	...compareRoutes,
 	...refRoutes,
 	...objectRoutes,
 	...runRoutes,

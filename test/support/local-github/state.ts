@@ -17,27 +17,19 @@ export interface SeenRequest {
 
 export interface Comment {
 	id: number;
-	nodeId: string;
 	/** Number of the issue or pull request. */
 	issue: number;
 	author: string;
 	body: string;
-	createdAt: string;
-	updatedAt: string;
-	/** Classifier in lower case, as `outdated`; null while the comment is shown. */
-	minimized: string | null;
 }
 
 export interface Annotation {
 	path: string;
 	start_line: number;
 	end_line: number;
-	start_column?: number;
-	end_column?: number;
 	annotation_level: string;
 	title?: string;
 	message: string;
-	raw_details?: string;
 }
 
 export interface CheckRun {
@@ -48,46 +40,19 @@ export interface CheckRun {
 	conclusion: string | null;
 	title: string | null;
 	summary: string | null;
-	text: string | null;
 	annotations: Annotation[];
 	detailsUrl: string;
 	externalId: string;
-	startedAt: string;
-	completedAt: string | null;
-}
-
-export interface Status {
-	id: number;
-	sha: string;
-	state: string;
-	context: string;
-	description: string | null;
-	targetUrl: string | null;
-	creator: string;
-	createdAt: string;
-}
-
-export interface Label {
-	id: number;
-	name: string;
-	color: string;
-	description: string | null;
 }
 
 export interface Issue {
 	id: number;
-	nodeId: string;
 	number: number;
 	title: string;
 	body: string | null;
 	author: string;
 	state: string;
-	stateReason: string | null;
 	labels: string[];
-	assignees: string[];
-	createdAt: string;
-	updatedAt: string;
-	closedAt: string | null;
 }
 
 /** Numbered with the issues; its title, labels and state are those of the issue of the same number. */
@@ -102,7 +67,6 @@ export interface Pull {
 	baseSha: string;
 	mergeSha: string | null;
 	isDraft: boolean;
-	mergedAt: string | null;
 }
 
 export interface Run {
@@ -176,8 +140,6 @@ export interface LocalGitHubState {
 	defaultBranch: string;
 	comments: Comment[];
 	checkRuns: CheckRun[];
-	statuses: Status[];
-	labels: Label[];
 	issues: Issue[];
 	pulls: Pull[];
 	runs: Run[];
@@ -196,19 +158,9 @@ export interface LocalGitHubState {
 export function createState(): LocalGitHubState {
 	return {
 		defaultBranch: "main",
-		...{
-			comments: [],
-			checkRuns: [],
-			statuses: [],
-			labels: [],
-			issues: [],
-			pulls: [],
-			runs: [],
-		},
-		...{ jobs: [], artifacts: [], caches: [] },
+		...{ comments: [], checkRuns: [], issues: [], pulls: [], runs: [], jobs: [], artifacts: [], caches: [] },
 		blobs: new Map(),
-		requests: [],
-		violations: [],
+		...{ requests: [], violations: [] },
 		rateLimit: { limit: 1000, used: 0 },
 	};
 }

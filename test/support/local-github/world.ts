@@ -36,8 +36,3 @@ export interface World {
 	nextId(): number;
 	now(): string;
 }
-
-/** GitHub's node ids are opaque; ours can be read. */
-export function nodeIdOf(kind: string, id: number): string {
-	return `${kind}_${Buffer.from(String(id)).toString("base64url")}`;
-}

@@ -1,4 +1,4 @@
-// The answer first: what is worse now, since when and why; in words that also head the job's summary.
+// The answer in one sentence: what is worse now, since when and why.
 import type { Alarm, Findings } from "../../../history/alarms.ts";
 import { causeNames, sizeText, subjectOf } from "../../../history/judge-trend.ts";
 import type { Series } from "../../../history/series.ts";
@@ -6,7 +6,7 @@ import { cleanName } from "../../../text/escape.ts";
 import { counted } from "../../../text/labels.ts";
 import { formatPercent } from "../../../text/units.ts";
 
-/** Names of the engines that an alarm touches. */
+/** `det/fp16` for each engine of an alarm. */
 export function enginesOf({ shifts }: Alarm): string[] {
 	return [
 		...new Set(
@@ -15,12 +15,11 @@ export function enginesOf({ shifts }: Alarm): string[] {
 	];
 }
 
-const latencyWords = {
+const worseWords = {
 	latency: "slower",
 	memory: "larger in memory",
 	size: "larger",
 	error: "further from the golden",
-	control: "moved",
 } as const;
 
 /** `1 engine slower than release 3.2, since 2026-10-14, +1.3 % ± 0.1 %: det/fp16, cause: the change`. */
@@ -34,7 +33,7 @@ export function answer({ alarms }: Findings, series: Series): string {
 			? "The history has no record yet"
 			: `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
 	}
-	// One answer speaks of one figure: engines that are slower are not added to those that deviate.
+	// Slower engines are not counted together with less accurate ones.
 	const sameFigure = open.map((alarm) => ({
 		...alarm,
 		shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric),
@@ -42,7 +41,7 @@ export function answer({ alarms }: Findings, series: Series): string {
 	const engines = new Set(sameFigure.flatMap(enginesOf));
 	const reference = series.runs[first.start]?.reference;
 	const than = reference === undefined ? "its reference" : cleanName(reference, 60);
-	const verb = latencyWords[first.chain.metric];
+	const verb = worseWords[first.chain.metric];
 	const also = open.length > 1 ? `; ${counted(open.length - 1, "more open alarm")}` : "";
 	const now =
 		Math.abs(first.now - first.shift.size) > first.shift.size / 2
@@ -51,10 +50,4 @@ export function answer({ alarms }: Findings, series: Series): string {
 	const since = series.runs[first.start]?.at.slice(0, 10) ?? "an unknown night";
 	const name = cleanName(enginesOf(newest)[0] ?? "", 80);
 	return `${counted(engines.size, "engine")} ${verb} than ${than}, since ${since}, ${sizeText(first)}${now}: ${name}, cause: ${causeNames[newest.cause]}${also}`;
-}
-
-/** Alarms of the year before the newest run, open or closed. */
-export function ofTheYear(alarms: readonly Alarm[], { runs }: Series): Alarm[] {
-	const last = runs.at(-1)?.day ?? 0;
-	return alarms.filter(({ raised }) => (runs[raised]?.day ?? 0) > last - 365);
 }

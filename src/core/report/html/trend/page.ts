@@ -1,4 +1,4 @@
-// The trend of a whole history as one HTML file that needs nothing else: the answer first, then every series, most surprising first.
+// The trend of a history as one self-contained HTML file: the answer, the last year, then every series, most surprising first.
 import type { Alarm, Findings } from "../../../history/alarms.ts";
 import { causeNames, describeAlarm, shiftText } from "../../../history/judge-trend.ts";
 import type { Metric, Series } from "../../../history/series.ts";
@@ -7,7 +7,7 @@ import { counted, listNames, type Tone } from "../../../text/labels.ts";
 import { formatMs, formatPercent } from "../../../text/units.ts";
 import { html, type Markup, type Piece, pill, section } from "../markup.ts";
 import { styleSheet } from "../style.ts";
-import { answer, enginesOf, ofTheYear } from "./answer.ts";
+import { answer, enginesOf } from "./answer.ts";
 import { trendScript, trendScriptHash } from "./script.ts";
 import { dayScale, sparkline } from "./spark.ts";
 import { shownRuns, type ViewSeries, viewsOf } from "./view.ts";
@@ -22,7 +22,6 @@ const style = `#series{list-style:none;margin:12px 0;padding:0}#series button.li
 
 const metricNames: Readonly<Record<Metric, string>> = {
 	latency: "latency",
-	control: "control: pin against itself",
 	memory: "memory",
 	size: "engine size",
 	error: "golden error",
@@ -50,16 +49,14 @@ function alarmCard(alarm: Alarm, series: Series): Markup {
 `;
 }
 
-function yearTable(alarms: readonly Alarm[], gains: readonly Alarm[], series: Series): Piece {
-	const all = [
-		...ofTheYear(alarms, series).map((alarm) => ["slower or larger", alarm] as const),
-		...ofTheYear(gains, series).map((alarm) => ["better", alarm] as const),
-	];
+function yearTable({ alarms, gains }: Findings, series: Series): Piece {
+	const last = series.runs.at(-1)?.day ?? 0;
+	const all = [...alarms, ...gains].filter(({ raised }) => (series.runs[raised]?.day ?? 0) > last - 365);
 	if (all.length === 0) return html`<p class="sub">Nothing changed its level within the last year.</p>`;
 	const rows = all
-		.sort(([, left], [, right]) => right.start - left.start)
+		.sort((left, right) => right.start - left.start)
 		.slice(0, 200)
-		.map(([, alarm]) => {
+		.map((alarm) => {
 			const [first] = alarm.shifts;
 			const closed = first?.shift.closed;
 			const reason = closed?.by === "accepted" ? first?.chain.accepted.get(closed.at) : undefined;
@@ -73,11 +70,10 @@ function yearTable(alarms: readonly Alarm[], gains: readonly Alarm[], series: Se
 ${rows}</tbody></table></div>`;
 }
 
+const percentOf = (level: number): string => formatPercent(Math.expm1(level), { sign: true, digits: 2 });
+
 function lineOf(view: ViewSeries, series: Series, x: ReturnType<typeof dayScale>): Markup {
-	const level =
-		view.level === null
-			? "not watched yet"
-			: formatPercent(Math.expm1(view.level), { sign: true, digits: 2 });
+	const level = view.level === null ? "not watched yet" : percentOf(view.level);
 	const time = view.ns === undefined ? null : html`<small>${formatMs(view.ns / 1e6)}</small>`;
 	return html`<li data-series="${view.series}" data-metric="${view.metric}"><button type="button" class="line" aria-expanded="false"><span>${cleanName(view.series, 120)} <small>${titleOf(view)}</small></span>${sparkline(view, series, x)}<span class="now">${level} ${time}</span></button></li>
 `;
@@ -95,7 +91,9 @@ function dataOf(views: readonly ViewSeries[], series: Series): string {
 		run.machine["gpu"] ?? "",
 	]);
 	const shown = views.map((view) => ({
-		...{ series: view.series, metric: view.metric, title: titleOf(view) },
+		series: view.series,
+		metric: view.metric,
+		title: titleOf(view),
 		chains: view.chains.map(({ runs: own, levels, sd }) => ({
 			r: own,
 			l: levels.map((level) => Math.round(level * 1e6)),
@@ -103,7 +101,7 @@ function dataOf(views: readonly ViewSeries[], series: Series): string {
 		})),
 		marks: marksOf(view),
 	}));
-	// Nothing in a string can end the element that holds it.
+	// No string can end the element that holds it.
 	return JSON.stringify({ runs, views: shown }).replaceAll("<", "\\u003c");
 }
 
@@ -116,25 +114,16 @@ function marksOf({ chains, shifts }: ViewSeries): { run: number; kind: string; t
 			...accepted.map(([run, reason]) => mark("accept", `accepted: ${cleanText(shorten(reason, 60))}`)(run)),
 		]),
 		...shifts.map(({ start, shift, cause }) =>
-			mark(
-				"change",
-				`${formatPercent(Math.expm1(shift.size), { sign: true, digits: 2 })}, ${causeNames[cause]}`,
-			)(start),
+			mark("change", `${percentOf(shift.size)}, ${causeNames[cause]}`)(start),
 		),
 	];
 }
 
-function factsOf({ control }: Findings, { runs }: Series, skipped: readonly string[]): Markup {
-	const hosts = new Set(runs.flatMap(({ host }) => host ?? [])).size;
-	const rate =
-		control.years === 0
-			? "no control series"
-			: `${counted(control.alarms, "false alarm")} in ${control.years.toFixed(1)} series-years of control`;
+function factsOf({ runs }: Series, skipped: readonly string[]): Markup {
 	const facts = [
 		counted(runs.length, "run"),
 		`${runs[0]?.at.slice(0, 10) ?? ""} to ${runs.at(-1)?.at.slice(0, 10) ?? ""}`,
-		counted(hosts, "machine"),
-		rate,
+		counted(new Set(runs.flatMap(({ host }) => host ?? [])).size, "machine"),
 	];
 	const notes = skipped.slice(0, 20).map((sentence) => html`<li>${sentence}</li>`);
 	return html`<ul class="facts">${facts.map((fact) => html`<li>${fact}</li>`)}</ul>${skipped.length === 0 ? null : html`<details class="notice plain"><summary>${counted(skipped.length, "file")} skipped</summary><ul>${notes}</ul></details>`}`;
@@ -162,12 +151,12 @@ export function renderTrend(
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
 <title>Trend · ${answer(findings, series)}</title>
 <style>${{ markup: styleSheet + style }}</style></head>
-<body><header><h1>${state} <span>${answer(findings, series)}</span></h1>${factsOf(findings, series, about.skipped)}</header>
+<body><header><h1>${state} <span>${answer(findings, series)}</span></h1>${factsOf(series, about.skipped)}</header>
 <main>
-${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", yearTable(findings.alarms, findings.gains, series), "year")}${section(
+${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", yearTable(findings, series), "year")}${section(
 	"All series, most surprising first",
 	html`<p class="legend"><i class="change"></i>changed <i class="accept"></i>accepted <i class="epoch"></i>new machine or version <i class="joint"></i>new pin. The band is twice the noise; levels are ratios to the pin, chained.</p>
-<div id="controls" hidden><input id="filter" type="search" placeholder="Filter ${views.length} series ( / )" aria-label="Filter series"><select id="metric" aria-label="Figure"><option value="">all figures</option>${options}</select></div>
+<div id="controls" hidden><input id="filter" type="search" placeholder="Filter ${views.length} series" aria-label="Filter series"><select id="metric" aria-label="Figure"><option value="">all figures</option>${options}</select></div>
 <section id="large" aria-live="polite" hidden></section>
 <ul id="series">
 ${views.map((view) => lineOf(view, series, x))}</ul>`,

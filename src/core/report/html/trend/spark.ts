@@ -14,7 +14,7 @@ export function dayScale({ runs }: Series): Scale {
 	return linearScale([first, Math.max(first + 1, last)], [margin, width - margin]);
 }
 
-/** Noise fills a third of the height where nothing moved. */
+/** Noise fills a third of the height if nothing moved. */
 function levelScale({ chains }: ViewSeries): Scale {
 	const reach = Math.max(
 		1e-6,

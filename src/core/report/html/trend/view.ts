@@ -1,15 +1,14 @@
-// What the trend page shows of each series: its points thinned out, its reference, what changed, and how surprising its newest level is.
+// What the trend page shows of each series: thinned points, reference, changes, and how surprising its newest level is.
+import { groupBy } from "../../../group.ts";
 import { type Findings, levelNow, type ShiftOf, type WatchedChain } from "../../../history/alarms.ts";
 import type { Point } from "../../../history/points.ts";
 import type { Metric, Series } from "../../../history/series.ts";
 
-/** A chain, ready to draw: levels are less the reference that they are judged by. */
 export interface ViewChain {
 	changed: readonly string[];
-	/** Runs and levels of the points that are drawn. */
+	/** Runs and levels of the drawn points; levels are relative to the newest reference. */
 	runs: readonly number[];
 	levels: readonly number[];
-	/** Runs at which a new pin begins, and at which a level was accepted, with the reason. */
 	joints: readonly number[];
 	accepted: readonly (readonly [run: number, reason: string])[];
 	sd: number;
@@ -34,13 +33,10 @@ const olderPoints = 160;
 
 export function viewsOf({ chains, alarms, gains }: Findings): ViewSeries[] {
 	const shifts = [...alarms, ...gains].flatMap((alarm) => alarm.shifts);
-	const byKey = new Map<string, WatchedChain[]>();
-	for (const watched of chains) {
-		const { series, metric, name } = watched.chain;
-		const key = JSON.stringify([series, metric, name]);
-		byKey.set(key, [...(byKey.get(key) ?? []), watched]);
-	}
-	return [...byKey.values()]
+	const groups = groupBy(chains, ({ chain: { series, metric, name } }) =>
+		JSON.stringify([series, metric, name]),
+	);
+	return [...groups.values()]
 		.flatMap((own) => viewOf(own, shifts) ?? [])
 		.sort((left, right) => right.surprise - left.surprise);
 }
@@ -57,7 +53,11 @@ function viewOf(own: readonly WatchedChain[], shifts: readonly ShiftOf[]): ViewS
 	const mine = shifts.filter(({ chain }) => own.some((one) => one.chain === chain));
 	const ns = newest.chain.points.at(-1)?.headNs;
 	return {
-		...{ series, metric, name, shifts: mine, level },
+		series,
+		metric,
+		name,
+		shifts: mine,
+		level,
 		chains: own.map(viewChain),
 		surprise: level === null || reference === undefined ? 0 : Math.abs(level) / reference.sd,
 		...(ns === undefined || Number.isNaN(ns) ? {} : { ns }),
@@ -101,7 +101,6 @@ function dropEqual(points: readonly Pick<Point, "run" | "level">[]): Pick<Point,
 	);
 }
 
-/** Only runs that something on the page refers to. */
 export function shownRuns(views: readonly ViewSeries[], { runs }: Series) {
 	const shown = new Set(
 		views.flatMap(({ chains }) =>
