@@ -1,7 +1,8 @@
 // Facts about the whole job that reports show near the top, and about the parts of a merged one.
-import type { Arm, BackendFacts, Part, Result } from "../../../generated/result.ts";
+import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
+import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
-import { armName, counted } from "../text/labels.ts";
+import { armName, counted, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
 import { caseVerdicts } from "./golden-format.ts";
 
@@ -16,6 +17,23 @@ export function backendOfRow(result: Result, record: { part?: string }): Backend
 	const backends = [result.backend, ...(result.parts ?? []).flatMap(({ backend = [] }) => backend)];
 	const caveats = new Set(backends.map(({ caveat }) => caveat));
 	return caveats.size > 1 ? own : { ...own, caveat: undefined };
+}
+
+const gateLabels: Readonly<Record<GateName, string>> = {
+	...resultLabels,
+	preflight: "preflight",
+	build: "build",
+	golden: "golden",
+	run: "timed runs",
+	accept: "accepted change",
+	probe: "probe, no reference",
+	trend: "trend",
+};
+
+const speedGates: ReadonlySet<string> = new Set([...speedNames, "run"]);
+
+export function gateLabel(gate: GateName, backend: BackendFacts): string {
+	return speedGates.has(gate) ? withCaveat(gateLabels[gate], backend) : gateLabels[gate];
 }
 
 /** `3 of 5 merged, 1 missing, 1 refused`. */
@@ -39,7 +57,7 @@ export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	return parts.length === 1 && isWhole ? [] : parts;
 }
 
-export interface Fact {
+interface Fact {
 	label: string;
 	value: string;
 }
@@ -75,32 +93,29 @@ export function versionsOf({ backend, baseBackend = backend }: Result): Record<A
 	return { base: on(baseBackend), head: on(backend) };
 }
 
-/** With what the noise of the worst workload allows: half the widest interval is the smallest change that can be detected. */
+/** Noise and detectable change are those of the worst workload. */
 export function jobFacts(result: Result): Fact[] {
 	const { backend, environment, workloads, durationMs } = result;
-	const largest = (of: "runCv" | "detectable"): string[] => {
+	const largest = (of: "runCv" | "detectable"): string | undefined => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);
-		return values.length === 0 ? [] : [formatPercent(Math.max(...values))];
+		return values.length === 0 ? undefined : formatPercent(Math.max(...values));
 	};
-	const driver = ["driver", "driverBranch"]
+	const [driver] = ["driver", "driverBranch"]
 		.filter((key) => Object.hasOwn(environment, key))
 		.flatMap((key) => environment[key] ?? []);
-	const fact = (label: string, values: readonly string[]): Fact[] =>
-		values.slice(0, 1).map((value) => ({ label, value }));
+	const fact = (label: string, value: string | undefined): Fact[] =>
+		value === undefined ? [] : [{ label, value }];
 	const parts = partsToReport(result);
-	const ofParts = fact("parts", parts.length === 0 ? [] : [partsText(parts)]);
+	const ofParts = fact("parts", parts.length === 0 ? undefined : partsText(parts));
 	if (isUnmeasured(result)) return ofParts;
 	return [
 		...ofParts,
-		...fact(backend.kind === "tensorrt" ? "GPU" : "device", [cleanName(backend.device)]),
-		...fact(
-			"driver",
-			driver.map((name) => cleanName(name)),
-		),
-		...fact(cleanName(backend.name), [cleanName(backend.version, 40)]),
+		...fact(backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)),
+		...fact("driver", driver && cleanName(driver)),
+		...fact(cleanName(backend.name), cleanName(backend.version, 40)),
 		...fact("run noise up to", largest("runCv")),
 		...fact("smallest change this job can detect:", largest("detectable")),
-		...fact("took", [formatDuration(durationMs)]),
+		...fact("took", formatDuration(durationMs)),
 	];
 }
 

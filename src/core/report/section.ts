@@ -26,6 +26,8 @@ export interface Table {
 	columns: readonly Column<unknown>[];
 	rows: readonly unknown[];
 	noun: string;
+	/** Rows that exist beyond those given. */
+	hidden?: number;
 	/** The table of the whole report, of which every format shows more rows. */
 	isMain?: boolean;
 }
@@ -38,9 +40,10 @@ export type Block =
 	| { kind: "list"; items: readonly string[] }
 	| { kind: "table"; table: Table }
 	| { kind: "highlight"; highlight: Highlight }
+	/** In HTML alone. */
 	| { kind: "figure"; drawn: Piece }
-	/** Folded; a terminal leaves it out. */
-	| { kind: "details"; title: string; blocks: readonly Block[] };
+	/** A terminal leaves it out. */
+	| { kind: "details"; title: string; blocks: readonly Block[]; id?: string; isOpen?: boolean };
 
 /** What a renderer makes of each kind of block. */
 export type Drawers<Drawn> = { [Kind in Block["kind"]]: (block: Extract<Block, { kind: Kind }>) => Drawn };
@@ -74,9 +77,13 @@ export function table<Row>(
 	label: string,
 	columns: readonly Column<Row>[],
 	rows: readonly Row[],
-	more: { noun: string; isMain?: boolean },
+	more: Pick<Table, "noun" | "hidden" | "isMain">,
 ): Block {
 	return { kind: "table", table: { label, columns, rows, ...more } };
+}
+
+export function sentence(text: string, style?: "strong" | "quiet"): Block {
+	return { kind: "sentence", text, ...(style && { style }) };
 }
 
 /** Nothing where there is nothing to fold. */
@@ -92,9 +99,8 @@ export function shownSections(
 ): (Shown & { id: string; isLate: boolean })[] {
 	const shown = sections.flatMap((section) => {
 		const { id, formats, appendix = [] } = section;
-		const isLate = appendix.includes(view.format);
 		const found = formats?.includes(view.format) === false ? null : section.show(context, view);
-		return found === null ? [] : [{ ...found, id, isLate }];
+		return found === null ? [] : [{ ...found, id, isLate: appendix.includes(view.format) }];
 	});
 	return [...shown.filter(({ isLate }) => !isLate), ...shown.filter(({ isLate }) => isLate)];
 }

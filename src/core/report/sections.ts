@@ -20,7 +20,7 @@ import { coverageSection, limitChangeSection } from "./sections/requirements.ts"
 import { soakSection } from "./sections/soak.ts";
 import { trendSection } from "./sections/trend.ts";
 import { upgradeSection } from "./sections/upgrade.ts";
-import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
+import { evidenceSection } from "./sections/workload-details.ts";
 import { workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
@@ -30,7 +30,7 @@ export const reportSections: readonly ReportSection[] = [
 	upgradeSection,
 	partSection,
 	workloadSection,
-	changedWorkloadSection,
+	evidenceSection,
 	graphCostSection,
 	soakSection,
 	trendSection,
@@ -45,7 +45,6 @@ export const reportSections: readonly ReportSection[] = [
 	buildSection,
 	findingSection,
 	errorSection,
-	unchangedWorkloadSection,
 	nextStepSection,
 	checkSection,
 	methodSection,

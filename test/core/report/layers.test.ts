@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WorkloadResult } from "../../../generated/result.ts";
 import { renderComment } from "../../../src/core/report/comment.ts";
-import { explanationSentences } from "../../../src/core/report/engine-format.ts";
+import { explanationSentences } from "../../../src/core/report/engine-text.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
-import { layerUnit } from "../../../src/core/report/layer-format.ts";
+import { layerUnit } from "../../../src/core/report/engine-text.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import {

@@ -2,35 +2,24 @@
 import type { Arm, BuildRecord, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
-import { cleanName } from "../../text/escape.ts";
-import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
+import { cleanName, quoted } from "../../text/escape.ts";
+import { buildLabel, counted, listNames, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import { cleanMessage, codeSentences, dash } from "../comparison-format.ts";
 import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
-import { type Column, folded, html, logExcerpt, nameOf, type Piece } from "../html/markup.ts";
+import { type Column, nameOf } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
-import { type Block, type ReportSection, table } from "../section.ts";
+import { type Block, details, type ReportSection, sentence, table } from "../section.ts";
 
 type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
 /** The builds of each engine, base and head side by side, in the order of the result. */
 function buildPairs(result: Result): BuildPair[] {
-	const pairs = new Map<string, BuildPair>();
-	for (const build of result.builds) {
-		const key = engineKey(build);
-		const { model, engine, part } = build;
-		const pair = pairs.get(key) ?? { model, engine, part, base: null, head: null };
-		pairs.set(key, { ...pair, [build.arm]: build });
-	}
-	return [...pairs.values()];
-}
-
-/** `2 precision, 1 plugin`; `none`. */
-function warningsText({ head }: BuildPair): string {
-	const warnings = head?.warnings ?? [];
-	if (warnings.length === 0) return "none";
-	const shown = warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
-	return [...shown, ...(warnings.length > 4 ? ["…"] : [])].join(", ");
+	return [...groupBy(result.builds, engineKey).values()].flatMap((builds) => {
+		const of = (arm: Arm) => builds.findLast((build) => build.arm === arm) ?? null;
+		const [first] = builds;
+		return first === undefined ? [] : [{ ...first, base: of("base"), head: of("head") }];
+	});
 }
 
 function toneOf({ arm, state, failure }: BuildRecord): Tone {
@@ -46,15 +35,19 @@ function timeText(build: BuildRecord | null): string {
 	return `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`;
 }
 
-/** A note on both builds appears once. */
-function notesOf({ base, head }: BuildPair): string[] {
-	const arms = new Map<string, string[]>();
-	for (const build of [base, head])
-		for (const note of build?.notes ?? []) arms.set(note, [...(arms.get(note) ?? []), build?.arm ?? ""]);
-	const notes = [...arms].map(
-		([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`,
+/** Warnings by class, and the notes on the builds; a note on both appears once. */
+function remarksOf({ base, head }: BuildPair): string {
+	const warnings = (head?.warnings ?? []).map(
+		(warning) => `${warning.count} ${cleanName(warning.class, 40)}`,
 	);
-	return [buildTimesApart({ base, head }) ?? [], notes.slice(0, 6)].flat();
+	const noted = [base, head].flatMap((build) =>
+		(build?.notes ?? []).map((note) => [note, build?.arm ?? ""] as const),
+	);
+	const notes = [...groupBy(noted, ([note]) => note)].map(
+		([note, sides]) => `${sides.length > 1 ? "both" : sides[0]?.[1]}: ${cleanName(note, 200)}`,
+	);
+	const texts = [listNames(warnings, 4), buildTimesApart({ base, head }) ?? "", ...notes.slice(0, 6)];
+	return texts.filter((text) => text !== "").join(" · ") || "none";
 }
 
 const timeColumn = (arm: Arm): Column<BuildPair> => ({
@@ -90,34 +83,21 @@ const columns: readonly Column<BuildPair>[] = [
 	timeColumn("head"),
 	sizeColumn("base"),
 	sizeColumn("head"),
-	{
-		title: "warnings",
-		wraps: true,
-		text: warningsText,
-		cell: (pair) => [warningsText(pair), notesOf(pair).map((note) => html`<small>${note}</small>`)],
-	},
+	{ title: "warnings", wraps: true, text: remarksOf },
 ];
 
-function recipes(result: Result): Block[] {
-	const builds = result.builds.filter(({ recipe = {} }) => Object.keys(recipe).length > 0).slice(0, 100);
-	if (builds.length === 0) return [];
-	const drawn = builds.map((build) => {
-		const recipe = Object.entries(build.recipe ?? {})
-			.slice(0, 40)
-			.map(([key, value]) => html`<code>${cleanName(key, 60)} = ${cleanName(value, 120)}</code> `);
-		return html`<p><b>${subjectName(build)}</b> <span class="mut">${build.arm}</span><br>${recipe}</p>\n`;
-	});
-	return [{ kind: "details", title: "How each engine was built", blocks: [{ kind: "figure", drawn }] }];
-}
-
-function refusal(build: BuildRecord): Piece {
-	const { failure } = build;
-	if (failure === undefined) return null;
-	const lines = excerptLines(failure.excerpt);
-	return folded(
-		html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${cleanMessage(failure.title, 300)}`,
-		html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`,
-	);
+function recipesOf(result: Result): Block[] {
+	const items = result.builds
+		.filter(({ recipe = {} }) => Object.keys(recipe).length > 0)
+		.slice(0, 100)
+		.map((build) => {
+			const settings = Object.entries(build.recipe ?? {}).slice(0, 40);
+			const shown = settings.map(([key, value]) =>
+				quoted(`${cleanName(key, 60)} = ${cleanName(value, 120)}`, 200),
+			);
+			return `${subjectName(build)}, ${build.arm}: ${shown.join(" ")}`;
+		});
+	return items.length === 0 ? [] : details("How each engine was built", [{ kind: "list", items }]);
 }
 
 /** A build that preflight forbade is explained by the preflight gate. */
@@ -126,13 +106,13 @@ function hasFailed({ state, failure }: BuildRecord): boolean {
 }
 
 /** A base that does not build is not the change's fault. */
-function buildSeverity(head: BuildRecord | undefined, gates: GateIndex): HighlightSeverity {
+function severityOf(head: BuildRecord | undefined, gates: GateIndex): HighlightSeverity {
 	if (head === undefined) return "note";
 	const status = gates.status("build", head);
 	return status === undefined || status === "pass" ? "fail" : status;
 }
 
-/** Of builds of one engine that failed in the same way. */
+/** @param builds of one engine that failed in the same way. */
 function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
 	const head = builds.find(({ arm }) => arm === "head");
 	const build = head ?? builds[0];
@@ -145,7 +125,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 	const why = failure === undefined ? label : cleanMessage(failure.title, 300);
 	return [
 		{
-			severity: buildSeverity(head, gates),
+			severity: severityOf(head, gates),
 			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
 			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
 			sentences: [
@@ -168,16 +148,13 @@ export const buildSection: ReportSection = {
 		if (pairs.length === 0) return null;
 		const built = pairs.filter(({ head }) => head?.state === "built").length;
 		const shown = pairs.filter(({ head }) => detail.builtEngines || head?.state !== "built");
-		const failed = result.builds.filter(({ failure }) => failure !== undefined).slice(0, 100);
 		return {
 			title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`,
 			blocks: [
 				shown.length === 0
-					? { kind: "sentence", text: "Times and sizes are in `report.html`." }
+					? sentence("Times and sizes are in `report.html`.")
 					: table("build gate", columns, shown, { noun: "engine" }),
-				...(format === "html"
-					? ([{ kind: "figure", drawn: failed.map(refusal) }, ...recipes(result)] as const)
-					: []),
+				...(format === "html" ? recipesOf(result) : []),
 			],
 		};
 	},

@@ -5,8 +5,7 @@ import { comparedOf } from "../../stats/summary.ts";
 import { statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
-import { backendOfRow } from "../facts.ts";
-import { gateLabel } from "../gate-labels.ts";
+import { backendOfRow, gateLabel } from "../facts.ts";
 import type { Column } from "../html/markup.ts";
 import { type ReportSection, table } from "../section.ts";
 

@@ -1,6 +1,5 @@
 // What the figures of the job were measured on.
 import { cleanName } from "../../text/escape.ts";
-import { gpuFacts } from "../gpu-format.ts";
 import type { Column } from "../html/markup.ts";
 import { type ReportSection, table } from "../section.ts";
 
@@ -26,7 +25,6 @@ export const environmentSection: ReportSection = {
 					["device", backend.device],
 					["config", config.path],
 					...fingerprint,
-					...gpuFacts(result).map(({ label, value }) => [label, value]),
 				]
 			: fingerprint;
 		const facts = rows.map(([key = "", value = ""]) => [key, value] as const);

@@ -1,7 +1,7 @@
 // The highlights at the top of every report, and in the terminal the list of what to do next.
 import { cleanText, shellWord } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
-import { nextStep } from "../engine-format.ts";
+import { nextStep } from "../engine-text.ts";
 import type { Block, ReportSection } from "../section.ts";
 
 const maxInHtml = 200;

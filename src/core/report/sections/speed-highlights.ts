@@ -12,7 +12,7 @@ import {
 	openRangeText,
 	pairsText,
 } from "../comparison-format.ts";
-import { accountSentences, causeSentences, nextStep } from "../engine-format.ts";
+import { accountSentences, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow } from "../facts.ts";
 import type { Highlight, HighlightSeverity } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";

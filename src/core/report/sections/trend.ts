@@ -2,7 +2,7 @@
 import type { Result } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { explanationSentences } from "../engine-format.ts";
+import { explanationSentences } from "../engine-text.ts";
 import type { Highlight } from "../highlight.ts";
 import { type FailingGate, failingGates, gateKey, subjectKey } from "../index-gates.ts";
 import type { ReportSection } from "../section.ts";
