@@ -10,7 +10,7 @@ import {
 	type TitledEngine,
 } from "../../core/report/engine-page.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { recipeSentence } from "../../core/report/sections/recipes.ts";
+import { recipeSentence } from "../../core/report/sections/changes.ts";
 import { subjectName } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";

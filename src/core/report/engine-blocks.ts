@@ -31,18 +31,15 @@ import {
 } from "./engine-text.ts";
 import { drawGraph } from "./html/engine-graph.ts";
 import { type Column, shareBar } from "./html/markup.ts";
-import { type Block, details, sentence, table } from "./section.ts";
+import { type Block, details, numbers, sentence, table } from "./section.ts";
 
 const arms = ["base", "head"] as const;
 const warningBlock = (text: string): Block => ({ kind: "notice", text });
 
 function diffColumns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow>[] {
 	const time = (arm: Arm): Column<EngineRow> => ({
-		title: `${arm}, ${unit.name}`,
-		numeric: true,
+		...numbers(`${arm}, ${unit.name}`, (row: EngineRow) => row[arm]?.meanMs, unit.format),
 		formats: ["html", "terminal"],
-		text: (row) => (row[arm]?.meanMs == null ? dash : unit.format(row[arm].meanMs)),
-		sortBy: (row) => row[arm]?.meanMs ?? null,
 	});
 	const change: Column<EngineRow> = {
 		title: `change, ${unit.name}`,
@@ -100,12 +97,7 @@ export function aloneBlocks({ summary, groups, warnings }: EngineAlone, label: s
 		part.meanMs === null || totalMs <= 0 ? null : part.meanMs / totalMs;
 	const columns: Column<Group>[] = [
 		{ title: "ONNX nodes", heading: true, text: ({ label: name }) => quoted(name) },
-		{
-			title: `time, ${unit.name}`,
-			numeric: true,
-			text: ({ part }) => (part.meanMs === null ? dash : unit.format(part.meanMs)),
-			sortBy: ({ part }) => part.meanMs,
-		},
+		numbers(`time, ${unit.name}`, ({ part }) => part.meanMs, unit.format),
 		...shareColumns(shareOf),
 		{ title: "precision", text: ({ part }) => part.precision ?? dash },
 		{ title: "bytes, operations, limit", wraps: true, text: ({ part }) => partText(part) },
@@ -118,12 +110,8 @@ export function aloneBlocks({ summary, groups, warnings }: EngineAlone, label: s
 }
 
 function shareColumns<Row>(shareOf: (row: Row) => number | null): Column<Row>[] {
-	const text = (row: Row): string => {
-		const share = shareOf(row);
-		return share === null ? dash : formatPercent(share);
-	};
 	return [
-		{ title: "share", numeric: true, text, sortBy: shareOf },
+		numbers("share", shareOf, (share) => formatPercent(share)),
 		{ title: "", cell: (row) => shareBar(shareOf(row) ?? 0), sortBy: shareOf },
 	];
 }
@@ -142,12 +130,7 @@ function layerColumns({ layers }: ArmLayers, unit: LayerUnit): Column<TimedLayer
 				);
 			},
 		},
-		{
-			title: `${unit.of}, ${unit.name}`,
-			numeric: true,
-			text: ({ meanMs }) => unit.format(meanMs),
-			sortBy: ({ meanMs }) => meanMs,
-		},
+		numbers(`${unit.of}, ${unit.name}`, ({ meanMs }) => meanMs, unit.format),
 		...shareColumns<TimedLayer>(({ share }) => share),
 	];
 }
@@ -223,13 +206,8 @@ export function kernelBlocks(workload: WorkloadResult): Block[] {
 	const columns: Column<KernelRow>[] = [
 		{ title: "Kernel", heading: true, text: ({ name }) => quoted(name, 160) },
 		...shown.flatMap((arm) =>
-			kernelFigures.map(
-				([title, figure, format]): Column<KernelRow> => ({
-					title: `${arm} ${title}`,
-					numeric: true,
-					text: ({ [arm]: kernel }) => (kernel === undefined ? dash : format(kernel[figure])),
-					sortBy: (row) => row[arm]?.[figure] ?? null,
-				}),
+			kernelFigures.map(([title, figure, format]) =>
+				numbers(`${arm} ${title}`, (row: KernelRow) => row[arm]?.[figure], format),
 			),
 		),
 	];

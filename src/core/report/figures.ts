@@ -15,7 +15,7 @@ import { subjectName } from "../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs, formatPercent } from "../text/units.ts";
 import { changeText, dash, intervalText } from "./comparison-format.ts";
 import type { Column } from "./html/markup.ts";
-import { type Block, details, table } from "./section.ts";
+import { type Block, details, numbers, table } from "./section.ts";
 
 type FigureRow = Record<Arm, string> & { name: string; change: string };
 
@@ -124,15 +124,6 @@ export function figureBlocks(workload: WorkloadResult): Block[] {
 
 const maxRuns = 300;
 
-function time(title: string, figure: "medianMs" | "meanMs" | "minMs" | "p90Ms" | "p99Ms"): Column<PerfRun> {
-	return {
-		title,
-		numeric: true,
-		text: ({ [figure]: ms }) => (ms === undefined ? dash : formatMs(ms)),
-		sortBy: ({ [figure]: ms = 0 }) => Number(ms.toPrecision(6)),
-	};
-}
-
 const runColumns: readonly Column<PerfRun>[] = [
 	{ title: "order", heading: true, text: ({ order }) => `${order + 1}` },
 	{ title: "pair", numeric: true, text: ({ pair }) => `${pair + 1}` },
@@ -142,23 +133,13 @@ const runColumns: readonly Column<PerfRun>[] = [
 		text: ({ state }) => (state === "ok" ? "ok" : "discarded"),
 		tone: ({ state }) => (state === "ok" ? null : "open"),
 	},
-	time("median", "medianMs"),
-	time("mean", "meanMs"),
-	time("min", "minMs"),
-	time("P90", "p90Ms"),
-	time("P99", "p99Ms"),
-	{
-		title: "iterations",
-		numeric: true,
-		text: ({ iterations }) => shown(iterations, formatCount) || dash,
-		sortBy: ({ iterations }) => iterations ?? null,
-	},
-	{
-		title: "took",
-		numeric: true,
-		text: ({ wallMs }) => formatDuration(wallMs),
-		sortBy: ({ wallMs }) => wallMs,
-	},
+	numbers("median", ({ medianMs }) => medianMs, formatMs),
+	numbers("mean", ({ meanMs }) => meanMs, formatMs),
+	numbers("min", ({ minMs }) => minMs, formatMs),
+	numbers("P90", ({ p90Ms }) => p90Ms, formatMs),
+	numbers("P99", ({ p99Ms }) => p99Ms, formatMs),
+	numbers("iterations", ({ iterations }) => iterations, formatCount),
+	numbers("took", ({ wallMs }) => wallMs, formatDuration),
 	{
 		title: "reason",
 		wraps: true,

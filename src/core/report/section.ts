@@ -1,6 +1,7 @@
 // A report section: the blocks that it shows of a result, which three renderers draw, and the highlights that it adds.
 import type { Result } from "../../../generated/result.ts";
 import type { Detail } from "./budget.ts";
+import { dash } from "./comparison-format.ts";
 import type { Highlight } from "./highlight.ts";
 import type { Column, Format, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
@@ -80,6 +81,19 @@ export function table<Row>(
 	more: Pick<Table, "noun" | "hidden" | "isMain">,
 ): Block {
 	return { kind: "table", table: { label, columns, rows, ...more } };
+}
+
+/** A column of numbers, sorted by them; a dash stands for what is unknown. */
+export function numbers<Row>(
+	title: string,
+	of: (row: Row) => number | null | undefined,
+	format: (value: number) => string,
+): Column<Row> {
+	const text = (row: Row): string => {
+		const value = of(row);
+		return value == null ? dash : format(value);
+	};
+	return { title, numeric: true, text, sortBy: (row) => of(row) ?? null };
 }
 
 export function sentence(text: string, style?: "strong" | "quiet"): Block {

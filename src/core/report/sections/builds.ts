@@ -1,38 +1,90 @@
-// The build gate: the engines of base and head side by side, why an engine was not built, and how each was built.
-import type { Arm, BuildRecord, Result } from "../../../../generated/result.ts";
+// What came before any output: errors of the run, findings of preflight, and the engines of base and head side by side.
+import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
-import { cleanName, quoted } from "../../text/escape.ts";
+import { cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, listNames, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import { cleanMessage, codeSentences, dash } from "../comparison-format.ts";
 import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
 import { type Column, nameOf } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
-import { type Block, details, type ReportSection, sentence, table } from "../section.ts";
+import { numbers, type ReportSection, sentence, table } from "../section.ts";
+
+const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
+	configuration: "the configuration",
+	runner: "the runner; a retry may help",
+	github: "GitHub's side; it does not change the outcome",
+	internal: "trtgate itself",
+};
+
+function errorHighlight(error: ErrorRecord): Highlight {
+	const { kind, code, message, fix, excerpt = [], log, model } = error;
+	return {
+		severity: kind === "github" ? "warn" : "error",
+		topic: kind === "github" ? ["GitHub fault", "GitHub faults"] : ["error", "errors"],
+		title: [subjectName(error), cleanMessage(message, 400)].filter((part) => part !== "").join(": "),
+		sentences: [
+			`Code \`${cleanMessage(code, 80).replaceAll("`", "'")}\`, a fault of ${faultOf[kind]}.`,
+			...codeSentences("Full log", log),
+		],
+		fix: fix && cleanMessage(fix),
+		excerpt: excerptLines(excerpt),
+		explains: model === undefined ? undefined : gateKey("run", { ...error, model }),
+	};
+}
+
+export const errorSection: ReportSection = {
+	id: "errors",
+	show: () => null,
+	highlights: ({ errors }) => errors.map(errorHighlight),
+};
+
+const severityTones: Readonly<Record<Finding["severity"], Tone>> = {
+	error: "bad",
+	warning: "warn",
+	note: "plain",
+};
+
+const findingColumns: readonly Column<Finding>[] = [
+	{
+		title: "Where",
+		heading: true,
+		text: (finding) =>
+			`${subjectName(finding) || dash}${finding.arm === undefined ? "" : ` (${finding.arm})`}`,
+	},
+	{ title: "severity", text: ({ severity }) => severity, tone: ({ severity }) => severityTones[severity] },
+	{ title: "code", code: true, text: ({ code }) => cleanName(code, 60) },
+	{
+		title: "what",
+		wraps: true,
+		text: ({ message, node }) =>
+			`${cleanMessage(message, 400)}${node === undefined ? "" : ` (node ${cleanName(node, 120)})`}`,
+	},
+	{ title: "what to do", wraps: true, text: ({ fix = dash }) => cleanMessage(fix, 300) },
+];
+
+export const findingSection: ReportSection = {
+	id: "findings",
+	formats: ["markdown", "html"],
+	show({ result: { findings } }) {
+		if (findings.length === 0) return null;
+		return {
+			title: `Preflight: ${counted(findings.length, "finding")}`,
+			blocks: [table("findings", findingColumns, findings, { noun: "finding" })],
+		};
+	},
+};
 
 type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
 /** The builds of each engine, base and head side by side, in the order of the result. */
-function buildPairs(result: Result): BuildPair[] {
-	return [...groupBy(result.builds, engineKey).values()].flatMap((builds) => {
-		const of = (arm: Arm) => builds.findLast((build) => build.arm === arm) ?? null;
-		const [first] = builds;
+function buildPairs({ builds }: Result): BuildPair[] {
+	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
+		const [first] = own;
+		const of = (arm: Arm) => own.findLast((build) => build.arm === arm) ?? null;
 		return first === undefined ? [] : [{ ...first, base: of("base"), head: of("head") }];
 	});
-}
-
-function toneOf({ arm, state, failure }: BuildRecord): Tone {
-	if (state === "built") return "ok";
-	return arm === "base" || (state === "missing" && failure === undefined) ? "open" : "bad";
-}
-
-/** A cached engine's time is that of the run that built it. */
-function timeText(build: BuildRecord | null): string {
-	if (build === null) return dash;
-	if (build.sharedWithBase === true) return "same engine";
-	if (build.state !== "built") return buildLabel(build);
-	return `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`;
 }
 
 /** Warnings by class, and the notes on the builds; a note on both appears once. */
@@ -50,6 +102,19 @@ function remarksOf({ base, head }: BuildPair): string {
 	return texts.filter((text) => text !== "").join(" · ") || "none";
 }
 
+function toneOf({ arm, state, failure }: BuildRecord): Tone {
+	if (state === "built") return "ok";
+	return arm === "base" || (state === "missing" && failure === undefined) ? "open" : "bad";
+}
+
+/** A cached engine's time is that of the run that built it. */
+function timeText(build: BuildRecord | null): string {
+	if (build === null) return dash;
+	if (build.sharedWithBase === true) return "same engine";
+	if (build.state !== "built") return buildLabel(build);
+	return `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`;
+}
+
 const timeColumn = (arm: Arm): Column<BuildPair> => ({
 	title: `build time ${arm}`,
 	numeric: true,
@@ -59,15 +124,14 @@ const timeColumn = (arm: Arm): Column<BuildPair> => ({
 	sortBy: (pair) => pair[arm]?.durationMs ?? null,
 });
 
-const sizeColumn = (arm: Arm): Column<BuildPair> => ({
-	title: `size ${arm}`,
-	numeric: true,
-	text: ({ [arm]: build }) =>
-		build?.engineBytes === undefined || build.state !== "built" ? dash : formatBytes(build.engineBytes),
-	sortBy: (pair) => pair[arm]?.engineBytes ?? null,
-});
+const sizeColumn = (arm: Arm): Column<BuildPair> =>
+	numbers(
+		`size ${arm}`,
+		({ [arm]: build }) => (build?.state === "built" ? build.engineBytes : undefined),
+		formatBytes,
+	);
 
-const columns: readonly Column<BuildPair>[] = [
+const buildColumns: readonly Column<BuildPair>[] = [
 	{
 		title: "Engine",
 		heading: true,
@@ -85,20 +149,6 @@ const columns: readonly Column<BuildPair>[] = [
 	sizeColumn("head"),
 	{ title: "warnings", wraps: true, text: remarksOf },
 ];
-
-function recipesOf(result: Result): Block[] {
-	const items = result.builds
-		.filter(({ recipe = {} }) => Object.keys(recipe).length > 0)
-		.slice(0, 100)
-		.map((build) => {
-			const settings = Object.entries(build.recipe ?? {}).slice(0, 40);
-			const shown = settings.map(([key, value]) =>
-				quoted(`${cleanName(key, 60)} = ${cleanName(value, 120)}`, 200),
-			);
-			return `${subjectName(build)}, ${build.arm}: ${shown.join(" ")}`;
-		});
-	return items.length === 0 ? [] : details("How each engine was built", [{ kind: "list", items }]);
-}
 
 /** A build that preflight forbade is explained by the preflight gate. */
 function hasFailed({ state, failure }: BuildRecord): boolean {
@@ -143,7 +193,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 export const buildSection: ReportSection = {
 	id: "builds",
 	formats: ["markdown", "html"],
-	show({ result }, { format, detail }) {
+	show({ result }, { detail }) {
 		const pairs = buildPairs(result);
 		if (pairs.length === 0) return null;
 		const built = pairs.filter(({ head }) => head?.state === "built").length;
@@ -153,8 +203,7 @@ export const buildSection: ReportSection = {
 			blocks: [
 				shown.length === 0
 					? sentence("Times and sizes are in `report.html`.")
-					: table("build gate", columns, shown, { noun: "engine" }),
-				...(format === "html" ? recipesOf(result) : []),
+					: table("build gate", buildColumns, shown, { noun: "engine" }),
 			],
 		};
 	},

@@ -1,4 +1,4 @@
-// Each golden check with its cap on a logarithmic bar, the pictures of those that fail, and their highlights.
+// Each golden check with its limit, the pictures of those that fail, and their highlights.
 import type { GoldenCheck, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, goldenLabels, subjectName } from "../../text/labels.ts";
@@ -6,8 +6,7 @@ import { formatValue } from "../../text/units.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { allowedText, checkLabel, goldenCounts, gotText, worstText } from "../golden-format.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
-import { at, type Column, html, nameOf, type Piece } from "../html/markup.ts";
-import { linearScale, type Scale } from "../html/scale.ts";
+import { type Column, html, nameOf } from "../html/markup.ts";
 import { type Block, details, type ReportSection, sentence, table } from "../section.ts";
 import { goldenHighlights } from "./golden-highlights.ts";
 
@@ -20,41 +19,13 @@ type Value = GoldenCheck["got"] | undefined;
 
 /** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
-const barWidth = 100;
-
-/** Decades from the smallest to the largest error of all checks, with one decade of air on the left. */
-function logScale(lines: readonly Line[]): Scale {
-	const values = lines
-		.filter(({ check }) => check.bound === "at-most")
-		.flatMap(({ check }) => [check.got, check.allowed, check.base])
-		.flatMap((value) => (typeof value === "number" && value > 0 ? [Math.log10(value)] : []))
-		.slice(0, 100_000);
-	const low = Math.max(-12, Math.floor(Math.min(0, ...values)) - 1);
-	const high = Math.min(12, Math.ceil(Math.max(low + 1, ...values)));
-	return linearScale([low, high], [0, barWidth]);
-}
 
 /** Values that are not finite go last. */
 function sortable(value: Value): number | null {
 	return typeof value === "number" ? value : value === "Infinity" || value === "NaN" ? 1e300 : null;
 }
 
-function place(value: Value, scale: Scale): number | null {
-	const number = sortable(value);
-	return number === null ? null : number > 0 ? scale.place(Math.log10(number)) : 0;
-}
-
-/** A bar for the head's value, a mark for the limit and a tick for the base's value. */
-function drawBar({ check }: Line, scale: Scale): Piece {
-	const [got, cap, own] = [check.got, check.allowed, check.base].map((value) => place(value, scale));
-	if (got == null || check.bound === "at-least") return null;
-	const tone = check.pass ? "" : check.severity === "warn" ? " warn" : " bad";
-	const mark = (kind: string, x: number | null | undefined, size: Piece): Piece =>
-		x == null ? null : html`<rect class="${kind}" x="${at(Math.max(0, x - 0.4))}" ${size}/>`;
-	return html`<svg class="gold" viewBox="0 0 ${barWidth} 12" preserveAspectRatio="none" aria-hidden="true"><rect class="track" y="1" width="${barWidth}" height="10" rx="1"/><rect class="bar${tone}" y="1" width="${Math.max(0.6, at(got))}" height="10" rx="1"/>${mark("own", own, html`y="7" width=".6" height="5"`)}${mark("cap", cap, html`width=".8" height="12"`)}</svg>`;
-}
-
-const columnsOf = (scale: Scale): Column<Line>[] => [
+const columns: readonly Column<Line>[] = [
 	{
 		title: "Output",
 		heading: true,
@@ -95,11 +66,6 @@ const columnsOf = (scale: Scale): Column<Line>[] => [
 		sortBy: ({ check }) => check.allowed,
 	},
 	{
-		title: "head on a log scale; mark: allowed, tick: base",
-		cell: (line) => drawBar(line, scale),
-		sortBy: ({ check }) => sortable(check.got),
-	},
-	{
 		title: "worst element",
 		wraps: true,
 		text: ({ check }) =>
@@ -126,7 +92,6 @@ function blocksOf(result: Result, isPage: boolean): Block[] {
 	const lines = result.golden.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })));
 	const passing = lines.filter(({ check }) => check.pass);
 	const failing = lines.filter(({ check }) => !check.pass);
-	const columns = columnsOf(logScale(lines));
 	const checks = (label: string, rows: readonly Line[]) => table(label, columns, rows, { noun: "check" });
 	if (!isPage)
 		return failing.length === 0

@@ -1,5 +1,5 @@
-// Probes: whether an engine agrees with itself, without a golden.
-import type { ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
+// Beyond goldens: whether an engine agrees with itself, and where outputs first deviate from ONNX Runtime.
+import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
@@ -156,4 +156,28 @@ export const probeSection: ReportSection = {
 		};
 	},
 	highlights: ({ probes = [] }, gates) => probes.flatMap((probe) => probeHighlight(probe, gates)),
+};
+
+const bisectionCaveat =
+	"Each engine was built again with tensors between its nodes as outputs. That breaks fusions, so these engines are not quite the ones that were judged.";
+
+function bisectionText(one: Bisection): string {
+	const { message, rounds, compared } = one;
+	const effort =
+		rounds === 0 ? "" : ` (${counted(compared, "tensor")} compared in ${counted(rounds, "round")})`;
+	return `${subjectName(one)}: ${cleanMessage(message, 700)}${effort}`;
+}
+
+export const bisectionSection: ReportSection = {
+	id: "bisections",
+	show({ result: { bisections = [] } }, { detail }) {
+		if (bisections.length === 0) return null;
+		const named = bisections.filter(({ state }) => state === "found").length;
+		const items = bisections.slice(0, detail.foldedRows).map(bisectionText);
+		return {
+			title: `Where outputs diverge: ${counted(named, "node")} found for ${counted(bisections.length, "engine")}`,
+			isOpen: true,
+			blocks: [{ kind: "list", items }, sentence(bisectionCaveat, "quiet")],
+		};
+	},
 };
