@@ -137,12 +137,12 @@ function layerColumns({ layers }: ArmLayers, unit: LayerUnit): Column<TimedLayer
 
 function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
 	const totals = shown.map(({ totalMs }) => unit.format(totalMs)).join(" → ");
-	const inferences = shown.map(({ iterations }) => formatCount(iterations)).join(" and ");
 	const how =
 		unit.of === "work"
-			? "counted in a separate run with ONNX Runtime's profiler, which adds about 0.01 million for each node"
-			: `means of ${inferences} inferences in a separate run under TensorRT's profiler, which is slower than the timed runs`;
-	return sentence(`All layers together ${totals} ${unit.name}; ${how}; not used by any gate.`, "quiet");
+			? "ONNX Runtime's profiler, which adds about 0.01 million for each node"
+			: "TensorRT's profiler, which is slower than the timed runs";
+	const text = `All layers together ${totals} ${unit.name}, from a separate run under ${how}; not used by any gate.`;
+	return sentence(text, "quiet");
 }
 
 /** What changed layer by layer, and all layers of each side. `isOpen`: for a workload that needs attention. */

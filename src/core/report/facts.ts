@@ -11,7 +11,7 @@ export function backendOf({ backend, parts = [] }: Result, { part }: { part?: st
 	return (part === undefined ? undefined : parts.find(({ name }) => name === part)?.backend) ?? backend;
 }
 
-/** The backend that a row or a sentence names: without its caveat where headline and table title already state it for all of them. */
+/** Without its caveat where headline and table title already state it for all backends. */
 export function backendOfRow(result: Result, record: { part?: string }): BackendFacts {
 	const own = backendOf(result, record);
 	const backends = [result.backend, ...(result.parts ?? []).flatMap(({ backend = [] }) => backend)];
@@ -72,7 +72,7 @@ export function countsText({ workloads, golden, probes = [], builds }: Result): 
 	return counts.flatMap(([count, what]) => (count === 0 ? [] : [counted(count, what)])).join(", ");
 }
 
-/** @param change the pull request's own commit, which people know; what is tested is GitHub's merge of it. */
+/** @param change the pull request's own commit; what is tested is GitHub's merge of it. */
 export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
 	const isMerge =
@@ -86,7 +86,7 @@ export function armsText(result: Result, change?: string): string {
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }
 
-/** ` on TensorRT 10.6.0` of both sides, where their versions differ. */
+/** ` on TensorRT 10.6.0` for each side, where their versions differ. */
 export function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;

@@ -49,7 +49,7 @@ function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, 
 	}
 }
 
-/** By engine. The verdict on the whole set colours the tally, but is not a case. */
+/** By engine; a verdict on the whole set colours the tally, but is not a case. */
 function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
 	return new Map(
 		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RecipeChange, Result } from "../../../generated/result.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { recipeSentence } from "../../../src/core/report/sections/recipes.ts";
+import { recipeSentence } from "../../../src/core/report/sections/changes.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";

@@ -67,7 +67,7 @@ test("base and head of a row lie as far apart as its change says, and name their
 
 test("the table of all figures shows what was compared beside its change, not the sides' medians", () => {
 	const [, base = "", head = "", change = ""] =
-		/median<small>compared pairs<\/small><\/th><td class="n">([^<]+)<\/td><td class="n">([^<]+)<\/td><td class="n">([^<]+)</.exec(
+		/median \(compared pairs\)<\/th><td class="n">([^<]+)<\/td><td class="n">([^<]+)<\/td><td class="n">([^<(]+) /.exec(
 			renderHtml(result),
 		) ?? [];
 	expect(changeBetween(base, head)).toBeCloseTo(percentOf(change), 1);

@@ -66,22 +66,13 @@ function resultOf(problem: Problem, codes: readonly string[], configPath: string
 	const node = problem.node === undefined ? undefined : cleanMessage(problem.node, 200);
 	const before = subject === undefined ? "" : `${subject}: `;
 	const after = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
-	const logical = [
-		...(subject === undefined ? [] : [{ fullyQualifiedName: subject, kind: "module" }]),
-		...(node === undefined ? [] : [{ fullyQualifiedName: node, kind: "element" }]),
-	];
 	return {
 		ruleId: code,
 		ruleIndex: codes.indexOf(code),
 		level: severity,
 		message: { text: `${before}${cleanMessage(message, 2000)}${after}` },
 		// GitHub's code scanning refuses a result without a place: the config is where a model is named.
-		locations: [
-			{
-				physicalLocation: placeOf(location ?? { path: configPath }),
-				logicalLocations: logical.length === 0 ? undefined : logical,
-			},
-		],
+		locations: [{ physicalLocation: placeOf(location ?? { path: configPath }) }],
 		// What stays when lines move.
 		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node ?? ""].join("/") },
 	};

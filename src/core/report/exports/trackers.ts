@@ -1,4 +1,4 @@
-// The head's figures for programs that track numbers: the Bencher Metric Format, and the `customSmallerIsBetter` JSON of github-action-benchmark.
+// The head's figures in the Bencher Metric Format and in github-action-benchmark's `customSmallerIsBetter`.
 import type { BuildRecord, GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { ofSlice } from "../../golden/tensor/slice.ts";
 import { shorten } from "../../text/escape.ts";

@@ -57,12 +57,6 @@ function merged(into: Node | null, group: EngineGroup): Node {
 	return { label: "", ...sides, isChanged: false, folded: (into?.folded ?? 0) + 1 };
 }
 
-const families: readonly (readonly [pattern: RegExp, name: string])[] = [
-	[/^(fp|tf)(32|64)$/, "wide"],
-	[/16$/, "half"],
-	[/(8|4)$/, "narrow"],
-];
-
 function toneOf({ isChanged, changeMs = 0 }: Node): string {
 	if (!isChanged) return "";
 	return changeMs > 0 ? " bad" : changeMs < 0 ? " ok" : " warn";
@@ -83,10 +77,7 @@ function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit): Piece
 		...(own.precision === undefined ? [] : [cleanName(own.precision, 12)]),
 		...(own.kernels > 1 ? [`${own.kernels} kernels`] : []),
 	];
-	const family = families.find(([pattern]) => pattern.test(own.precision ?? ""))?.[1];
-	const stripe =
-		family && html`<rect class="${family}" x="${at(x)}" y="${at(y)}" width="5" height="${box.height}"/>`;
-	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/>${stripe ?? null}<text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
+	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
 
 /** Straight down to the next layer; around the nodes between otherwise. */
@@ -100,7 +91,7 @@ function path(from: Point, to: Point): string {
 	return `M${at(from.x + box.width)} ${at(from.y + middle)}C${at(out)} ${at(from.y + middle)} ${at(out)} ${at(to.y + middle)} ${at(to.x + box.width)} ${at(to.y + middle)}`;
 }
 
-const legend = html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · dashed: the other engine alone has it</p>
+const legend = html`<p class="legend">Red is slower, green faster; dashed: only the other engine has it.</p>
 `;
 
 export function drawGraph(graph: EngineGraph | undefined, unit: LayerUnit, label: string): Piece {

@@ -50,11 +50,11 @@ export const methodSection: ReportSection = {
 		const texts =
 			work === undefined
 				? [
-						`Base and head ran alternately, in shuffled order, on one device. Each pair of runs gives one ratio of medians; the change is the mean of the logarithms of these ratios, and the interval is a t interval. All intervals of latency and P99 hold together with ${levelText(latency)} confidence, over all looks and all workloads of this job. A pair that took far longer than the others is set aside, whichever side was slow.`,
-						`Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass. Memory, sizes and goldens are compared exactly.`,
+						`Base and head ran alternately on one device. Each pair of runs gives one ratio of medians; the change is their geometric mean, with a t interval. All intervals hold together with ${levelText(latency)} confidence, over all looks and all workloads of this job. A pair that took far longer than the others is set aside.`,
+						`Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass.`,
 					]
 				: [
-						`ONNX Runtime's WebAssembly build counted the instructions of the third inference of each side, on one thread and the same inputs, weighted by class. A count has no noise, so nothing was repeated. More or less work: a change of at least ${effect} here, unless a row says otherwise. docs/work.md shows how far counts follow time.`,
+						`ONNX Runtime's WebAssembly build counted the instructions of one inference of each side, weighted by class; a count has no noise. More or less work: a change of at least ${effect} here, unless a row says otherwise. docs/work.md shows how far counts follow time.`,
 					];
 		const took = `Took ${formatDuration(result.durationMs)}, of which ${formatDuration(result.childMs)} in the measured programs.`;
 		return { title: "How this was decided", blocks: [...texts, took].map((text) => sentence(text)) };

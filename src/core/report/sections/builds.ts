@@ -87,19 +87,21 @@ function buildPairs({ builds }: Result): BuildPair[] {
 	});
 }
 
-/** Warnings by class, and the notes on the builds; a note on both appears once. */
-function remarksOf({ base, head }: BuildPair): string {
-	const warnings = (head?.warnings ?? []).map(
-		(warning) => `${warning.count} ${cleanName(warning.class, 40)}`,
-	);
+/** `2 precision, 1 plugin`; `none`. */
+function warningsText({ head }: BuildPair): string {
+	const warnings = (head?.warnings ?? []).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
+	return listNames(warnings, 4) || "none";
+}
+
+/** A note on both builds appears once. */
+function notesText({ base, head }: BuildPair): string {
 	const noted = [base, head].flatMap((build) =>
 		(build?.notes ?? []).map((note) => [note, build?.arm ?? ""] as const),
 	);
 	const notes = [...groupBy(noted, ([note]) => note)].map(
 		([note, sides]) => `${sides.length > 1 ? "both" : sides[0]?.[1]}: ${cleanName(note, 200)}`,
 	);
-	const texts = [listNames(warnings, 4), buildTimesApart({ base, head }) ?? "", ...notes.slice(0, 6)];
-	return texts.filter((text) => text !== "").join(" · ") || "none";
+	return [buildTimesApart({ base, head }) ?? [], notes.slice(0, 6)].flat().join(" · ");
 }
 
 function toneOf({ arm, state, failure }: BuildRecord): Tone {
@@ -147,7 +149,8 @@ const buildColumns: readonly Column<BuildPair>[] = [
 	timeColumn("head"),
 	sizeColumn("base"),
 	sizeColumn("head"),
-	{ title: "warnings", wraps: true, text: remarksOf },
+	{ title: "warnings", wraps: true, text: warningsText },
+	{ title: "notes", wraps: true, formats: ["html"], text: notesText },
 ];
 
 /** A build that preflight forbade is explained by the preflight gate. */
@@ -197,7 +200,7 @@ export const buildSection: ReportSection = {
 		const pairs = buildPairs(result);
 		if (pairs.length === 0) return null;
 		const built = pairs.filter(({ head }) => head?.state === "built").length;
-		const shown = pairs.filter(({ head }) => detail.builtEngines || head?.state !== "built");
+		const shown = pairs.filter(({ head }) => detail.quietRows || head?.state !== "built");
 		return {
 			title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`,
 			blocks: [

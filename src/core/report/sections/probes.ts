@@ -1,6 +1,5 @@
 // Beyond goldens: whether an engine agrees with itself, and where outputs first deviate from ONNX Runtime.
 import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
-import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
@@ -100,13 +99,7 @@ const columns: readonly Column<ProbeResult>[] = [
 		({ base }) => (base === undefined ? dash : base === null ? "no output" : formatValue(base)),
 		({ base }) => base,
 	),
-	{
-		title: "what was compared",
-		wraps: true,
-		formats: ["markdown", "html"],
-		text: ({ message }) => cleanMessage(message, 400),
-	},
-	{ title: "output", formats: ["terminal"], text: ({ output = "" }) => cleanName(output, 40) },
+	{ title: "what was compared", wraps: true, text: ({ message }) => cleanMessage(message, 400) },
 ];
 
 /** For a probe that differs and has a gate, or that differs on the base too. */

@@ -1,4 +1,4 @@
-// What the history shows with this run: each open alarm with its size, start, commits, cause, the layers of this run and its course.
+// What the history shows with this run: each open alarm, with the layers of this run.
 import type { Result } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";

@@ -1,4 +1,4 @@
-// The evidence for each workload: its verdict, layers, kernels, figures and runs; those that need attention come first, open.
+// The evidence for each workload; those that need attention come first, open.
 import type { Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf } from "../../stats/summary.ts";
