@@ -81,8 +81,12 @@ it("the body names the author, the reason, the models' commit, what moved, and w
 	const body = goldenPullBody(pullOf({ notes: ["other was not recorded: There is no model."] }));
 	expect(body.startsWith(`${goldenPullMarker}\n\nWhy: The head was retrained. — Ann`)).toBe(true);
 	expect(body).toContain(`Models of ${"c".repeat(40)}`);
-	expect(body).toMatch(/`golden\/net\/golden\.json`: net@\u200d3 → net@\u200d4; 1 case by onnxruntime-wasm 1\.30\.0\. 40 defects/);
-	expect(body).toContain("It notices all defects, of weights and of outputs, that move an output beyond rounding");
+	expect(body).toMatch(
+		/`golden\/net\/golden\.json`: net@\u200d3 → net@\u200d4; 1 case by onnxruntime-wasm 1\.30\.0\. 40 defects/,
+	);
+	expect(body).toContain(
+		"It notices all defects, of weights and of outputs, that move an output beyond rounding",
+	);
 	expect(body).toContain("- WEAKER: relative-l2 of output");
 	expect(body).toContain("… and 2 more moved outputs.");
 	expect(body).toMatch(/^\| logits \| disc \| relative L2 9\.3e-2, at most 0\.61 \|$/m);

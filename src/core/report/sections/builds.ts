@@ -89,7 +89,9 @@ function buildPairs({ builds }: Result): BuildPair[] {
 
 /** `2 precision, 1 plugin`; `none`. */
 function warningsText({ head }: BuildPair): string {
-	const warnings = (head?.warnings ?? []).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
+	const warnings = (head?.warnings ?? []).map(
+		(warning) => `${warning.count} ${cleanName(warning.class, 40)}`,
+	);
 	return listNames(warnings, 4) || "none";
 }
 

@@ -51,7 +51,7 @@ it("a comparison without a change has no graph, and one without edges and times 
 	expect(diff.graph).toBeUndefined();
 	expect(drawn(diff)).not.toContain('class="panes"');
 	const group = { label: "<u>", base: { ms: null, kernels: 1 }, head: null, isChanged: true };
-	const edges = [
+	const edges: [number, number, number][] = [
 		[0, 9, 3],
 		[1, 0, 3],
 	];
