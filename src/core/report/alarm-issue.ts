@@ -72,7 +72,7 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 		result.outcome === "fail"
 			? `The ${gate} fails.`
 			: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`;
-	const names = [event, ref, workflow].map((text) => markdownCode(cleanText(shorten(text, 100))));
+	const names = [event, ref, workflow].map((text) => markdownCode(shorten(text, 100)));
 	const pictures = result.gates.flatMap(({ picture, ...of }) =>
 		picture === undefined ? [] : ["", `![Course of ${escapeMarkdown(subjectName(of))}](${picture})`],
 	);

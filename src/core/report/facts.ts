@@ -2,9 +2,8 @@
 import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
-import { armName, counted, withCaveat } from "../text/labels.ts";
+import { armName, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
-import { caseVerdicts } from "./golden-format.ts";
 
 /** What ran the record's engine: in a merged result, the backend of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
@@ -62,16 +61,6 @@ interface Fact {
 	value: string;
 }
 
-export function countsText({ workloads, golden, probes = [], builds }: Result): string {
-	const counts = [
-		[workloads.length, "workload"],
-		[caseVerdicts(golden).length, "golden case"],
-		[probes.length, "probe"],
-		[builds.length, "build"],
-	] as const;
-	return counts.flatMap(([count, what]) => (count === 0 ? [] : [counted(count, what)])).join(", ");
-}
-
 /** @param change the pull request's own commit; what is tested is GitHub's merge of it. */
 export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
@@ -87,7 +76,7 @@ export function armsText(result: Result, change?: string): string {
 }
 
 /** ` on TensorRT 10.6.0` for each side, where their versions differ. */
-export function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
+function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
 	return { base: on(baseBackend), head: on(backend) };

@@ -77,21 +77,19 @@ function blocksOf(change: GoldenChange): Block[] {
 }
 
 function sentencesOf(change: GoldenChange): string[] {
-	const { weakened, moved, movedTotal, notes, tolerances } = change;
+	const { weakened, moved, movedTotal, notes, tolerances, reason } = change;
 	const [first] = moved;
 	const tighter = tolerances.filter(({ looser }) => !looser).length;
 	const hidden = weakened.length - maxChanged;
+	const furthest =
+		first && `${quoted(first.output, 80)} of case ${quoted(first.case, 60)}: ${movedText(first)}`;
 	return [
 		...weakened.slice(0, maxChanged).map((text) => `WEAKER: ${cleanMessage(text, 300)}`),
 		...(hidden > 0 ? [`${counted(hidden, "more item")} became weaker.`] : []),
-		...(first === undefined
-			? []
-			: [
-					`${counted(movedTotal, "output")} moved, furthest ${quoted(first.output, 80)} of case ${quoted(first.case, 60)}: ${movedText(first)}.`,
-				]),
+		...(furthest === undefined ? [] : [`${counted(movedTotal, "output")} moved, furthest ${furthest}.`]),
 		...(tighter === 0 ? [] : [`${counted(tighter, "limit")} became tighter or is new.`]),
 		...notes.slice(0, 4).map((text) => cleanMessage(text, 300)),
-		...(change.reason === undefined ? [] : [whyText(change)]),
+		...(reason === undefined ? [] : [whyText(change)]),
 	];
 }
 
