@@ -10,9 +10,7 @@ import { join } from "node:path";
 import { diffEngines } from "../src/core/engine/diff.ts";
 import { type EngineModel, engineModel } from "../src/core/engine/model.ts";
 import type { OnnxGraph } from "../src/core/onnx/model.ts";
-import { enginePart } from "../src/core/report/html/engine.ts";
-import { renderEnginePage } from "../src/core/report/html/engine-page.ts";
-import { html } from "../src/core/report/html/markup.ts";
+import { renderDiffs } from "../src/core/report/engine-page.ts";
 import { parseLayerInfo } from "../src/formats/trtexec/layers.ts";
 
 type Change = (at: number) => object;
@@ -91,7 +89,7 @@ const drawn = diffEngines(
 	{ base: chain(2000, () => ({})), head: chain(2000, third) },
 	{ gpu: null, enginesMs: null },
 );
-const page = () => html`${enginePart(drawn, "2,000 groups")}`.markup;
+const page = () => renderDiffs([{ title: "2,000 groups", diff: drawn }], "html", "");
 report(
 	`${drawn.graph?.groups.length} groups drawn, ${(page().length / 1e6).toFixed(1)} MB`,
 	cpuMs(runs, page),
@@ -149,7 +147,7 @@ if (process.env["CHROMIUM"] !== undefined) {
 		"the same page without them": rest,
 	};
 	for (const [what, diff] of Object.entries(pages)) {
-		const page = renderEnginePage([{ title: "2,000 nodes", diff }]);
+		const page = renderDiffs([{ title: "2,000 nodes", diff }], "html", "");
 		const times: number[] = [];
 		for (let run = 0; run < runs; run += 1) times.push(await paintMs(page));
 		// Another program's turn only delays: the fastest run is the least disturbed.

@@ -38,7 +38,7 @@ it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", asy
 	expect(comparisons[0].diff).toMatchObject({ isSameStructure: false, unchanged: { groups: 7, of: 10 } });
 	const html = (await diff("--format", "html")).stdout;
 	expect(html).toContain("<code>block1 + block1.relu</code>");
-	for (const picture of ["waterfall", "graph of the head"]) expect(html).toContain(picture);
+	expect(html).toContain("graph of the head");
 	expect(html).not.toMatch(/(?:src|href)="?http/);
 });
 
@@ -62,10 +62,10 @@ it("trtgate diff takes layers alone, a file itself, and the model beside them", 
 	expect(await headline("base", "head")).toBe(timed);
 	rmSync(join(cwd, "base", "profile.json"));
 	const { stdout } = await runCli(["diff", "base", "head"], { cwd });
-	expect(stdout).toContain("block1 + block1.relu – weights changed: 4,608 → 18,432 values");
+	expect(stdout).toMatch(/block1 \+ block1\.relu .*\n +weights changed: 4,608 → 18,432 values/);
 	expect(stdout).not.toContain("±");
 	for (const [format, shown] of [
-		["markdown", "| – | `block1 + block1.relu` | weights changed"],
+		["markdown", "| `block1 + block1.relu` | weights changed"],
 		["json", '"account": null'],
 		["html", "<code>block1 + block1.relu</code>"],
 		["html", "node groups that changed: base → head"],
@@ -78,7 +78,7 @@ it("trtgate diff takes layers alone, a file itself, and the model beside them", 
 	const page = async (...options: string[]) =>
 		(await runCli(["diff", "base", "head", "--format", "html", ...options], { cwd })).stdout;
 	expect(await page("--onnx", "base.onnx,head.onnx")).toContain("<code>block1 + block1.relu</code>");
-	expect(await page()).toContain("All 10 node groups");
+	expect(await page()).toContain("graph of the head");
 });
 
 it("trtgate diff reads the files of TensorRT Engine Explorer, and what whole inferences take", async () => {
@@ -184,11 +184,11 @@ it("trtgate explain shows where the time of one engine goes", async () => {
 	expect(stdout).toMatch(
 		/15 layers, 10 kernels \(10 fp16\), 1 reformat; 100 % of the profiled time belongs to ONNX nodes/,
 	);
-	expect(stdout).toMatch(/µs \(\d+ %\) {2}stem \+ stem\.relu {2}fp16/);
+	expect(stdout).toMatch(/stem \+ stem\.relu +[\d.]+ +[\d.]+ % +fp16/);
 	const as = async (format: string) =>
 		(await runCli(["explain", "head", "--format", format], { cwd })).stdout;
-	expect(await as("markdown")).toMatch(/\| [\d.]+ \| \d+ % \| `block1 \+ block1\.relu` \| fp16 \|/);
-	expect(await as("html")).toMatch(/<code>block1 \+ block1\.relu<\/code>.*<b>[\d.]+<\/b>/);
+	expect(await as("markdown")).toMatch(/\| `block1 \+ block1\.relu` \| [\d.]+ \| [\d.]+\s% \| fp16 \|/);
+	expect(await as("html")).toMatch(/<code>block1 \+ block1\.relu<\/code><\/th><td class="n"[^>]*>[\d.]+</);
 	expect(JSON.parse(await as("json")).engines[0]).toMatchObject({ title: "head", summary: { layers: 15 } });
 });
 

@@ -35,80 +35,6 @@ export const recordedMedians = {
 	},
 } as const satisfies Record<string, RunMedians>;
 
-/** All iterations of the recorded slower head, 0.02768 to 0.02975 ms. */
-const recordedDistribution = {
-	fromMs: 0.02768,
-	toMs: 0.02975,
-	base: [
-		26,
-		75,
-		478,
-		407,
-		848,
-		403,
-		336,
-		457,
-		99,
-		38,
-		2,
-		2,
-		7,
-		0,
-		3,
-		0,
-		4,
-		3,
-		5,
-		4,
-		1,
-		1,
-		0,
-		0,
-		1,
-		...new Array<number>(23).fill(0),
-	],
-	head: [
-		...new Array<number>(25).fill(0),
-		1,
-		6,
-		34,
-		104,
-		446,
-		363,
-		947,
-		337,
-		528,
-		152,
-		98,
-		131,
-		25,
-		7,
-		1,
-		3,
-		3,
-		1,
-		3,
-		1,
-		1,
-		3,
-		1,
-	],
-};
-
-/** All iterations of the recorded wrong head: bins narrower than the clock's tick of 1/32 µs. */
-export const recordedComb = {
-	fromMs: 0.02704,
-	toMs: 0.02792,
-	base: [
-		0, 19, 0, 121, 312, 0, 468, 0, 506, 614, 0, 481, 0, 363, 182, 0, 55, 0, 19, 12, 0, 6, 0, 2, 4, 0, 2, 0, 2,
-		4, 0, 6, 0, 4, 4, 0, 4, 0, 1, 3, 0, 1, 0, 0, 2, 0, 0, 0,
-	],
-	head: [
-		5, 41, 0, 91, 281, 0, 404, 0, 448, 492, 0, 427, 0, 316, 223, 0, 180, 0, 142, 52, 0, 34, 0, 7, 9, 0, 5, 0,
-		4, 6, 0, 4, 0, 1, 5, 0, 3, 0, 5, 4, 0, 3, 0, 0, 2, 0, 2, 0,
-	],
-};
-
 export function buildComparison(overrides: Partial<Comparison> = {}): Comparison {
 	return {
 		verdict: "unchanged",
@@ -250,7 +176,7 @@ export function buildSlowWorkload(overrides: Partial<WorkloadResult> = {}): Work
 		noise: { runCv: 0.0019, detectable: 0.0044 },
 		notes: ["Clocks equal on both sides."],
 		runs: buildRuns(recordedMedians.slower),
-		distribution: recordedDistribution,
+		distribution: { fromMs: 0.0276, toMs: 0.0298, base: [3, 9, 4, 0], head: [0, 2, 8, 3] },
 		...overrides,
 	});
 }

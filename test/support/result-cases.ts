@@ -18,7 +18,6 @@ import {
 	buildSlowWorkload,
 	buildStats,
 	buildWorkload,
-	recordedComb,
 	recordedMedians,
 	watchGpu,
 } from "./build-result.ts";
@@ -37,7 +36,6 @@ function segmenterWorkload(): WorkloadResult {
 		head: buildStats(0.02722, { peakMemoryBytes: 740 * 1024 * 1024 }),
 		noise: { runCv: 0.0014, detectable: 0.0031 },
 		runs: buildRuns(recordedMedians.wrong),
-		distribution: recordedComb,
 	});
 }
 

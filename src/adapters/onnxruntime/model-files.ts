@@ -1,7 +1,7 @@
 // Copies a model with its external data: as an engine, to be changed, or with further outputs.
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, copyFile, link, open, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, link, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
 import { memorySource } from "../../formats/bytes/byte-source.ts";

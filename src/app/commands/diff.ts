@@ -2,8 +2,7 @@
 import { resolve } from "node:path";
 import { diffEngines } from "../../core/engine/diff.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { diffJson, diffMarkdown, diffText, type TitledDiff } from "../../core/report/engine-report.ts";
-import { renderEnginePage } from "../../core/report/html/engine-page.ts";
+import { renderDiffs, type TitledDiff } from "../../core/report/engine-page.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { misused, parseArguments } from "./arguments.ts";
@@ -13,7 +12,6 @@ import { diffTable } from "./tables.ts";
 export async function diff(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, diffTable);
 	const [basePath = "", headPath = ""] = args.positionals;
-	const render = renderAs(args.text("format"), `trtgate diff ${basePath} ${headPath}`);
 	const enginesMs = timesOf(args.text("engine-ms"));
 	const models = (args.text("onnx")?.split(",") ?? []).map((path) => resolve(terminal.cwd, path));
 	// A result holds both sides itself; of two, the heads are compared.
@@ -37,7 +35,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 		const timed = baseMs === null || headMs === null ? null : { base: baseMs, head: headMs };
 		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, enginesMs: timed }) });
 	}
-	terminal.out(render(diffs));
+	terminal.out(renderDiffs(diffs, args.text("format"), `trtgate diff ${basePath} ${headPath}`));
 	return exitCodes.ok;
 }
 
@@ -46,19 +44,6 @@ function timesOf(text: string | undefined): { base: number; head: number } | nul
 	const [base = Number.NaN, head = Number.NaN] = text.split(",").map(Number);
 	if (!(base > 0) || !(head > 0)) throw misused("--engine-ms", "two times such as 0.569,0.606", text);
 	return { base, head };
-}
-
-type Render = (diffs: readonly TitledDiff[]) => string;
-
-/** @param next the command that the Markdown names. */
-export function renderAs(format: "text" | "markdown" | "json" | "html", next: string): Render {
-	const renderings: Record<typeof format, Render> = {
-		text: (diffs) => diffs.map(diffText).join("\n"),
-		markdown: (diffs) => diffs.map((one) => diffMarkdown(one, `\`${next}\``)).join("\n"),
-		json: diffJson,
-		html: renderEnginePage,
-	};
-	return renderings[format];
 }
 
 function pairEngines(

@@ -3,17 +3,19 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { explainEngine } from "../../core/engine/alone.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { engineJson, engineMarkdown, engineText, type TitledEngine } from "../../core/report/engine-alone.ts";
-import type { TitledDiff } from "../../core/report/engine-report.ts";
-import { renderEngineAlonePage } from "../../core/report/html/engine-page.ts";
+import {
+	renderDiffs,
+	renderEngines,
+	type TitledDiff,
+	type TitledEngine,
+} from "../../core/report/engine-page.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { recipeSentence } from "../../core/report/sections/recipes.ts";
+import { recipeSentence } from "../../core/report/sections/changes.ts";
 import { subjectName } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments, readArgument } from "./arguments.ts";
-import { renderAs } from "./diff.ts";
 import { findEngines, readEngine } from "./find-engines.ts";
 import { explainTable } from "./tables.ts";
 
@@ -21,14 +23,13 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 	const args = parseArguments(argv, explainTable);
 	const path = args.positionals[0] ?? "";
 	const format = args.text("format");
-	const render = renderAs(format, `trtgate explain ${path}`);
 	const result = await resultAt(path, terminal.cwd);
 	if (result !== null) {
 		const explained = await explainedRows(result, terminal.cwd);
 		terminal.out(
 			explained.length === 0
 				? `${result} explains no workload: none changed, or its engines were not profiled.\n`
-				: render(explained),
+				: renderDiffs(explained, format, `trtgate explain ${path}`),
 		);
 		return exitCodes.ok;
 	}
@@ -37,17 +38,11 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 		const alone = explainEngine(await readEngine(found), args.text("gpu") ?? null);
 		engines.push({ title: found.name === "" ? path : `${path}: ${found.name}`, alone });
 	}
-	terminal.out(renderAlone[format](engines));
+	terminal.out(renderEngines(engines, format));
 	return exitCodes.ok;
 }
 
-const renderAlone = {
-	text: (engines: readonly TitledEngine[]) => engines.map(engineText).join("\n"),
-	markdown: (engines: readonly TitledEngine[]) => engines.map(engineMarkdown).join("\n"),
-	json: engineJson,
-	html: renderEngineAlonePage,
-};
-
+/** The result.json that a path names, or whose folder it names. */
 async function resultAt(path: string, cwd: string): Promise<string | null> {
 	if (basename(path) === reportFiles.result) return path;
 	const inside = join(path, reportFiles.result);

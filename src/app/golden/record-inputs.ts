@@ -16,7 +16,12 @@ import {
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { labelAxes, lineToCopy, type OpenInputs, shapeGivenFor } from "../../core/onnx/input-shapes/open-axes.ts";
+import {
+	labelAxes,
+	lineToCopy,
+	type OpenInputs,
+	shapeGivenFor,
+} from "../../core/onnx/input-shapes/open-axes.ts";
 import { missingSizes } from "../../core/onnx/input-shapes/resolve.ts";
 import { describeAttempts, describeChosen, type Sizes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";

@@ -1,5 +1,4 @@
-// The issue that a nightly run opens when a gate fails or could not decide, and closes when a run passes again: each
-// event, ref and workflow has its own.
+// The issue that a nightly run opens when a gate fails or could not decide, and closes when a run passes again.
 import type { Outcome, Result } from "../../../generated/result.ts";
 import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
 import { counted, gateTitle } from "../text/labels.ts";
@@ -13,13 +12,13 @@ export const alarmLabel = "trtgate";
 const titleChars = 200;
 const bodyLimit = 65_536;
 
-/** open: and keep up to date; a run that compared nothing needs attention as much as one that failed. keep: an open issue stays open. */
+/** A run that compared nothing needs attention as much as one that failed; `keep` leaves an open issue open. */
 export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 	if (outcome === "fail" || outcome === "error") return "open";
 	return outcome === "pass" || outcome === "warn" ? "close" : "keep";
 }
 
-/** What the runs have in common whose alarm it is. */
+/** Runs of one event, ref and workflow share an alarm. */
 export interface AlarmSource {
 	event: string;
 	/** Full name, e.g. `refs/heads/main`. */
@@ -28,7 +27,6 @@ export interface AlarmSource {
 	workflow: string;
 }
 
-/** Nothing that another config, job, event, ref or workflow finds. */
 export function alarmId(id: string, { event, ref, workflow }: AlarmSource): string {
 	return [id, event, ref, workflow].map((part) => shorten(part, 48)).join(" ");
 }
@@ -44,7 +42,6 @@ export interface AlarmHistory {
 const historyPattern =
 	/^<!-- trtgate:[^\n]* -->\n<!-- since:(\d{4}-[\dT:.Z-]{6,24}) runs:(\d{1,6}) first:(\d{1,15}) -->\n/;
 
-/** null where the issue holds none. */
 export function findHistory(body: string): AlarmHistory | null {
 	const [, since, runs, firstRun] = historyPattern.exec(body) ?? [];
 	return since === undefined ? null : { since, runs: Number(runs), firstRun: Number(firstRun) };

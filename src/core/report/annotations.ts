@@ -4,8 +4,7 @@ import { groupBy } from "../group.ts";
 import { cleanText } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
-import { backendOf } from "./facts.ts";
-import { gateLabel } from "./gate-labels.ts";
+import { backendOf, gateLabel } from "./facts.ts";
 
 export interface Annotation {
 	level: "error" | "warning" | "notice";

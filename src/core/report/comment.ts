@@ -1,10 +1,10 @@
-// The comment of a pull request, and the hidden first line that identifies comments and issues: whose it is, and which run wrote it last.
+// The comment of a pull request, and the hidden first line that identifies comments and issues.
 import type { Result } from "../../../generated/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 
 export interface Marker {
-	/** Of the config and the job's `name`: one comment each. */
+	/** From the config and the job's `name`: one comment each. */
 	id: string;
 	runId: number;
 	/** Grows with each attempt of one run. */
@@ -14,12 +14,11 @@ export interface Marker {
 
 const maxIdChars = 200;
 
-/** The config's path and the name that distinguishes jobs. */
 export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
 }
 
-/** Nothing that ends an HTML comment, a line or the id itself. */
+/** Without anything that ends an HTML comment, a line or the id itself. */
 function encodeId(id: string): string {
 	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
@@ -33,7 +32,7 @@ function whole(value: number): number {
 	return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-// At the very start, so that no quotation of ours is taken for ours. The figures are bounded: larger ones are no run's.
+// At the very start, so that a quotation of ours is not taken for ours.
 const pattern =
 	/^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
@@ -44,7 +43,6 @@ export function findMarker(body: string, id: string): Marker | null {
 	return { id, runId: Number(match[2]), attempt: Number(match[3]), sha: match[4] ?? "" };
 }
 
-/** Whether a later run or a later try wrote it. */
 export function isNewer(theirs: Marker, ours: Pick<Marker, "runId" | "attempt">): boolean {
 	return theirs.runId > ours.runId || (theirs.runId === ours.runId && theirs.attempt > ours.attempt);
 }
@@ -66,7 +64,7 @@ export function renderComment(result: Result, marker: Marker, shown: Shown): str
 	return first + renderMarkdown(result, { limit: commentLimit - noteChars - first.length, ...shown });
 }
 
-/** Of a run that measures another commit than the one that a comment is about. */
+/** A run that measures another commit than the one that a comment is about. */
 export interface Newcomer extends Pick<Marker, "runId" | "attempt" | "sha"> {
 	url: string;
 }
@@ -84,15 +82,16 @@ const notePattern =
 export function noteOutdated(body: string, { own, newcomer, state }: Outdating): string | null {
 	const match = notePattern.exec(body);
 	if (match === null || own.sha === newcomer.sha || isNewer(own, newcomer)) return null;
-	const [before, marker = "", runId, attempt] = match;
-	const noted = runId === undefined ? null : { ...own, runId: Number(runId), attempt: Number(attempt) };
-	const isOurs = noted?.runId === newcomer.runId && noted.attempt === newcomer.attempt;
+	const { runId, attempt, sha, url } = newcomer;
+	const [before, marker = "", notedRun, notedAttempt] = match;
+	const noted =
+		notedRun === undefined ? null : { ...own, runId: Number(notedRun), attempt: Number(notedAttempt) };
+	const isOurs = noted?.runId === runId && noted.attempt === attempt;
 	if ((state === "ended" && !isOurs) || (noted !== null && isNewer(noted, newcomer))) return null;
-	const about = own.sha.slice(0, 7);
-	const commit = newcomer.sha.slice(0, 7);
+	const commit = sha.slice(0, 7);
 	const what =
 		state === "measuring" ? `${commit} is being measured` : `the run for ${commit} ended without a result`;
-	const note = `> [!NOTE]\n> Outdated, of ${about}: [${what}](${newcomer.url}). <!-- by run:${newcomer.runId} attempt:${newcomer.attempt} -->`;
+	const note = `> [!NOTE]\n> Outdated, of ${own.sha.slice(0, 7)}: [${what}](${url}). <!-- by run:${runId} attempt:${attempt} -->`;
 	const text = `${marker}${note}\n\n${body.slice(before.length)}`;
 	return text.length > commentLimit ? null : text;
 }

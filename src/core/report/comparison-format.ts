@@ -59,7 +59,7 @@ export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
 }
 
-/** A sentence from the user or another module, cut to a length that fits a report. */
+/** A sentence from the user or another module, cut to fit a report. */
 export function cleanMessage(text: string, maxChars = 600): string {
 	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
@@ -72,22 +72,19 @@ export function codeSentences(what: string, name: string | undefined): string[] 
 /** `Warns at 2 %, fails at 10 %.`; null where no limit is known. */
 export function limitsText(workload: WorkloadResult): string | null {
 	const { warn, fail } = workload.limits ?? {};
-	const parts = [
-		...(warn === undefined ? [] : [`warns at ${formatLimit(warn)}`]),
-		...(fail === undefined ? [] : [`fails at ${formatLimit(fail)}`]),
-	].join(", ");
-	return parts === "" ? null : `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.`;
+	if (warn === undefined) return fail === undefined ? null : `Fails at ${formatLimit(fail)}.`;
+	return `Warns at ${formatLimit(warn)}${fail === undefined ? "" : `, fails at ${formatLimit(fail)}`}.`;
 }
 
 export function unchangedText(workload: WorkloadResult, backend: BackendFacts): string {
 	const { latency, work } = workload;
-	if (work !== undefined && work.base !== undefined)
-		return `${withCaveat("No relevant change", backend)}: work ${workText(work)}.`;
+	const title = withCaveat("No relevant change", backend);
+	if (work?.base !== undefined) return `${title}: work ${workText(work)}.`;
 	if (work !== undefined || latency.estimate === null || latency.pairs === 0)
-		return `${withCaveat("No relevant change", backend)}: ${cleanMessage((work ?? latency).reason ?? "not timed")}`;
+		return `${title}: ${cleanMessage((work ?? latency).reason ?? "not timed")}`;
 	const excluded =
 		latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are ruled out`;
-	return `${withCaveat("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
+	return `${title}: ${changeWithInterval(latency)}${excluded}.`;
 }
 
 export function openRangeText(comparison: Comparison): string {

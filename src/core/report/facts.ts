@@ -1,21 +1,38 @@
 // Facts about the whole job that reports show near the top, and about the parts of a merged one.
-import type { Arm, BackendFacts, Part, Result } from "../../../generated/result.ts";
+import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
+import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
-import { armName, counted } from "../text/labels.ts";
+import { armName, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
-import { caseVerdicts } from "./golden-format.ts";
 
 /** What ran the record's engine: in a merged result, the backend of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
 	return (part === undefined ? undefined : parts.find(({ name }) => name === part)?.backend) ?? backend;
 }
 
-/** The backend that a row or a sentence names: without its caveat where headline and table title already state it for all of them. */
+/** Without its caveat where headline and table title already state it for all backends. */
 export function backendOfRow(result: Result, record: { part?: string }): BackendFacts {
 	const own = backendOf(result, record);
 	const backends = [result.backend, ...(result.parts ?? []).flatMap(({ backend = [] }) => backend)];
 	const caveats = new Set(backends.map(({ caveat }) => caveat));
 	return caveats.size > 1 ? own : { ...own, caveat: undefined };
+}
+
+const gateLabels: Readonly<Record<GateName, string>> = {
+	...resultLabels,
+	preflight: "preflight",
+	build: "build",
+	golden: "golden",
+	run: "timed runs",
+	accept: "accepted change",
+	probe: "probe, no reference",
+	trend: "trend",
+};
+
+const speedGates: ReadonlySet<string> = new Set([...speedNames, "run"]);
+
+export function gateLabel(gate: GateName, backend: BackendFacts): string {
+	return speedGates.has(gate) ? withCaveat(gateLabels[gate], backend) : gateLabels[gate];
 }
 
 /** `3 of 5 merged, 1 missing, 1 refused`. */
@@ -39,22 +56,12 @@ export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	return parts.length === 1 && isWhole ? [] : parts;
 }
 
-export interface Fact {
+interface Fact {
 	label: string;
 	value: string;
 }
 
-export function countsText({ workloads, golden, probes = [], builds }: Result): string {
-	const counts = [
-		[workloads.length, "workload"],
-		[caseVerdicts(golden).length, "golden case"],
-		[probes.length, "probe"],
-		[builds.length, "build"],
-	] as const;
-	return counts.flatMap(([count, what]) => (count === 0 ? [] : [counted(count, what)])).join(", ");
-}
-
-/** @param change the pull request's own commit, which people know; what is tested is GitHub's merge of it. */
+/** @param change the pull request's own commit; what is tested is GitHub's merge of it. */
 export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
 	const isMerge =
@@ -68,39 +75,36 @@ export function armsText(result: Result, change?: string): string {
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }
 
-/** ` on TensorRT 10.6.0` of both sides, where their versions differ. */
-export function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
+/** ` on TensorRT 10.6.0` for each side, where their versions differ. */
+function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
 	return { base: on(baseBackend), head: on(backend) };
 }
 
-/** With what the noise of the worst workload allows: half the widest interval is the smallest change that can be detected. */
+/** Noise and detectable change are those of the worst workload. */
 export function jobFacts(result: Result): Fact[] {
 	const { backend, environment, workloads, durationMs } = result;
-	const largest = (of: "runCv" | "detectable"): string[] => {
+	const largest = (of: "runCv" | "detectable"): string | undefined => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);
-		return values.length === 0 ? [] : [formatPercent(Math.max(...values))];
+		return values.length === 0 ? undefined : formatPercent(Math.max(...values));
 	};
-	const driver = ["driver", "driverBranch"]
+	const [driver] = ["driver", "driverBranch"]
 		.filter((key) => Object.hasOwn(environment, key))
 		.flatMap((key) => environment[key] ?? []);
-	const fact = (label: string, values: readonly string[]): Fact[] =>
-		values.slice(0, 1).map((value) => ({ label, value }));
+	const fact = (label: string, value: string | undefined): Fact[] =>
+		value === undefined ? [] : [{ label, value }];
 	const parts = partsToReport(result);
-	const ofParts = fact("parts", parts.length === 0 ? [] : [partsText(parts)]);
+	const ofParts = fact("parts", parts.length === 0 ? undefined : partsText(parts));
 	if (isUnmeasured(result)) return ofParts;
 	return [
 		...ofParts,
-		...fact(backend.kind === "tensorrt" ? "GPU" : "device", [cleanName(backend.device)]),
-		...fact(
-			"driver",
-			driver.map((name) => cleanName(name)),
-		),
-		...fact(cleanName(backend.name), [cleanName(backend.version, 40)]),
+		...fact(backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)),
+		...fact("driver", driver && cleanName(driver)),
+		...fact(cleanName(backend.name), cleanName(backend.version, 40)),
 		...fact("run noise up to", largest("runCv")),
 		...fact("smallest change this job can detect:", largest("detectable")),
-		...fact("took", [formatDuration(durationMs)]),
+		...fact("took", formatDuration(durationMs)),
 	];
 }
 

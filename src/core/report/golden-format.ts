@@ -1,6 +1,11 @@
 // Golden verdicts, checks and changes as text: counts, metrics, limits, elements.
-
-import type { GoldenCheck, GoldenElement, GoldenVerdict, MovedOutput } from "../../../generated/result.ts";
+import type {
+	GoldenCheck,
+	GoldenElement,
+	GoldenVerdict,
+	MovedOutput,
+	Numeric,
+} from "../../../generated/result.ts";
 import { metricLabels } from "../golden/compare/registry.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
 import { cleanName } from "../text/escape.ts";
@@ -14,27 +19,19 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 
 /** `8 of 9 cases match, 1 of 2 whole sets, 3 with warnings`. */
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
-	const matching = (some: readonly GoldenVerdict[]): number =>
-		some.filter(({ state }) => state === "match").length;
 	const cases = caseVerdicts(verdicts);
 	const sets = verdicts.filter(({ scope, fault }) => scope !== undefined && fault === undefined);
+	const isMatch = ({ state }: GoldenVerdict): boolean => state === "match";
 	const unusable = verdicts.filter(({ fault }) => fault !== undefined).length;
-	const ofUnusable = unusable === 0 ? "" : `, ${counted(unusable, "golden")} unusable`;
-	const ofSets = sets.length === 0 ? "" : `, ${matching(sets)} of ${counted(sets.length, "whole set")}`;
 	const warned = verdicts.filter(
-		({ state, checks }) => state === "match" && checks.some(({ pass }) => !pass),
+		(verdict) => isMatch(verdict) && verdict.checks.some(({ pass }) => !pass),
 	).length;
-	const warnings = warned === 0 ? "" : `, ${warned} with warnings`;
-	return `${matching(cases)} of ${counted(cases.length, "case matches", "cases match")}${ofSets}${ofUnusable}${warnings}`;
-}
-
-/** ` in 1 of 9 cases`, ` over its whole set of 9 cases`, or both. */
-export function goldenExtent(group: readonly GoldenVerdict[], totalCases: number): string {
-	const cases = caseVerdicts(group).length;
-	const ofCases = cases === 0 ? "" : ` in ${cases} of ${counted(totalCases, "case")}`;
-	if (cases === group.length) return ofCases;
-	const over = `over its whole set of ${counted(totalCases, "case")}`;
-	return cases === 0 ? ` ${over}` : `${ofCases}, and ${over}`;
+	return [
+		`${cases.filter(isMatch).length} of ${counted(cases.length, "case matches", "cases match")}`,
+		...(sets.length === 0 ? [] : [`${sets.filter(isMatch).length} of ${counted(sets.length, "whole set")}`]),
+		...(unusable === 0 ? [] : [`${counted(unusable, "golden")} unusable`]),
+		...(warned === 0 ? [] : [`${warned} with warnings`]),
+	].join(", ");
 }
 
 const knownMetrics: ReadonlyMap<string, string> = new Map([
@@ -43,34 +40,36 @@ const knownMetrics: ReadonlyMap<string, string> = new Map([
 	["dtype", "data type"],
 ]);
 
-export function metricLabel(metric: string): string {
-	return knownMetrics.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
-}
-
 /** The metric, with the part of the output that it covers. */
 export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slice">): string {
-	return `${metricLabel(metric)}${ofSlice(slice)}`;
+	const name = knownMetrics.get(metric) ?? cleanName(metric, 60).replaceAll("-", " ");
+	return `${name}${ofSlice(slice)}`;
 }
 
 /** The value as a multiple of its limit; null where that has no meaning. */
-function timesTheCap(check: GoldenCheck): number | null {
-	if (
-		check.bound !== "at-most" ||
-		typeof check.got !== "number" ||
-		check.allowed === null ||
-		check.allowed <= 0
-	)
-		return null;
-	const times = check.got / check.allowed;
+function timesTheCap({ bound, got, allowed }: GoldenCheck): number | null {
+	if (bound !== "at-most" || typeof got !== "number" || allowed === null || allowed <= 0) return null;
+	const times = got / allowed;
 	return Number.isFinite(times) ? times : null;
 }
 
-/** More digits where a short form would make two different numbers look the same. */
-export function gotText(check: GoldenCheck): string {
-	const short = formatValue(check.got);
-	return short === formatValue(check.allowed) && check.got !== check.allowed
-		? formatValue(check.got, 8)
-		: short;
+/** How bad a check is: the multiple of its limit; one without a ratio (shape, non-finite) is worse than all. */
+export function capRatio(check: GoldenCheck): number {
+	return timesTheCap(check) ?? Number.MAX_VALUE;
+}
+
+/** The first value, with more digits where a short form would make two different numbers look the same. */
+function toldApart(value: Numeric | null, other: Numeric | null): string {
+	const short = formatValue(value);
+	return short === formatValue(other) && value !== other ? formatValue(value, 8) : short;
+}
+
+export function gotText({ got, allowed }: GoldenCheck): string {
+	return toldApart(got, allowed);
+}
+
+export function apartTexts({ got, expected }: GoldenElement): { got: string; expected: string } {
+	return { got: toldApart(got, expected), expected: toldApart(expected, got) };
 }
 
 /** Near one, more digits: a near miss must not read as `1 times`. */
@@ -93,24 +92,10 @@ export function measureText(check: GoldenCheck): string {
 	return check.got === null ? measure : `${measure} is ${gotText(check)}${demandText(check)}`;
 }
 
-/** Both values, with more digits where short forms would look the same. */
-export function apartTexts({ got, expected }: GoldenElement): { got: string; expected: string } {
-	const short = { got: formatValue(got), expected: formatValue(expected) };
-	return short.got === short.expected && got !== expected
-		? { got: formatValue(got, 8), expected: formatValue(expected, 8) }
-		: short;
-}
-
-export function worstText(check: GoldenCheck): string | null {
-	if (check.worst === undefined) return null;
-	const index = check.worst.index.slice(0, 12).join(",");
-	const { got, expected } = apartTexts(check.worst);
-	return `[${index}]: got ${got}, expected ${expected}`;
-}
-
-/** How bad a check is: the multiple of its limit; one without a ratio (shape, non-finite) is worse than all. */
-export function capRatio(check: GoldenCheck): number {
-	return timesTheCap(check) ?? Number.MAX_VALUE;
+export function worstText({ worst }: GoldenCheck): string | null {
+	if (worst === undefined) return null;
+	const { got, expected } = apartTexts(worst);
+	return `[${worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`;
 }
 
 /** `≤ 1e-3`; `≥ 0.99`; a dash. */

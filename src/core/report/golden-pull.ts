@@ -1,21 +1,24 @@
 // Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
-
 import type { GoldenManifest } from "../../../generated/golden.ts";
-import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../generated/result.ts";
+import type { GoldenChange } from "../../../generated/result.ts";
 import { describeSensitivity } from "../golden/record/defects/record.ts";
-import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
+import { cleanName, cleanText, quoted, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
+import { fullDetail } from "./budget.ts";
 import { cleanMessage } from "./comparison-format.ts";
-import { movedText } from "./golden-format.ts";
+import type { Column } from "./html/markup.ts";
+import { drawMarkdown } from "./markdown-blocks.ts";
+import { type Block, sentence, table } from "./section.ts";
+import { changeBlocks, revisionText } from "./sections/golden-changes.ts";
 
 export interface RecordedGolden {
 	model: string;
 	path: string;
 	manifest: GoldenManifest;
-	/** What the golden was before; null: this is the first. */
+	/** The previous revision; null for the first. */
 	before: string | null;
-	/** null: the first, or one whose tensors of before cannot be read. */
+	/** null for the first, or where the previous tensors cannot be read. */
 	change: GoldenChange | null;
 }
 
@@ -23,7 +26,7 @@ export interface GoldenPull {
 	goldens: readonly RecordedGolden[];
 	reason: string;
 	author: string;
-	/** That the models are of. */
+	/** The models' commit. */
 	commit: string;
 	branch: string;
 	notes: readonly string[];
@@ -50,28 +53,26 @@ export function goldenPullTitle({ goldens, calibrated }: Pick<GoldenPull, "golde
 		only === undefined || second !== undefined
 			? counted(goldens.length, "golden")
 			: `the golden of ${cleanName(only.model, 80)}`;
-	if (calibrated) return shorten(inertText(`Calibrate ${what}`), maxTitleChars);
 	const isFirst = goldens.every(({ before }) => before === null);
-	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} again`), maxTitleChars);
+	const title = calibrated ? `Calibrate ${what}` : `Record ${what}${isFirst ? "" : " again"}`;
+	return shorten(inertText(title), maxTitleChars);
 }
 
 export function goldenCommitMessage(pull: GoldenPull): string {
 	const { reason, author, commit, branch, goldens } = pull;
-	const reasonText = inertText(cleanMessage(reason, maxReasonChars));
 	const revisions = goldens
 		.slice(0, 50)
 		.map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
-	const facts = inertText(`Reason given by ${cleanName(author, 80)}. Models of ${commit}.`);
 	return [
 		goldenPullTitle(pull),
-		reasonText,
+		inertText(cleanMessage(reason, maxReasonChars)),
 		inertText(revisions.join("\n")),
-		facts,
+		inertText(`Reason given by ${cleanName(author, 80)}. Models of ${commit}.`),
 		goldenTrailer(branch),
 	].join("\n\n");
 }
 
-/** In a commit too, GitHub calls whom an `@` names, and closes what `fixes #12` names; an invisible joiner keeps it from that. */
+/** In a commit too, GitHub notifies whom an `@` names, and closes what `fixes #12` names; an invisible joiner keeps it from that. */
 function inertText(text: string): string {
 	return text
 		.replace(/(?<!\w)@(?=\w)/g, "@\u200d")
@@ -91,127 +92,69 @@ export function goldenPullBody(pull: GoldenPull): string {
 	return `${body.slice(0, maxBodyChars - cut.length).replace(/\p{Surrogate}$/u, "")}${cut}`;
 }
 
+const recordedText =
+	"Recorded by ONNX Runtime in fp32. Every later engine is compared with these files: merge only if the old golden was wrong or the new one is intended.";
 const calibratedText =
 	"Limits calibrated on engines: each engine's own error to the golden, and the limit that follows from it. Inputs and outputs are as they were. Merge only if these engines are known to be right.";
 
 function bodyWith({ goldens, reason, author, commit, notes, calibrated }: GoldenPull, rows: number): string {
+	const blocks: Block[] = [
+		sentence(`Why: ${plain(reason, maxReasonChars)} — ${plain(author, 80)}`),
+		sentence(`${calibrated ? calibratedText : recordedText} Models of ${commit}.`),
+		...goldens.flatMap((golden) => [
+			...goldenBlocks(golden),
+			...(calibrated ? evidenceBlocks(golden.manifest) : []),
+		]),
+		{ kind: "list", items: notes.map((note) => plain(note, 400)) },
+	];
+	const detail = { ...fullDetail, foldedRows: rows };
+	return [goldenPullMarker, ...drawMarkdown(blocks, detail)].join("\n\n");
+}
+
+/** Backticks in a text that people wrote must not pair up with those of the next one. */
+function plain(text: string, maxChars: number): string {
+	return cleanMessage(text, maxChars).replaceAll("`", "'");
+}
+
+function goldenBlocks({ model, path, manifest, before, change }: RecordedGolden): Block[] {
+	const { goldenId, producer, cases, sensitivity } = manifest;
+	const revision = before === null ? `${goldenId}, new` : revisionText({ base: before, head: goldenId });
+	const made = `${counted(cases.length, "case")} by ${plain(`${producer.backend} ${producer.version}`, 80)}`;
+	const noticed = sensitivity === undefined ? [] : describeSensitivity(sensitivity);
+	const moved =
+		change === null ? "It is unknown what moved." : "No output of a case that both revisions have moved.";
 	return [
-		goldenPullMarker,
-		`**Why:** ${escapeMarkdown(cleanMessage(reason, maxReasonChars))} — ${escapeMarkdown(cleanName(author, 80))}`,
-		calibrated
-			? `${calibratedText} Models of ${commit}.`
-			: `Recorded by ONNX Runtime in fp32 from the models of ${commit}. Every later engine is compared with these files: look at what moved and why, and merge only if the old golden was wrong or the new one is intended.`,
-		...goldens.map((golden) =>
-			[goldenPart(golden, rows), ...(calibrated ? evidenceTables(golden, rows) : [])].join("\n\n"),
+		{ kind: "heading", text: cleanName(model) },
+		sentence(
+			[
+				`${quoted(path, 200)}: ${plain(revision, 160)}; ${made}.`,
+				...noticed.map((text) => plain(text, 400)),
+			].join(" "),
 		),
-		...(notes.length === 0
-			? []
-			: [notes.map((note) => `- ${escapeMarkdown(cleanMessage(note, 400))}`).join("\n")]),
-	].join("\n\n");
-}
-
-function goldenPart({ model, path, manifest, before, change }: RecordedGolden, rows: number): string {
-	const head = `### ${escapeMarkdown(cleanName(model))}`;
-	const file = markdownCode(cleanName(path, 200));
-	const { backend, version } = manifest.producer;
-	const made = `${counted(manifest.cases.length, "case")} by ${escapeMarkdown(cleanName(`${backend} ${version}`, 80))}`;
-	const now =
-		before === null
-			? `${revision(manifest.goldenId)}, new`
-			: `${revision(before)} → ${revision(manifest.goldenId)}`;
-	const facts = `${file}: ${now}; ${made}.${noticed(manifest)}`;
-	if (change === null)
-		return [head, ...(before === null ? [facts] : [facts, "It is unknown what moved."])].join("\n\n");
-	return [
-		head,
-		facts,
-		...listOf(
-			change.weakened,
-			(text) => `- **WEAKER:** ${escapeMarkdown(cleanMessage(text, 400))}`,
-			Math.max(rows, 10),
-		),
-		...listOf(change.notes, (text) => `- ${escapeMarkdown(cleanMessage(text, 400))}`, Math.max(rows, 10)),
-		...movedTable(change, rows),
-		...limitTable(change.tolerances, rows),
-	].join("\n\n");
-}
-
-function revision(goldenId: string): string {
-	return markdownCode(cleanName(goldenId, 80));
-}
-
-function noticed({ sensitivity }: GoldenManifest): string {
-	if (sensitivity === undefined) return "";
-	return describeSensitivity(sensitivity)
-		.map((sentence) => ` ${escapeMarkdown(cleanMessage(sentence, 400))}`)
-		.join("");
-}
-
-function listOf(texts: readonly string[], line: (text: string) => string, most: number): string[] {
-	if (texts.length === 0) return [];
-	const more = texts.length > most ? [`- … and ${texts.length - most} more`] : [];
-	return [[...texts.slice(0, most).map(line), ...more].join("\n")];
-}
-
-function movedTable({ moved, movedTotal }: GoldenChange, rows: number): string[] {
-	if (movedTotal === 0) return ["No output of a case that both revisions have moved."];
-	const shown = moved.slice(0, rows);
-	if (shown.length === 0) return [`${counted(movedTotal, "output")} moved.`];
-	const title = `${counted(movedTotal, "output")} moved${shown.length < movedTotal ? `, the ${shown.length} furthest of them` : ""}:`;
-	const line = (one: MovedOutput): string => {
-		const distance = one.relativeL2 === null ? escapeMarkdown(movedText(one)) : formatValue(one.relativeL2);
-		return `| ${markdownCell(one.case)} | ${markdownCell(one.output)} | ${distance} | ${one.maxAbs === null ? "–" : formatValue(one.maxAbs)} |`;
-	};
-	return [
-		[
-			title,
-			"",
-			"| case | output | relative L2, old to new | largest difference |",
-			"|---|---|---:|---:|",
-			...shown.map(line),
-		].join("\n"),
+		...(before !== null && (change?.movedTotal ?? 0) === 0 ? [sentence(moved)] : []),
+		...(change === null ? [] : changeBlocks(change)),
 	];
 }
 
-function limitTable(changes: readonly ToleranceChange[], rows: number): string[] {
-	if (changes.length === 0) return [];
-	const shown = changes.slice(0, rows);
-	if (shown.length === 0) return [`${counted(changes.length, "limit")} changed.`];
-	const line = ({ output, kind, what, base, head, looser }: ToleranceChange): string =>
-		`| ${markdownCell(output)} | ${markdownCell(`${kind}, ${what}`)} | ${limitText(base)} | ${limitText(head)} | ${looser ? "**looser**" : "tighter or new"} |`;
-	const title = `${counted(changes.length, "limit")} changed${shown.length < changes.length ? `, ${shown.length} of them` : ""}:`;
-	return [
-		[title, "", "| output | limit | before | now | |", "|---|---|---:|---:|---|", ...shown.map(line)].join(
-			"\n",
-		),
-	];
-}
+type Evidence = NonNullable<GoldenManifest["calibration"]>[number];
 
-function evidenceTables({ manifest }: RecordedGolden, rows: number): string[] {
-	const [latest] = manifest.calibration ?? [];
-	return (manifest.calibration ?? [])
-		.filter(({ at }) => at === latest?.at)
-		.map(({ engine, precision, backend, version, device, limits }) => {
-			const name = `${cleanName(engine, 120)} at ${precision}, ${backend === "tensorrt" ? "TensorRT" : "ONNX Runtime"} ${cleanName(version, 40)} on ${cleanName(device, 80)}`;
-			const line = (one: (typeof limits)[number]): string =>
-				`| ${markdownCell(one.output)} | ${markdownCell(one.kind)} | ${markdownCell(one.case)} | ${formatValue(one.error)} | ${formatValue(one.before)} | ${formatValue(one.limit)} | ${escapeMarkdown(cleanMessage(one.why, 200))} |`;
-			const shown = limits.slice(0, rows).map(line);
-			const head = [
-				"| output | check | worst case | error | limit before | limit now | why |",
-				"|---|---|---|---:|---:|---:|---|",
-			];
-			return [
-				`${escapeMarkdown(name)}:`,
-				"",
-				...(shown.length === 0 ? [`${counted(limits.length, "limit")}.`] : [...head, ...shown]),
-			].join("\n");
+const evidenceColumns: readonly Column<Evidence["limits"][number]>[] = [
+	{ title: "output", text: ({ output }) => plain(output, 60) },
+	{ title: "check", text: ({ kind }) => plain(kind, 60) },
+	{ title: "worst case", text: (limit) => plain(limit.case, 60) },
+	{ title: "error", numeric: true, text: ({ error }) => formatValue(error) },
+	{ title: "limit before", numeric: true, text: ({ before }) => formatValue(before) },
+	{ title: "limit now", numeric: true, text: ({ limit }) => formatValue(limit) },
+	{ title: "why", text: ({ why }) => plain(why, 200) },
+];
+
+/** What the newest calibration measured on each engine. */
+function evidenceBlocks({ calibration = [] }: GoldenManifest): Block[] {
+	return calibration
+		.filter(({ at }) => at === calibration[0]?.at)
+		.flatMap(({ engine, precision, backend, version, device, limits }) => {
+			const runtime = backend === "tensorrt" ? "TensorRT" : "ONNX Runtime";
+			const name = `${plain(engine, 120)} at ${precision}, ${runtime} ${plain(version, 40)} on ${plain(device, 80)}:`;
+			return [sentence(name), table(name, evidenceColumns, limits, { noun: "limit" })];
 		});
-}
-
-function markdownCell(text: string): string {
-	return markdownCode(cleanName(text, 60));
-}
-
-function limitText(value: ToleranceChange["base"]): string {
-	return typeof value === "number" ? formatValue(value) : escapeMarkdown(cleanName(value ?? "default", 40));
 }

@@ -1,9 +1,77 @@
-// Renders what a graph costs for a terminal: totals, operators, the nodes that cost most, and what changed.
+// What a graph costs, as text: its figures, how they changed, which node changed how; and the whole for a terminal.
+import type { GraphFigures, NodeCost, NodeCostChange } from "../../../generated/result.ts";
 import type { CostFacts } from "../onnx/cost/compare.ts";
 import { quoteName } from "../onnx/quote.ts";
+import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { formatCount, formatLarge, formatPercent } from "../text/units.ts";
-import { changeText, graphFigures, nodeChangeText, unknownText } from "./graph-cost-format.ts";
+import { formatBytes, formatCount, formatLarge, formatPercent } from "../text/units.ts";
+
+export const graphFigures = [
+	["multiply-adds", "multiplyAdds"],
+	["parameters", "parameters"],
+	["weights", "weightBytes"],
+	["live tensors", "activationBytes"],
+] as const;
+
+type Figure = (typeof graphFigures)[number][1];
+
+/** `≥` where something is not known. */
+function figureText(figures: GraphFigures, figure: Figure): string {
+	const { unknownNodes, unknownTensors } = figures;
+	const unknown = {
+		multiplyAdds: unknownNodes,
+		activationBytes: unknownTensors,
+		parameters: 0,
+		weightBytes: 0,
+	};
+	const value = figures[figure];
+	return `${unknown[figure] > 0 ? "≥ " : ""}${figure.endsWith("Bytes") ? formatBytes(value) : formatLarge(value)}`;
+}
+
+/** `3.20 G → 4.10 G (+28.1 %)`; one figure where both sides have it. */
+export function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figure): string {
+	if (base === null || base[figure] === head[figure]) return figureText(head, figure);
+	const change = head[figure] / base[figure] - 1;
+	const digits = Math.abs(change) < 5e-4 ? 2 : 1;
+	const share = base[figure] === 0 ? "" : ` (${formatPercent(change, { sign: true, digits })})`;
+	return `${figureText(base, figure)} → ${figureText(head, figure)}${share}`;
+}
+
+/** What is missing in the figures; "" where nothing is. */
+export function unknownText({ nodes, unknownNodes, tensors, unknownTensors }: GraphFigures): string {
+	return [
+		...(unknownNodes === 0
+			? []
+			: [`multiply-adds of ${formatCount(unknownNodes)} of ${counted(nodes, "node")}`]),
+		...(unknownTensors === 0
+			? []
+			: [`sizes of ${formatCount(unknownTensors)} of ${counted(tensors, "tensor")}`]),
+	].join(" and ");
+}
+
+function workText({ multiplyAdds }: NodeCost): string {
+	return multiplyAdds === null ? "unknown" : formatLarge(multiplyAdds);
+}
+
+/** `1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224`. */
+export function nodeChangeText({ base, head }: NodeCostChange): string {
+	if (base === null || head === null) {
+		const one = head ?? base;
+		if (one === null) return "";
+		const weights = one.weights === 0 ? "" : `, ${formatCount(one.weights)} weights`;
+		return `${base === null ? "added" : "removed"}: ${workText(one)} multiply-adds${weights}`;
+	}
+	const changes = [
+		["", base.operator, head.operator],
+		["weights ", formatCount(base.weights), formatCount(head.weights)],
+		["output ", cleanName(base.output, 60), cleanName(head.output, 60)],
+	] as const;
+	const why = changes
+		.flatMap(([what, from, to]) => (from === to ? [] : [`${what}${from} → ${to}`]))
+		.join(", ");
+	if (base.multiplyAdds === head.multiplyAdds) return why;
+	return `${workText(base)} → ${workText(head)} multiply-adds${why === "" ? "" : `: ${why}`}`;
+}
 
 type Facts = CostFacts["head"];
 
@@ -11,40 +79,37 @@ const maxOperators = 12;
 
 /** @param most nodes that are listed. */
 export function renderCosts({ head, base, changes = [] }: CostFacts, most: number): string {
+	const changed = changes.slice(0, most).map((change) => `${change.node} ${nodeChangeText(change)}`);
 	const blocks = [
 		totals(head, base ?? null),
 		operatorLines(head),
-		...(base === undefined ? [nodeLines(head, most)] : []),
+		base === undefined
+			? nodeLines(head, most)
+			: [
+					changes.length === 0
+						? "No node differs in multiply-adds or weights."
+						: `${counted(changes.length, "changed node")}, base → head`,
+					...indented(changed, changes.length - changed.length),
+				],
 	];
-	if (base !== undefined) {
-		const shown = changes.slice(0, most).map((change) => `${change.node} ${nodeChangeText(change)}`);
-		blocks.push([
-			changes.length === 0
-				? "No node differs in multiply-adds or weights."
-				: `${counted(changes.length, "changed node")}, base → head`,
-			...indented(shown, changes.length - shown.length),
-		]);
-	}
 	return `${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
 
 function totals(head: Facts, base: Facts | null): string[] {
-	const rows = graphFigures.map(
-		([label, figure]) => [label, changeText(base?.figures ?? null, head.figures, figure)] as const,
-	);
 	const unknown = unknownText(head.figures);
-	return [
-		["model", base === null ? head.path : `${base.path} → ${head.path}`] as const,
-		["sizes", sizesText(head)] as const,
-		...rows,
-		...(unknown === "" ? [] : [["unknown", `${unknown}; figures with ≥ are lower bounds`] as const]),
-	].map(([label, text]) => `${label.padEnd(14)} ${text}`);
-}
-
-function sizesText({ shapes }: Facts): string {
-	return Object.entries(shapes)
-		.map(([name, shape]) => `${quoteName(name, "")} ${shape.length === 0 ? "scalar" : shape.join("×")}`)
-		.join(", ");
+	const sizes = Object.entries(head.shapes).map(
+		([name, shape]) => `${quoteName(name, "")} ${shape.length === 0 ? "scalar" : shape.join("×")}`,
+	);
+	const rows = [
+		["model", base === null ? head.path : `${base.path} → ${head.path}`],
+		["sizes", sizes.join(", ")],
+		...graphFigures.map(([label, figure]) => [
+			label,
+			changeText(base?.figures ?? null, head.figures, figure),
+		]),
+		...(unknown === "" ? [] : [["unknown", `${unknown}; figures with ≥ are lower bounds`]]),
+	];
+	return rows.map(([label = "", text = ""]) => `${label.padEnd(14)} ${text}`);
 }
 
 function operatorLines({ operators, figures }: Facts): string[] {
@@ -73,7 +138,6 @@ function nodeLines({ nodes }: Facts, most: number): string[] {
 }
 
 function indented(lines: readonly string[], hidden: number): string[] {
-	return [...lines, ...(hidden > 0 ? [`… and ${formatCount(hidden)} more; --json lists all`] : [])].map(
-		(line) => `  ${line}`,
-	);
+	const more = hidden > 0 ? [`… and ${formatCount(hidden)} more; --json lists all`] : [];
+	return [...lines, ...more].map((line) => `  ${line}`);
 }

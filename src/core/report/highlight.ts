@@ -8,7 +8,7 @@ export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "no
 /** Texts are clean, shortened and not escaped; backticks mark code in all but the title. */
 export interface Highlight {
 	severity: HighlightSeverity;
-	/** What the headline counts: singular and plural. */
+	/** What the headline counts. */
 	topic: readonly [one: string, many: string];
 	title: string;
 	/** One for each thing that fails, such as an output. */
@@ -21,7 +21,7 @@ export interface Highlight {
 	explains?: string;
 }
 
-/** How formats show a severity: its symbol in Markdown, its mark in a terminal, its label beside the colour in HTML. */
+/** The symbol in Markdown, the mark in a terminal, the label beside the colour in HTML. */
 export const severityLooks: Readonly<
 	Record<HighlightSeverity, { symbol: string; mark: string; tone: Tone; label: string }>
 > = {
@@ -45,7 +45,7 @@ export function withoutMarks(text: string): string {
 
 const maxExcerptLines = 12;
 
-/** Lines of a log: the first show what broke, the last how it ended. The whole is in the log file. */
+/** The first lines of a log show what broke, the last how it ended. */
 export function excerptLines(lines: readonly string[]): string[] {
 	const half = maxExcerptLines / 2;
 	const shown =

@@ -4,23 +4,21 @@ import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, subjectName } from "../text/labels.ts";
 import { cleanMessage, excludedText } from "./comparison-format.ts";
-import { backendOfRow } from "./facts.ts";
-import { gateLabel } from "./gate-labels.ts";
+import { backendOfRow, gateLabel } from "./facts.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
 import { engineKey, type FailingGate, failingGates, gateKey, indexGates } from "./index-gates.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** Of one gate and of several. */
-const statusLabels: Readonly<Record<FailingGate["status"], readonly [one: string, many: string]>> = {
+/** For one gate and for several. */
+const statusLabels = {
 	warn: ["warns", "warn"],
 	fail: ["fails", "fail"],
 	inconclusive: ["is inconclusive", "are inconclusive"],
 	error: ["could not be judged", "could not be judged"],
-};
+} as const;
 
-/** What preflight found, where its gate does not pass. */
 function blockingFindings({ findings }: Result, gate: GateResult): Result["findings"] {
 	if (gate.gate !== "preflight") return [];
 	return findings.filter(
@@ -33,7 +31,7 @@ function blockingFindings({ findings }: Result, gate: GateResult): Result["findi
 	);
 }
 
-/** Of a gate that no section explains. */
+/** A gate that no section explains. */
 function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	const label = gateLabel(gate.gate, backendOfRow(result, gate));
 	const [one, many] = statusLabels[gate.status];
@@ -49,7 +47,7 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	};
 }
 
-/** Sections whose highlights come first among those of one severity; the others follow in the order of the report. */
+/** Sections whose highlights come first among those of one severity; others follow in the report's order. */
 const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
 /** One for each thing that is not green; improvements close the list as notes. */
@@ -71,12 +69,13 @@ export function reportContext(result: Result, sections: readonly ReportSection[]
 	return { result, highlights: highlights(result, sections), rows: workloadRows(result) };
 }
 
-function topicsText(all: readonly Highlight[]): string {
+function topicsText(all: readonly Highlight[]): string[] {
 	const topics = [...groupBy(all, ({ topic }) => topic[0])].map(([one, list]) =>
 		counted(list.length, one, list[0]?.topic[1]),
 	);
 	const hidden = topics.length - 5;
-	return [...topics.slice(0, 5), ...(hidden > 0 ? [`${hidden} other kinds`] : [])].join(", ");
+	const texts = [...topics.slice(0, 5), ...(hidden > 0 ? [`${hidden} other kinds`] : [])];
+	return texts.length === 0 ? [] : [texts.join(", ")];
 }
 
 function checksText({ gates }: Result): string {
@@ -84,46 +83,39 @@ function checksText({ gates }: Result): string {
 	const passing = gates.filter(({ status }) => status === "pass").length;
 	if (total === 0) return "nothing was checked";
 	if (total === 1) return passing === 1 ? "the only check passes" : "the only check does not pass";
-	return passing === total
-		? `all ${counted(total, "check")} pass`
-		: `${passing} of ${counted(total, "check")} pass`;
+	return `${passing === total ? "all" : `${passing} of`} ${counted(total, "check")} pass`;
 }
 
 /** Keeps a green result from being read as a statement about outputs that nothing compared. */
-function uncheckedText({ outcome, builds, gates, golden }: Result): string {
+function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
 	const unchecked = built.filter((build) => !checked.has(engineKey(build))).length;
-	if (outcome !== "pass" || unchecked === 0 || gates.length === 0) return "";
-	if (unchecked === built.length) return "outputs not checked: no golden";
-	return `outputs of ${unchecked} of ${counted(built.length, "engine")} not checked: no golden`;
+	if (outcome !== "pass" || unchecked === 0 || gates.length === 0) return [];
+	const which = unchecked === built.length ? "" : ` of ${unchecked} of ${counted(built.length, "engine")}`;
+	return [`outputs${which} not checked: no golden`];
 }
 
 /** What a green result says about speed. */
-function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
+function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string[] {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
 		interval === null || pairs === 0 ? [] : [interval[1]],
 	);
-	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return "";
+	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return [];
 	const largest = Math.max(...bounds);
-	return largest > 0
-		? `slowdowns of ${excludedText(largest)} or more are ruled out`
-		: "any slowdown is ruled out";
+	return [
+		largest > 0 ? `slowdowns of ${excludedText(largest)} or more are ruled out` : "any slowdown is ruled out",
+	];
 }
 
-/**
- * `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`.
- * @param all the highlights of the result, where they are known already.
- */
+/** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const { partial } = result;
 	return [
-		partial === undefined ? "" : `stopped in ${cleanName(partial.stage, 40)}`,
-		topicsText(all),
+		...(partial === undefined ? [] : [`stopped in ${cleanName(partial.stage, 40)}`]),
+		...topicsText(all),
 		checksText(result),
-		uncheckedText(result),
-		ruledOutText(result, all),
-	]
-		.filter((part) => part !== "")
-		.join(" · ");
+		...uncheckedText(result),
+		...ruledOutText(result, all),
+	].join(" · ");
 }

@@ -1,4 +1,4 @@
-// Finds the gates that judged one subject, without searching the list again for every row.
+// Finds the gates that judged one subject.
 
 import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
 import { worstOutcome } from "../precedence.ts";
@@ -7,7 +7,7 @@ export interface GateSubject {
 	model: string;
 	engine?: string;
 	workload?: string;
-	/** Of a merged result: the same workload of two parts is two things. */
+	/** The same workload of two parts of a merged result is two things. */
 	part?: string | undefined;
 }
 

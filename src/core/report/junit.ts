@@ -3,8 +3,7 @@ import type { GateResult, GateStatus, Result } from "../../../generated/result.t
 import { cleanName, escapeXml } from "../text/escape.ts";
 import { gateTitle, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
-import { backendOf } from "./facts.ts";
-import { gateLabel } from "./gate-labels.ts";
+import { backendOf, gateLabel } from "./facts.ts";
 
 function attributes(values: Readonly<Record<string, string | number>>): string {
 	return Object.entries(values)

@@ -15,43 +15,24 @@ export function inlineMarkdown(text: string): string {
 /** Words of one highlight in a comment. */
 const maxWords = 60;
 
-const drawers: Drawers<(detail: Detail) => string | string[]> = {
-	heading:
-		({ text }) =>
-		() =>
-			`### ${escapeMarkdown(text)}`,
-	sentence:
-		({ text, style }) =>
-		() => {
-			const mark = style === "strong" ? "**" : style === "quiet" ? "_" : "";
-			return `${mark}${inlineMarkdown(text)}${mark}`;
-		},
-	notice:
-		({ text, isUrgent }) =>
-		() =>
-			`> [!${isUrgent ? "WARNING" : "NOTE"}]\n> ${escapeMarkdown(text)}`,
-	list:
-		({ items }) =>
-		() =>
-			items.length === 0 ? [] : items.map((item) => `- ${inlineMarkdown(item)}`).join("\n"),
-	table:
-		({ table }) =>
-		(detail) =>
-			tableMarkdown(table, table.isMain ? detail.rows : detail.foldedRows),
-	highlight:
-		({ highlight }) =>
-		(detail) =>
-			highlightMarkdown(highlight, detail),
-	details:
-		({ title, blocks }) =>
-		(detail) =>
-			foldedMarkdown(title, drawMarkdown(blocks, detail)),
-	figure: () => () => [],
-};
+const styleMarks = { strong: "**", quiet: "_" } as const;
 
 /** Parts of the Markdown, to be separated by empty lines. */
 export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[] {
-	return blocks.flatMap((block) => drawBlock(drawers, block)(detail));
+	const drawers: Drawers<string> = {
+		heading: ({ text }) => `### ${escapeMarkdown(text)}`,
+		sentence({ text, style }) {
+			const mark = style === undefined ? "" : styleMarks[style];
+			return `${mark}${inlineMarkdown(text)}${mark}`;
+		},
+		notice: ({ text, isUrgent }) => `> [!${isUrgent ? "WARNING" : "NOTE"}]\n> ${inlineMarkdown(text)}`,
+		list: ({ items }) => items.map((item) => `- ${inlineMarkdown(item)}`).join("\n"),
+		table: ({ table }) => tableMarkdown(table, table.isMain ? detail.rows : detail.foldedRows),
+		highlight: ({ highlight }) => highlightMarkdown(highlight, detail),
+		details: ({ title, blocks: folded }) => foldedMarkdown(title, drawMarkdown(folded, detail)),
+		figure: () => "",
+	};
+	return blocks.map((block) => drawBlock(drawers, block)).filter((part) => part !== "");
 }
 
 export function foldedMarkdown(title: string, parts: readonly string[]): string {
@@ -68,20 +49,21 @@ export function foldTogether(parts: readonly string[]): string[] {
 	return [...parts.filter((part) => !isFolded(part)), folded];
 }
 
-function tableMarkdown({ columns, rows, noun }: Table, most: number): string {
-	if (most === 0) return `${counted(rows.length, noun)}, in \`report.html\`.`;
+function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most: number): string {
+	if (rows.length === 0) return "";
+	if (most === 0) return `${counted(rows.length + beyond, noun)}, in \`report.html\`.`;
 	const shown = columnsIn("markdown", columns);
 	const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
 	const lines = rows.slice(0, most).map((row) =>
 		line(
 			shown.map(({ text, numeric }) => {
 				const cell = text?.(row) ?? "";
-				// A table of many columns breaks its cells, which must not part a number from its unit.
-				return escapeMarkdown(numeric ? cell.replace(/(\d) (?=[%µ\p{L}])/gu, "$1\u00a0") : cell);
+				// A narrow table breaks its cells, which must not part a number from its unit.
+				return inlineMarkdown(numeric ? cell.replace(/(\d) (?=[%µ\p{L}])/gu, "$1\u00a0") : cell);
 			}),
 		),
 	);
-	const hidden = rows.length - lines.length;
+	const hidden = rows.length + beyond - lines.length;
 	return [
 		line(shown.map(({ title }) => title)),
 		`|${shown.map(({ numeric }) => (numeric ? "--:" : "---")).join("|")}|`,
@@ -94,10 +76,10 @@ function highlightMarkdown(whole: Highlight, detail: Detail): string {
 	const { severity, title, lines = [], sentences, fix, excerpt = [] } = brief(whole, maxWords);
 	const first = `${severityLooks[severity].symbol} **${escapeMarkdown(title)}**`;
 	if (!detail.sentences) return first;
-	// What follows a list is a paragraph of its own, and what to do next has a line.
 	const text = [
 		first,
 		...lines.map((line) => `- ${inlineMarkdown(line)}`),
+		// What follows a list is a paragraph of its own.
 		...(lines.length > 0 && (sentences.length > 0 || fix !== undefined) ? [""] : []),
 		...(sentences.length === 0 ? [] : [sentences.map(inlineMarkdown).join(" ")]),
 		...(fix === undefined ? [] : [`**Next:** ${inlineMarkdown(fix)}`]),

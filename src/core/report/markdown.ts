@@ -9,7 +9,7 @@ import { drawMarkdown, foldedMarkdown, foldTogether, inlineMarkdown } from "./ma
 import { type ReportContext, type ReportSection, shownSections } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** GitHub takes 65,536 characters; the difference is room for the marker that finds the comment again. */
+/** GitHub takes 65,536 characters; the difference is room for the marker. */
 const commentLimit = 65_000;
 
 export interface ReportLinks {
@@ -52,7 +52,7 @@ function footer(result: Result, leftOut: readonly string[], { links = {}, change
 
 export interface Shown {
 	links?: ReportLinks;
-	/** Distinguishes this report from others on one page: the name of the job or the config. */
+	/** The name of the job or the config, where one page has several reports. */
 	label?: string;
 	/** Commit of the pull request, where GitHub's merge of it is what was tested. */
 	change?: string;

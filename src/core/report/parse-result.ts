@@ -12,13 +12,10 @@ import { cleanText, shorten } from "../text/escape.ts";
 const maxChars = 64 * 1024 * 1024;
 const schemaVersion = 1;
 
-interface Fault extends SchemaProblem {
-	cause?: unknown;
-}
-
-const defaultFix = "Give the result.json that a run of trtgate wrote, unchanged.";
-
-function invalid(path: string, { pointer, expected, got, fix, cause }: Fault): ConfigError {
+function invalid(
+	path: string,
+	{ pointer, expected, got, fix, cause }: SchemaProblem & { cause?: unknown },
+): ConfigError {
 	const where = pointer === "" ? path : `${path} at ${cleanText(shorten(pointer, 200))}`;
 	return new ConfigError({
 		code: "result-invalid",
@@ -26,13 +23,8 @@ function invalid(path: string, { pointer, expected, got, fix, cause }: Fault): C
 		cause,
 		location: { path },
 		pointer,
-		fix: fix ?? defaultFix,
+		fix: fix ?? "Give the result.json that a run of trtgate wrote, unchanged.",
 	});
-}
-
-function describe(value: unknown): string {
-	if (value === undefined) return "nothing";
-	return cleanText(shorten(JSON.stringify(value) ?? String(value), 80));
 }
 
 function parseJson(text: string, path: string): unknown {
@@ -42,14 +34,9 @@ function parseJson(text: string, path: string): unknown {
 	try {
 		return JSON.parse(text.replace(/^\ufeff/, ""));
 	} catch (cause) {
+		const got = `text that is not JSON (${describeJsonFault(cause)})`;
 		const fix = "The file may be truncated: run again, or fetch the artifact again.";
-		throw invalid(path, {
-			pointer: "",
-			expected: "JSON",
-			got: `text that is not JSON (${describeJsonFault(cause)})`,
-			fix,
-			cause,
-		});
+		throw invalid(path, { pointer: "", expected: "JSON", got, fix, cause });
 	}
 }
 
@@ -61,7 +48,7 @@ function checkVersion(value: unknown, path: string): void {
 	throw invalid(path, {
 		pointer: "/schemaVersion",
 		expected: `schemaVersion ${schemaVersion}`,
-		got: `schemaVersion ${describe(version)}`,
+		got: `schemaVersion ${cleanText(shorten(JSON.stringify(version), 80))}`,
 		fix: "Use the trtgate that wrote this file, or run the gate again with this one.",
 	});
 }

@@ -34,22 +34,18 @@ const rowGates: readonly GateName[] = [
 ];
 
 function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, hasBase: boolean): Tone {
-	switch (verdict) {
-		case "regressed":
-			return gate === undefined || gate === "pass" ? "warn" : statusTones[gate];
-		case "improved":
-		case "unchanged":
-			return "ok";
-		case "inconclusive":
-			return gate === "fail" ? "bad" : "open";
-		case "not-comparable":
-			return hasBase ? "open" : "plain";
-		case "missing":
-			return "plain";
-	}
+	const tones: Readonly<Record<WorkloadResult["verdict"], Tone>> = {
+		regressed: gate === undefined || gate === "pass" ? "warn" : statusTones[gate],
+		improved: "ok",
+		unchanged: "ok",
+		inconclusive: gate === "fail" ? "bad" : "open",
+		"not-comparable": hasBase ? "open" : "plain",
+		missing: "plain",
+	};
+	return tones[verdict];
 }
 
-/** By engine. The verdict on the whole set colours the tally, but is not a case. */
+/** By engine; a verdict on the whole set colours the tally, but is not a case. */
 function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
 	return new Map(
 		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {

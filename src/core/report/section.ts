@@ -1,6 +1,7 @@
 // A report section: the blocks that it shows of a result, which three renderers draw, and the highlights that it adds.
 import type { Result } from "../../../generated/result.ts";
 import type { Detail } from "./budget.ts";
+import { dash } from "./comparison-format.ts";
 import type { Highlight } from "./highlight.ts";
 import type { Column, Format, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
@@ -26,6 +27,8 @@ export interface Table {
 	columns: readonly Column<unknown>[];
 	rows: readonly unknown[];
 	noun: string;
+	/** Rows that exist beyond those given. */
+	hidden?: number;
 	/** The table of the whole report, of which every format shows more rows. */
 	isMain?: boolean;
 }
@@ -38,9 +41,10 @@ export type Block =
 	| { kind: "list"; items: readonly string[] }
 	| { kind: "table"; table: Table }
 	| { kind: "highlight"; highlight: Highlight }
+	/** In HTML alone. */
 	| { kind: "figure"; drawn: Piece }
-	/** Folded; a terminal leaves it out. */
-	| { kind: "details"; title: string; blocks: readonly Block[] };
+	/** A terminal leaves it out. */
+	| { kind: "details"; title: string; blocks: readonly Block[]; id?: string; isOpen?: boolean };
 
 /** What a renderer makes of each kind of block. */
 export type Drawers<Drawn> = { [Kind in Block["kind"]]: (block: Extract<Block, { kind: Kind }>) => Drawn };
@@ -74,9 +78,26 @@ export function table<Row>(
 	label: string,
 	columns: readonly Column<Row>[],
 	rows: readonly Row[],
-	more: { noun: string; isMain?: boolean },
+	more: Pick<Table, "noun" | "hidden" | "isMain">,
 ): Block {
 	return { kind: "table", table: { label, columns, rows, ...more } };
+}
+
+/** A column of numbers, sorted by them; a dash stands for what is unknown. */
+export function numbers<Row>(
+	title: string,
+	of: (row: Row) => number | null | undefined,
+	format: (value: number) => string,
+): Column<Row> {
+	const text = (row: Row): string => {
+		const value = of(row);
+		return value == null ? dash : format(value);
+	};
+	return { title, numeric: true, text, sortBy: (row) => of(row) ?? null };
+}
+
+export function sentence(text: string, style?: "strong" | "quiet"): Block {
+	return { kind: "sentence", text, ...(style && { style }) };
 }
 
 /** Nothing where there is nothing to fold. */
@@ -92,9 +113,8 @@ export function shownSections(
 ): (Shown & { id: string; isLate: boolean })[] {
 	const shown = sections.flatMap((section) => {
 		const { id, formats, appendix = [] } = section;
-		const isLate = appendix.includes(view.format);
 		const found = formats?.includes(view.format) === false ? null : section.show(context, view);
-		return found === null ? [] : [{ ...found, id, isLate }];
+		return found === null ? [] : [{ ...found, id, isLate: appendix.includes(view.format) }];
 	});
 	return [...shown.filter(({ isLate }) => !isLate), ...shown.filter(({ isLate }) => isLate)];
 }

@@ -1,25 +1,22 @@
 // The sections of a report, in the order in which every format shows them: the one place that knows them all.
 import type { ReportSection } from "./section.ts";
-import { bisectionSection } from "./sections/bisections.ts";
-import { buildSection } from "./sections/builds.ts";
-import { checkSection, methodSection } from "./sections/checks.ts";
-import { environmentSection } from "./sections/environment.ts";
-import { errorSection } from "./sections/errors.ts";
-import { fileSection } from "./sections/files.ts";
-import { findingSection } from "./sections/findings.ts";
+import { checkSection, environmentSection, fileSection, methodSection } from "./sections/appendix.ts";
+import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
+import { coverageSection, interfaceSection, limitChangeSection, recipeSection } from "./sections/changes.ts";
 import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
-import { highlightSection, nextStepSection } from "./sections/highlights.ts";
-import { interfaceSection } from "./sections/interfaces.ts";
-import { noteSection, noticeSection } from "./sections/notices.ts";
-import { partSection } from "./sections/parts.ts";
-import { probeSection } from "./sections/probes.ts";
-import { recipeSection } from "./sections/recipes.ts";
-import { coverageSection, limitChangeSection } from "./sections/requirements.ts";
+import {
+	highlightSection,
+	nextStepSection,
+	noteSection,
+	noticeSection,
+	partSection,
+	upgradeSection,
+} from "./sections/overview.ts";
+import { bisectionSection, probeSection } from "./sections/probes.ts";
 import { trendSection } from "./sections/trend.ts";
-import { upgradeSection } from "./sections/upgrade.ts";
-import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
+import { evidenceSection } from "./sections/workload-details.ts";
 import { workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
@@ -29,7 +26,7 @@ export const reportSections: readonly ReportSection[] = [
 	upgradeSection,
 	partSection,
 	workloadSection,
-	changedWorkloadSection,
+	evidenceSection,
 	graphCostSection,
 	trendSection,
 	recipeSection,
@@ -43,7 +40,6 @@ export const reportSections: readonly ReportSection[] = [
 	buildSection,
 	findingSection,
 	errorSection,
-	unchangedWorkloadSection,
 	nextStepSection,
 	checkSection,
 	methodSection,

@@ -48,32 +48,6 @@ export function wrapText(text: string, columns: number): string[] {
 	return line === "" ? lines : [...lines, line];
 }
 
-/** Cuts the middle out, because names of one list tend to share their beginning and end. */
-export function fitText(text: string, columns: number): string {
-	if (textWidth(text) <= columns) return text;
-	const end = firstThatFit([...text].reverse(), Math.floor((columns - 1) / 2))
-		.reverse()
-		.join("");
-	return `${firstThatFit([...text], columns - 1 - textWidth(end)).join("")}…${end}`;
-}
-
-/** The smallest width, from `least` on, at which different texts stay different. */
-function distinctWidth(texts: readonly string[], least: number): number {
-	const different = new Set(texts).size;
-	let width = least;
-	while (new Set(texts.map((text) => fitText(text, width))).size < different) width += 1;
-	return width;
-}
-
-function firstThatFit(chars: readonly string[], columns: number): string[] {
-	const kept: string[] = [];
-	for (const char of chars) {
-		if (textWidth(kept.join("") + char) > columns) break;
-		kept.push(char);
-	}
-	return kept;
-}
-
 export interface Cell {
 	text: string;
 	style?: Style;
@@ -82,33 +56,36 @@ export interface Cell {
 
 const gap = 2;
 /** Columns that the first column, of names, may shrink to. */
-const leastFirst = 16;
+const leastFirst = 24;
 
-function pad(cell: Cell, width: number, color: boolean): string {
-	const text = fitText(cell.text, width);
+function pad({ text, style, right }: Cell, width: number, color: boolean): string {
 	const space = " ".repeat(Math.max(0, width - textWidth(text)));
-	const painted = cell.style === undefined ? text : paint(text, cell.style, color);
-	return cell.right ? space + painted : painted + space;
+	const painted = style === undefined ? text : paint(text, style, color);
+	return right ? space + painted : painted + space;
 }
 
-/** Lays cells out in columns. Where the terminal is too narrow, names shrink, then whole columns go; the second stays. */
-export function renderColumns(rows: readonly (readonly Cell[])[], options: TerminalOptions): string[] {
+/**
+ * Lays cells out in columns, each row in one or more lines. Where the terminal is too narrow, names wrap, then whole
+ * columns go; the second stays.
+ */
+export function renderColumns(rows: readonly (readonly Cell[])[], options: TerminalOptions): string[][] {
 	const most = Math.max(0, ...rows.map((row) => row.length));
 	const widths = Array.from({ length: most }, (_, column) =>
 		Math.max(0, ...rows.map((row) => textWidth(row[column]?.text ?? ""))),
 	);
 	const [widest = 0] = widths;
-	const names = rows.map((row) => row[0]?.text ?? "");
-	const least = distinctWidth(names, Math.min(widest, leastFirst));
 	const rest = (count: number) => widths.slice(1, count).reduce((sum, width) => sum + width + gap, 0);
 	let count = most;
-	while (count > 2 && least + rest(count) > options.columns) count -= 1;
-	const first = Math.max(least, Math.min(widest, options.columns - rest(count)));
-	return rows.map((row) =>
-		row
-			.slice(0, count)
-			.map((cell, column) => pad(cell, column === 0 ? first : (widths[column] ?? 0), options.color))
-			.join(" ".repeat(gap))
-			.trimEnd(),
-	);
+	while (count > 2 && Math.min(widest, leastFirst) + rest(count) > options.columns) count -= 1;
+	const width = Math.min(widest, Math.max(leastFirst, options.columns - rest(count)));
+	return rows.map(([name = { text: "" }, ...others]) => {
+		const [first = "", ...more] = wrapText(name.text, width);
+		const cells = others
+			.slice(0, count - 1)
+			.map((cell, column) => pad(cell, widths[column + 1] ?? 0, options.color));
+		const line = (text: string): string =>
+			[pad({ ...name, text }, width, options.color), ...cells].join(" ".repeat(gap)).trimEnd();
+		// A word that is too long to break, such as a path, has a line to itself.
+		return textWidth(first) > width && cells.length > 0 ? [first, ...more, line("")] : [line(first), ...more];
+	});
 }

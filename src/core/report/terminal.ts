@@ -6,6 +6,7 @@ import { armsText, jobFacts } from "./facts.ts";
 import { excerptLines, type Highlight, severityLooks, withoutMarks } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
 import {
+	type Block,
 	columnsIn,
 	type Drawers,
 	drawBlock,
@@ -58,10 +59,7 @@ export function renderTerminal(
 	const view = { format: "terminal", detail: fullDetail, resultPath } as const;
 	const parts = shownSections(sections, context, view).map(({ title, blocks }) => [
 		...(title === undefined ? [] : [paint(title, "bold", options.color)]),
-		...blocks.flatMap((block, index) => [
-			...(index > 0 && blocks[index - 1]?.kind === "highlight" ? [""] : []),
-			...drawBlock(drawers, block)(options),
-		]),
+		...drawTerminal(blocks, options),
 	]);
 	return `${[headLines(context, options), ...parts]
 		.filter((lines) => lines.length > 0)
@@ -69,61 +67,58 @@ export function renderTerminal(
 		.join("\n\n")}\n`;
 }
 
-const drawers: Drawers<(options: TerminalOptions) => string[]> = {
-	heading:
-		({ text }) =>
-		({ color }) => [paint(text, "bold", color)],
-	sentence:
-		({ text, style }) =>
-		({ color, columns }) => {
+/** The lines of blocks that stand by themselves. */
+export function drawTerminal(blocks: readonly Block[], options: TerminalOptions): string[] {
+	const { color, columns } = options;
+	const drawers: Drawers<string[]> = {
+		heading: ({ text }) => [paint(text, "bold", color)],
+		sentence({ text, style }) {
 			const lines = wrapText(withoutMarks(text), columns);
 			return style === undefined
 				? lines
 				: lines.map((line) => paint(line, style === "strong" ? "bold" : "dim", color));
 		},
-	notice:
-		({ text }) =>
-		({ color, columns }) =>
-			wrapText(text, columns).map((line) => paint(line, "yellow", color)),
-	// Backticks stay: they show where a command begins and ends.
-	list:
-		({ items }) =>
-		({ columns }) =>
-			items.map((item) => `  - ${wrapText(item, columns - 4).join("\n    ")}`),
-	table:
-		({ table }) =>
-		(options) =>
-			tableLines(table, options),
-	highlight:
-		({ highlight }) =>
-		(options) =>
-			highlightLines(highlight, options),
-	figure: () => () => [],
-	details: () => () => [],
-};
+		notice: ({ text }) => wrapText(text, columns).map((line) => paint(line, "yellow", color)),
+		// Backticks stay: they show where a command begins and ends.
+		list: ({ items }) => items.map((item) => `  - ${wrapText(item, columns - 4).join("\n    ")}`),
+		table: ({ table }) => tableLines(table, options),
+		highlight: ({ highlight }) => highlightLines(highlight, options),
+		figure: () => [],
+		details: () => [],
+	};
+	return blocks.flatMap((block, index) => [
+		...(index > 0 && blocks[index - 1]?.kind === "highlight" ? [""] : []),
+		...drawBlock(drawers, block),
+	]);
+}
 
 /** Long texts stand below their row. */
-function tableLines({ columns, rows, noun, isMain }: Table, options: TerminalOptions): string[] {
+function tableLines(
+	{ columns, rows, noun, isMain, hidden: beyond = 0 }: Table,
+	options: TerminalOptions,
+): string[] {
+	if (rows.length === 0) return [];
 	const shown = columnsIn("terminal", columns);
 	const beside = shown.filter(({ wraps }) => !wraps);
 	const titles = beside.map(({ title, numeric }): Cell => ({ text: title, style: "dim", right: numeric }));
-	const listed = rows.slice(0, isMain ? 40 : 12);
+	const listed = rows.slice(0, isMain ? 40 : 20);
 	const cells = listed.map((row) =>
 		beside.map(({ text, tone, numeric }): Cell => {
 			const own = tone?.(row) ?? null;
-			return { text: text?.(row) ?? "", right: numeric, style: own === null ? undefined : toneStyles[own] };
+			const style = own === null ? undefined : toneStyles[own];
+			return { text: withoutMarks(text?.(row) ?? ""), right: numeric, style };
 		}),
 	);
-	const [head = "", ...lines] = renderColumns([titles, ...cells], options);
+	const [head = [], ...lines] = renderColumns([titles, ...cells], options);
 	const below = (row: unknown): string[] =>
 		shown
 			.filter(({ wraps }) => wraps)
-			.flatMap(({ text }) => wrapText(text?.(row) ?? "", options.columns - 4))
+			.flatMap(({ text }) => wrapText(withoutMarks(text?.(row) ?? ""), options.columns - 4))
 			.map((line) => paint(`    ${line}`, "dim", options.color));
-	const hidden = rows.length - listed.length;
+	const hidden = rows.length + beyond - listed.length;
 	return [
-		head,
-		...listed.flatMap((row, index) => [lines[index] ?? "", ...below(row)]),
+		...head,
+		...listed.flatMap((row, index) => [...(lines[index] ?? []), ...below(row)]),
 		...(hidden > 0
 			? [paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color)]
 			: []),

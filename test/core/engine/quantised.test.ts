@@ -5,7 +5,7 @@ import { explainEngine } from "../../../src/core/engine/alone.ts";
 import type { LayerTensor } from "../../../src/core/engine/layer.ts";
 import { engineModel } from "../../../src/core/engine/model.ts";
 import { commonSequence } from "../../../src/core/engine/sequence.ts";
-import { accountSentence, headlineOf, unitOf } from "../../../src/core/report/engine-format.ts";
+import { accountSentence, headlineOf, unitOf } from "../../../src/core/report/engine-text.ts";
 import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 import { pooledNet, residualNet } from "../../support/quantised-engines.ts";
 import { diffOf, type RecordedEngine } from "../../support/recorded-engines.ts";

@@ -17,21 +17,10 @@ it("annotations point at the place in the config", () => {
 
 it("annotations report the same message about the same place once", () => {
 	const gate = buildGate({ status: "fail", message: "Same.", location: { path: "trtgate.yml", line: 1 } });
-	const finding = {
-		code: "c",
-		severity: "warning",
-		message: "Same finding.",
-		location: { path: "m.onnx" },
-	} as const;
-	const list = annotations(
-		buildResult({
-			gates: [gate, { ...gate, workload: "another" }],
-			findings: [
-				{ ...finding, arm: "base" },
-				{ ...finding, arm: "head" },
-			],
-		}),
-	);
+	const location = { path: "m.onnx" };
+	const finding = { code: "c", severity: "warning", message: "Same finding.", location } as const;
+	const findings = (["base", "head"] as const).map((arm) => ({ ...finding, arm }));
+	const list = annotations(buildResult({ gates: [gate, { ...gate, workload: "another" }], findings }));
 	expect(list.map((annotation) => annotation.level)).toEqual(["error", "warning"]);
 });
 

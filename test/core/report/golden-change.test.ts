@@ -9,12 +9,8 @@ import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { buildResult } from "../../support/build-result.ts";
 
 const change: GoldenChange = {
-	model: "segmenter",
-	path: "golden/segmenter/golden.json",
-	base: "segmenter@3",
-	head: "segmenter@4",
-	reason: "New <b>labels</b>",
-	author: "Ann",
+	...{ model: "segmenter", path: "golden/segmenter/golden.json", base: "segmenter@3", head: "segmenter@4" },
+	...{ reason: "New <b>labels</b>", author: "Ann" },
 	weakened: ['relative-l2 of output "logits" is looser: fp16 0.005 → 0.05.'],
 	moved: [{ case: "scene-1", output: "logits", relativeL2: 0.093, maxAbs: 0.61 }],
 	movedTotal: 4,

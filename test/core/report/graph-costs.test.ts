@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { GraphCost, GraphFigures, NodeCostChange } from "../../../generated/result.ts";
 import { validate } from "../../../generated/result-validator.js";
-import { nodeChangeText } from "../../../src/core/report/graph-cost-format.ts";
+import { nodeChangeText } from "../../../src/core/report/graph-cost-text.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";

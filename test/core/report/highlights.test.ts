@@ -62,25 +62,13 @@ it("highlights state a mismatch in a line for each output, then the worst elemen
 	);
 });
 
-it("highlights name the worst element", () => {
-	const worst = { index: [0, 3], got: 1.84, expected: 1.97 };
-	const check = buildCheck({
-		metric: "allclose",
-		output: "mask",
-		got: 0.02,
-		allowed: 1e-3,
-		pass: false,
-		worst,
-	});
-	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
-		"Worst element [0,3]: got 1.84, expected 1.97.",
-	);
-	const hair = { index: [7], got: 1.00000012, expected: 1 };
-	expect(
-		told(
-			buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }),
-		)[0],
-	).toContain("Worst element [7]: got 1.0000001, expected 1.");
+it.each([
+	[{ index: [0, 3], got: 1.84, expected: 1.97 }, "[0,3]: got 1.84, expected 1.97."],
+	[{ index: [7], got: 1.00000012, expected: 1 }, "[7]: got 1.0000001, expected 1."],
+])("highlights name the worst element: %j", (worst, text) => {
+	const check = buildCheck({ metric: "allclose", got: 0.02, allowed: 1e-3, pass: false, worst });
+	const golden = [buildGolden({ state: "mismatch", checks: [check] })];
+	expect(told(buildResult({ golden }))[0]).toContain(`Worst element ${text}`);
 });
 
 it("highlights say of an inconclusive comparison what is still possible, and that it is no pass", () => {
@@ -88,18 +76,15 @@ it("highlights say of an inconclusive comparison what is still possible, and tha
 	expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
 	expect(highlight).toContain("a slowdown of up to 3.8 % is not ruled out");
 	expect(highlight).toContain("Not a pass.");
-	const latency = buildComparison({
-		verdict: "inconclusive",
+	const figures = {
 		estimate: 0.016,
-		interval: [-0.006, 0.038],
+		interval: [-0.006, 0.038] as [number, number],
 		pairs: 16,
 		excluded: 0.038,
-	});
-	expect(
-		told(
-			buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }),
-		)[0],
-	).toContain(
+	};
+	const latency = buildComparison({ verdict: "inconclusive", ...figures });
+	const workload = buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } });
+	expect(told(buildResult({ workloads: [workload] }))[0]).toContain(
 		"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown of up to 3.8 % cannot be ruled out. Not a pass.",
 	);
 });
@@ -114,22 +99,18 @@ it("highlights carry fix and excerpt of a refused build", () => {
 });
 
 it("highlights list an engine that fails on both sides once, and never report a machine's fault as a refusal", () => {
-	const failure = {
+	const excerpt = Array.from({ length: 30 }, (_, line) => `line ${line}`);
+	const about = {
 		code: "tool-crashed",
 		title: "The worker ended.",
 		fix: "Read the log.",
-		excerpt: Array.from({ length: 30 }, (_, line) => `line ${line}`),
 		kind: "runner",
 	} as const;
 	const builds = (["base", "head"] as const).map((arm) =>
-		buildBuild({ arm, state: "refused", failure: { ...failure, excerpt: [...failure.excerpt] } }),
+		buildBuild({ arm, state: "refused", failure: { ...about, excerpt } }),
 	);
-	const list = highlights(
-		buildResult({
-			builds,
-			gates: [buildGate({ gate: "build", status: "error", message: "The worker ended." })],
-		}),
-	);
+	const gates = [buildGate({ gate: "build", status: "error", message: "The worker ended." })];
+	const list = highlights(buildResult({ builds, gates }));
 	expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
 		["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
 	]);
@@ -169,17 +150,15 @@ it.each([
 	expect(told(buildResult({ golden }))[0]).toContain(words);
 });
 
-it("on a backend with a caveat repeats the caveat in a title about speed only where a merged result has another backend too", () => {
-	const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") =>
-		buildComparison({ verdict });
+it("highlights repeat a backend's caveat in a title about speed only where a merged result has another backend too", () => {
+	const verdicts = ["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const;
+	const gates = ["p99", "memory", "build-time", "max-latency", "run"] as const;
 	const result = buildResult({
 		backend: named("on-cpu").backend,
-		workloads: (["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const).map(
-			(verdict) => buildWorkload({ workload: verdict, latency: latency(verdict) }),
+		workloads: verdicts.map((verdict) =>
+			buildWorkload({ workload: verdict, latency: buildComparison({ verdict }) }),
 		),
-		gates: (["p99", "memory", "build-time", "max-latency", "run"] as const).map((gate) =>
-			buildGate({ gate, status: "warn" }),
-		),
+		gates: gates.map((gate) => buildGate({ gate, status: "warn" })),
 	});
 	const titlesOf = (shown: typeof result) => highlights(shown).map((highlight) => highlight.title);
 	expect(titlesOf(result)).toHaveLength(10);

@@ -3,9 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WorkloadResult } from "../../../generated/result.ts";
 import { renderComment } from "../../../src/core/report/comment.ts";
-import { explanationSentences } from "../../../src/core/report/engine-format.ts";
+import { explanationSentences, layerUnit } from "../../../src/core/report/engine-text.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
-import { layerUnit } from "../../../src/core/report/layer-format.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import {
@@ -18,14 +17,12 @@ import {
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { transformerPair } from "../../support/transformer-engines.ts";
 
-const marker = { id: "one", runId: 12, attempt: 1, sha: "d4e5f6a" };
-
 const explained = (comparison: string, measuredMs: number) =>
 	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), {
 		enginesMs: { base: 0.0279, head: 0.0279 + measuredMs },
 	});
 
-it("explanationSentences states the cause, how much of the change it explains, and what did not change", () => {
+it("an explanation states the cause, how much of the change it explains, and what did not change", () => {
 	expect(explanationSentences(explained("slower-head", 0.00113))).toEqual([
 		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – weights changed: 4,608 → 18,432 values.",
 		"+0.55 ± 0.47 µs: `stem + stem.relu` – weights changed: 432 → 1,728 values; shape changed: 8×16×32×32 → 8×64×32×32.",
@@ -35,41 +32,31 @@ it("explanationSentences states the cause, how much of the change it explains, a
 	]);
 });
 
-it("explanationSentences claims nothing below the noise", () => {
-	expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
+it("an explanation claims nothing below the noise, and names causes outside the layers", () => {
+	const says = "the GPU ran at 1980 MHz and 1755 MHz";
+	const machine = [{ kind: "clocks" as const, says, evidence: ["in its cycles +0.1 %"] }];
+	expect(explanationSentences({ ...explained("same-model", 0.0001), machine })).toEqual([
 		"Why: No difference in structure; the same kernels.",
 		"Unchanged: 17 of 17 node groups (−0.20 ± 0.78 µs).",
 		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
+		`Outside the layers: ${says} (in its cycles +0.1 %).`,
 	]);
-	const machine = [
-		{
-			kind: "clocks" as const,
-			says: "the GPU ran at 1980 MHz and 1755 MHz",
-			evidence: ["in its cycles +0.1 %"],
-		},
-	];
-	expect(explanationSentences({ ...explained("same-model", 0.0001), machine })).toContain(
-		"Outside the layers: the GPU ran at 1980 MHz and 1755 MHz (in its cycles +0.1 %).",
-	);
 });
 
-it("a comment on 96 blocks of a transformer with one cause has the cause, what did not change and the next command in ten lines", () => {
+it("a comment on 96 blocks of a transformer with one cause explains it and names the next command in ten lines", () => {
 	const { base, head } = transformerPair(96);
-	const workload = buildSlowWorkload({
-		explanation: diffOf(base, head, { gpu: "NVIDIA H200", enginesMs: { base: 3, head: 3.7 } }),
-	});
+	const explanation = diffOf(base, head, { gpu: "NVIDIA H200", enginesMs: { base: 3, head: 3.7 } });
+	const workload = buildSlowWorkload({ explanation });
 	const gate = buildGate({ ...workload, gate: "latency", status: "fail", message: "slower" });
-	const text = renderComment(
-		buildResult({ outcome: "fail", workloads: [workload], gates: [gate] }),
-		marker,
-		{},
-	);
+	const result = buildResult({ outcome: "fail", workloads: [workload], gates: [gate] });
+	const text = renderComment(result, { id: "one", runId: 12, attempt: 1, sha: "d4e5f6a" }, {});
 	const lines = text.slice(text.indexOf("❌ **"), text.indexOf("\n| workload")).split("\n");
 	expect(lines.length).toBeLessThanOrEqual(10);
-	expect(lines[1]).toMatch(
-		/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more reformats\.$/,
-	);
-	expect(lines.filter((line) => line.startsWith("- "))).toHaveLength(1);
+	expect(lines.filter((line) => line.startsWith("- "))).toEqual([
+		expect.stringMatching(
+			/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more reformats\.$/,
+		),
+	]);
 	expect(lines.join("\n")).toContain("Unchanged: 480 of 576 node groups");
 	expect(lines.join("\n")).toContain("**Next:** `trtgate explain result.json`");
 });
@@ -82,25 +69,21 @@ it.each([
 	[0.5, 0.000001, "0.00", "0.00"],
 ])("layerUnit fits the slowest layer of %f ms: %f is %s", (longest, ms, text, change) => {
 	const unit = layerUnit(longest);
-	expect(unit.format(ms)).toBe(text);
-	expect(unit.formatChange(ms)).toBe(change);
+	expect([unit.format(ms), unit.formatChange(ms)]).toEqual([text, change]);
 });
 
-const hostile = "<img src=x onerror=alert(1)>`**@a";
-
-function page(workload: Partial<WorkloadResult>): string {
-	return renderHtml(buildResult({ workloads: [buildSlowWorkload(workload), buildWorkload()] }));
-}
-
-it("reports with engines from the cache report that their build times are not comparable", () => {
-	const builds = [buildBuild({ arm: "base", fromCache: true }), buildBuild()];
-	expect(renderHtml(buildResult({ builds }))).toContain(
+it("a build from the cache is marked, as its time cannot be compared", () => {
+	const result = buildResult({ builds: [buildBuild({ arm: "base", fromCache: true }), buildBuild()] });
+	expect(renderHtml(result)).toContain(
 		"Build times are not comparable: the base&#39;s engine comes from the engine cache",
 	);
-	expect(renderMarkdown(buildResult({ builds }))).toContain("(cached)");
+	expect(renderMarkdown(result)).toContain("(cached)");
 });
 
-describe("reports with layers", () => {
+describe("the evidence of a workload", () => {
+	const hostile = "<img src=x onerror=alert(1)>`**@a";
+	const page = (workload: Partial<WorkloadResult>) =>
+		renderHtml(buildResult({ workloads: [buildSlowWorkload(workload), buildWorkload()] }));
 	const layers = {
 		base: buildLayers({ stem: 0.01, [hostile]: 0.02 }),
 		head: buildLayers(
@@ -109,24 +92,27 @@ describe("reports with layers", () => {
 		),
 	};
 
-	it("reports with layers explain a row that is not green, and fold all layers of each side", () => {
+	it("explains a row that is not green, and folds all layers of each side", () => {
 		const html = page({ layers });
-		expect(html).toContain("<h3>Where the time went</h3>");
-		expect(html).toContain('<td class="wrap">new: 1 kernel');
-		expect(html).toContain("All 3 layers of the head");
-		expect(html).toContain("All 2 layers of the base");
-		expect(html).toContain("not used by any gate");
-		expect(html).toContain("CaskConvolution");
+		for (const shown of [
+			"<h3>Where the time went</h3>",
+			'<td class="wrap">new: 1 kernel',
+			"All 3 layers of the head",
+			"All 2 layers of the base",
+			"not used by any gate",
+			"CaskConvolution",
+		])
+			expect(html).toContain(shown);
 		expect(html).not.toContain("<img");
 	});
 
-	it("reports with layers show one side alone by its slowest layers", () => {
+	it("shows the layers of one side alone, slowest first", () => {
 		const html = page({ layers: { base: null, head: layers.head } });
-		expect(html).toContain("Slowest layers");
+		expect(html).toMatch(/all layers of [^"]*, head.*<code>&lt;img.*<code>stem<.*<code>fresh</s);
 		expect(html).not.toContain("change, µs");
 	});
 
-	it("reports with layers show thirty kernels of both sides, folded", () => {
+	it("shows thirty kernels of both sides, folded", () => {
 		const times = (first: number) =>
 			Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kernel<${index}>`, first + index]));
 		const html = page({ kernels: { base: buildKernels(times(1)), head: buildKernels(times(2)) } });
@@ -136,34 +122,23 @@ describe("reports with layers", () => {
 		expect(html).toContain("… and 10 more kernels");
 	});
 
-	it("reports with layers explain why in the comment, with names as code", () => {
+	it("names layers in a comment as code", () => {
 		const explanation = explained("slower-head", 0.00113);
-		const [row] = explanation.rows;
-		const rows = row === undefined ? [] : [{ ...row, label: hostile }];
-		const text = renderMarkdown(
-			buildResult({
-				outcome: "warn",
-				workloads: [buildSlowWorkload({ explanation: { ...explanation, rows } })],
-			}),
-		);
-		expect(text).toContain("- +0.89 ± 0.34 µs: <code>");
-		expect(text).toContain("weights changed: 4,608 → 18,432 values");
+		const rows = explanation.rows.slice(0, 1).map((row) => ({ ...row, label: hostile }));
+		const workloads = [buildSlowWorkload({ explanation: { ...explanation, rows } })];
+		const text = renderMarkdown(buildResult({ outcome: "warn", workloads }));
+		expect(text).toMatch(/- \+0\.89 ± 0\.34 µs: <code>.* weights changed: 4,608 → 18,432 values/);
 		expect(text).not.toContain("<img");
 	});
 
-	it("reports with layers hold whatever a file says of layers", () => {
+	it("holds whatever a file says of layers", () => {
 		const number = fc.double({ min: 0, noNaN: true, max: 1e300 });
 		const layer = fc.record({
-			name: fc.string({ unit: "binary" }),
-			meanMs: number,
-			share: number,
-			type: fc.string(),
-			precision: fc.string(),
+			...{ name: fc.string({ unit: "binary" }), type: fc.string(), precision: fc.string() },
+			...{ meanMs: number, share: number },
 		});
 		const arm = fc.record({
-			iterations: fc.nat(),
-			count: fc.nat(),
-			totalMs: number,
+			...{ iterations: fc.nat(), count: fc.nat(), totalMs: number },
 			layers: fc.array(layer, { maxLength: 5 }),
 		});
 		fc.assert(

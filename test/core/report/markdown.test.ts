@@ -49,12 +49,8 @@ describe("renderMarkdown", () => {
 	});
 
 	it("renderMarkdown reports what it left out, and drops the cheapest first", () => {
-		const result = buildResult({
-			...resultCases["many-workloads"],
-			environment: Object.fromEntries(
-				Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)]),
-			),
-		});
+		const facts = Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)]);
+		const result = buildResult({ ...resultCases["many-workloads"], environment: Object.fromEntries(facts) });
 		const whole = renderMarkdown(result, { limit: 1_000_000 });
 		expect(whole).not.toContain("Shortened");
 		const shorter = renderMarkdown(result, { limit: whole.length - 10 });
@@ -85,14 +81,10 @@ describe("renderMarkdown", () => {
 						buildSlowWorkload({ model, workload: model, notes: [model.repeat(20)] }),
 						buildWorkload({ model }),
 					]),
-					golden: names.map((model) =>
-						buildGolden({
-							model,
-							state: "mismatch",
-							message: model.repeat(20),
-							checks: [buildCheck({ output: model, pass: false })],
-						}),
-					),
+					golden: names.map((model) => {
+						const checks = [buildCheck({ output: model, pass: false })];
+						return buildGolden({ model, state: "mismatch", message: model.repeat(20), checks });
+					}),
 				});
 				const text = renderMarkdown(result);
 				expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);

@@ -11,13 +11,15 @@ import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildResult } from "../../support/build-result.ts";
 
 const probe = (over: Partial<ProbeResult> = {}): ProbeResult => ({
-	model: "net",
-	engine: "fp16",
-	probe: "neighbours",
-	state: "differs",
-	got: 0.61,
-	allowed: 5e-4,
-	output: "y",
+	...{
+		model: "net",
+		engine: "fp16",
+		probe: "neighbours",
+		state: "differs",
+		got: 0.61,
+		allowed: 5e-4,
+		output: "y",
+	},
 	message: "A row beside other neighbours and the row before are 0.61 apart.",
 	...over,
 });
@@ -26,22 +28,12 @@ const all: ProbeResult[] = [
 	probe(),
 	probe({ probe: "determinism", state: "agrees", got: 0 }),
 	probe({ probe: "batch-size", state: "known", base: 0.6 }),
-	probe({
-		probe: "padding",
-		state: "skipped",
-		got: null,
-		allowed: null,
-		message: "No input tells padding by its name.",
-	}),
+	probe({ probe: "padding", state: "skipped", got: null, allowed: null, message: "No input tells padding." }),
 ];
 
 function judged(gates: string, probes: readonly ProbeResult[] = all) {
-	const loaded = loadConfig(
-		`version: 1\nmodels: { net: { onnx: m.onnx, engines: { fp16: { precision: fp16 } } } }\n${gates}`,
-		{
-			path: "trtgate.yml",
-		},
-	);
+	const text = `version: 1\nmodels: { net: { onnx: m.onnx, engines: { fp16: { precision: fp16 } } } }\n${gates}`;
+	const loaded = loadConfig(text, { path: "trtgate.yml" });
 	if (loaded.state === "invalid") throw loaded.errors[0];
 	const [engine] = loaded.config.models[0]!.engines;
 	return {
@@ -55,68 +47,61 @@ it.each([
 	["", ["warn", "pass"]],
 	["gates: { probes: fail }", ["fail", "pass"]],
 	["gates: { probes: off }", []],
-])(
-	"the gate of probes with %j gives %j, and nothing of what is known or does not apply",
-	(gates, statuses) => {
-		expect(judged(gates).gates.map(({ status }) => status)).toEqual(statuses);
-	},
-);
+])("the gate with %j gives %j, and nothing for what is known or does not apply", (gates, statuses) => {
+	expect(judged(gates).gates.map(({ status }) => status)).toEqual(statuses);
+});
 
-describe("the reports", () => {
+describe("reports of probes", () => {
 	const result = judged("");
-	const markdown = renderMarkdown(result);
-	const terminal = renderTerminal(result, { color: false, columns: 140 });
+	const titles = (of: typeof result) =>
+		highlights(of)
+			.filter(({ title }) => title.includes("no reference"))
+			.map(({ severity, title }) => `${severity}: ${title}`);
 
-	it("the reports are of a result that the schema takes", () => {
+	it("call them probes without a reference, in every format", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
-	});
-
-	it("the reports call them probes without a reference, everywhere", () => {
-		for (const text of [markdown, terminal, renderHtml(result)]) {
+		const texts = [
+			renderMarkdown(result),
+			renderTerminal(result, { color: false, columns: 140 }),
+			renderHtml(result),
+		];
+		for (const text of texts) {
 			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 does not apply");
 			expect(text).toContain("a row does not depend on its neighbours");
 			expect(text).toContain("also in the base");
 		}
-		expect(terminal + renderHtml(result)).toContain("No input tells padding by its name");
+		expect(renderHtml(result)).toContain("No input tells padding");
 	});
 
-	it("the reports report each probe difference once, as severe as its gate, and what is known as a note", () => {
-		const told = highlights(result).filter(({ title }) => title.includes("no reference"));
-		expect(told.map(({ severity, title }) => [severity, title])).toEqual([
-			["warn", "net · fp16 has rows that depend on their neighbours (probe, no reference)"],
-			[
-				"note",
-				"net · fp16 gives different outputs at different batch sizes, as its base does (probe, no reference)",
-			],
+	it("report each difference once, as severe as its gate, and what is known as a note", () => {
+		expect(titles(result)).toEqual([
+			"warn: net · fp16 has rows that depend on their neighbours (probe, no reference)",
+			"note: net · fp16 gives different outputs at different batch sizes, as its base does (probe, no reference)",
 		]);
-		expect(highlights(judged("gates: { probes: fail }"))[0]).toMatchObject({ severity: "fail" });
+		expect(titles(judged("gates: { probes: fail }"))[0]).toMatch(/^fail/);
 		expect(headline(result)).toContain("1 probe difference");
 	});
 
-	it("the reports say no more of a probe whose gate is off than the table does", () => {
+	it("show a probe whose gate is off in the table alone", () => {
 		const quiet = judged("gates: { probes: off }");
-		expect(highlights(quiet).filter(({ severity }) => severity === "warn")).toEqual([]);
+		expect(titles(quiet).filter((title) => title.startsWith("warn"))).toEqual([]);
 		expect(renderHtml(quiet)).toContain("a row does not depend on its neighbours");
 	});
 
-	it("the reports show answers that are missing or not a number", () => {
-		const titles = highlights(
-			judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })]),
-		).map(({ title }) => title);
-		expect(titles).toContain("net · fp16 gives no finite output (probe, no reference)");
-		expect(titles).toContain("net · fp16 gives no output at a size within its profile (probe, no reference)");
-	});
-
-	it("the reports report nothing if no probe ran", () => {
-		expect(renderHtml(buildResult())).not.toContain("Probes");
-		expect(renderMarkdown(buildResult())).not.toContain("Probes");
-	});
-
-	it("the reports escape what a model says", () => {
-		const hostile = judged("", [
-			probe({ model: "net", message: "<script>x</script> ::error::`|", output: "<b>|`" }),
+	it("tell answers that are missing or not a number", () => {
+		const odd = [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })];
+		expect(titles(judged("", odd))).toEqual([
+			"warn: net · fp16 gives no finite output (probe, no reference)",
+			"warn: net · fp16 gives no output at a size within its profile (probe, no reference)",
 		]);
-		expect(renderHtml(hostile)).not.toContain("<script>x");
-		expect(renderMarkdown(hostile)).not.toContain("<script>x");
+	});
+
+	it("have no such section where no probe ran", () => {
+		expect(renderHtml(buildResult()) + renderMarkdown(buildResult())).not.toContain("Probes");
+	});
+
+	it("escape what a model says", () => {
+		const hostile = judged("", [probe({ message: "<script>x</script> ::error::`|", output: "<b>|`" })]);
+		expect(renderHtml(hostile) + renderMarkdown(hostile)).not.toContain("<script>x");
 	});
 });

@@ -7,29 +7,20 @@ import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
+const about = { model: "net", engine: "fp16", status: "warn" } as const;
 const loosened: GateResult = {
+	...about,
 	gate: "limit-change",
-	model: "net",
-	engine: "fp16",
-	status: "warn",
 	message:
 		"gates.latency.fail: 10 % → 400 %. It holds after the merge; this change was judged by the base's. It needs a review.",
 	location: { path: "trtgate.yml", line: 11 },
 };
 const dropped: GateResult = {
-	gate: "coverage",
-	model: "net",
-	engine: "int8",
-	workload: "batch 8",
-	status: "warn",
+	...{ ...about, gate: "coverage", engine: "int8", workload: "batch 8" },
 	message: "The base checks this workload; the head no longer does.",
 };
 const vanished: GateResult = {
-	gate: "vanished",
-	model: "net",
-	engine: "fp16",
-	workload: "batch 1",
-	status: "warn",
+	...{ ...about, gate: "vanished", workload: "batch 1" },
 	message: "The base reports peak memory (742 MiB); the head does not, so nothing was compared.",
 };
 
@@ -42,28 +33,21 @@ const texts = {
 
 describe.each(Object.entries(texts))("the report as %s", (_, text) => {
 	it("the report lists the looser rules, with their place in the config", () => {
-		expect(text).toContain("Rules: 1 change to review");
-		expect(text.replaceAll("\\", "")).toContain(
-			"gates.latency.fail: 10 % → 400 %. It holds after the merge;",
-		);
-		expect(text).toContain("trtgate.yml:11");
+		for (const shown of ["Rules: 1 change to review", "gates.latency.fail: 10 % → 400 %", "trtgate.yml:11"])
+			expect(text.replaceAll("\\", "")).toContain(shown);
 	});
 
 	it("the report lists what is no longer checked or reported", () => {
-		expect(text).toContain("Coverage: 2 no longer checked or reported");
-		expect(text).toContain("peak memory (742 MiB)");
-		expect(text).toContain("int8 · batch 8");
+		for (const shown of ["Coverage: 2 no longer checked", "peak memory (742 MiB)", "int8 · batch 8"])
+			expect(text).toContain(shown);
 	});
+});
 
-	it("the report has neither section where nothing was loosened or dropped", () => {
-		const nothing = buildResult({ gates: [buildGate()] });
-		const shown = [
-			renderMarkdown(nothing),
-			renderHtml(nothing),
-			renderTerminal(nothing, { color: false, columns: 120 }),
-		];
-		for (const plain of shown) expect(plain).not.toMatch(/Rules: |Coverage: /);
-	});
+it("the report has neither section where nothing was loosened or dropped", () => {
+	const nothing = buildResult({ gates: [buildGate()] });
+	const shown =
+		renderMarkdown(nothing) + renderHtml(nothing) + renderTerminal(nothing, { color: false, columns: 120 });
+	expect(shown).not.toMatch(/Rules: |Coverage: /);
 });
 
 it("the terminal's table of rules shows below each subject what changed", () => {
@@ -72,20 +56,12 @@ it("the terminal's table of rules shows below each subject what changed", () => 
 	);
 });
 
-it("the report explains each gate once, and reports how to fix it", () => {
-	expect(highlights(result).map(({ title, fix }) => [title, fix])).toEqual([
-		[
-			"net · fp16: its rules need a review",
-			"Restore the rule, or let a reviewer approve that it is looser after the merge.",
-		],
-		[
-			"net · int8 · batch 8: no longer checked",
-			"Restore it in trtgate.yml, or let a reviewer approve that it is no longer checked.",
-		],
-		[
-			"net · fp16 · batch 1: figures are no longer reported",
-			"Find out why the head no longer reports it; what is not reported is not gated.",
-		],
+it("the report explains each gate once, with its fix", () => {
+	const told = highlights(result).map(({ title, fix = "" }) => `${title} → ${fix}`);
+	expect(told).toEqual([
+		expect.stringMatching(/^net · fp16: its rules need a review → Restore the rule/),
+		expect.stringMatching(/^net · int8 · batch 8: no longer checked → Restore it in trtgate\.yml/),
+		expect.stringMatching(/^net · fp16 · batch 1: figures are no longer reported → Find out why/),
 	]);
 	expect(headline(result)).toContain(
 		"1 looser rule to review, 1 subject no longer checked, 1 subject with vanished figures",

@@ -1,7 +1,7 @@
 // The terminal report: plain, narrow, coloured, hostile.
 import { describe, expect, it } from "vitest";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import { fitText, renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
+import { renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { diffOf } from "../../support/recorded-engines.ts";
 import { resultCases } from "../../support/result-cases.ts";
@@ -49,42 +49,35 @@ it.each([
 	["out/result.json", "trtgate explain out/result.json"],
 ])("renderTerminal says how to explain the result at %s", (resultPath, command) => {
 	const { base, head } = transformerPair(2);
-	const workload = buildSlowWorkload({
-		explanation: diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } }),
-	});
+	const explanation = diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } });
+	const workload = buildSlowWorkload({ explanation });
 	const gates = [buildGate({ ...workload, gate: "latency", status: "fail", message: "slower" })];
-	const text = renderTerminal(buildResult({ outcome: "fail", workloads: [workload], gates }), {
-		color: false,
-		columns: 200,
-		resultPath,
-	});
+	const result = buildResult({ outcome: "fail", workloads: [workload], gates });
+	const text = renderTerminal(result, { color: false, columns: 200, resultPath });
 	expect(text).toContain(`\`${command}\``);
 });
 
-it("layout counts columns", () => {
-	expect(textWidth("abc µs")).toBe(6);
-	expect(textWidth("漢字🚀")).toBe(6);
-	expect(textWidth("e\u0301")).toBe(1);
+it("a file's path is never cut", () => {
+	const path = `layers/${"very-".repeat(12)}long-name.layers.json`;
+	const files = [{ path, what: "layers of classifier · fp16, base" }];
+	expect(renderTerminal(buildResult({ files }), { color: false, columns: 60 })).toContain(`\n${path}\n`);
 });
 
-it("layout wraps between words and cuts with a mark", () => {
+it("layout counts columns", () => {
+	expect(["abc µs", "漢字🚀", "e\u0301"].map(textWidth)).toEqual([6, 6, 1]);
+});
+
+it("layout wraps between words, and never cuts one", () => {
 	expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
 	expect(wrapText("a/very/long/path/that/is/copied x", 10)).toEqual(["a/very/long/path/that/is/copied", "x"]);
 	expect(wrapText("", 10)).toEqual([]);
-	expect(fitText("abcdef", 4)).toBe("ab…f");
 });
 
-it("layout never cuts two names into equal ones", () => {
-	const rows = [
-		"detector with a very long name · fp16 · batch 1",
-		"detector with a very long name · fp32 · batch 1",
-	].map((text) => [{ text }, { text: "slower" }]);
-	const lines = renderColumns(rows, { color: false, columns: 20 });
-	expect(new Set(lines).size).toBe(2);
-	expect(lines[0]).toContain("…");
-});
-
-it("layout drops whole columns where there is no room", () => {
-	const row = ["a long name of a workload", "slower", "27.91 µs", "29.02 µs"].map((text) => ({ text }));
-	expect(renderColumns([row], { color: false, columns: 30 })).toEqual(["a long name…a workload  slower"]);
+it.each([
+	["wraps names", 40, ["a long name of a workload  slower  28 µs"]],
+	["wraps names first", 39, ["a long name of a          slower  28 µs", "workload"]],
+	["then drops whole columns, but not the second", 30, ["a long name of a          slower", "workload"]],
+])("layout %s where there is little room", (_, columns, expected) => {
+	const row = ["a long name of a workload", "slower", "28 µs"].map((text) => ({ text }));
+	expect(renderColumns([row], { color: false, columns })).toEqual([expected]);
 });

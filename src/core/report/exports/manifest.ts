@@ -1,9 +1,8 @@
-// What was judged and how, for a release: the engines by their hashes, what they were built from and on, and the outcome.
+// What was judged and how, for a release: the engines by their hashes, their origin, and the outcome.
 import type { BuildRecord, Result } from "../../../../generated/result.ts";
 import { caseVerdicts } from "../golden-format.ts";
 import { engineKey } from "../index-gates.ts";
 
-/** Of the attestation whose predicate the manifest is. */
 export const predicateType = "https://github.com/trtgate/trtgate/manifest/v1";
 
 export function renderManifest(result: Result): string {

@@ -1,29 +1,23 @@
 // Findings about models and faults of the config as SARIF 2.1.0, for code scanning and editors.
-import type { ErrorRecord, Finding, Location, Result } from "../../../../generated/result.ts";
+import type { Finding, Location, Result } from "../../../../generated/result.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 
 type Page = keyof typeof pages;
 
-type Problem = Pick<Finding, "code" | "severity" | "message" | "fix" | "node" | "location"> & {
-	page: Page;
-	subject: string | undefined;
-};
-
-/** A result may come from an untrusted source; our own codes are less than half as long. */
-const longestCode = 100;
+type Problem = Omit<Finding, "model"> & { model?: string; page: Page };
 
 export function renderSarif(result: Result): string {
 	const { tool, errors, findings } = result;
 	// Only the user's own input: a broken runner or GitHub is no finding about the repository.
 	const faults = errors.filter(({ kind }) => kind === "configuration");
-	const problems = [
-		...faults.map((error) => problemOf({ ...error, severity: "error" }, "errors")),
-		...findings.map((finding) => problemOf(finding, "findings")),
+	const problems: Problem[] = [
+		...faults.map((error) => ({ ...error, severity: "error", page: "errors" }) as const),
+		...findings.map((finding) => ({ ...finding, page: "findings" }) as const),
 	];
-	const rules = new Map(problems.toReversed().map(({ code, page }) => [code, page]));
-	const codes = [...new Set(problems.map(({ code }) => code))];
+	const rules = new Map(problems.toReversed().map(({ code, page }) => [codeOf(code), page]));
+	const codes = [...new Set(problems.map(({ code }) => codeOf(code)))];
 	const driver = {
 		name: tool.name,
 		semanticVersion: tool.version,
@@ -34,37 +28,19 @@ export function renderSarif(result: Result): string {
 			helpUri: helpUri(code, rules.get(code) ?? "errors"),
 		})),
 	};
-	const log = {
-		$schema: "https://json.schemastore.org/sarif-2.1.0.json",
-		version: "2.1.0",
-		runs: [
-			{
-				tool: { driver },
-				invocations: [invocationOf(result)],
-				columnKind: "utf16CodeUnits",
-				results: problems.map((problem) => resultOf(problem, codes, result.config.path)),
-			},
-		],
+	const run = {
+		tool: { driver },
+		invocations: [invocationOf(result)],
+		columnKind: "utf16CodeUnits",
+		results: problems.map((problem) => resultOf(problem, codes, result.config.path)),
 	};
+	const log = { $schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: [run] };
 	return `${JSON.stringify(log, null, "\t")}\n`;
 }
 
-function problemOf(
-	record: (ErrorRecord & Pick<Finding, "severity"> & { node?: string }) | Finding,
-	page: Page,
-): Problem {
-	const { severity, message, fix, location, node, model } = record;
-	const subject = model === undefined ? undefined : subjectName(record);
-	return {
-		code: cleanMessage(record.code, longestCode),
-		severity,
-		page,
-		message,
-		fix,
-		location,
-		node,
-		subject,
-	};
+/** Our own codes are less than half as long; a result may come from an untrusted source. */
+function codeOf(code: string): string {
+	return cleanMessage(code, 100);
 }
 
 /** Distinguishes a run that found nothing from one that could not look. */
@@ -73,7 +49,7 @@ function invocationOf({ errors, outcome, startedAt }: Result): object {
 		.filter(({ kind }) => kind !== "configuration" && kind !== "github")
 		.map(({ code, message }) => ({
 			level: "error",
-			descriptor: { id: cleanMessage(code, longestCode) },
+			descriptor: { id: codeOf(code) },
 			message: { text: cleanMessage(message, 2000) },
 		}));
 	return {
@@ -84,26 +60,19 @@ function invocationOf({ errors, outcome, startedAt }: Result): object {
 }
 
 function resultOf(problem: Problem, codes: readonly string[], configPath: string): object {
-	const { code, severity, message, fix, subject, location } = problem;
+	const { severity, message, fix, location } = problem;
+	const code = codeOf(problem.code);
+	const subject = problem.model === undefined ? undefined : subjectName(problem);
 	const node = problem.node === undefined ? undefined : cleanMessage(problem.node, 200);
 	const before = subject === undefined ? "" : `${subject}: `;
 	const after = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
-	const logical = [
-		...(subject === undefined ? [] : [{ fullyQualifiedName: subject, kind: "module" }]),
-		...(node === undefined ? [] : [{ fullyQualifiedName: node, kind: "element" }]),
-	];
 	return {
 		ruleId: code,
 		ruleIndex: codes.indexOf(code),
 		level: severity,
 		message: { text: `${before}${cleanMessage(message, 2000)}${after}` },
 		// GitHub's code scanning refuses a result without a place: the config is where a model is named.
-		locations: [
-			{
-				physicalLocation: placeOf(location ?? { path: configPath }),
-				logicalLocations: logical.length === 0 ? undefined : logical,
-			},
-		],
+		locations: [{ physicalLocation: placeOf(location ?? { path: configPath }) }],
 		// What stays when lines move.
 		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node ?? ""].join("/") },
 	};

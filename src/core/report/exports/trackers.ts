@@ -1,21 +1,16 @@
-// The head's figures for programs that track numbers: the Bencher Metric Format, and the `customSmallerIsBetter` JSON of github-action-benchmark.
-import type { GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
+// The head's figures in the Bencher Metric Format and in github-action-benchmark's `customSmallerIsBetter`.
+import type { BuildRecord, GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { ofSlice } from "../../golden/tensor/slice.ts";
 import { shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";
 
-/** What each measure is; https://bencher.dev/docs/reference/bencher-metric-format takes names of 64 characters. */
-interface Measure {
-	/** Lower case with hyphens, e.g. `p99-latency`. */
+interface Figure {
+	/** Lower case with hyphens, e.g. `p99-latency`; Bencher takes 64 characters. */
 	measure: string;
 	/** For people, e.g. `P99 latency`. */
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
-	largerIsBetter?: boolean;
-}
-
-interface Figure extends Measure {
 	/** What was measured, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
 	subject: string;
 	value: number;
@@ -25,32 +20,30 @@ interface Figure extends Measure {
 	extra?: string;
 }
 
-/** Bencher keeps its built-in measure `latency` in nanoseconds; the measures beside it in what their figure has. */
-const nanosecondsInMs = 1e6;
+function jsonFile(value: unknown): string {
+	return `${JSON.stringify(value, null, "\t")}\n`;
+}
 
 export function renderBencher(result: Result): string {
 	const benchmarks = new Map<string, Map<string, object>>();
 	for (const { subject, measure, value, unit, spread } of headFigures(result)) {
 		const name = shorten(subject, 1024);
-		const scale = unit === "ms" ? nanosecondsInMs : 1;
-		const [lower, upper] = spread ?? [];
-		const bounds =
-			lower === undefined || upper === undefined
-				? {}
-				: { lower_value: lower * scale, upper_value: upper * scale };
+		// Bencher keeps its built-in measure `latency` in nanoseconds.
+		const scale = unit === "ms" ? 1e6 : 1;
+		const bounds = spread && { lower_value: spread[0] * scale, upper_value: spread[1] * scale };
 		const measures = benchmarks.get(name) ?? new Map<string, object>();
-		measures.set(shorten(measure, 64), { value: value * scale, ...bounds });
-		benchmarks.set(name, measures);
+		benchmarks.set(name, measures.set(shorten(measure, 64), { value: value * scale, ...bounds }));
 	}
 	// Entries, not assignments: a model may be called `__proto__`.
-	const entries = [...benchmarks].map(([name, measures]) => [name, Object.fromEntries(measures)]);
-	return `${JSON.stringify(Object.fromEntries(entries), null, "\t")}\n`;
+	return jsonFile(
+		Object.fromEntries([...benchmarks].map(([name, measures]) => [name, Object.fromEntries(measures)])),
+	);
 }
 
 /** Throughput stays out: that tool knows one direction for the whole file. */
 export function renderBenchmark(result: Result): string {
 	const entries = headFigures(result)
-		.filter(({ largerIsBetter }) => !largerIsBetter)
+		.filter(({ measure }) => measure !== "throughput")
 		.map(({ subject, title, unit, value, spread, extra }) => ({
 			name: `${subject} · ${title}`,
 			unit,
@@ -58,19 +51,13 @@ export function renderBenchmark(result: Result): string {
 			range: spread?.join(" … "),
 			extra,
 		}));
-	return `${JSON.stringify(entries, null, "\t")}\n`;
+	return jsonFile(entries);
 }
 
 const runMeasures = [
 	{ measure: "latency", title: "median latency", unit: "ms", of: "medianMs" },
 	{ measure: "p99-latency", title: "P99 latency", unit: "ms", of: "p99Ms" },
-	{
-		measure: "throughput",
-		title: "throughput",
-		unit: "inferences/s",
-		largerIsBetter: true,
-		of: "throughputPerSecond",
-	},
+	{ measure: "throughput", title: "throughput", unit: "inferences/s", of: "throughputPerSecond" },
 	{ measure: "peak-memory", title: "peak memory", unit: "bytes", of: "peakMemoryBytes" },
 ] as const;
 
@@ -102,29 +89,19 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 	});
 }
 
-function ofBuild(build: Result["builds"][number], result: Result): Figure[] {
-	const subject = subjectName(build);
-	const timed = withCaveat(subject, backendOf(result, build));
+function ofBuild(build: BuildRecord, result: Result): Figure[] {
 	const { engineBytes, durationMs, fromCache } = build;
-	return [
-		// A cached engine was not built now.
-		...(fromCache === true
-			? []
-			: [
-					{
-						measure: "build-time",
-						title: "build time",
-						unit: "s",
-						subject: timed,
-						value: durationMs / 1000,
-					} as const,
-				]),
-		...(engineBytes === undefined
-			? []
-			: [
-					{ measure: "file-size", title: "engine size", unit: "bytes", subject, value: engineBytes } as const,
-				]),
-	];
+	const subject = subjectName(build);
+	const figures: Figure[] = [];
+	// A cached engine was not built now.
+	if (fromCache !== true) {
+		const timed = withCaveat(subject, backendOf(result, build));
+		const value = durationMs / 1000;
+		figures.push({ measure: "build-time", title: "build time", unit: "s", subject: timed, value });
+	}
+	if (engineBytes !== undefined)
+		figures.push({ measure: "file-size", title: "engine size", unit: "bytes", subject, value: engineBytes });
+	return figures;
 }
 
 /** The worst case of each engine and metric; a metric where more is better stays out of a list of errors. */

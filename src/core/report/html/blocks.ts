@@ -23,27 +23,32 @@ const drawers: Drawers<Piece> = {
 	},
 	notice: ({ text, isUrgent }) =>
 		isUrgent
-			? html`<p class="notice" role="note"><b>${text}</b></p>\n`
-			: html`<p class="notice plain" role="note">${text}</p>\n`,
-	list: ({ items }) =>
-		items.length === 0 ? null : html`<ul>${items.map((item) => html`<li>${coded(item)}</li>\n`)}</ul>\n`,
-	table({ table: { label, columns, rows, noun } }) {
+			? html`<p class="notice" role="note"><b>${coded(text)}</b></p>\n`
+			: html`<p class="notice plain" role="note">${coded(text)}</p>\n`,
+	list: ({ items }) => list(items),
+	table({ table: { label, columns, rows, noun, hidden = 0 } }) {
 		if (rows.length === 0) return null;
-		const drawn = sortableTable(label, columnsIn("html", columns), rows.slice(0, maxRows));
-		return [drawn, moreText(rows.length - maxRows, `${noun}s`)];
+		const shown = rows.slice(0, maxRows);
+		const drawn = sortableTable(label, columnsIn("html", columns), shown);
+		return [drawn, moreText(rows.length + hidden - shown.length, `${noun}s`)];
 	},
 	highlight: ({ highlight }) => card(highlight),
 	figure: ({ drawn }) => drawn,
-	details: ({ title, blocks }) => folded(title, drawHtml(blocks)),
+	details: ({ title, blocks, id, isOpen }) =>
+		folded(id === undefined ? title : html`<span id="${id}">${title}</span>`, drawHtml(blocks), isOpen),
 };
 
 export function drawHtml(blocks: readonly Block[]): Piece {
 	return blocks.map((block) => drawBlock(drawers, block));
 }
 
+function list(items: readonly string[]): Piece {
+	return items.length === 0 ? null : html`<ul>${items.map((item) => html`<li>${coded(item)}</li>\n`)}</ul>\n`;
+}
+
 function card({ severity, title, lines = [], sentences, fix, excerpt = [] }: Highlight): Markup {
 	const { tone, label } = severityLooks[severity];
 	return html`<article class="highlight ${tone}"><h2>${title} ${pill(label, tone)}</h2>
-${lines.length === 0 ? null : html`<ul>${lines.map((line) => html`<li>${coded(line)}</li>\n`)}</ul>`}<p>${sentences.map((text) => [coded(text), " "])}</p>${fix === undefined ? null : html`<p><b>Next:</b> ${coded(fix)}</p>`}${excerpt.length === 0 ? null : folded("Log excerpt", logExcerpt(excerptLines(excerpt)))}</article>
+${list(lines)}<p>${sentences.map((text) => [coded(text), " "])}</p>${fix === undefined ? null : html`<p><b>Next:</b> ${coded(fix)}</p>`}${excerpt.length === 0 ? null : folded("Log excerpt", logExcerpt(excerptLines(excerpt)))}</article>
 `;
 }

@@ -1,10 +1,9 @@
-// The graph of both engines in two panes, base and head, in which the same nodes stand at the same place.
+// The changed part of both engines' graphs in two panes, base and head, in which the same nodes stand at the same place.
 import type { EngineGraph, EngineGroup } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { counted } from "../../text/labels.ts";
-import type { LayerUnit } from "../layer-format.ts";
+import type { LayerUnit } from "../engine-text.ts";
 import { layoutGraph } from "./graph-layout.ts";
-import { at, folded, html, type Markup, type Piece } from "./markup.ts";
+import { at, html, type Piece } from "./markup.ts";
 
 const cell = { width: 196, height: 58 } as const;
 const box = { width: 176, height: 40 } as const;
@@ -51,38 +50,11 @@ function merged(into: Node | null, group: EngineGroup): Node {
 	const both = (arm: Arm): EngineGroup["head"] => {
 		const [one, other] = [into?.[arm] ?? null, group[arm]];
 		if (one === null || other === null) return one ?? other;
-		return {
-			kernels: one.kernels + other.kernels,
-			ms: one.ms === null || other.ms === null ? null : one.ms + other.ms,
-		};
+		const ms = one.ms === null || other.ms === null ? null : one.ms + other.ms;
+		return { kernels: one.kernels + other.kernels, ms };
 	};
-	return {
-		label: "",
-		base: both("base"),
-		head: both("head"),
-		isChanged: false,
-		folded: (into?.folded ?? 0) + 1,
-	};
-}
-
-const families: readonly (readonly [pattern: RegExp, name: string])[] = [
-	[/^(fp|tf)(32|64)$/, "wide"],
-	[/16$/, "half"],
-	[/(8|4)$/, "narrow"],
-];
-
-function textsOf(
-	node: Node,
-	own: NonNullable<EngineGroup["head"]>,
-	unit: LayerUnit,
-): { label: string; facts: readonly string[] } {
-	const time = own.ms === null ? [] : [`${unit.format(own.ms)} ${unit.name}`];
-	const precision = own.precision === undefined ? [] : [cleanName(own.precision, 12)];
-	const kernels = own.kernels > 1 ? [`${own.kernels} kernels`] : [];
-	return {
-		label: node.folded === undefined ? node.label : `${node.folded} unchanged`,
-		facts: [...time, ...precision, ...kernels],
-	};
+	const sides = { base: both("base"), head: both("head") };
+	return { label: "", ...sides, isChanged: false, folded: (into?.folded ?? 0) + 1 };
 }
 
 function toneOf({ isChanged, changeMs = 0 }: Node): string {
@@ -90,29 +62,26 @@ function toneOf({ isChanged, changeMs = 0 }: Node): string {
 	return changeMs > 0 ? " bad" : changeMs < 0 ? " ok" : " warn";
 }
 
-interface NodeBox {
+interface Point {
 	x: number;
 	y: number;
-	unit: LayerUnit;
-	longestMs: number;
 }
 
-function drawnNode(node: Node, arm: Arm, { x, y, unit, longestMs }: NodeBox): Piece {
+function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit): Piece {
 	const own = node[arm];
 	const place = html`x="${at(x)}" y="${at(y)}" width="${box.width}" height="${box.height}" rx="4"`;
 	if (own === null) return html`<rect class="ghost" ${place}/>`;
-	const { label, facts } = textsOf(node, own, unit);
-	const family = families.find(([pattern]) => pattern.test(own.precision ?? ""))?.[1];
-	const bar = node.folded !== undefined || own.ms === null ? 0 : (box.width * own.ms) / longestMs;
-	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/>${
-		family === undefined
-			? null
-			: html`<rect class="${family}" x="${at(x)}" y="${at(y)}" width="5" height="${box.height}"/>`
-	}${bar < 0.5 ? null : html`<rect class="time" x="${at(x)}" y="${at(y + box.height - 3)}" width="${at(bar)}" height="3"/>`}<text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
+	const label = node.folded === undefined ? node.label : `${node.folded} unchanged`;
+	const facts = [
+		...(own.ms === null ? [] : [`${unit.format(own.ms)} ${unit.name}`]),
+		...(own.precision === undefined ? [] : [cleanName(own.precision, 12)]),
+		...(own.kernels > 1 ? [`${own.kernels} kernels`] : []),
+	];
+	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
 
 /** Straight down to the next layer; around the nodes between otherwise. */
-function path(from: { x: number; y: number }, to: { x: number; y: number }): string {
+function path(from: Point, to: Point): string {
 	const [x1, x2] = [from.x + box.width / 2, to.x + box.width / 2];
 	const [y1, y2] = [from.y + box.height, to.y];
 	if (y2 > y1 && y2 - y1 < cell.height)
@@ -122,53 +91,26 @@ function path(from: { x: number; y: number }, to: { x: number; y: number }): str
 	return `M${at(from.x + box.width)} ${at(from.y + middle)}C${at(out)} ${at(from.y + middle)} ${at(out)} ${at(to.y + middle)} ${at(to.x + box.width)} ${at(to.y + middle)}`;
 }
 
-function panes({ nodes, edges }: Graph, unit: LayerUnit, label: string): Markup {
+const legend = html`<p class="legend">Red is slower, green faster; dashed: only the other engine has it.</p>
+`;
+
+export function drawGraph(graph: EngineGraph | undefined, unit: LayerUnit, label: string): Piece {
+	if (graph === undefined || graph.groups.length < 2) return null;
+	const { nodes, edges } = foldUnchanged(graph);
 	const { places, columns, layers } = layoutGraph(
 		nodes.length,
 		edges.map(([from = 0, to = 0]) => [from, to] as const),
 	);
 	const points = places.map(({ x, y }) => ({ x: margin + x * cell.width, y: margin + y * cell.height }));
-	const [width, height] = [
-		Math.ceil(columns * cell.width + 2 * margin + side),
-		layers * cell.height + 2 * margin,
-	];
-	const times = nodes
-		.filter((node) => node.folded === undefined)
-		.flatMap(({ base, head }) => [base?.ms ?? 0, head?.ms ?? 0]);
-	const longestMs = Math.max(
-		1e-9,
-		times.reduce((most, ms) => Math.max(most, ms), 0),
-	);
-	const drawn = arms.map((arm, index) => {
+	const width = Math.ceil(columns * cell.width + 2 * margin + side);
+	const height = layers * cell.height + 2 * margin;
+	const panes = arms.map((arm, index) => {
 		const lines = edges.flatMap(([from = 0, to = 0, where = 0]) =>
 			(where & (index + 1)) !== 0 && points[from] && points[to] ? [path(points[from], points[to])] : [],
 		);
 		const drawnLines = lines.length === 0 ? null : html`<path class="edges" d="${lines.join("")}"/>`;
-		const boxes = nodes.map((node, which) =>
-			drawnNode(node, arm, { ...(points[which] ?? { x: 0, y: 0 }), unit, longestMs }),
-		);
+		const boxes = nodes.map((node, which) => drawNode(node, arm, points[which] ?? { x: 0, y: 0 }, unit));
 		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true">${drawnLines}${boxes}</svg></div></figure>`;
 	});
-	return html`<div class="panes">${drawn}</div>
-`;
-}
-
-/** The changed neighbourhood; all groups folded, where `all`. */
-export function graphPart(
-	graph: EngineGraph | undefined,
-	unit: LayerUnit,
-	{ label, all }: { label: string; all: boolean },
-): Piece {
-	if (graph === undefined || graph.groups.length < 2) return null;
-	const near = foldUnchanged(graph);
-	const isCut = near.nodes.length < graph.groups.length;
-	const whole = { nodes: graph.groups, edges: graph.edges };
-	return [
-		panes(near, unit, label),
-		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the ${unit.of} · dashed: the other engine alone has it</p>
-`,
-		isCut && all
-			? folded(`All ${counted(graph.groups.length, "node group")}`, panes(whole, unit, label))
-			: null,
-	];
+	return html`<div class="panes">${panes}</div>\n${legend}`;
 }

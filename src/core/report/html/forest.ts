@@ -11,20 +11,11 @@ const height = 26;
 const middle = height / 2;
 const margin = 10;
 
-/** The limits, where all rows share them; each row draws its own. */
+/** With the smallest effect that counts, where all rows share it; each row draws its own, and its limit. */
 export function forestTitle(rows: readonly WorkloadRow[]): string {
-	const same = (textOf: (row: WorkloadRow["workload"]) => string) => {
-		const texts = new Set(rows.map(({ workload }) => textOf(workload)));
-		return texts.size === 1 ? [...texts][0] : undefined;
-	};
-	const level = same((workload) => levelText(comparedOf(workload)));
-	const zone = same((workload) => formatLimit(comparedOf(workload).minimalEffect));
-	const gate = same(({ limits }) => (limits?.fail === undefined ? "" : formatLimit(limits.fail)));
-	return [
-		...(isCounted(rows) ? [] : [level === undefined ? "interval" : `${level} interval`]),
-		zone === undefined ? "grey: too small to count" : `grey: ±${zone}`,
-		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed: fails at ${gate}`]),
-	].join(" · ");
+	const [zone, other] = new Set(rows.map(({ workload }) => formatLimit(comparedOf(workload).minimalEffect)));
+	const grey = zone === undefined || other !== undefined ? "too small to count" : `±${zone}`;
+	return [...(isCounted(rows) ? [] : ["interval"]), `grey: ${grey}`, "dashed: fails"].join(" · ");
 }
 
 export function forestScale(rows: readonly WorkloadRow[]): Scale {
@@ -54,36 +45,35 @@ export function forestAxis(scale: Scale): Markup {
 	return html`<svg class="forest" viewBox="0 0 ${width} 16" aria-hidden="true">${labels}</svg>`;
 }
 
-function vertical(kind: string, x: number): Markup {
-	return html`<line class="${kind}" x1="${at(x)}" x2="${at(x)}" y1="2" y2="${height - 2}"/>`;
+function vertical(kind: string, value: number, scale: Scale): Markup {
+	const x = at(scale.place(value));
+	return html`<line class="${kind}" x1="${x}" x2="${x}" y1="2" y2="${height - 2}"/>`;
 }
 
-/** Interval and estimate; an arrowhead where the estimate lies beyond the axis. */
-function drawInterval({ workload, tone }: WorkloadRow, scale: Scale): Piece {
-	const { estimate, interval } = comparedOf(workload);
-	if (estimate === null) return null;
+/** The estimate is a dot; an arrowhead where it lies beyond the axis. */
+function drawEstimate(estimate: number, tone: string, scale: Scale): Markup {
+	if (estimate > scale.to)
+		return html`<path class="beyond ${tone}" d="M${width - 9} ${middle - 5}l6 5l-6 5"/>`;
+	if (estimate < scale.from) return html`<path class="beyond ${tone}" d="M9 ${middle - 5}l-6 5l6 5"/>`;
+	return html`<circle class="dot ${tone}" cx="${at(scale.place(estimate))}" cy="${middle}" r="4"/>`;
+}
+
+export function drawForest({ workload, tone }: WorkloadRow, scale: Scale): Markup {
+	const { limits: { fail } = {}, work } = workload;
+	const compared = comparedOf(workload);
+	const { estimate, interval, minimalEffect } = compared;
+	const left = scale.place(-minimalEffect);
+	const right = scale.place(minimalEffect);
+	const spoken = work === undefined ? `, ${levelText(compared)} interval ${intervalText(compared)}` : "";
 	const bar =
 		interval &&
 		html`<line class="ci ${tone}" x1="${at(scale.place(interval[0]))}" x2="${at(scale.place(interval[1]))}" y1="${middle}" y2="${middle}"/>`;
-	if (estimate > scale.to)
-		return [bar, html`<path class="beyond ${tone}" d="M${width - 9} ${middle - 5}l6 5l-6 5"/>`];
-	if (estimate < scale.from) return [bar, html`<path class="beyond ${tone}" d="M9 ${middle - 5}l-6 5l6 5"/>`];
-	return [bar, html`<circle class="dot ${tone}" cx="${at(scale.place(estimate))}" cy="${middle}" r="4"/>`];
-}
-
-export function drawForest(row: WorkloadRow, scale: Scale): Markup {
-	const { limits, work } = row.workload;
-	const compared = comparedOf(row.workload);
-	const left = scale.place(-compared.minimalEffect);
-	const right = scale.place(compared.minimalEffect);
-	const gate =
-		limits?.fail === undefined || limits.fail > scale.to ? null : vertical("gate", scale.place(limits.fail));
-	const interval = work === undefined ? `, ${levelText(compared)} interval ${intervalText(compared)}` : "";
-	const label = compared.estimate === null ? "not compared" : `change ${changeText(compared)}${interval}`;
-	return drawing(
-		{ width, height },
-		label,
-		html`<rect class="zone" x="${at(left)}" y="3" width="${at(right - left)}" height="${height - 6}"/>${vertical("zero", scale.place(0))}${gate}${drawInterval(row, scale)}`,
-		"forest",
-	);
+	const parts: Piece = [
+		html`<rect class="zone" x="${at(left)}" y="3" width="${at(right - left)}" height="${height - 6}"/>`,
+		vertical("zero", 0, scale),
+		fail === undefined || fail > scale.to ? null : vertical("gate", fail, scale),
+		estimate === null ? null : [bar, drawEstimate(estimate, tone, scale)],
+	];
+	const label = estimate === null ? "not compared" : `change ${changeText(compared)}${spoken}`;
+	return drawing({ width, height }, label, parts, "forest");
 }

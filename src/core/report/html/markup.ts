@@ -45,8 +45,8 @@ ${body}</section>
 `;
 }
 
-export function folded(summary: Piece, body: Piece): Markup {
-	return html`<details><summary>${summary}</summary>
+export function folded(summary: Piece, body: Piece, isOpen = false): Markup {
+	return html`<details${isOpen ? html` open` : null}><summary>${summary}</summary>
 ${body}</details>
 `;
 }
@@ -59,6 +59,11 @@ export function drawing(
 	kind?: string,
 ): Markup {
 	return html`<svg${kind === undefined ? null : html` class="${kind}"`} viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${body}</svg>`;
+}
+
+/** A bar beside a number that a cell states already. `share`: 0 to 1. */
+export function shareBar(share: number): Markup {
+	return html`<svg class="gold" viewBox="0 0 170 12" aria-hidden="true"><rect class="own" width="${at(170 * Math.min(1, Math.max(0, share)))}" height="12" rx="2"/></svg>`;
 }
 
 /** The model in bold, what else names it, and below it the part of a merged result. */
@@ -86,6 +91,7 @@ export interface Column<Row> {
 	axis?: Markup;
 	/** All of them unless it is given; without a text, HTML alone. */
 	formats?: readonly Format[];
+	/** Backticks mark code. */
 	text?(row: Row): string;
 	/** In HTML in place of the text. */
 	cell?(row: Row): Piece;
@@ -100,7 +106,7 @@ function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
 	const tone = column.tone?.(row) ?? null;
 	const content =
 		column.cell?.(row) ??
-		(tone !== null ? pill(text, tone) : column.code ? html`<code>${text}</code>` : text);
+		(tone !== null ? pill(text, tone) : column.code ? html`<code>${text}</code>` : coded(text));
 	const sort = column.sortBy === undefined ? null : html` data-v="${column.sortBy(row) ?? ""}"`;
 	if (column.heading) return html`<th scope="row"${sort}>${content}</th>`;
 	const style = column.numeric ? html` class="n"` : column.wraps || column.code ? html` class="wrap"` : null;

@@ -1,9 +1,9 @@
 // The report as one HTML file that needs nothing else: offline, light and dark, sortable, printable.
 import type { Outcome, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { armName, gateTitle, outcomeLabels, type Tone, unverifiedText } from "../../text/labels.ts";
+import { gateTitle, outcomeLabels, type Tone, unverifiedText } from "../../text/labels.ts";
 import { fullDetail } from "../budget.ts";
-import { countsText, jobFacts, versionsOf } from "../facts.ts";
+import { armsText, jobFacts } from "../facts.ts";
 import { headline, reportContext } from "../highlights.ts";
 import { type ReportContext, type ReportSection, shownSections } from "../section.ts";
 import { reportSections } from "../sections.ts";
@@ -41,21 +41,13 @@ const outcomeTones: Readonly<Record<Outcome, Tone>> = {
 	error: "bad",
 };
 
-function armsLine(result: Result): Piece {
-	const { base, head } = result.arms;
-	if (base === null) return html`head <code>${armName(head)}</code>, no base`;
-	const on = versionsOf(result);
-	return html`base <code>${armName(base)}</code>${on.base} → head <code>${armName(head)}</code>${on.head}`;
-}
-
 function pageHeader({ result, highlights }: ReportContext): Markup {
 	const facts = jobFacts(result).map(({ label, value }) => html`<li>${label} <b>${value}</b></li>`);
-	const counts = countsText(result);
 	const isForgeable = result.unverified === true;
 	const tone = isForgeable && result.outcome === "pass" ? "open" : outcomeTones[result.outcome];
 	return html`<header>
 ${isForgeable ? html`<p><b>${unverifiedText}</b></p>` : null}<h1>${pill(outcomeLabels[result.outcome], tone)} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
-<p class="sub">${counts === "" ? "" : `${counts} · `}${armsLine(result)}</p>
+<p class="sub">${armsText(result)}</p>
 <ul class="facts" aria-label="facts">${facts}</ul>
 </header>
 `;

@@ -74,9 +74,9 @@ h1{font-size:24px;line-height:1.3;margin:0 0 6px;display:flex;gap:4px 12px;align
 a{color:var(--a1)}code{font:13px ui-monospace,SFMono-Regular,Menlo,monospace}pre{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace;background:var(--bg);border:1px solid var(--line);border-radius:6px;padding:8px 12px;margin:8px 0 2px;overflow-x:auto}
 :focus-visible{outline:2px solid var(--a1);outline-offset:2px;border-radius:3px}
 .sub{color:var(--mut)}.facts{display:flex;flex-wrap:wrap;gap:4px 22px;color:var(--mut);margin:10px 0 0;padding:0;font-size:14px;list-style:none}.facts b{color:var(--fg);font-weight:600}
-.pill{display:inline-block;padding:1px 9px;border-radius:99px;font-size:13px;font-weight:600;white-space:nowrap;overflow-wrap:normal;color:var(--mut);background:var(--card);border:1px solid transparent}h1 .pill{font-size:14px;padding:2px 12px}
-.pill.bad{color:var(--bad);background:var(--badbg)}.pill.warn{color:var(--warn);background:var(--warnbg)}.pill.ok{color:var(--ok);background:var(--okbg)}.pill.open{color:var(--open);background:var(--openbg)}.pill.plain{border-color:var(--line)}
-.highlight{border:1px solid var(--line);border-left:4px solid var(--mut);border-radius:6px;padding:12px 16px;margin:12px 0;background:var(--card)}.highlight h2{font-size:15px;margin:0;font-weight:600}.highlight.bad{border-left-color:var(--bad)}.highlight.warn{border-left-color:var(--warn)}.highlight.open{border-left-color:var(--open)}.highlight.ok{border-left-color:var(--ok)}.highlight details{border:0;padding:4px 0 0}
+.pill{display:inline-block;padding:1px 9px;border-radius:99px;font-size:13px;font-weight:600;white-space:nowrap;overflow-wrap:normal;color:var(--tone,var(--mut));background:var(--ground,var(--card));border:1px solid transparent}h1 .pill{font-size:14px;padding:2px 12px}
+.bad{--tone:var(--bad);--ground:var(--badbg)}.warn{--tone:var(--warn);--ground:var(--warnbg)}.ok{--tone:var(--ok);--ground:var(--okbg)}.open{--tone:var(--open);--ground:var(--openbg)}.plain{--tone:initial;--ground:initial}.pill.plain{border-color:var(--line)}
+.highlight{border:1px solid var(--line);border-left:4px solid var(--tone,var(--mut));border-radius:6px;padding:12px 16px;margin:12px 0;background:var(--card)}.highlight h2{font-size:15px;margin:0;font-weight:600}.highlight details{border:0;padding:4px 0 0}
 .notice{border:1px solid var(--warn);background:var(--warnbg);color:var(--fg);border-radius:6px;padding:10px 16px;margin:12px 0}.notice.plain{border-color:var(--line);background:var(--card)}`;
 
 const tables = `.scroll{overflow-x:auto;-webkit-overflow-scrolling:touch}table{border-collapse:collapse;width:100%;font-size:14px}th,td{padding:7px 10px;border-bottom:1px solid var(--line);text-align:left;vertical-align:middle;white-space:nowrap;overflow-wrap:normal}
@@ -86,20 +86,17 @@ th[scope=row]{font-weight:400;white-space:normal;min-width:190px;max-width:360px
 td small{display:block;color:var(--mut);font-size:12px}.more{color:var(--mut);font-size:14px}`;
 
 const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.zone{fill:var(--line);opacity:.45}.zero{stroke:var(--mut);stroke-width:1}.gate{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 3}
-.ci{stroke-width:3;stroke-linecap:round;stroke:var(--mut)}.ci.bad,.beyond.bad{stroke:var(--bad)}.ci.warn,.beyond.warn{stroke:var(--warn)}.ci.ok,.beyond.ok{stroke:var(--ok)}.ci.open,.beyond.open{stroke:var(--open)}.dot{fill:var(--mut)}.dot.bad{fill:var(--bad)}.dot.warn{fill:var(--warn)}.dot.ok{fill:var(--ok)}.dot.open{fill:var(--open)}.beyond{fill:none;stroke:var(--mut);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
-.grid{stroke:var(--line)}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}.link{stroke:var(--line);stroke-width:1.5}circle.base{fill:var(--bg);stroke:var(--a0);stroke-width:2}circle.head{fill:var(--a1)}.med{stroke-dasharray:2 4}.med.base{stroke:var(--a0)}.med.head{stroke:var(--a1)}.tick.base{fill:var(--mut)}.tick.head{fill:var(--a1)}.cross{stroke:var(--mut);stroke-width:1.5}
-.waterfall{max-width:960px}.waterfall .name{font:12px system-ui,sans-serif;fill:var(--fg)}.waterfall .bad{fill:var(--bad)}.waterfall .ok{fill:var(--ok)}.waterfall .plain,.waterfall .base{fill:var(--a0)}.waterfall .head{fill:var(--a1)}.waterfall .link{stroke:var(--mut);stroke-width:1;stroke-dasharray:2 2}
-.panes{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 12px;margin-top:10px}.panes figure{margin:0}.panes figcaption{justify-content:flex-start}.pane{height:420px;overflow:auto;border:1px solid var(--line);border-radius:6px;background:var(--card);cursor:grab}.pane svg{width:calc(var(--w)*var(--zoom,1));max-width:none;min-width:0;margin:0 auto}.edges{fill:none;stroke:var(--mut);stroke-width:1.2}.node>rect:first-of-type{fill:var(--bg);stroke:var(--line)}.node.bad>rect:first-of-type{fill:var(--badbg);stroke:var(--bad)}.node.ok>rect:first-of-type{fill:var(--okbg);stroke:var(--ok)}.node.warn>rect:first-of-type{fill:var(--warnbg);stroke:var(--warn)}.ghost{fill:none;stroke:var(--mut);stroke-dasharray:3 4}.node text{font:12px system-ui,sans-serif;fill:var(--fg)}.node .tick{font-size:11px}.node .time{fill:var(--a0)}rect.wide{fill:var(--open)}rect.half{fill:var(--a1)}rect.narrow{fill:var(--warn)}.legend i.wide{background:var(--open)}.legend i.half{background:var(--a1)}.legend i.narrow{background:var(--warn)}.zoom{font:inherit;color:inherit;background:var(--card);border:1px solid var(--line);border-radius:6px;min-width:32px;margin:0 4px 6px 0;cursor:pointer}
-.area{fill-opacity:.4;stroke-width:1.5}.area.base{fill:var(--a0);stroke:var(--a0)}.area.head{fill:var(--a1);stroke:var(--a1)}
-.gold{width:170px;height:12px}.track{fill:var(--line);opacity:.6}.bar{fill:var(--ok)}.bar.bad{fill:var(--bad)}.bar.warn{fill:var(--warn)}.cap{fill:var(--fg)}.own{fill:var(--mut)}
-.errmap{max-width:330px}.err.plain{fill:var(--a1)}.err.mute{fill:var(--a0);opacity:.55}.err.ok{fill:var(--ok)}.err.warn{fill:var(--warn)}.err.bad{fill:var(--bad)}.err.open{fill:var(--open)}.tick.bad{fill:var(--bad)}
+.ci{stroke-width:3;stroke-linecap:round;stroke:var(--tone,var(--mut))}.dot{fill:var(--tone,var(--mut))}.beyond{fill:none;stroke:var(--tone,var(--mut));stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.grid{stroke:var(--line)}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}
+.panes{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 12px;margin-top:10px}.panes figure{margin:0}.panes figcaption{justify-content:flex-start}.pane{height:420px;overflow:auto;border:1px solid var(--line);border-radius:6px;background:var(--card)}.pane svg{width:var(--w);max-width:none;min-width:0;margin:0 auto}.edges{fill:none;stroke:var(--mut);stroke-width:1.2}.node rect{fill:var(--ground,var(--bg));stroke:var(--tone,var(--line))}.ghost{fill:none;stroke:var(--mut);stroke-dasharray:3 4}.node text{font:12px system-ui,sans-serif;fill:var(--fg)}.node .tick{font-size:11px}
+.gold{width:170px;height:12px}.own{fill:var(--mut)}
+.errmap{max-width:330px}.err{fill:var(--tone,var(--a1))}.err.mute{fill:var(--a0);opacity:.55}.tick.bad{fill:var(--bad)}
 .ground{fill:var(--card);stroke:var(--line)}.hx{fill:var(--open)}${Array.from({ length: 10 }, (_, step) => `.h${step}{fill:var(--h${step})}`).join("")}
 .picture{margin-top:30px}.picture h3{margin-bottom:0}.picture small{font-size:14px;font-weight:400;color:var(--mut);margin:0 6px}.picture{content-visibility:auto;contain-intrinsic-size:auto 400px}
-.two{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:8px 26px}.legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;border-radius:50%;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend i.err{border-radius:2px;height:10px;opacity:1}.legend i.ok{background:var(--ok)}.legend i.warn{background:var(--warn)}.legend i.bad{background:var(--bad)}.legend i.open{background:var(--open)}.legend .base{border:2px solid var(--a0)}.legend .head{background:var(--a1)}
-.sparks{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:8px 22px}.spark{margin:0;max-width:320px}.spread{stroke-width:1.5;opacity:.55}.spread.base{stroke:var(--a0)}.spread.head{stroke:var(--a1)}figcaption{font-size:13px;color:var(--mut);display:flex;justify-content:space-between;gap:8px}figcaption b{color:var(--fg);font-weight:600}
-input[type=search]{font:inherit;color:inherit;background:none;border:1px solid var(--line);border-radius:6px;padding:6px 10px;width:min(100%,420px);margin-bottom:10px}details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
-.plot{overflow-x:auto}
-@media(max-width:760px){.plot svg{min-width:560px}.two,.panes{grid-template-columns:minmax(0,1fr)}.pane{height:300px}.wrap{min-width:340px}td,th[scope=row]{vertical-align:top}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
+.legend{color:var(--mut);font-size:13px}.legend i{display:inline-block;width:10px;height:10px;margin:0 5px 0 10px}.legend i:first-child{margin-left:0}.legend i.err{border-radius:2px;opacity:1;background:var(--tone)}
+figcaption{font-size:13px;color:var(--mut);display:flex;justify-content:space-between;gap:8px}figcaption b{color:var(--fg);font-weight:600}
+details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}
+@media(max-width:760px){.panes{grid-template-columns:minmax(0,1fr)}.pane{height:300px}.wrap{min-width:340px}td,th[scope=row]{vertical-align:top}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
 @media print{.scroll{overflow:visible}th[scope=row]{position:static}.highlight,svg,tr{break-inside:avoid}}`;
 
 export const styleSheet = `:root{${variables(palettes.light)};color-scheme:light dark}
@@ -108,8 +105,8 @@ ${layout}
 ${tables}
 ${drawings}`;
 
-// The report's one script: tables sort by a click on a heading, a long list of workloads is filtered by words, and folded parts open for
-// print. All else works without it.
+// The report's one script: tables sort by a click on a heading, both panes of a graph scroll together, and folded parts open for print.
+// All else works without it.
 export const sortScript = `"use strict";
 for (const button of document.querySelectorAll("thead button")) {
 	button.disabled = false;
@@ -133,42 +130,8 @@ for (const button of document.querySelectorAll("thead button")) {
 		body.append(...rows);
 	});
 }
-const list = document.getElementById("workloads")?.parentNode;
-const lines = [...(list?.querySelectorAll("tbody tr") ?? [])];
-if (lines.length > 30) {
-	const field = document.createElement("input");
-	field.type = "search";
-	field.placeholder = "Filter " + lines.length + " workloads: model, engine, verdict";
-	field.setAttribute("aria-label", field.placeholder);
-	field.addEventListener("input", () => {
-		const words = field.value.toLowerCase().split(" ");
-		for (const line of lines) line.hidden = !words.every((word) => line.textContent.toLowerCase().includes(word));
-		for (const part of list.querySelectorAll("details")) part.open = field.value !== "";
-	});
-	list.querySelector("h2").after(field);
-}
 for (const pair of document.querySelectorAll(".panes")) {
 	const panes = [...pair.querySelectorAll(".pane")];
-	let zoom = 1;
-	const setZoom = (factor) => {
-		const next = Math.min(2, Math.max(0.2, zoom * factor));
-		const [pane] = panes;
-		const middle = [pane.scrollLeft + pane.clientWidth / 2, pane.scrollTop + pane.clientHeight / 2].map((at) => (at * next) / zoom);
-		zoom = next;
-		pair.style.setProperty("--zoom", zoom);
-		pane.scrollTo(middle[0] - pane.clientWidth / 2, middle[1] - pane.clientHeight / 2);
-	};
-	const buttons = document.createElement("div");
-	for (const [sign, factor] of [["\u2212", 0.8], ["+", 1.25]]) {
-		const button = document.createElement("button");
-		button.type = "button";
-		button.className = "zoom";
-		button.textContent = sign;
-		button.setAttribute("aria-label", factor > 1 ? "zoom in" : "zoom out");
-		button.addEventListener("click", () => setZoom(factor));
-		buttons.append(button);
-	}
-	pair.before(buttons);
 	const showChange = () => {
 		const change = panes[1].querySelector(".bad,.ok,.warn");
 		if (change === null) return;
@@ -181,12 +144,6 @@ for (const pair of document.querySelectorAll(".panes")) {
 		pane.addEventListener("scroll", () => {
 			for (const other of panes) if (other !== pane) other.scrollTo(pane.scrollLeft, pane.scrollTop);
 		});
-		pane.addEventListener("keydown", ({ key }) => {
-			if (key === "+" || key === "-") setZoom(key === "+" ? 1.25 : 0.8);
-		});
-		pane.addEventListener("pointermove", ({ buttons: held, pointerType, movementX, movementY }) => {
-			if (held === 1 && pointerType === "mouse") pane.scrollBy(-movementX, -movementY);
-		});
 	}
 }
 addEventListener("beforeprint", () => {
@@ -195,4 +152,4 @@ addEventListener("beforeprint", () => {
 `;
 
 /** SHA-256 of the script, so that the policy of the page runs it and nothing else; a test computes it again. */
-export const sortScriptHash = "sha256-H1MFkY7fLALP6YmUPIJIc9DjChSfGU3n3ALHe2xOAzc=";
+export const sortScriptHash = "sha256-T4xxO6wKLXA488kqecJ3pPiNXT9wB13WuXNbfAnIRR8=";

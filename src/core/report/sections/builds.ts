@@ -1,36 +1,109 @@
-// The build gate: the engines of base and head side by side, why an engine was not built, and how each was built.
-import type { Arm, BuildRecord, Result } from "../../../../generated/result.ts";
+// What came before any output: errors of the run, findings of preflight, and the engines of base and head side by side.
+import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
 import { cleanName } from "../../text/escape.ts";
-import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
+import { buildLabel, counted, listNames, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import { cleanMessage, codeSentences, dash } from "../comparison-format.ts";
 import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
-import { type Column, folded, html, logExcerpt, nameOf, type Piece } from "../html/markup.ts";
+import { type Column, nameOf } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
-import { type Block, type ReportSection, table } from "../section.ts";
+import { numbers, type ReportSection, sentence, table } from "../section.ts";
+
+const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
+	configuration: "the configuration",
+	runner: "the runner; a retry may help",
+	github: "GitHub's side; it does not change the outcome",
+	internal: "trtgate itself",
+};
+
+function errorHighlight(error: ErrorRecord): Highlight {
+	const { kind, code, message, fix, excerpt = [], log, model } = error;
+	return {
+		severity: kind === "github" ? "warn" : "error",
+		topic: kind === "github" ? ["GitHub fault", "GitHub faults"] : ["error", "errors"],
+		title: [subjectName(error), cleanMessage(message, 400)].filter((part) => part !== "").join(": "),
+		sentences: [
+			`Code \`${cleanMessage(code, 80).replaceAll("`", "'")}\`, a fault of ${faultOf[kind]}.`,
+			...codeSentences("Full log", log),
+		],
+		fix: fix && cleanMessage(fix),
+		excerpt: excerptLines(excerpt),
+		explains: model === undefined ? undefined : gateKey("run", { ...error, model }),
+	};
+}
+
+export const errorSection: ReportSection = {
+	id: "errors",
+	show: () => null,
+	highlights: ({ errors }) => errors.map(errorHighlight),
+};
+
+const severityTones: Readonly<Record<Finding["severity"], Tone>> = {
+	error: "bad",
+	warning: "warn",
+	note: "plain",
+};
+
+const findingColumns: readonly Column<Finding>[] = [
+	{
+		title: "Where",
+		heading: true,
+		text: (finding) =>
+			`${subjectName(finding) || dash}${finding.arm === undefined ? "" : ` (${finding.arm})`}`,
+	},
+	{ title: "severity", text: ({ severity }) => severity, tone: ({ severity }) => severityTones[severity] },
+	{ title: "code", code: true, text: ({ code }) => cleanName(code, 60) },
+	{
+		title: "what",
+		wraps: true,
+		text: ({ message, node }) =>
+			`${cleanMessage(message, 400)}${node === undefined ? "" : ` (node ${cleanName(node, 120)})`}`,
+	},
+	{ title: "what to do", wraps: true, text: ({ fix = dash }) => cleanMessage(fix, 300) },
+];
+
+export const findingSection: ReportSection = {
+	id: "findings",
+	formats: ["markdown", "html"],
+	show({ result: { findings } }) {
+		if (findings.length === 0) return null;
+		return {
+			title: `Preflight: ${counted(findings.length, "finding")}`,
+			blocks: [table("findings", findingColumns, findings, { noun: "finding" })],
+		};
+	},
+};
 
 type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
 /** The builds of each engine, base and head side by side, in the order of the result. */
-function buildPairs(result: Result): BuildPair[] {
-	const pairs = new Map<string, BuildPair>();
-	for (const build of result.builds) {
-		const key = engineKey(build);
-		const { model, engine, part } = build;
-		const pair = pairs.get(key) ?? { model, engine, part, base: null, head: null };
-		pairs.set(key, { ...pair, [build.arm]: build });
-	}
-	return [...pairs.values()];
+function buildPairs({ builds }: Result): BuildPair[] {
+	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
+		const [first] = own;
+		const of = (arm: Arm) => own.findLast((build) => build.arm === arm) ?? null;
+		return first === undefined ? [] : [{ ...first, base: of("base"), head: of("head") }];
+	});
 }
 
 /** `2 precision, 1 plugin`; `none`. */
 function warningsText({ head }: BuildPair): string {
-	const warnings = head?.warnings ?? [];
-	if (warnings.length === 0) return "none";
-	const shown = warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
-	return [...shown, ...(warnings.length > 4 ? ["…"] : [])].join(", ");
+	const warnings = (head?.warnings ?? []).map(
+		(warning) => `${warning.count} ${cleanName(warning.class, 40)}`,
+	);
+	return listNames(warnings, 4) || "none";
+}
+
+/** A note on both builds appears once. */
+function notesText({ base, head }: BuildPair): string {
+	const noted = [base, head].flatMap((build) =>
+		(build?.notes ?? []).map((note) => [note, build?.arm ?? ""] as const),
+	);
+	const notes = [...groupBy(noted, ([note]) => note)].map(
+		([note, sides]) => `${sides.length > 1 ? "both" : sides[0]?.[1]}: ${cleanName(note, 200)}`,
+	);
+	return [buildTimesApart({ base, head }) ?? [], notes.slice(0, 6)].flat().join(" · ");
 }
 
 function toneOf({ arm, state, failure }: BuildRecord): Tone {
@@ -46,17 +119,6 @@ function timeText(build: BuildRecord | null): string {
 	return `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`;
 }
 
-/** A note on both builds appears once. */
-function notesOf({ base, head }: BuildPair): string[] {
-	const arms = new Map<string, string[]>();
-	for (const build of [base, head])
-		for (const note of build?.notes ?? []) arms.set(note, [...(arms.get(note) ?? []), build?.arm ?? ""]);
-	const notes = [...arms].map(
-		([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`,
-	);
-	return [buildTimesApart({ base, head }) ?? [], notes.slice(0, 6)].flat();
-}
-
 const timeColumn = (arm: Arm): Column<BuildPair> => ({
 	title: `build time ${arm}`,
 	numeric: true,
@@ -66,15 +128,14 @@ const timeColumn = (arm: Arm): Column<BuildPair> => ({
 	sortBy: (pair) => pair[arm]?.durationMs ?? null,
 });
 
-const sizeColumn = (arm: Arm): Column<BuildPair> => ({
-	title: `size ${arm}`,
-	numeric: true,
-	text: ({ [arm]: build }) =>
-		build?.engineBytes === undefined || build.state !== "built" ? dash : formatBytes(build.engineBytes),
-	sortBy: (pair) => pair[arm]?.engineBytes ?? null,
-});
+const sizeColumn = (arm: Arm): Column<BuildPair> =>
+	numbers(
+		`size ${arm}`,
+		({ [arm]: build }) => (build?.state === "built" ? build.engineBytes : undefined),
+		formatBytes,
+	);
 
-const columns: readonly Column<BuildPair>[] = [
+const buildColumns: readonly Column<BuildPair>[] = [
 	{
 		title: "Engine",
 		heading: true,
@@ -90,35 +151,9 @@ const columns: readonly Column<BuildPair>[] = [
 	timeColumn("head"),
 	sizeColumn("base"),
 	sizeColumn("head"),
-	{
-		title: "warnings",
-		wraps: true,
-		text: warningsText,
-		cell: (pair) => [warningsText(pair), notesOf(pair).map((note) => html`<small>${note}</small>`)],
-	},
+	{ title: "warnings", wraps: true, text: warningsText },
+	{ title: "notes", wraps: true, formats: ["html"], text: notesText },
 ];
-
-function recipes(result: Result): Block[] {
-	const builds = result.builds.filter(({ recipe = {} }) => Object.keys(recipe).length > 0).slice(0, 100);
-	if (builds.length === 0) return [];
-	const drawn = builds.map((build) => {
-		const recipe = Object.entries(build.recipe ?? {})
-			.slice(0, 40)
-			.map(([key, value]) => html`<code>${cleanName(key, 60)} = ${cleanName(value, 120)}</code> `);
-		return html`<p><b>${subjectName(build)}</b> <span class="mut">${build.arm}</span><br>${recipe}</p>\n`;
-	});
-	return [{ kind: "details", title: "How each engine was built", blocks: [{ kind: "figure", drawn }] }];
-}
-
-function refusal(build: BuildRecord): Piece {
-	const { failure } = build;
-	if (failure === undefined) return null;
-	const lines = excerptLines(failure.excerpt);
-	return folded(
-		html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${cleanMessage(failure.title, 300)}`,
-		html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`,
-	);
-}
 
 /** A build that preflight forbade is explained by the preflight gate. */
 function hasFailed({ state, failure }: BuildRecord): boolean {
@@ -126,13 +161,13 @@ function hasFailed({ state, failure }: BuildRecord): boolean {
 }
 
 /** A base that does not build is not the change's fault. */
-function buildSeverity(head: BuildRecord | undefined, gates: GateIndex): HighlightSeverity {
+function severityOf(head: BuildRecord | undefined, gates: GateIndex): HighlightSeverity {
 	if (head === undefined) return "note";
 	const status = gates.status("build", head);
 	return status === undefined || status === "pass" ? "fail" : status;
 }
 
-/** Of builds of one engine that failed in the same way. */
+/** @param builds of one engine that failed in the same way. */
 function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
 	const head = builds.find(({ arm }) => arm === "head");
 	const build = head ?? builds[0];
@@ -145,7 +180,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 	const why = failure === undefined ? label : cleanMessage(failure.title, 300);
 	return [
 		{
-			severity: buildSeverity(head, gates),
+			severity: severityOf(head, gates),
 			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
 			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
 			sentences: [
@@ -163,21 +198,17 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 export const buildSection: ReportSection = {
 	id: "builds",
 	formats: ["markdown", "html"],
-	show({ result }, { format, detail }) {
+	show({ result }, { detail }) {
 		const pairs = buildPairs(result);
 		if (pairs.length === 0) return null;
 		const built = pairs.filter(({ head }) => head?.state === "built").length;
-		const shown = pairs.filter(({ head }) => detail.builtEngines || head?.state !== "built");
-		const failed = result.builds.filter(({ failure }) => failure !== undefined).slice(0, 100);
+		const shown = pairs.filter(({ head }) => detail.quietRows || head?.state !== "built");
 		return {
 			title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`,
 			blocks: [
 				shown.length === 0
-					? { kind: "sentence", text: "Times and sizes are in `report.html`." }
-					: table("build gate", columns, shown, { noun: "engine" }),
-				...(format === "html"
-					? ([{ kind: "figure", drawn: failed.map(refusal) }, ...recipes(result)] as const)
-					: []),
+					? sentence("Times and sizes are in `report.html`.")
+					: table("build gate", buildColumns, shown, { noun: "engine" }),
 			],
 		};
 	},

@@ -8,7 +8,7 @@ import { movedText } from "../golden-format.ts";
 import type { Highlight } from "../highlight.ts";
 import type { Column } from "../html/markup.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import { type Block, type ReportSection, table } from "../section.ts";
+import { type Block, type ReportSection, sentence, table } from "../section.ts";
 
 const maxChanged = 6;
 
@@ -45,44 +45,51 @@ function whyText({ reason, author }: GoldenChange): string {
 	return reason === undefined ? "No reason was given." : `${who} wrote: “${cleanMessage(reason, 300)}”`;
 }
 
-function revisionText({ base, head }: GoldenChange): string {
+export function revisionText({ base, head }: Pick<GoldenChange, "base" | "head">): string {
 	const from = cleanName(base ?? "none", 60);
 	const to = cleanName(head ?? "removed", 60);
 	return from === to ? from : `${from} → ${to}`;
 }
 
+/** What is weaker, what else changed, what moved and which limits changed. */
+export function changeBlocks({ moved, movedTotal, tolerances, weakened, notes }: GoldenChange): Block[] {
+	const lines = [
+		...weakened.slice(0, 100).map((text) => `WEAKER: ${cleanMessage(text, 400)}`),
+		...notes.slice(0, 100).map((text) => cleanMessage(text, 400)),
+	];
+	return [
+		{ kind: "list", items: lines },
+		table("outputs that moved", movedColumns, moved, {
+			noun: "moved output",
+			hidden: movedTotal - moved.length,
+		}),
+		table("limits that changed", limitColumns, tolerances, { noun: "changed limit" }),
+	];
+}
+
 function blocksOf(change: GoldenChange): Block[] {
-	const { model, path, moved, movedTotal, tolerances, weakened, notes } = change;
-	const hidden = movedTotal - moved.length;
+	const { model, path } = change;
 	return [
 		{ kind: "heading", text: `${cleanName(model)}: ${cleanName(path, 120)}, ${revisionText(change)}` },
-		{ kind: "list", items: weakened.slice(0, 100).map((text) => `WEAKER: ${cleanMessage(text, 400)}`) },
-		{ kind: "sentence", text: whyText(change) },
-		...notes.map((text): Block => ({ kind: "sentence", text: cleanMessage(text, 400) })),
-		table("outputs that moved", movedColumns, moved, { noun: "output" }),
-		...(hidden > 0
-			? [{ kind: "sentence", style: "quiet", text: `… and ${counted(hidden, "more output")}.` } as const]
-			: []),
-		table("limits that changed", limitColumns, tolerances, { noun: "limit" }),
+		sentence(whyText(change)),
+		...changeBlocks(change),
 	];
 }
 
 function sentencesOf(change: GoldenChange): string[] {
-	const { weakened, moved, movedTotal, notes, tolerances } = change;
+	const { weakened, moved, movedTotal, notes, tolerances, reason } = change;
 	const [first] = moved;
 	const tighter = tolerances.filter(({ looser }) => !looser).length;
 	const hidden = weakened.length - maxChanged;
+	const furthest =
+		first && `${quoted(first.output, 80)} of case ${quoted(first.case, 60)}: ${movedText(first)}`;
 	return [
 		...weakened.slice(0, maxChanged).map((text) => `WEAKER: ${cleanMessage(text, 300)}`),
 		...(hidden > 0 ? [`${counted(hidden, "more item")} became weaker.`] : []),
-		...(first === undefined
-			? []
-			: [
-					`${counted(movedTotal, "output")} moved, furthest ${quoted(first.output, 80)} of case ${quoted(first.case, 60)}: ${movedText(first)}.`,
-				]),
+		...(furthest === undefined ? [] : [`${counted(movedTotal, "output")} moved, furthest ${furthest}.`]),
 		...(tighter === 0 ? [] : [`${counted(tighter, "limit")} became tighter or is new.`]),
 		...notes.slice(0, 4).map((text) => cleanMessage(text, 300)),
-		...(change.reason === undefined ? [] : [whyText(change)]),
+		...(reason === undefined ? [] : [whyText(change)]),
 	];
 }
 

@@ -5,7 +5,7 @@ import { quoted } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { capRatio, caseVerdicts, goldenExtent, measureText, worstText } from "../golden-format.ts";
+import { capRatio, caseVerdicts, measureText, worstText } from "../golden-format.ts";
 import type { Highlight, HighlightSeverity } from "../highlight.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
 
@@ -15,36 +15,34 @@ interface Failing {
 }
 
 /** A comparator's remark may lack its period, and another sentence follows. */
-function sentence(text: string): string {
+function sentenceOf(text: string): string {
 	const capital = /^[a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 }
 
 function placeOf({ check, verdict }: Failing, totalCases: number): string {
 	if (verdict.scope !== undefined) return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
-	const sample = check.sample === undefined ? [] : [`sample ${check.sample}`];
-	const place = [...(totalCases === 1 ? [] : [`case ${quoted(verdict.case, 60)}`]), ...sample];
+	const place = [
+		...(totalCases === 1 ? [] : [`case ${quoted(verdict.case, 60)}`]),
+		...(check.sample === undefined ? [] : [`sample ${check.sample}`]),
+	];
 	return place.length === 0 ? "" : ` (${place.join(", ")})`;
-}
-
-function baseText({ base, baseAllowed, existing }: GoldenCheck): string {
-	const limit = baseAllowed == null ? "" : ` (its own limit ${formatValue(baseAllowed)})`;
-	const text = [
-		...(base == null ? [] : [`base ${formatValue(base)}${limit}`]),
-		...(existing === true ? ["the base fails this check too"] : []),
-	].join(", ");
-	return text === "" ? "" : `; ${text}`;
 }
 
 /** `logits: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case a); base 3e-7.` */
 function checkLine(failing: Failing, totalCases: number): string {
-	const { check } = failing;
+	const { metric, detail, output, base, baseAllowed, existing } = failing.check;
 	// The detail has both numbers, and its limit is not one of the golden's.
 	const measure =
-		check.metric === "error-growth" && check.detail !== undefined
-			? cleanMessage(check.detail, 300)
-			: measureText(check);
-	return `${quoted(check.output, 80)}: ${measure}${placeOf(failing, totalCases)}${baseText(check)}.`;
+		metric === "error-growth" && detail !== undefined
+			? cleanMessage(detail, 300)
+			: measureText(failing.check);
+	const own = baseAllowed == null ? "" : ` (its own limit ${formatValue(baseAllowed)})`;
+	const ofBase = [
+		...(base == null ? [] : [`base ${formatValue(base)}${own}`]),
+		...(existing === true ? ["the base fails this check too"] : []),
+	].join(", ");
+	return `${quoted(output, 80)}: ${measure}${placeOf(failing, totalCases)}${ofBase && `; ${ofBase}`}.`;
 }
 
 /** The worst failing check of each output over all cases, the worst first. */
@@ -60,13 +58,13 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 const maxLines = 8;
 
 /** A line for each output that fails; what explains the worst of them follows. */
-function describeMismatch(
+function mismatchTexts(
 	verdicts: readonly GoldenVerdict[],
 	totalCases: number,
 ): Pick<Highlight, "lines" | "sentences"> {
 	const checks = worstChecks(verdicts);
 	const [first] = checks;
-	if (first === undefined) return { sentences: messages(verdicts) };
+	if (first === undefined) return { sentences: messagesOf(verdicts) };
 	const { detail, metric } = first.check;
 	const worst = worstText(first.check);
 	const hidden = checks.length - maxLines;
@@ -76,42 +74,26 @@ function describeMismatch(
 			...(hidden > 0 ? [`… and ${counted(hidden, "more output")}.`] : []),
 		],
 		sentences: [
-			...messages(verdicts),
+			...messagesOf(verdicts),
 			...(worst === null ? [] : [`Worst element ${worst}.`]),
-			...(detail === undefined || metric === "error-growth" ? [] : [sentence(cleanMessage(detail, 300))]),
+			...(detail === undefined || metric === "error-growth" ? [] : [sentenceOf(cleanMessage(detail, 300))]),
 		],
 	};
 }
 
-function messages(verdicts: readonly GoldenVerdict[]): string[] {
+function messagesOf(verdicts: readonly GoldenVerdict[]): string[] {
 	const texts = verdicts.flatMap(({ message }) => (message === undefined ? [] : [cleanMessage(message)]));
 	return [...new Set(texts)].slice(0, 3);
 }
 
 const states: Readonly<
-	Record<GoldenState, { severity: HighlightSeverity; topic: Highlight["topic"]; title: string }>
+	Record<GoldenState, [severity: HighlightSeverity, topic: string, topics: string, title: string]>
 > = {
-	match: {
-		severity: "warn",
-		topic: ["golden warning", "golden warnings"],
-		title: "stays within its goldens, with warnings",
-	},
-	mismatch: {
-		severity: "fail",
-		topic: ["golden mismatch", "golden mismatches"],
-		title: "does not match its goldens",
-	},
-	existing: {
-		severity: "warn",
-		topic: ["pre-existing golden mismatch", "pre-existing golden mismatches"],
-		title: "fails its goldens",
-	},
-	stale: { severity: "warn", topic: ["stale golden", "stale goldens"], title: "has stale goldens" },
-	error: {
-		severity: "error",
-		topic: ["golden not judged", "goldens not judged"],
-		title: "could not be compared with its goldens",
-	},
+	match: ["warn", "golden warning", "golden warnings", "stays within its goldens, with warnings"],
+	mismatch: ["fail", "golden mismatch", "golden mismatches", "does not match its goldens"],
+	existing: ["warn", "pre-existing golden mismatch", "pre-existing golden mismatches", "fails its goldens"],
+	stale: ["warn", "stale golden", "stale goldens", "has stale goldens"],
+	error: ["error", "golden not judged", "goldens not judged", "could not be compared with its goldens"],
 };
 
 function existingFix(gate: HighlightSeverity): string {
@@ -121,13 +103,25 @@ function existingFix(gate: HighlightSeverity): string {
 		: `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
 }
 
+/** ` in 1 of 9 cases`, ` over its whole set of 9 cases`, or both. */
+function extentOf(group: readonly GoldenVerdict[], totalCases: number): string {
+	const cases = caseVerdicts(group).length;
+	const all = counted(totalCases, "case");
+	const places = [
+		...(cases === 0 ? [] : [` in ${cases} of ${all}`]),
+		...(cases === group.length ? [] : [` over its whole set of ${all}`]),
+	];
+	return places.join(", and");
+}
+
 function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gates: GateIndex): Highlight[] {
 	const [first] = group;
 	if (first === undefined) return [];
 	const { model, engine, part, state, fault } = first;
+	const [ownSeverity, topic, topics, title] = states[state];
 	const cases = group.map((verdict) => verdict.case);
 	const gate = state === "match" ? undefined : gates.statusOfCases("golden", first, cases);
-	const severity = gate === undefined || gate === "pass" ? states[state].severity : gate;
+	const severity = gate === undefined || gate === "pass" ? ownSeverity : gate;
 	const subject = subjectName({ model, engine, part });
 	const common = { severity, explains: gateKey("golden", first) };
 	if (fault !== undefined)
@@ -136,7 +130,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 				...common,
 				topic: ["unusable golden", "unusable goldens"],
 				title: `${subject} has a golden that cannot be used`,
-				sentences: messages(group),
+				sentences: messagesOf(group),
 				fix: cleanMessage(fault.fix),
 			},
 		];
@@ -144,9 +138,9 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	return [
 		{
 			...common,
-			topic: states[state].topic,
-			title: `${subject} ${states[state].title}${goldenExtent(group, totalCases)}${cause}`,
-			...describeMismatch(group, totalCases),
+			topic: [topic, topics],
+			title: `${subject} ${title}${extentOf(group, totalCases)}${cause}`,
+			...mismatchTexts(group, totalCases),
 			fix: state === "existing" ? existingFix(severity) : undefined,
 		},
 	];
@@ -160,8 +154,7 @@ export function goldenHighlights({ golden }: Result, gates: GateIndex): Highligh
 		notable,
 		(verdict) => (verdict.fault === undefined ? verdict.state : "fault") + engineKey(verdict),
 	);
-	return [...groups].flatMap(([, group]) => {
-		const [first] = group;
-		return groupHighlight(group, (first && totals.get(engineKey(first))?.length) ?? 0, gates);
-	});
+	return [...groups.values()].flatMap((group) =>
+		groupHighlight(group, (group[0] && totals.get(engineKey(group[0]))?.length) ?? 0, gates),
+	);
 }

@@ -1,4 +1,4 @@
-// Each golden check with its cap on a logarithmic bar, the pictures of those that fail, and their highlights.
+// Each golden check with its limit, the pictures of those that fail, and their highlights.
 import type { GoldenCheck, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, goldenLabels, subjectName } from "../../text/labels.ts";
@@ -6,9 +6,8 @@ import { formatValue } from "../../text/units.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { allowedText, checkLabel, goldenCounts, gotText, worstText } from "../golden-format.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
-import { at, type Column, html, nameOf, type Piece, pill } from "../html/markup.ts";
-import { linearScale, type Scale } from "../html/scale.ts";
-import { type Block, details, type ReportSection, table } from "../section.ts";
+import { type Column, html, nameOf } from "../html/markup.ts";
+import { type Block, details, type ReportSection, sentence, table } from "../section.ts";
 import { goldenHighlights } from "./golden-highlights.ts";
 
 interface Line {
@@ -20,44 +19,13 @@ type Value = GoldenCheck["got"] | undefined;
 
 /** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
-const barWidth = 100;
 
-/** Decades of the axis: from the smallest to the largest error of all checks, one decade of air on the left. */
-function logScale(lines: readonly Line[]): Scale {
-	const values = lines
-		.filter(({ check }) => check.bound === "at-most")
-		.flatMap(({ check }) => [check.got, check.allowed, check.base ?? null])
-		.flatMap((value) => (typeof value === "number" && value > 0 ? [Math.log10(value)] : []))
-		.slice(0, 100_000);
-	const low = Math.max(-12, Math.floor(Math.min(0, ...values)) - 1);
-	const high = Math.min(12, Math.ceil(Math.max(low + 1, ...values)));
-	return linearScale([low, high], [0, barWidth]);
-}
-
-function isHuge(value: Value): boolean {
-	return value === "Infinity" || value === "NaN";
-}
-
-function place(value: Value, scale: Scale): number | null {
-	if (typeof value === "number") return value > 0 ? scale.place(Math.log10(value)) : 0;
-	return isHuge(value) ? barWidth : null;
-}
-
+/** Values that are not finite go last. */
 function sortable(value: Value): number | null {
-	return typeof value === "number" ? value : isHuge(value) ? 1e300 : null;
+	return typeof value === "number" ? value : value === "Infinity" || value === "NaN" ? 1e300 : null;
 }
 
-function drawBar({ check }: Line, scale: Scale): Piece {
-	const got = place(check.got, scale);
-	if (got === null || check.bound === "at-least") return null;
-	const cap = place(check.allowed, scale);
-	const own = place(check.base, scale);
-	const tone = check.pass ? "" : check.severity === "warn" ? " warn" : " bad";
-	const label = `${gotText(check)}${check.allowed === null ? "" : `, allowed ${formatValue(check.allowed)}`}`;
-	return html`<svg class="gold" viewBox="0 0 ${barWidth} 12" preserveAspectRatio="none" role="img" aria-label="${label}"><title>${label}</title><rect class="track" y="1" width="${barWidth}" height="10" rx="1"/><rect class="bar${tone}" y="1" width="${Math.max(0.6, at(got))}" height="10" rx="1"/>${own === null ? null : html`<rect class="own" x="${at(Math.max(0, own - 0.3))}" y="7" width=".6" height="5"/>`}${cap === null ? null : html`<rect class="cap" x="${at(Math.max(0, cap - 0.4))}" width=".8" height="12"/>`}</svg>`;
-}
-
-const columnsOf = (scale: Scale): Column<Line>[] => [
+const columns: readonly Column<Line>[] = [
 	{
 		title: "Output",
 		heading: true,
@@ -89,7 +57,6 @@ const columnsOf = (scale: Scale): Column<Line>[] => [
 		title: "head engine",
 		numeric: true,
 		text: ({ check }) => gotText(check),
-		cell: ({ check }) => html`<span class="strong">${gotText(check)}</span>`,
 		sortBy: ({ check }) => sortable(check.got),
 	},
 	{
@@ -97,11 +64,6 @@ const columnsOf = (scale: Scale): Column<Line>[] => [
 		numeric: true,
 		text: ({ check }) => allowedText(check),
 		sortBy: ({ check }) => check.allowed,
-	},
-	{
-		title: "head on a log scale; mark: allowed, tick: base",
-		cell: (line) => drawBar(line, scale),
-		sortBy: ({ check }) => sortable(check.got),
 	},
 	{
 		title: "worst element",
@@ -114,38 +76,33 @@ const columnsOf = (scale: Scale): Column<Line>[] => [
 ];
 
 /** Verdicts without checks, or with a message. */
-function remarks({ golden }: Result): Piece {
-	const verdicts = golden
+function remarks({ golden }: Result): string[] {
+	return golden
 		.filter(
 			({ state, checks, message }) => state !== "match" && (checks.length === 0 || message !== undefined),
 		)
-		.slice(0, 50);
-	if (verdicts.length === 0) return null;
-	return html`<ul>${verdicts.map(
-		({ model, engine, case: name, part, state, message }) =>
-			html`<li>${pill(goldenLabels[state], state === "mismatch" ? "bad" : "open")} ${subjectName({ model, engine, case: name, part })}${message === undefined ? "" : `: ${cleanMessage(message)}`}</li>\n`,
-	)}</ul>\n`;
+		.slice(0, 50)
+		.map(
+			({ state, message, ...of }) =>
+				`${subjectName(of)}: ${goldenLabels[state]}${message === undefined ? "" : `. ${cleanMessage(message)}`}`,
+		);
 }
 
 function blocksOf(result: Result, isPage: boolean): Block[] {
 	const lines = result.golden.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })));
 	const passing = lines.filter(({ check }) => check.pass);
 	const failing = lines.filter(({ check }) => !check.pass);
-	const columns = columnsOf(logScale(lines));
 	const checks = (label: string, rows: readonly Line[]) => table(label, columns, rows, { noun: "check" });
 	if (!isPage)
 		return failing.length === 0
-			? [{ kind: "sentence", text: "Each output of each case is in `report.html`." }]
+			? [sentence("Each output of each case is in `report.html`.")]
 			: [checks("golden checks", failing)];
-	const isShort = lines.length <= openRows;
+	const isShort = lines.length <= openRows || passing.length === 0;
+	const quiet = [checks("golden checks that pass", passing)];
 	return [
-		{ kind: "figure", drawn: remarks(result) },
+		{ kind: "list", items: remarks(result) },
 		checks("golden checks", isShort ? [...failing, ...passing] : failing),
-		...(isShort || passing.length === 0
-			? []
-			: details(`${counted(passing.length, "check")} that pass`, [
-					checks("golden checks that pass", passing),
-				])),
+		...(isShort ? [] : details(`${counted(passing.length, "check")} that pass`, quiet)),
 		{ kind: "figure", drawn: errorPictures(result) },
 	];
 }

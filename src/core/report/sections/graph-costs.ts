@@ -2,12 +2,11 @@
 import type { GraphCost, NodeCostChange } from "../../../../generated/result.ts";
 import { cleanName, quoted } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
-import { changeText, graphFigures, nodeChangeText, unknownText } from "../graph-cost-format.ts";
+import { changeText, graphFigures, nodeChangeText, unknownText } from "../graph-cost-text.ts";
 import { type Column, html } from "../html/markup.ts";
 import { type Block, details, type ReportSection, table } from "../section.ts";
 
 const maxNodes = 10;
-const title = "Work by the graph";
 
 function sizesText({ shapes }: GraphCost): string {
 	return Object.entries(shapes)
@@ -31,23 +30,21 @@ const columns: readonly Column<GraphCost>[] = [
 			sortBy: ({ head }) => head[figure],
 		}),
 	),
-	{ title: "unknown", wraps: true, cell: ({ head }) => unknownText(head) },
+	{ title: "unknown", wraps: true, formats: ["html"], text: ({ head }) => unknownText(head) },
 ];
 
 const nodeColumns: readonly Column<NodeCostChange>[] = [
-	{ title: "Node", heading: true, cell: ({ node }) => html`<code>${cleanName(node, 120)}</code>` },
-	{ title: "operator", cell: ({ base, head }) => cleanName((head ?? base)?.operator ?? "", 60) },
-	{ title: "base → head", wraps: true, cell: nodeChangeText },
+	{ title: "Node", heading: true, text: ({ node }) => quoted(node, 120) },
+	{ title: "operator", text: ({ base, head }) => cleanName((head ?? base)?.operator ?? "", 60) },
+	{ title: "base → head", wraps: true, text: nodeChangeText },
 ];
 
 function nodesOf(row: GraphCost): Block[] {
 	if (row.changes.length === 0) return [];
 	const name = subjectName(row);
-	const hidden = row.changed - row.changes.length;
-	const more = `… and ${counted(hidden, "more node")}; \`trtgate cost\` lists all.`;
+	const more = { noun: "node", hidden: row.changed - row.changes.length };
 	return details(`${name}: ${counted(row.changed, "changed node")} (${sizesText(row)})`, [
-		table(`changed nodes of ${name}`, nodeColumns, row.changes, { noun: "node" }),
-		...(hidden > 0 ? [{ kind: "sentence", style: "quiet", text: more } as const] : []),
+		table(`changed nodes of ${name}`, nodeColumns, row.changes, more),
 	]);
 }
 
@@ -62,8 +59,7 @@ function shortTitle(changed: readonly GraphCost[]): string {
 	const [only, second] = changed;
 	if (only === undefined || second !== undefined)
 		return `Graph work: ${counted(changed.length, "model")} changed`;
-	const [figures, share] = changeText(only.base, only.head, "multiplyAdds").split(" (");
-	return `Graph work: ${figures} multiply-adds${share === undefined ? "" : ` (${share}`}`;
+	return `Graph work: ${changeText(only.base, only.head, "multiplyAdds").replace(/( \(|$)/, " multiply-adds$1")}`;
 }
 
 export const graphCostSection: ReportSection = {
@@ -75,8 +71,12 @@ export const graphCostSection: ReportSection = {
 			const isChanged = graphCosts.some(
 				({ base, head }) => base !== null && graphFigures.some(([, figure]) => base[figure] !== head[figure]),
 			);
-			const blocks = [table("work by the graph", columns, graphCosts, { noun: "model" })];
-			return { title, isFolded: !isChanged, blocks: [...blocks, ...graphCosts.flatMap(nodesOf)] };
+			const all = table("work by the graph", columns, graphCosts, { noun: "model" });
+			return {
+				title: "Work by the graph",
+				isFolded: !isChanged,
+				blocks: [all, ...graphCosts.flatMap(nodesOf)],
+			};
 		}
 		const changed = changedModels(graphCosts);
 		if (changed.length === 0) return null;

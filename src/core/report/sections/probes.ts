@@ -1,13 +1,12 @@
-// Probes: whether an engine agrees with itself, without a golden.
-import type { ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
-import { cleanName } from "../../text/escape.ts";
+// Beyond goldens: whether an engine agrees with itself, and where outputs first deviate from ONNX Runtime.
+import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
 import { type Column, nameOf } from "../html/markup.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import { type Block, details, type ReportSection, table } from "../section.ts";
+import { details, type ReportSection, sentence, table } from "../section.ts";
 
 /** What has to hold; the fault as the end of a sentence that begins with the engine's name; what to do. */
 const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix: string }>> = {
@@ -61,8 +60,19 @@ function titleOf(probes: readonly ProbeResult[]): string {
 	return `Probes (no reference): ${count("agrees")} of ${counted(applied, "answer agrees", "answers agree")}${rest}`;
 }
 
-function place(value: ProbeResult["got"] | undefined): number | null {
-	return typeof value === "number" ? value : value == null ? null : 1e300;
+type Value = ProbeResult["got"] | undefined;
+
+/** A value that is no number sorts last. */
+function valueColumn(
+	title: string,
+	textOf: (probe: ProbeResult) => string,
+	of: (probe: ProbeResult) => Value,
+) {
+	const sortBy = (probe: ProbeResult): number | null => {
+		const value = of(probe);
+		return typeof value === "number" ? value : value == null ? null : 1e300;
+	};
+	return { title, numeric: true, text: textOf, sortBy } satisfies Column<ProbeResult>;
 }
 
 const columns: readonly Column<ProbeResult>[] = [
@@ -74,45 +84,32 @@ const columns: readonly Column<ProbeResult>[] = [
 	},
 	{ title: "result", text: ({ state }) => states[state].label, tone: ({ state }) => states[state].tone },
 	{ title: "probe", text: ({ probe }) => probeTexts[probe].label },
-	{
-		title: "difference",
-		numeric: true,
-		text: ({ got }) => (got === null ? dash : formatValue(got)),
-		sortBy: ({ got }) => place(got),
-	},
-	{
-		title: "allowed",
-		numeric: true,
-		text: ({ allowed }) => (allowed === null ? dash : `≤ ${formatValue(allowed)}`),
-		sortBy: ({ allowed }) => allowed,
-	},
-	{
-		title: "base",
-		numeric: true,
-		text: ({ base }) => (base === undefined ? dash : base === null ? "no output" : formatValue(base)),
-		sortBy: ({ base }) => place(base),
-	},
-	{
-		title: "what was compared",
-		wraps: true,
-		formats: ["markdown", "html"],
-		text: ({ message }) => cleanMessage(message, 400),
-	},
-	{ title: "output", formats: ["terminal"], text: ({ output = "" }) => cleanName(output, 40) },
+	valueColumn(
+		"difference",
+		({ got }) => (got === null ? dash : formatValue(got)),
+		({ got }) => got,
+	),
+	valueColumn(
+		"allowed",
+		({ allowed }) => (allowed === null ? dash : `≤ ${formatValue(allowed)}`),
+		({ allowed }) => allowed,
+	),
+	valueColumn(
+		"base",
+		({ base }) => (base === undefined ? dash : base === null ? "no output" : formatValue(base)),
+		({ base }) => base,
+	),
+	{ title: "what was compared", wraps: true, text: ({ message }) => cleanMessage(message, 400) },
 ];
 
-/** Of a probe that differs and has a gate, or that differs on the base too. */
+/** For a probe that differs and has a gate, or that differs on the base too. */
 function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 	const { label, fault, fix } = probeTexts[probe.probe];
 	const status = gates.status("probe", probe);
 	const isKnown = probe.state === "known";
 	if (!isKnown && (probe.state !== "differs" || status === undefined)) return [];
-	const what =
-		probe.got === null
-			? "gives no output at a size within its profile"
-			: probe.got === "NaN"
-				? "gives no finite output"
-				: fault;
+	const odd = { null: "gives no output at a size within its profile", NaN: "gives no finite output" };
+	const what = probe.got === null || probe.got === "NaN" ? odd[`${probe.got}`] : fault;
 	return [
 		{
 			severity: isKnown ? "note" : status === "fail" ? "fail" : "warn",
@@ -130,35 +127,50 @@ function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 const intro =
 	"Checks without a golden: an engine has to agree with itself. They do not show which of two outputs is right. The difference is the relative L2 of the worst row; for integers, the share of elements that differ.";
 
-function pageBlocks(probes: readonly ProbeResult[]): Block[] {
-	const applied = probes.filter(({ state }) => state !== "skipped");
-	const skipped = probes.filter(({ state }) => state === "skipped");
-	const some = (label: string, rows: readonly ProbeResult[]) =>
-		table(label, columns, rows, { noun: "probe" });
-	return [
-		{ kind: "sentence", text: intro },
-		some("probes", applied),
-		...(skipped.length === 0
-			? []
-			: details(`${skipped.length} that do not apply`, [some("probes that do not apply", skipped)])),
-	];
-}
-
-/** A comment has only those that differ. */
-function blocksOf(probes: readonly ProbeResult[], isComment: boolean): Block[] {
-	const rows = probes.filter(({ state }) => (isComment ? states[state].rank < 2 : state !== "skipped"));
-	return rows.length === 0
-		? [{ kind: "sentence", text: "Each probe is in `report.html`." }]
-		: [table("probes", columns, rows, { noun: "probe" })];
-}
-
 export const probeSection: ReportSection = {
 	id: "probes",
 	show({ result }, { format }) {
 		const probes = [...(result.probes ?? [])].sort((a, b) => states[a.state].rank - states[b.state].rank);
 		if (probes.length === 0) return null;
-		const blocks = format === "html" ? pageBlocks(probes) : blocksOf(probes, format === "markdown");
-		return { title: titleOf(probes), blocks };
+		const isPage = format === "html";
+		// A comment has only those that differ.
+		const most = format === "markdown" ? 1 : 2;
+		const applied = probes.filter(({ state }) => states[state].rank <= most);
+		const skipped = isPage ? probes.filter(({ state }) => state === "skipped") : [];
+		const rest = table("probes that do not apply", columns, skipped, { noun: "probe" });
+		return {
+			title: titleOf(probes),
+			blocks: [
+				...(isPage ? [sentence(intro)] : []),
+				...(applied.length === 0 && !isPage ? [sentence("Each probe is in `report.html`.")] : []),
+				table("probes", columns, applied, { noun: "probe" }),
+				...(skipped.length === 0 ? [] : details(`${skipped.length} that do not apply`, [rest])),
+			],
+		};
 	},
 	highlights: ({ probes = [] }, gates) => probes.flatMap((probe) => probeHighlight(probe, gates)),
+};
+
+const bisectionCaveat =
+	"Each engine was built again with tensors between its nodes as outputs. That breaks fusions, so these engines are not quite the ones that were judged.";
+
+function bisectionText(one: Bisection): string {
+	const { message, rounds, compared } = one;
+	const effort =
+		rounds === 0 ? "" : ` (${counted(compared, "tensor")} compared in ${counted(rounds, "round")})`;
+	return `${subjectName(one)}: ${cleanMessage(message, 700)}${effort}`;
+}
+
+export const bisectionSection: ReportSection = {
+	id: "bisections",
+	show({ result: { bisections = [] } }, { detail }) {
+		if (bisections.length === 0) return null;
+		const named = bisections.filter(({ state }) => state === "found").length;
+		const items = bisections.slice(0, detail.foldedRows).map(bisectionText);
+		return {
+			title: `Where outputs diverge: ${counted(named, "node")} found for ${counted(bisections.length, "engine")}`,
+			isOpen: true,
+			blocks: [{ kind: "list", items }, sentence(bisectionCaveat, "quiet")],
+		};
+	},
 };

@@ -12,12 +12,12 @@ import {
 	openRangeText,
 	pairsText,
 } from "../comparison-format.ts";
-import { accountSentences, causeSentences, nextStep } from "../engine-format.ts";
+import { accountSentences, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow } from "../facts.ts";
 import type { Highlight, HighlightSeverity } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
 import { speedGate } from "../rows.ts";
-import { recipeSentence } from "./recipes.ts";
+import { recipeSentence } from "./changes.ts";
 
 type Told = Omit<Highlight, "severity" | "explains">;
 
@@ -33,12 +33,8 @@ function levelsText(workload: WorkloadResult): string | null {
 
 /** The notes of the comparison, and how many runs had to be repeated. */
 function remarks({ notes = [], replaced }: WorkloadResult): string[] {
-	return [
-		...notes.slice(0, 5).map((note) => cleanMessage(note)),
-		...(replaced === 0
-			? []
-			: [`${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`]),
-	];
+	const repeated = `${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`;
+	return [...notes.slice(0, 5).map((note) => cleanMessage(note)), ...(replaced === 0 ? [] : [repeated])];
 }
 
 function acceptedText({ gates }: Result, workload: WorkloadResult): string | null {
@@ -47,27 +43,25 @@ function acceptedText({ gates }: Result, workload: WorkloadResult): string | nul
 	return accepted === undefined ? null : cleanMessage(accepted);
 }
 
-function topicOf({ verdict, work }: WorkloadResult, backend: BackendFacts): [string, string] {
-	const slower = verdict === "regressed";
-	if (work === undefined)
-		return slower
-			? [withCaveat("slowdown", backend), withCaveat("slowdowns", backend)]
-			: [withCaveat("speedup", backend), withCaveat("speedups", backend)];
-	return slower
-		? [withCaveat("increase of work", backend), withCaveat("increases of work", backend)]
-		: [withCaveat("decrease of work", backend), withCaveat("decreases of work", backend)];
-}
-
 function changed(result: Result, workload: WorkloadResult, backend: BackendFacts): Told {
-	const { work, explanation, latency, p99, doubt } = workload;
+	const { work, explanation, latency, p99, doubt, verdict } = workload;
+	const isSlower = verdict === "regressed";
+	const topics =
+		work === undefined
+			? isSlower
+				? ["slowdown", "slowdowns"]
+				: ["speedup", "speedups"]
+			: isSlower
+				? ["increase of work", "increases of work"]
+				: ["decrease of work", "decreases of work"];
+	const [topic = "", plural = ""] = topics.map((label) => withCaveat(label, backend));
 	const first = present([acceptedText(result, workload), recipeSentence(result, workload)]);
 	const basis =
 		work === undefined
 			? `${[pairsText(latency), ...noiseTexts(workload)].join(", ")}.`
 			: "Counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.";
-	const onlyWarns = workload.verdict === "regressed" ? " It only warns." : "";
 	return {
-		topic: topicOf(workload, backend),
+		topic: [topic, plural],
 		title:
 			work === undefined
 				? `${subjectName(workload)} is ${speedLabel(workload, backend)}: ${changeWithInterval(latency)}`
@@ -78,7 +72,7 @@ function changed(result: Result, workload: WorkloadResult, backend: BackendFacts
 			...present([
 				limitsText(workload),
 				basis,
-				doubt === undefined ? null : `${cleanMessage(doubt)}${onlyWarns}`,
+				doubt === undefined ? null : `${cleanMessage(doubt)}${isSlower ? " It only warns." : ""}`,
 				...remarks(workload),
 				levelsText(workload),
 				p99.estimate === null ? null : `P99 ${changeWithInterval(p99)}.`,
@@ -88,9 +82,10 @@ function changed(result: Result, workload: WorkloadResult, backend: BackendFacts
 }
 
 /** The comparison's own reason where it gave one: it distinguishes noise from a change near the limit. */
-function undecidedText(workload: WorkloadResult): string {
-	const { runCv } = workload.noise;
-	const compared = comparedOf(workload);
+function undecidedText(
+	{ noise: { runCv } }: WorkloadResult,
+	compared: ReturnType<typeof comparedOf>,
+): string {
 	if (compared.reason !== undefined) return cleanMessage(compared.reason);
 	const why = runCv === null ? "The runs cannot decide" : `Run noise ${formatPercent(runCv)} is too high`;
 	return `${why} for a limit of ${formatLimit(compared.minimalEffect)} on this runner; ${openRangeText(compared)}.`;
@@ -103,20 +98,18 @@ function inconclusive(workload: WorkloadResult, backend: BackendFacts): Told {
 	return {
 		topic: [withCaveat("inconclusive comparison", backend), withCaveat("inconclusive comparisons", backend)],
 		title: `${subjectName(workload)} is ${speedLabel(workload, backend)}${after}${found}`,
-		sentences: [undecidedText(workload), "Not a pass.", ...remarks(workload)],
+		sentences: [undecidedText(workload, compared), "Not a pass.", ...remarks(workload)],
 	};
 }
 
 function unjudged(workload: WorkloadResult, backend: BackendFacts, severity: HighlightSeverity): Told {
 	const label = speedLabel(workload, backend);
 	const { reason } = comparedOf(workload);
+	const why = reason === undefined ? "Nothing was compared." : cleanMessage(reason);
 	return {
 		topic: [`workload ${label}`, `workloads ${label}`],
 		title: `${subjectName(workload)} is ${label}`,
-		sentences: [
-			reason === undefined ? "Nothing was compared." : cleanMessage(reason),
-			...(severity === "note" ? [] : ["Not a pass."]),
-		],
+		sentences: severity === "note" ? [why] : [why, "Not a pass."],
 	};
 }
 

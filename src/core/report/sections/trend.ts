@@ -1,8 +1,8 @@
-// What the history shows with this run: each open alarm with its size, start, commits, cause, the layers of this run and its course.
+// What the history shows with this run: each open alarm, with the layers of this run.
 import type { Result } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { explanationSentences } from "../engine-format.ts";
+import { explanationSentences } from "../engine-text.ts";
 import type { Highlight } from "../highlight.ts";
 import { type FailingGate, failingGates, gateKey, subjectKey } from "../index-gates.ts";
 import type { ReportSection } from "../section.ts";

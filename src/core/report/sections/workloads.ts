@@ -1,4 +1,4 @@
-// The speed of every workload: the main table, its rows that need no attention folded, and the highlights of what changed.
+// The speed of every workload: the main table and the highlights of what changed.
 import type { Arm, Result } from "../../../../generated/result.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
@@ -7,7 +7,7 @@ import { levelText } from "../comparison-format.ts";
 import { drawForest, forestAxis, forestScale, forestTitle } from "../html/forest.ts";
 import { type Column, html, nameOf } from "../html/markup.ts";
 import { armTitle, isCounted, type WorkloadRow, workloadTexts } from "../rows.ts";
-import { type Block, details, type ReportSection, table } from "../section.ts";
+import { type Block, details, type ReportSection, sentence, table } from "../section.ts";
 import { speedHighlights } from "./speed-highlights.ts";
 import { workloadAnchors } from "./workload-details.ts";
 
@@ -26,7 +26,7 @@ function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 	const text = isCounted(rows)
 		? `Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`
 		: `Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`;
-	return [{ kind: "sentence", text }];
+	return [sentence(text)];
 }
 
 function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
@@ -38,23 +38,16 @@ function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
 	};
 }
 
-/** The change early, before the times: a phone shows only the first columns. */
+/** The change comes before the times: a phone shows only the first columns. */
 function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	const scale = forestScale(rows);
+	const [first] = rows;
 	const level =
-		rows[0] === undefined || isCounted(rows) ? "" : ` (${levelText(rows[0].workload.latency)} interval)`;
-	const change: Pick<Column<WorkloadRow>, "numeric" | "sortBy"> = {
-		numeric: true,
-		sortBy: ({ workload }) => comparedOf(workload).estimate,
-	};
+		first === undefined || isCounted(rows) ? "" : ` (${levelText(first.workload.latency)} interval)`;
+	const sortBy = ({ workload }: WorkloadRow) => comparedOf(workload).estimate;
 	return [
 		{ title: "verdict", text: ({ verdict }) => verdict, tone: ({ tone }) => tone },
-		{
-			...change,
-			title: "change",
-			formats: ["html"],
-			cell: (row) => html`<span class="strong">${workloadTexts(row).change}</span>`,
-		},
+		{ title: "change", numeric: true, formats: ["html"], text: (row) => workloadTexts(row).change, sortBy },
 		{
 			title: forestTitle(rows),
 			axis: forestAxis(scale),
@@ -62,12 +55,12 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 			sortBy: ({ workload }) => comparedOf(workload).interval?.[1] ?? null,
 		},
 		{
-			...change,
 			title: `change${level}`,
+			numeric: true,
 			formats: ["markdown", "terminal"],
-			text: (row) => {
-				const texts = workloadTexts(row);
-				return texts.interval === "" ? texts.change : `${texts.change} (${texts.interval})`;
+			text(row) {
+				const { change, interval } = workloadTexts(row);
+				return interval === "" ? change : `${change} (${interval})`;
 			},
 		},
 		armColumn("base", armTitle("base", rows)),
@@ -75,10 +68,28 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	];
 }
 
+/** What only timing gives; too wide for a terminal. */
+function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
+	const common = { numeric: true, formats: ["markdown", "html"] } as const;
+	return [
+		{
+			...common,
+			title: isCompared ? "P99 change" : "P99",
+			text: (row) => workloadTexts(row).p99,
+			sortBy: ({ workload }) => workload.p99.estimate ?? workload.head?.p99Ms ?? null,
+		},
+		{
+			...common,
+			title: "GPU memory",
+			text: (row) => workloadTexts(row).memory,
+			sortBy: ({ workload }) => workload.head?.peakMemoryBytes ?? null,
+		},
+	];
+}
+
 function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 	const anchors = workloadAnchors(rows);
-	const isTimed = !isCounted(rows);
-	const isCompared = result.arms.base !== null;
+	const isCompared = result.arms.base !== null || !isPage;
 	return [
 		{
 			title: "workload",
@@ -91,25 +102,8 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 				return anchor === undefined ? name : html`<a href="#${anchor}">${name}</a>`;
 			},
 		},
-		...(isCompared || !isPage ? comparedColumns(rows) : [armColumn("head", armTitle("time", rows))]),
-		...(isTimed
-			? [
-					{
-						title: isCompared || !isPage ? "P99 change" : "P99",
-						numeric: true,
-						formats: ["markdown", "html"],
-						text: (row) => workloadTexts(row).p99,
-						sortBy: ({ workload }) => workload.p99.estimate ?? workload.head?.p99Ms ?? null,
-					} satisfies Column<WorkloadRow>,
-					{
-						title: "GPU memory",
-						numeric: true,
-						formats: ["markdown", "html"],
-						text: (row) => workloadTexts(row).memory,
-						sortBy: ({ workload }) => workload.head?.peakMemoryBytes ?? null,
-					} satisfies Column<WorkloadRow>,
-				]
-			: []),
+		...(isCompared ? comparedColumns(rows) : [armColumn("head", armTitle("time", rows))]),
+		...(isCounted(rows) ? [] : timedColumns(isCompared)),
 		{
 			title: "golden",
 			numeric: true,
@@ -122,26 +116,19 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 /** In a comment and on a long page, rows that need no attention are folded. */
 function blocksOf(facts: Facts, isFolded: boolean, showsQuiet: boolean): Block[] {
 	const { result, rows } = facts;
-	const tableOf = (some: readonly WorkloadRow[]): Block[] =>
-		some.length === 0
-			? []
-			: [
-					table(withCaveat("Workloads", result.backend), columnsOf(facts), some, {
-						noun: "row",
-						isMain: true,
-					}),
-				];
+	const label = withCaveat("Workloads", result.backend);
+	const columns = columnsOf(facts);
+	const tableOf = (some: readonly WorkloadRow[]) =>
+		table(label, columns, some, { noun: "row", isMain: true });
 	const changed = rows.filter(({ isUnchanged }) => !isUnchanged);
 	const unchanged = rows.filter(({ isUnchanged }) => isUnchanged);
-	if (!isFolded) return [...caveats(facts), ...tableOf([...changed, ...unchanged])];
-	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
-	const quiet: Block[] = showsQuiet
-		? tableOf(unchanged)
-		: [{ kind: "sentence", text: "Left out here; see `report.html`." }];
+	if (!isFolded) return [...caveats(facts), tableOf([...changed, ...unchanged])];
+	const state = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
+	const quiet = showsQuiet ? tableOf(unchanged) : sentence("Left out here; see `report.html`.");
 	return [
 		...(changed.length === 0 ? [] : caveats(facts)),
-		...tableOf(changed),
-		...(unchanged.length === 0 ? [] : details(counted(unchanged.length, `${label} row`), quiet)),
+		tableOf(changed),
+		...(unchanged.length === 0 ? [] : details(counted(unchanged.length, `${state} row`), [quiet])),
 	];
 }
 

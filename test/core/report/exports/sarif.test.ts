@@ -36,10 +36,6 @@ it("renderSarif names the place, the problem, the fix, and where to read on", ()
 						artifactLocation: { uri: "ci/trt%20gate.yml" },
 						region: { startLine: 7, startColumn: 3 },
 					},
-					logicalLocations: [
-						{ fullyQualifiedName: "net", kind: "module" },
-						{ fullyQualifiedName: "/conv1", kind: "element" },
-					],
 				},
 			],
 			partialFingerprints: { "trtgateSubject/v1": "dims-unbound/net//conv1" },

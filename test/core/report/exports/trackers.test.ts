@@ -70,19 +70,15 @@ it("headFigures name the part of a merged result that each comes from, and its m
 });
 
 it("headFigures say on a CPU, in every name about speed, that it was not TensorRT", () => {
-	const speeds = headFigures(resultCases["on-cpu"] ?? buildResult()).filter(
-		({ unit }) => unit === "ms" || unit === "s",
-	);
+	const figures = headFigures(resultCases["on-cpu"] ?? buildResult());
+	const speeds = figures.filter(({ unit }) => unit === "ms" || unit === "s");
 	expect(speeds.length).toBeGreaterThan(0);
 	for (const { subject } of speeds) expect(subject).toContain("CPU, not TensorRT");
 });
 
 it("renderBencher gives latency in Bencher's nanoseconds and sizes in bytes", () => {
-	const metrics = JSON.parse(
-		renderBencher(
-			buildResult({ workloads: [buildSlowWorkload()], builds: [buildBuild({ model: "classifier" })] }),
-		),
-	);
+	const builds = [buildBuild({ model: "classifier" })];
+	const metrics = JSON.parse(renderBencher(buildResult({ workloads: [buildSlowWorkload()], builds })));
 	expect(metrics["classifier · fp16 · batch 8"].latency.value).toBeCloseTo(29_020, 6);
 	expect(metrics["classifier · fp16 · batch 8"]["peak-memory"].value).toBe(742 * 1024 * 1024);
 	expect(metrics["classifier · fp16"]).toMatchObject({

@@ -121,59 +121,27 @@ it("the page states a CPU's caveat in the headline and over the table, not in ev
 });
 
 it("the page draws zone, zero, gate, interval and dot of a row", () => {
-	const forest =
-		/<svg class="forest"[^>]*role="img" aria-label="change \+4\.2 %, 99 % interval \+3\.7 % … \+4\.6 %">.*?<\/svg>/.exec(
-			page("mismatch-and-slowdown"),
-		)?.[0];
+	const label = 'aria-label="change +4.2 %, 99 % interval +3.7 % … +4.6 %"';
+	const forest = page("mismatch-and-slowdown")
+		.split("<svg ")
+		.find((svg) => svg.includes(label));
 	for (const part of ["zone", "zero", "gate", "ci warn", "dot warn"])
 		expect(forest).toContain(`class="${part}"`);
 });
 
-it.each([
-	["every third bin of the clock's tick", 3],
-	["every second", 2],
-])("the page draws no comb where bins are narrower than the clock's tick: %s", (_, every) => {
-	const counts = Array.from({ length: 48 }, (_, bin) => (bin % every === 0 ? 100 + bin : 0));
-	const workloads = [buildSlowWorkload({ distribution: { fromMs: 1, toMs: 2, base: counts, head: counts } })];
-	const points =
-		/<polygon class="area base" points="([^"]+)"/
-			.exec(renderHtml(buildResult({ workloads })))?.[1]
-			?.split(" ") ?? [];
-	expect(points.length).toBeGreaterThan(12);
-	expect(points.slice(1, -1).filter((point) => point.endsWith(",182"))).toEqual([]);
-});
-
-it("the page shows what the GPU did in each run, and its figures on both sides", () => {
+it("the page shows the GPU's figures on both sides, and no name that means something else", () => {
 	const text = page("on-watched-gpu");
-	expect(text.match(/The GPU during the runs/g)).toHaveLength(2);
-	const plots = text.match(/<figure class="spark">.*?<\/figure>/g) ?? [];
-	// Six of the workload with hardware counters, four of the other.
-	expect(plots).toHaveLength(10);
-	expect(plots[0]).toContain("<figcaption>SM clock <b>1935 to 1980 MHz</b>");
-	expect(plots[0]?.match(/<circle class="base"/g)).toHaveLength(8);
-	expect(plots[0]?.match(/<circle class="head"/g)).toHaveLength(8);
-	expect(plots[0]).toContain("run 17, head, discarded: 1950 MHz");
-	expect(plots[3]).toContain("<b>743 MiB</b>");
-	expect(plots[4]).toContain("<figcaption>SM utilisation <b>31 %</b>");
-	expect(plots[5]).toContain("<figcaption>memory bandwidth <b>8 %</b>");
-	expect(plots[6]).toContain("<b>1980 MHz</b>");
-	expect(text).toContain(
-		'<th scope="row">GPU memory of the run&#39;s own process</th><td class="n">731 MiB</td>',
-	);
-	expect(text).toContain('<th scope="row">GPU memory of other processes</th><td class="n">0 B</td>');
+	const row = (name: string, value: string) => `<th scope="row">${name}</th><td class="n">${value}</td>`;
+	expect(text).toContain(row("GPU memory of the run&#39;s own process", "731 MiB"));
 	for (const name of [
+		"SM clock",
 		"SM utilisation",
 		"memory bandwidth",
-		"SM occupancy",
-		"tensor core activity",
 		"time with a kernel running",
+		"clocks limited by",
 	])
 		expect(text).toContain(`<th scope="row">${name}</th>`);
-	expect(text).toContain(
-		'<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>',
-	);
-	expect(text).toContain('<th scope="row">clocks limited by</th><td class="wrap">sw-thermal</td>');
-	expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 over 33 runs</td>');
+	expect(text).toContain(`${row("change in GPU cycles", "")}<td class="n"></td><td class="n">+2.6 %</td>`);
 });
 
 it("the page survives shapes that no run of ours makes", () => {
@@ -181,7 +149,6 @@ it("the page survives shapes that no run of ours makes", () => {
 	const workloads = result.workloads.map((workload) => ({
 		...workload,
 		runs: workload.runs.map((run) => ({ ...run, pair: 0, medianMs: 0 })),
-		distribution: { fromMs: 5, toMs: 5, base: [0], head: [] },
 		latency: { ...workload.latency, interval: [-1e308, 1e308] as [number, number] },
 	}));
 	expect(() => readMarkup(renderHtml({ ...result, workloads }), "html")).not.toThrow();
@@ -198,7 +165,7 @@ it("the page of many workloads folds the rows that are unchanged, and all eviden
 	expect(
 		[true, false].map((folded) => links.filter(({ path }) => path.includes("details") === folded).length),
 	).toEqual([40, 20]);
-	expect(all.filter(({ attributes }) => attributes.get("class") === "workload")).toHaveLength(8);
+	expect(all.filter(({ attributes }) => attributes.has("open"))).toHaveLength(8);
 });
 
 /** WCAG 2.2 contrast of two sRGB colours. */

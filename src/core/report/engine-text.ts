@@ -1,40 +1,63 @@
-// Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
-
-import type { EngineDiff, EnginePart, EngineRow } from "../../../generated/result.ts";
+// Why an engine is faster or slower, in sentences: the cause, few rows, what did not change. Backticks mark names.
+import type {
+	EngineDiff,
+	EnginePart,
+	EngineRow,
+	EngineSummary,
+	LayerUnitName,
+} from "../../../generated/result.ts";
 import { fewUnchanged } from "../engine/noise.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
-import { type LayerUnit, layerUnit } from "./layer-format.ts";
 
-export const mostRows = 5;
+const minus = "\u2212";
+
+export interface LayerUnit {
+	name: "ms" | "µs" | "M instructions";
+	of: "time" | "work";
+	/** `7.53`, without the unit. */
+	format(ms: number): string;
+	formatChange(ms: number): string;
+}
+
+/** Layers of one engine are compared with each other, so all use the unit that fits the slowest. */
+export function layerUnit(longestMs: number, unit?: LayerUnitName): LayerUnit {
+	const isLong = longestMs >= 1 || unit !== undefined;
+	const digits = isLong && unit === undefined ? 3 : 2;
+	const format = (ms: number): string => {
+		const text = (isLong ? ms : ms * 1000).toFixed(digits);
+		return Number(text) < 0 ? minus + text.slice(1) : text.replace(/^-/, "");
+	};
+	return {
+		name: unit ?? (isLong ? "ms" : "µs"),
+		of: unit === undefined ? "time" : "work",
+		format,
+		formatChange: (ms) => (Number.parseFloat(format(ms)) > 0 ? `+${format(ms)}` : format(ms)),
+	};
+}
 
 export function unitOf({ rows, account, unit }: EngineDiff): LayerUnit {
-	const all = [
-		...rows.flatMap(({ base, head }) => [base?.meanMs ?? 0, head?.meanMs ?? 0]),
-		Math.abs(account?.measuredMs ?? 0),
-	];
-	return layerUnit(
-		all.reduce((most, ms) => Math.max(most, ms), 0),
-		unit,
-	);
+	const times = rows.flatMap(({ base, head }) => [base?.meanMs ?? 0, head?.meanMs ?? 0]);
+	const longest = times.reduce((most, ms) => Math.max(most, ms), Math.abs(account?.measuredMs ?? 0));
+	return layerUnit(longest, unit);
 }
 
-/** `+0.89 ± 0.25 µs`; empty where the noise is larger or nothing was timed. */
-export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
-	return changeMs === null || !isSignificant
-		? ""
-		: `${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)} ${unit.name}`;
-}
-
-/** ` ± 0.25`; empty of a count, which is exact. */
+/** ` ± 0.25`; empty for a count, which is exact. */
 function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
 	return unit.of === "work" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
-/** `the same in 24 of 24`; empty for a group of its own. */
-export function repeatText({ members, of }: EngineRow): string {
-	return members.length > 1 ? `total; the same in ${members.length} of ${of}` : "";
+/** `+0.89 ± 0.25`; empty where the noise is larger or nothing was timed. */
+export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
+	return changeMs === null || !isSignificant
+		? ""
+		: `${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)}`;
+}
+
+/** `` `block1` (total; the same in 24 of 24)``. */
+export function groupText({ label, members, of }: EngineRow): string {
+	return `${quoted(label)}${members.length > 1 ? ` (total; the same in ${members.length} of ${of})` : ""}`;
 }
 
 export function causeText({ causes, isSignificant }: EngineRow): string {
@@ -42,15 +65,13 @@ export function causeText({ causes, isSignificant }: EngineRow): string {
 	return isSignificant ? "cause unknown: no rule applies" : "";
 }
 
-function workText(part: EnginePart | null, unknown: string): string {
-	if (part === null) return unknown;
-	const bytes = part.bytes === null ? [] : [formatBytes(part.bytes)];
-	const [unit, size] = (part.operations ?? 0) < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
-	const operations =
-		part.operations === null || part.operations === 0
-			? []
-			: [`${Number((part.operations / size).toPrecision(3))} ${unit}`];
-	return [...bytes, ...operations].join(", ");
+function workText(part: EnginePart | null): string {
+	const operations = part?.operations ?? 0;
+	const [unit, size] = operations < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
+	return [
+		...(part?.bytes == null ? [] : [formatBytes(part.bytes)]),
+		...(operations === 0 ? [] : [`${Number((operations / size).toPrecision(3))} ${unit}`]),
+	].join(", ");
 }
 
 function boundText(part: EnginePart | null): string {
@@ -60,42 +81,30 @@ function boundText(part: EnginePart | null): string {
 		: `${roofline.bound}-bound, ${roofline.share < 0.01 ? "under 1 %" : formatPercent(roofline.share, { digits: 0 })} of ${roofline.limit}`;
 }
 
-export function partTexts(part: EnginePart): string[] {
-	return [workText(part, ""), boundText(part)].filter((text) => text !== "");
-}
-
-/** Bytes, operations and the nearer limit of the GPU, before and after. */
-function workTexts({ base, head }: EngineRow): string[] {
-	const [before, after] = [workText(base, "–"), workText(head, "–")];
-	const [from, to] = [boundText(base), boundText(head)];
-	return [
-		...(before === after || (before === "" && after === "")
-			? []
-			: [`${before || "unknown"} → ${after || "unknown"}`]),
-		...(from === to ? [] : [`${from || "–"} → ${to || "–"}`]),
-	];
+/** Bytes, operations and the nearer limit of the GPU. */
+export function partText(part: EnginePart): string {
+	return [workText(part), boundText(part)].filter((text) => text !== "").join(" · ");
 }
 
 /** Work, evidence, how sure the match is, and what to try; nothing to try where the change is a gain. */
 export function detailTexts(row: EngineRow): string[] {
-	const { causes, isSignificant, changeMs, tier, confidence, label } = row;
-	const matched =
-		tier === "structure" || tier === "similarity"
-			? [`matched by ${tier}, confidence ${confidence.toFixed(2)}`]
-			: [];
-	const advice =
-		isSignificant && (changeMs ?? 0) < 0 ? [] : causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
+	const { causes, isSignificant, changeMs, tier, confidence, label, base, head } = row;
+	const changes = [workText, boundText].flatMap((textOf) => {
+		const [from, to] = [textOf(base), textOf(head)];
+		return from === to ? [] : [`${from || "–"} → ${to || "–"}`];
+	});
+	const isGuessed = tier === "structure" || tier === "similarity";
+	const matched = isGuessed ? [`matched by ${tier}, confidence ${confidence.toFixed(2)}`] : [];
 	const evidence = causes.flatMap((cause) => cause.evidence).filter((text) => text !== quoted(label, 60));
-	return [...workTexts(row), ...evidence.slice(0, 3), ...matched, ...advice.map((text) => `try: ${text}`)];
+	const isGain = isSignificant && (changeMs ?? 0) < 0;
+	const advice = isGain ? [] : causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
+	return [...changes, ...evidence.slice(0, 3), ...matched, ...advice.map((text) => `try: ${text}`)];
 }
 
-/** `+0.89 ± 0.25 µs: `block1 + relu`, the same in 24 of 24: no longer fused: 1 kernel → 3`. */
-export function rowSentence(row: EngineRow, unit: LayerUnit): string {
-	const change = changeText(row, unit);
-	const repeats = repeatText(row);
-	const cause = causeText(row);
-	const name = `${quoted(row.label)}${repeats === "" ? "" : ` (${repeats})`}`;
-	return `${change === "" ? "" : `${change}: `}${name}${cause === "" ? "" : ` – ${cause}`}`;
+/** `+0.89 ± 0.25 µs: `block1 + relu` (total; the same in 24 of 24) – no longer fused: 1 kernel → 3`. */
+function rowSentence(row: EngineRow, unit: LayerUnit): string {
+	const [change, cause] = [changeText(row, unit), causeText(row)];
+	return `${change === "" ? "" : `${change} ${unit.name}: `}${groupText(row)}${cause === "" ? "" : ` – ${cause}`}`;
 }
 
 /** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; no other node group changed by more than 0.5 µs.` */
@@ -137,7 +146,7 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	const isPlain = [diff.base, diff.head].some(
 		({ kernels, precisions: { unknown = 0 } }) => kernels > 0 && unknown === kernels,
 	);
-	if (diff.isSameStructure && isPlain && diff.rows.length === 0)
+	if (diff.isSameStructure && isPlain && first === undefined)
 		return "No difference in the names of the layers; kernels and precisions are known with `--profilingVerbosity=detailed` alone.";
 	if (diff.isSameStructure && !diff.rows.some(({ isSignificant }) => isSignificant)) {
 		const kernels = diff.isSameTactics
@@ -148,14 +157,17 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	return first === undefined ? "No difference." : `${rowSentence(first, unit)}.`;
 }
 
+/** Causes outside the layers. */
 export function machineSentences({ machine = [] }: EngineDiff): string[] {
-	return machine.map(
-		({ says, evidence }) =>
-			`Outside the layers: ${says}${evidence.length === 0 ? "" : ` (${evidence.join("; ")})`}.`,
-	);
+	return machine.map(({ says, evidence, try: advice }) => {
+		const proof = evidence.length === 0 ? "" : ` (${evidence.join("; ")})`;
+		return `Outside the layers: ${says}${proof}.${advice === undefined ? "" : ` Try: ${advice}`}`;
+	});
 }
 
 export const nextStep = "`trtgate explain result.json`";
+/** In a comment. */
+export const mostRows = 5;
 
 export function causeSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
@@ -168,15 +180,25 @@ export function causeSentences(diff: EngineDiff): string[] {
 /** What did not change, and how much of the change the layers explain. */
 export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
-	const account = accountSentence(diff, unit);
-	const found = [diff.warnings, machineSentences(diff)].flatMap((some) =>
-		some.length === 0 ? [] : [some.join(" ")],
-	);
-	return [unchangedSentence(diff, unit), ...(account === null ? [] : [account]), ...found];
+	const texts = [
+		accountSentence(diff, unit) ?? "",
+		diff.warnings.join(" "),
+		machineSentences(diff).join(" "),
+	];
+	return [unchangedSentence(diff, unit), ...texts.filter((text) => text !== "")];
 }
 
 /** What a comment can hold: ten lines at most. */
 export function explanationSentences(diff: EngineDiff): string[] {
 	const [first = "", ...others] = causeSentences(diff);
 	return [`Why: ${first}`, ...others, ...accountSentences(diff)];
+}
+
+export function summaryText({ layers, kernels, reformats, mapped, precisions }: EngineSummary): string {
+	const types = Object.entries(precisions).map(([precision, count]) => `${count} ${precision}`);
+	const share =
+		mapped === null
+			? ""
+			: `; ${formatPercent(mapped, { digits: 0 })} of the profiled time belongs to ONNX nodes`;
+	return `${counted(layers, "layer")}, ${counted(kernels, "kernel")} (${types.join(", ")}), ${counted(reformats, "reformat")}${share}`;
 }

@@ -1,0 +1,224 @@
+// Engines as blocks: what changed between two, where the time of one goes, its layers, and the kernels that ran.
+import type {
+	Arm,
+	ArmLayers,
+	EngineDiff,
+	EngineRow,
+	TimedKernel,
+	TimedLayer,
+	WorkloadResult,
+} from "../../../generated/result.ts";
+import type { EngineAlone } from "../engine/alone.ts";
+import { diffOfLayers } from "../explain/layers.ts";
+import { cleanName, quoted } from "../text/escape.ts";
+import { counted, listNames, subjectName } from "../text/labels.ts";
+import { formatCount, formatMs, formatPercent } from "../text/units.ts";
+import { dash } from "./comparison-format.ts";
+import {
+	accountSentence,
+	causeText,
+	changeText,
+	detailTexts,
+	groupText,
+	headlineOf,
+	type LayerUnit,
+	layerUnit,
+	machineSentences,
+	partText,
+	summaryText,
+	unchangedSentence,
+	unitOf,
+} from "./engine-text.ts";
+import { drawGraph } from "./html/engine-graph.ts";
+import { type Column, shareBar } from "./html/markup.ts";
+import { type Block, details, numbers, sentence, table } from "./section.ts";
+
+const arms = ["base", "head"] as const;
+const warningBlock = (text: string): Block => ({ kind: "notice", text });
+
+function diffColumns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow>[] {
+	const time = (arm: Arm): Column<EngineRow> => ({
+		...numbers(`${arm}, ${unit.name}`, (row: EngineRow) => row[arm]?.meanMs, unit.format),
+		formats: ["html", "terminal"],
+	});
+	const change: Column<EngineRow> = {
+		title: `change, ${unit.name}`,
+		numeric: true,
+		text: (row) => changeText(row, unit) || dash,
+		sortBy: ({ changeMs, isSignificant }) => (isSignificant ? changeMs : null),
+	};
+	return [
+		{
+			title: "ONNX nodes",
+			heading: true,
+			text(row) {
+				const others = row.members.filter((name) => name !== row.label).map((name) => quoted(name, 40));
+				return `${groupText(row)}${others.length === 0 ? "" : `: also ${listNames(others)}`}`;
+			},
+		},
+		...(account === null ? [] : [change, ...arms.map(time)]),
+		{
+			title: "kernels",
+			numeric: true,
+			formats: ["html", "terminal"],
+			text: ({ base, head }) => `${base?.kernels ?? 0} → ${head?.kernels ?? 0}`,
+			sortBy: ({ base, head }) => (head?.kernels ?? 0) - (base?.kernels ?? 0),
+		},
+		{
+			title: "why",
+			wraps: true,
+			text: (row) => [causeText(row) || "unknown", ...detailTexts(row)].join(" · "),
+		},
+	];
+}
+
+/** @param label what the regions of the page are named after. */
+export function diffBlocks(diff: EngineDiff, label: string): Block[] {
+	const unit = unitOf(diff);
+	const account = accountSentence(diff, unit);
+	return [
+		sentence(headlineOf(diff, unit)),
+		...[...(account === null ? [] : [account]), ...machineSentences(diff)].map((text) => sentence(text)),
+		...diff.warnings.map(warningBlock),
+		table(`node groups that changed: ${label}`, diffColumns(diff, unit), diff.rows, {
+			noun: "row",
+			hidden: diff.hidden,
+		}),
+		{ kind: "figure", drawn: drawGraph(diff.graph, unit, label) },
+		sentence(unchangedSentence(diff, unit), "quiet"),
+	];
+}
+
+export function aloneBlocks({ summary, groups, warnings }: EngineAlone, label: string): Block[] {
+	type Group = (typeof groups)[number];
+	const unit = layerUnit(groups[0]?.part.meanMs ?? 0);
+	const totalMs = summary.meanMs ?? 0;
+	const shareOf = ({ part }: Group): number | null =>
+		part.meanMs === null || totalMs <= 0 ? null : part.meanMs / totalMs;
+	const columns: Column<Group>[] = [
+		{ title: "ONNX nodes", heading: true, text: ({ label: name }) => quoted(name) },
+		numbers(`time, ${unit.name}`, ({ part }) => part.meanMs, unit.format),
+		...shareColumns(shareOf),
+		{ title: "precision", text: ({ part }) => part.precision ?? dash },
+		{ title: "bytes, operations, limit", wraps: true, text: ({ part }) => partText(part) },
+	];
+	return [
+		sentence(`${summaryText(summary)}.`),
+		...warnings.map(warningBlock),
+		table(`groups of ONNX nodes of ${label}`, columns, groups, { noun: "group" }),
+	];
+}
+
+function shareColumns<Row>(shareOf: (row: Row) => number | null): Column<Row>[] {
+	return [
+		numbers("share", shareOf, (share) => formatPercent(share)),
+		{ title: "", cell: (row) => shareBar(shareOf(row) ?? 0), sortBy: shareOf },
+	];
+}
+
+function layerColumns({ layers }: ArmLayers, unit: LayerUnit): Column<TimedLayer>[] {
+	const order = new Map(layers.map((layer, index) => [layer, index + 1]));
+	return [
+		{ title: "#", numeric: true, cell: (layer) => order.get(layer) ?? "" },
+		{
+			title: "Layer",
+			heading: true,
+			text({ name, type, precision, tactic }) {
+				const known = [type, precision].flatMap((text) => (text === undefined ? [] : [cleanName(text, 40)]));
+				return [quoted(name, 120), ...known, ...(tactic === undefined ? [] : [quoted(tactic, 60)])].join(
+					" · ",
+				);
+			},
+		},
+		numbers(`${unit.of}, ${unit.name}`, ({ meanMs }) => meanMs, unit.format),
+		...shareColumns<TimedLayer>(({ share }) => share),
+	];
+}
+
+function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
+	const totals = shown.map(({ totalMs }) => unit.format(totalMs)).join(" → ");
+	const how =
+		unit.of === "work"
+			? "ONNX Runtime's profiler, which adds about 0.01 million for each node"
+			: "TensorRT's profiler, which is slower than the timed runs";
+	const text = `All layers together ${totals} ${unit.name}, from a separate run under ${how}; not used by any gate.`;
+	return sentence(text, "quiet");
+}
+
+/** What changed layer by layer, and all layers of each side. `isOpen`: for a workload that needs attention. */
+export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] {
+	const shown = arms.flatMap((arm) => {
+		const own = workload.layers?.[arm] ?? null;
+		return own === null || own.layers.length === 0 ? [] : [{ arm, own }];
+	});
+	const last = shown.at(-1);
+	if (last === undefined) return [];
+	const times = shown.flatMap(({ own }) => own.layers.map(({ meanMs }) => meanMs));
+	const unit = layerUnit(
+		times.reduce((most, ms) => Math.max(most, ms), 0),
+		last.own.unit,
+	);
+	const name = subjectName(workload);
+	const diff = workload.explanation ?? (workload.layers === undefined ? null : diffOfLayers(workload.layers));
+	const tables = shown.toReversed().flatMap(({ arm, own }) => {
+		const total = own.layers.length;
+		const which =
+			total < own.count ? `The ${counted(total, "slowest layer")}` : `All ${counted(total, "layer")}`;
+		const slowest = own.layers.toSorted((a, b) => b.meanMs - a.meanMs);
+		const all = table(`all layers of ${name}, ${arm}`, layerColumns(own, unit), slowest, { noun: "layer" });
+		return diff === null ? [all] : details(`${which} of the ${arm}`, [all]);
+	});
+	const blocks = [
+		...(diff === null ? [] : diffBlocks(diff, name)),
+		layersLegend(
+			shown.map(({ own }) => own),
+			unit,
+		),
+		...tables,
+	];
+	return isOpen
+		? [{ kind: "heading", text: `Where the ${unit.of} went` }, ...blocks]
+		: details(`Where the ${unit.of} went, layer by layer`, blocks);
+}
+
+type KernelRow = { name: string } & Partial<Record<Arm, TimedKernel>>;
+
+const maxKernels = 30;
+
+const kernelFigures = [
+	["calls", "calls", formatCount],
+	["total", "totalMs", formatMs],
+	["share", "share", formatPercent],
+] as const;
+
+/** Kernels that Nsight Systems saw, base and head side by side, slowest first. */
+export function kernelBlocks(workload: WorkloadResult): Block[] {
+	const { kernels } = workload;
+	const shown = arms.filter((arm) => (kernels?.[arm]?.kernels.length ?? 0) > 0);
+	const found = new Map<string, KernelRow>();
+	for (const arm of shown.toReversed())
+		for (const kernel of kernels?.[arm]?.kernels ?? [])
+			found.set(kernel.name, { ...(found.get(kernel.name) ?? { name: kernel.name }), [arm]: kernel });
+	if (found.size === 0) return [];
+	const longest = ({ base, head }: KernelRow) => Math.max(base?.totalMs ?? 0, head?.totalMs ?? 0);
+	const rows = [...found.values()].sort((a, b) => longest(b) - longest(a)).slice(0, maxKernels);
+	const all = Math.max(found.size, ...shown.map((arm) => kernels?.[arm]?.count ?? 0));
+	const columns: Column<KernelRow>[] = [
+		{ title: "Kernel", heading: true, text: ({ name }) => quoted(name, 160) },
+		...shown.flatMap((arm) =>
+			kernelFigures.map(([title, figure, format]) =>
+				numbers(`${arm} ${title}`, (row: KernelRow) => row[arm]?.[figure], format),
+			),
+		),
+	];
+	return details("Kernels by time, from Nsight Systems", [
+		table(`kernels of ${subjectName(workload)}`, columns, rows, {
+			noun: "kernel",
+			hidden: all - rows.length,
+		}),
+		sentence(
+			"From a short run under nsys, which is slower than the timed runs; not used by any gate.",
+			"quiet",
+		),
+	]);
+}

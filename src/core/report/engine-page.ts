@@ -1,0 +1,77 @@
+// Comparisons of engines, and single engines, as text, Markdown, JSON or an HTML page of their own.
+import type { EngineDiff } from "../../../generated/result.ts";
+import type { EngineAlone } from "../engine/alone.ts";
+import { escapeMarkdown, jsonText } from "../text/escape.ts";
+import { fullDetail } from "./budget.ts";
+import { aloneBlocks, diffBlocks } from "./engine-blocks.ts";
+import { mostRows, summaryText } from "./engine-text.ts";
+import { drawHtml } from "./html/blocks.ts";
+import { html, section } from "./html/markup.ts";
+import { renderPage } from "./html/report.ts";
+import { drawMarkdown } from "./markdown-blocks.ts";
+import { type Block, sentence } from "./section.ts";
+import { drawTerminal } from "./terminal.ts";
+
+export type PageFormat = "text" | "markdown" | "json" | "html";
+
+export interface TitledDiff {
+	title: string;
+	diff: EngineDiff;
+}
+
+export interface TitledEngine {
+	title: string;
+	alone: EngineAlone;
+}
+
+interface Part {
+	title: string;
+	blocks: readonly Block[];
+}
+
+/** @param next the command that a reader of the Markdown would run. */
+export function renderDiffs(diffs: readonly TitledDiff[], format: PageFormat, next: string): string {
+	if (format === "json") return jsonText({ comparisons: diffs });
+	const parts = diffs.map(({ title, diff }) => {
+		const sides = sentence(`base: ${summaryText(diff.base)}; head: ${summaryText(diff.head)}.`, "quiet");
+		const last = format === "markdown" ? sentence(`Next: \`${next}\``) : sides;
+		return { title, blocks: [...diffBlocks(diff, title), last] };
+	});
+	return render(parts, format, { about: "engines compared", mostRows });
+}
+
+export function renderEngines(engines: readonly TitledEngine[], format: PageFormat): string {
+	if (format === "json")
+		return jsonText({ engines: engines.map(({ title, alone }) => ({ title, ...alone })) });
+	const parts = engines.map(({ title, alone }) => ({ title, blocks: aloneBlocks(alone, title) }));
+	return render(parts, format, { about: "where the time goes", mostRows: 20 });
+}
+
+/** @param options `mostRows`: of a table in Markdown, so that a comment holds it. */
+function render(
+	parts: readonly Part[],
+	format: Exclude<PageFormat, "json">,
+	options: { about: string; mostRows: number },
+): string {
+	if (format === "html") {
+		const sections = parts.map(({ title, blocks }, index) =>
+			section(title, drawHtml(blocks), `engine-${index + 1}`),
+		);
+		return renderPage(`trtgate: ${options.about}`, html`<main>\n${sections}</main>\n`);
+	}
+	if (format === "markdown") {
+		const detail = { ...fullDetail, foldedRows: options.mostRows };
+		return parts
+			.map(
+				({ title, blocks }) =>
+					`### ${escapeMarkdown(title)}\n\n${drawMarkdown(blocks, detail).join("\n\n")}\n`,
+			)
+			.join("\n");
+	}
+	// A long line is the terminal's to wrap, so that a pipe gets whole sentences.
+	const plain = { color: false, columns: 400 };
+	const texts = parts.map(({ title, blocks }) =>
+		[title, ...drawTerminal(blocks, plain).map((line) => `  ${line}`)].join("\n"),
+	);
+	return `${texts.join("\n\n")}\n`;
+}

@@ -1,0 +1,214 @@
+// What head and base declare differently: recipes, interfaces, looser limits, and what is no longer checked.
+import type {
+	GateName,
+	GateResult,
+	InterfaceChange,
+	InterfaceRow,
+	InterfaceValue,
+	RecipeChange,
+	RecipeRow,
+	Result,
+	WorkloadResult,
+} from "../../../../generated/result.ts";
+import { groupBy } from "../../group.ts";
+import { cleanName } from "../../text/escape.ts";
+import { counted, interfaceText, listNames, statusTones, subjectName } from "../../text/labels.ts";
+import { cleanMessage, dash } from "../comparison-format.ts";
+import type { Highlight } from "../highlight.ts";
+import type { Column } from "../html/markup.ts";
+import { type FailingGate, failingGates, type GateIndex, gateKey, subjectKey } from "../index-gates.ts";
+import { type ReportSection, table } from "../section.ts";
+
+interface Line<Change, Row> {
+	change: Change;
+	row: Row;
+}
+
+const recipeColumns: readonly Column<Line<RecipeChange, RecipeRow>>[] = [
+	{ title: "Engine", heading: true, text: ({ change }) => subjectName(change) },
+	{ title: "setting", code: true, text: ({ row }) => cleanName(row.what, 80) },
+	{ title: "base", code: true, text: ({ row }) => cleanName(row.base, 200) },
+	{ title: "head", code: true, text: ({ row }) => cleanName(row.head, 200) },
+];
+
+/** `Built differently: optimization-level 3 → 0, precision fp16 → int8.`; null where base and head have one recipe. */
+export function recipeSentence(
+	{ recipeChanges = [] }: Result,
+	{ model, engine, part }: Pick<WorkloadResult, "model" | "engine" | "part">,
+): string | null {
+	const change = recipeChanges.find(
+		(one) => one.model === model && one.engine === engine && one.part === part,
+	);
+	if (change === undefined || change.rows.length === 0) return null;
+	const texts = change.rows.map(
+		({ what, base, head }) => `${cleanName(what, 60)} ${cleanName(base, 60)} → ${cleanName(head, 60)}`,
+	);
+	return `Built differently: ${listNames(texts, 4)}.`;
+}
+
+/** A new name alone changes no build. */
+function recipeTitle(changes: readonly RecipeChange[]): string {
+	const built = changes.filter(({ rows }) => rows.length > 0).length;
+	const renamed = changes.filter(({ was }) => was !== undefined).length;
+	const parts = [
+		...(built === 0 ? [] : [`${counted(built, "engine")} built differently`]),
+		...(renamed === 0 ? [] : [`${built === 0 ? counted(renamed, "engine") : renamed} renamed`]),
+	];
+	return `${parts.join(", ")}, base → head`;
+}
+
+/** Every setting that differs, as each side's own config has it. */
+export const recipeSection: ReportSection = {
+	id: "recipes",
+	show({ result: { recipeChanges = [] } }) {
+		const lines = recipeChanges.flatMap((change) => {
+			const { was, rows, model, engine } = change;
+			const renamed = was === undefined ? [] : [{ what: "name", base: was, head: `${model}/${engine}` }];
+			return [...renamed, ...rows].map((row) => ({ change, row }));
+		});
+		if (lines.length === 0) return null;
+		const blocks = [table("recipes", recipeColumns, lines, { noun: "setting" })];
+		return { title: recipeTitle(recipeChanges), blocks };
+	},
+};
+
+const maxNamed = 6;
+
+function valueText(value: InterfaceValue | null, absent: string): string {
+	if (value === null) return absent;
+	return `${cleanName(value.name, 80)} ${cleanName(value.dtype, 40)} ${cleanName(value.shape, 120)}`;
+}
+
+const interfaceColumns: readonly Column<Line<InterfaceChange, InterfaceRow>>[] = [
+	{ title: "Model", heading: true, text: ({ change }) => subjectName(change) },
+	{ title: "", text: ({ row }) => row.side },
+	{ title: "base", code: true, text: ({ row }) => valueText(row.base, "none") },
+	{
+		title: "head",
+		code: true,
+		text: ({ row }) => valueText(row.head, row.side === "workload" ? "no longer runs" : "removed"),
+	},
+];
+
+/** A dimension's name begins a sentence as it is. */
+function sentenceOf(row: InterfaceRow): string {
+	const text = cleanMessage(interfaceText(row), 400);
+	return `${row.side === "size" ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
+}
+
+/** All that changed of one engine: narrower sizes and the workloads that they exclude are one change. */
+function interfaceHighlight(changes: readonly InterfaceChange[], gates: GateIndex): Highlight[] {
+	const [change] = changes;
+	const status = change && gates.status("interface", change);
+	if (change === undefined || status === undefined) return [];
+	const rows = changes.flatMap((one) => one.rows);
+	const isOfSizes = rows.every(({ side }) => side === "size" || side === "workload");
+	const undo = isOfSizes
+		? "If the change is unintended, restore the sizes under `dims` or `profiles` in trtgate.yml. If it is intended"
+		: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again";
+	return [
+		{
+			severity: status === "fail" ? "fail" : "warn",
+			topic: ["changed interface", "changed interfaces"],
+			title: `${subjectName(change)}: the interface changed (${counted(rows.length, "difference")})`,
+			sentences: [
+				...rows.slice(0, maxNamed).map(sentenceOf),
+				...(rows.length > maxNamed ? [`${rows.length - maxNamed} more differ.`] : []),
+			],
+			fix: `${undo}, adapt what feeds and reads the engine, and let the target branch set \`gates: { interface: warn, not-comparable: neutral }\` for this model first: its rules judge the change.`,
+			explains: gateKey("interface", change),
+		},
+	];
+}
+
+export const interfaceSection: ReportSection = {
+	id: "interfaces",
+	formats: ["markdown", "html"],
+	show({ result: { interfaceChanges = [] } }) {
+		const lines = interfaceChanges.flatMap((change) => change.rows.map((row) => ({ change, row })));
+		if (lines.length === 0) return null;
+		return {
+			title: `${counted(new Set(interfaceChanges.map(subjectKey)).size, "changed interface")}, base → head`,
+			blocks: [table("changed interfaces", interfaceColumns, lines, { noun: "row" })],
+		};
+	},
+	highlights: ({ interfaceChanges = [] }, gates) =>
+		[...groupBy(interfaceChanges, subjectKey).values()].flatMap((one) => interfaceHighlight(one, gates)),
+};
+
+/** How a gate's results become highlights; the title begins with the subject's name. */
+const gateTexts: Readonly<Partial<Record<GateName, Pick<Highlight, "topic" | "title" | "fix">>>> = {
+	"limit-change": {
+		topic: ["looser rule to review", "looser rules to review"],
+		title: "its rules need a review",
+		fix: "Restore the rule, or let a reviewer approve that it is looser after the merge.",
+	},
+	coverage: {
+		topic: ["subject no longer checked", "subjects no longer checked"],
+		title: "no longer checked",
+		fix: "Restore it in trtgate.yml, or let a reviewer approve that it is no longer checked.",
+	},
+	vanished: {
+		topic: ["subject with vanished figures", "subjects with vanished figures"],
+		title: "figures are no longer reported",
+		fix: "Find out why the head no longer reports it; what is not reported is not gated.",
+	},
+};
+
+const gateColumns: readonly Column<GateResult>[] = [
+	{ title: "Subject", heading: true, text: subjectName },
+	{ title: "what changed", wraps: true, text: ({ message }) => cleanMessage(message) },
+	{
+		title: "in",
+		code: true,
+		text: ({ location }) =>
+			location === undefined
+				? dash
+				: `${cleanName(location.path, 80)}${location.line === undefined ? "" : `:${location.line}`}`,
+	},
+	{ title: "gate", text: ({ status }) => status, tone: ({ status }) => statusTones[status] },
+];
+
+function gateHighlight(gate: FailingGate): Highlight[] {
+	const text = gateTexts[gate.gate];
+	if (text === undefined) return [];
+	return [
+		{
+			...text,
+			severity: gate.status,
+			title: `${subjectName(gate)}: ${text.title}`,
+			sentences: [cleanMessage(gate.message)],
+			explains: gateKey(gate.gate, gate),
+		},
+	];
+}
+
+/** A section that lists all results of some gates that do not pass. */
+function gateSection(
+	id: string,
+	names: readonly GateName[],
+	titleOf: (count: number) => string,
+): ReportSection {
+	const failing = (result: Result) => failingGates(result).filter(({ gate }) => names.includes(gate));
+	return {
+		id,
+		show({ result }) {
+			const rows = failing(result);
+			if (rows.length === 0) return null;
+			return { title: titleOf(rows.length), blocks: [table(id, gateColumns, rows, { noun: "change" })] };
+		},
+		highlights: (result) => failing(result).flatMap(gateHighlight),
+	};
+}
+
+export const limitChangeSection = gateSection(
+	"limit-changes",
+	["limit-change"],
+	(count) => `Rules: ${counted(count, "change")} to review`,
+);
+
+export const coverageSection = gateSection(
+	"coverage",
+	["coverage", "vanished"],
+	(count) => `Coverage: ${count} no longer checked or reported`,
+);
