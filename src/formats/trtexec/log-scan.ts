@@ -63,7 +63,7 @@ function emptyFacts(): MutableFacts {
 		ending: "none",
 		printedHelp: false,
 		opset: null,
-		device: { name: null, memoryMiB: null, usedMiB: null },
+		device: { memoryMiB: null, usedMiB: null },
 		deserialised: false,
 		loadedInputs: new Map(),
 		randomInputs: new Map(),
@@ -90,9 +90,7 @@ function readInfo(facts: MutableFacts, line: LogLine): void {
 	if (opset !== undefined) facts.opset ??= Number(opset);
 	const memory = /Device Global Memory: (\d+) MiB/.exec(text)?.[1];
 	const used = /now: CPU -?\d+, GPU (\d+) \(MiB\)/.exec(text)?.[1];
-	const name = /Selected Device: (.+)$/.exec(text)?.[1];
 	facts.device = {
-		name: name ?? facts.device.name,
 		memoryMiB: memory === undefined ? facts.device.memoryMiB : Number(memory),
 		usedMiB: used === undefined ? facts.device.usedMiB : Math.max(Number(used), facts.device.usedMiB ?? 0),
 	};
