@@ -45,12 +45,11 @@ export function judgeDeltas(
 	const typicalMs = median(rows.flatMap(({ timeMs }) => (timeMs > 0 ? [timeMs] : []))) || 1;
 	for (const row of rows) row.scale = scaleOf(row.timeMs, typicalMs);
 	const pooled = pooledSpread(rows);
-	const critical = remembered(tCritical);
 	const isGuess = rows.every(({ repeats }) => repeats < 2) && unchanged.length < fewUnchanged;
 	const driftMs = driftOf(rows.filter(({ isUnchanged }) => isUnchanged));
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled, floorMs);
-		const halfWidth = (tail: number) => critical(tail, df) * sd;
+		const halfWidth = (tail: number) => tCritical(tail, df) * sd;
 		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
 		const isSignificant =
@@ -65,11 +64,13 @@ export function judgeDeltas(
 const leastCount = 0.001;
 
 export function exactDeltas(changes: readonly TimedChange[]): Noise {
-	const deltas = changes.map(({ base, head }): Delta => {
-		const ms = head.ms - base.ms;
-		return { ms, halfWidthMs: 0, sharedMs: 0, isSignificant: Math.abs(ms) >= leastCount };
-	});
-	return { deltas, commonFactor: 1 };
+	const differences = changes.map(({ base, head }) => head.ms - base.ms);
+	const isSignificant = (ms: number): boolean => Math.abs(ms) >= leastCount;
+	const exact = { halfWidthMs: 0, sharedMs: 0 };
+	return {
+		deltas: differences.map((ms) => ({ ms, ...exact, isSignificant: isSignificant(ms) })),
+		commonFactor: 1,
+	};
 }
 
 function rowOf(change: TimedChange, factor: number): Row {
@@ -110,16 +111,6 @@ export const quadrature = (values: readonly number[]): number =>
 function driftOf(unchanged: readonly Row[]): number {
 	const launches = unchanged.reduce((sum, row) => sum + row.launches, 0);
 	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
-}
-
-function remembered(of: (tail: number, df: number) => number): (tail: number, df: number) => number {
-	const known = new Map<string, number>();
-	return (tail, df) => {
-		const key = `${tail} ${df}`;
-		const value = known.get(key) ?? of(tail, df);
-		known.set(key, value);
-		return value;
-	};
 }
 
 /** Short components scatter by the root of their time, as sums do, and long ones by a share of it. */
