@@ -81,8 +81,8 @@ export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generat
 }
 
 function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {
-	const { mode, entries } = timingCache;
-	if (mode === "local" || entries === null)
+	const { isLocal, entries } = timingCache;
+	if (isLocal || entries === null)
 		return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
 	if (before === null) return `Started the timing cache: ${entries} kernel timings.`;
 	const added = Math.max(0, entries - before);

@@ -16,8 +16,10 @@ function toTime(line: string): LayerTime | null {
 	const from = line.indexOf(nameStart) + nameStart.length;
 	const to = line.lastIndexOf(nameEnd);
 	if (from < nameStart.length || to < from) return null;
-	const average = figures.exec(line.slice(to))?.[2];
-	return average === undefined ? null : { name: line.slice(from, to), averageMs: Number(average), share: 0 };
+	const [, sum, average] = figures.exec(line.slice(to)) ?? [];
+	if (average === undefined) return null;
+	const averageMs = Number.isFinite(Number(sum)) ? Number(average) : Number.NaN;
+	return { name: line.slice(from, to), averageMs, share: 0 };
 }
 
 /**

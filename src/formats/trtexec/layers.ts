@@ -5,7 +5,6 @@ import type {
 	EngineLayers,
 	LayerKind,
 	LayerTensor,
-	LayerWeights,
 } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
 import { readLayerName } from "./layer-names.ts";
@@ -58,7 +57,7 @@ function toTensor(value: unknown): LayerTensor {
 	};
 }
 
-function toWeights(value: unknown): LayerWeights | null {
+function toWeights(value: unknown): EngineLayer["weights"] {
 	const fields = asFields(value);
 	const count = fields["Count"];
 	return typeof count === "number" && count > 0

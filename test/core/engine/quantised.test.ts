@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { explainEngine } from "../../../src/core/engine/alone.ts";
 import type { LayerTensor } from "../../../src/core/engine/layer.ts";
 import { engineModel } from "../../../src/core/engine/model.ts";
-import { commonSequence } from "../../../src/core/engine/sequence.ts";
+import { commonSequence } from "../../../src/core/engine/match.ts";
 import { accountSentence, headlineOf, unitOf } from "../../../src/core/report/engine-format.ts";
 import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 import { pooledNet, residualNet } from "../../support/quantised-engines.ts";

@@ -1,6 +1,11 @@
 // Failures while reading the ONNX file: TensorRT never starts the build.
 import type { Rules } from "./rule.ts";
 
+const unreadable = {
+	title: "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
+	fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
+};
+
 export const parsingRules: Rules = {
 	"onnx-path-empty": {
 		lines: [/Could not open file\s*$/, /Input file cannot be found, or is not a regular file:\s*$/],
@@ -21,11 +26,10 @@ export const parsingRules: Rules = {
 		title: "The ONNX file exceeds the protobuf limit of 2 GB.",
 		fix: "Export the model with external data, which stores the weights in a separate file.",
 	},
-	"onnx-unreadable": {
-		lines: [/MODEL_DESERIALIZE_FAILED/, /Failed to parse the ONNX model/],
-		title: "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
-		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
-	},
+	"onnx-unreadable": [
+		{ lines: [/MODEL_DESERIALIZE_FAILED/, /Failed to parse the ONNX model/], ...unreadable },
+		{ rank: "symptom", lines: /Failed to parse ONNX model from file: /, ...unreadable },
+	],
 	"external-weights-missing": {
 		lines: [
 			/Failed to open file: (?<file>.+)$/,
@@ -147,11 +151,7 @@ export const parsingRules: Rules = {
 	},
 	"parse-failed": {
 		rank: "fallback",
-		lines: [
-			/Failed to parse onnx file/i,
-			/Parsing model failed/,
-			/Failed to parse ONNX model from file/,
-		],
+		lines: [/Failed to parse onnx file/i, /Parsing model failed/],
 		title: "TensorRT could not parse the model for an unknown reason.",
 		fix: "Read the lines below, and run onnx.checker. The saved log ends with verbose lines that name the node where it stopped.",
 	},
