@@ -1,11 +1,10 @@
 // Entries of the local cache: files with a manifest, each written completely or not at all.
-import { createHash, randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import type { FileCache } from "../../ports/world.ts";
+import { digestFile } from "../process/input-file.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 export interface KeptFile {
@@ -35,12 +34,6 @@ export async function readManifest(place: string): Promise<{ files: Map<string, 
 		if (typeof bytes === "number" && typeof sha256 === "string") files.set(name, { bytes, sha256 });
 	}
 	return { files, facts: value["facts"] };
-}
-
-async function digestOf(path: string): Promise<string> {
-	const hash = createHash("sha256");
-	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
-	return hash.digest("hex");
 }
 
 /** Incomplete entries of a killed run. */
@@ -102,7 +95,7 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 /** Whether it is a regular file of its size and digest. */
 export async function isWhole(path: string, { bytes, sha256 }: KeptFile): Promise<boolean> {
 	const found = await lstat(path);
-	return found.isFile() && found.size === bytes && (await digestOf(path)) === sha256;
+	return found.isFile() && found.size === bytes && (await digestFile(path)) === sha256;
 }
 
 async function copyWhole(source: string, target: string, kept: KeptFile | undefined): Promise<void> {
@@ -120,7 +113,7 @@ async function copyIn(
 	for (const [name, source] of Object.entries(files)) {
 		const copy = join(aside, name);
 		await copyFile(source, copy);
-		kept.push([name, { bytes: (await stat(copy)).size, sha256: await digestOf(copy) }]);
+		kept.push([name, { bytes: (await stat(copy)).size, sha256: await digestFile(copy) }]);
 	}
 	await writeFile(
 		join(aside, manifestName),

@@ -1,5 +1,17 @@
 // The one way to open a file whose path comes from outside: regular, within a size limit, without blocking.
-import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+	closeSync,
+	constants,
+	createReadStream,
+	fstatSync,
+	openSync,
+	read,
+	readSync,
+	type Stats,
+	statSync,
+} from "node:fs";
+import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { type ConfigCode, ConfigError, type ErrorInit } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
@@ -161,4 +173,11 @@ export function fileSource(file: number, size: number): ByteSource {
 			return bytes;
 		},
 	};
+}
+
+/** SHA-256 of a file, lower-case hex. */
+export async function digestFile(path: string): Promise<string> {
+	const hash = createHash("sha256");
+	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+	return hash.digest("hex");
 }

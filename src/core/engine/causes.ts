@@ -57,8 +57,7 @@ const precision: Rule = (changed) => {
 	const casts = newCasts(changed);
 	const copies = head.reformats.length - base.reformats.length;
 	const isCommon = settingChange(changed) === changed.commonPrecision;
-	const cast =
-		casts.length > 0 ? `; the model casts there: ${casts.slice(0, 2).map(code).join(", ")}` : "";
+	const cast = casts.length > 0 ? `; the model casts there: ${casts.slice(0, 2).map(code).join(", ")}` : "";
 	const [kernel] = head.kernels;
 	const tensors = kernel === undefined ? [] : [...kernel.inputs.slice(0, 1), ...kernel.outputs.slice(0, 1)];
 	const evidence = tensors.map(
@@ -180,8 +179,8 @@ const setting: Rule = (changed) => {
 	if (!isAlike(changed) || before === undefined || after === undefined) return null;
 	if (moreBefore.length + moreAfter.length > 0) return null;
 	const says = Object.keys({ ...before.parameters, ...after.parameters }).flatMap((key) => {
-		const valueOf = ({ parameters }: ModelLayer) => String(parameters[key] ?? "none");
-		const [from, to] = [valueOf(before), valueOf(after)];
+		const settingOf = ({ parameters }: ModelLayer) => String(parameters[key] ?? "none");
+		const [from, to] = [settingOf(before), settingOf(after)];
 		return from === to ? [] : [`${key} ${cleanName(from, 30)} → ${cleanName(to, 30)}`];
 	});
 	return says.length === 0 ? null : { says: says.slice(0, 3).join(", "), evidence: [] };

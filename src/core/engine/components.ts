@@ -146,7 +146,9 @@ function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp): Set<s
 function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Match[] {
 	const groups = bySides(all, ({ layer, key }) => (layer.nodes.length > 0 ? sets.find(key) : null));
 	const open = (arm: Arm, other: Arm) =>
-		new Set(groups.flatMap((own) => (own[other].length === 0 ? own[arm].map(({ layer }) => layer.index) : [])));
+		new Set(
+			groups.flatMap((own) => (own[other].length === 0 ? own[arm].map(({ layer }) => layer.index) : [])),
+		);
 	const alone = { base: open("base", "head"), head: open("head", "base") };
 	const known = groups.flatMap(({ base: [base], head: [head] }): Match[] =>
 		base === undefined || head === undefined

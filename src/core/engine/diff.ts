@@ -120,7 +120,11 @@ function judge(engines: Engines, overheadMs: number, { enginesMs, unit }: Surrou
 	const isOther = base.detail === "names" && Math.abs(free.commonFactor - 1) > mostShift;
 	const noiseOf = (): Noise => {
 		if (unit !== undefined) return exactDeltas(changes);
-		if (isOther) return judgeDeltas(changes.map((change) => ({ ...change, isUnchanged: false })), iterations);
+		if (isOther)
+			return judgeDeltas(
+				changes.map((change) => ({ ...change, isUnchanged: false })),
+				iterations,
+			);
 		return isFactorInRuns(free, changes, enginesMs) ? free : judgeDeltas(changes, iterations, false);
 	};
 	const noise = noiseOf();

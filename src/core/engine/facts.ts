@@ -88,8 +88,7 @@ export function isSameStructure({ structure: base }: PartFacts, { structure: hea
 	if (base === head || !/-1/.test(base + head)) return base === head;
 	const [from, to] = [base.split(/([x:,|\n])/), head.split(/([x:,|\n])/)];
 	return (
-		from.length === to.length &&
-		from.every((size, at) => size === to[at] || size === "-1" || to[at] === "-1")
+		from.length === to.length && from.every((size, at) => size === to[at] || size === "-1" || to[at] === "-1")
 	);
 }
 

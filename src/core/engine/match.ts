@@ -112,11 +112,7 @@ function alignInOrder(
 }
 
 /** From matched layers to their neighbours, one by one. */
-function similar(
-	sides: PerArm<Side>,
-	open: PerArm<Set<number>>,
-	known: readonly Match[],
-): Match[] {
+function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
 	const queue = [...known];
 	const near = (arm: Arm, at: number, edges: keyof Neighbours) =>
 		(sides[arm].near[edges][at] ?? []).filter((one) => open[arm].has(one));

@@ -171,16 +171,19 @@ const ok: Diagnosis = {
 	also: [],
 };
 
+function hasFailed({ spawnError, timedOut, signal, exitCode, log }: Facts): boolean {
+	const wasStopped = spawnError !== null || timedOut || signal !== null;
+	return wasStopped || log.ending === "failed" || (exitCode ?? 0) !== 0;
+}
+
 export function diagnose(evidence: Evidence): Diagnosis {
 	const scanner = createLogScan();
 	for (const line of evidence.scan ? [] : (evidence.lines ?? [])) scanner.feed(line);
 	const scan = evidence.scan ?? scanner.result();
 	const facts = factsOf(evidence, scan);
-	const { ending } = facts.log;
-	const wasStopped = facts.spawnError !== null || facts.timedOut || facts.signal !== null;
-	if (wasStopped || ending === "failed" || (facts.exitCode ?? 0) !== 0) return diagnoseFailed(facts, scan);
+	if (hasFailed(facts)) return diagnoseFailed(facts, scan);
 	const falseSuccess = toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan);
-	if (facts.exitCode !== null || ending === "passed") return falseSuccess ?? ok;
+	if (facts.exitCode !== null || facts.log.ending === "passed") return falseSuccess ?? ok;
 	const logged = byRank(findAll(catalogue.log, facts, scan));
 	if (facts.log.printedHelp && logged.length === 0) return falseSuccess ?? ok;
 	const incomplete = findAll(catalogue.incomplete, facts, scan);

@@ -50,7 +50,9 @@ export type Setting = keyof typeof table;
 export function settingArgs(setting: Setting, { major, minor }: TensorRtVersion): readonly string[] | null {
 	const at = major * 100 + minor;
 	const rows: readonly Row[] = table[setting];
-	return rows.find(({ from = 0, until = Number.POSITIVE_INFINITY }) => at >= from && at < until)?.argv ?? null;
+	return (
+		rows.find(({ from = 0, until = Number.POSITIVE_INFINITY }) => at >= from && at < until)?.argv ?? null
+	);
 }
 
 export const flagsOfRuns: ReadonlySet<string> = new Set([

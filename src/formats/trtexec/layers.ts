@@ -1,11 +1,5 @@
 // Reads --exportLayerInfo: an engine's layers, in detail or by name.
-import type {
-	EngineIo,
-	EngineLayer,
-	EngineLayers,
-	LayerKind,
-	LayerTensor,
-} from "../../core/engine/layer.ts";
+import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
 import { readLayerName } from "./layer-names.ts";
 

@@ -170,7 +170,8 @@ export const planRules: Rules = {
 			/generated on an incompatible device, expecting compute (?<want>[\d.]+) got compute (?<got>[\d.]+)/,
 			/generated on an incompatible device/,
 		],
-		title: "The engine was built for another GPU (compute capability {got|unknown}; this GPU has {want|another}).",
+		title:
+			"The engine was built for another GPU (compute capability {got|unknown}; this GPU has {want|another}).",
 		fix: "Build it on this GPU model, or with --hardwareCompatibilityLevel if it must run on several.",
 	},
 	"plan-not-a-plan": {

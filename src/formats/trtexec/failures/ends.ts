@@ -42,8 +42,7 @@ export const startRules: Rules = {
 	},
 	"program-missing": {
 		...programMissing,
-		when: ({ exitCode, spawnError, log }) =>
-			spawnError !== null || (exitCode === 127 && log.lineCount === 0),
+		when: ({ exitCode, spawnError, log }) => spawnError !== null || (exitCode === 127 && log.lineCount === 0),
 	},
 };
 
@@ -78,7 +77,8 @@ export const crashRules: Rules = {
 	"plan-crash": {
 		when: (facts) => crashed(facts) && facts.flags.has("--loadEngine") && !facts.log.deserialised,
 		names: ({ signal, flags }) => ({ signal: signal ?? "", file: flags.get("--loadEngine") }),
-		title: "trtexec crashed ({signal}) while loading {file|the engine}, as it does for a file that is no plan.",
+		title:
+			"trtexec crashed ({signal}) while loading {file|the engine}, as it does for a file that is no plan.",
 		fix: "Check the file's size and first bytes (a plan begins with `ftrt`), and build it again.",
 	},
 	"inference-crash": {

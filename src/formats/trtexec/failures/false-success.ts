@@ -86,7 +86,8 @@ export const falseSuccessRules: Rules = {
 			!flags.has("--separateProfileRun") &&
 			(log.version?.major ?? 10) < 11 &&
 			!wrote?.has(flags.get("--exportTimes") ?? ""),
-		title: "With both times and a layer profile requested, trtexec measures only the profile and writes no times.",
+		title:
+			"With both times and a layer profile requested, trtexec measures only the profile and writes no times.",
 		fix: "Profile in a separate run, because profiling slows down what it measures; or add --separateProfileRun.",
 	},
 	"export-missing": {
@@ -116,7 +117,8 @@ export const falseSuccessRules: Rules = {
 	},
 	"raw-dump-truncated": {
 		...about(openDumps),
-		title: "The shape of {output: name} depends on the data, and trtexec's raw file holds only its first values.",
+		title:
+			"The shape of {output: name} depends on the data, and trtexec's raw file holds only its first values.",
 		fix: "Install TensorRT's Python package: golden cases then run in it and read such outputs completely.",
 	},
 	"raw-dump-size": {
@@ -152,7 +154,8 @@ export const falseSuccessRules: Rules = {
 	},
 	"precision-ignored": {
 		lines: warning(/setting (?<precision>\w+) mode is not allowed if graph is strongly typed/),
-		title: "trtexec ignored the precision {precision}: in a strongly typed network the ONNX file's types decide.",
+		title:
+			"trtexec ignored the precision {precision}: in a strongly typed network the ONNX file's types decide.",
 		fix: "Build without strong typing, or convert the ONNX file to this precision.",
 	},
 	"tensor-too-big": {
@@ -171,7 +174,8 @@ export const falseSuccessRules: Rules = {
 	"opset-unknown": {
 		lines: info(/Opset version:\s+(?<opset>\d+)/),
 		when: ({ log }) => (log.opset ?? 0) > farthestOpset,
-		title: "The model declares ONNX opset {opset}, which does not exist; TensorRT guessed its operators' meaning.",
+		title:
+			"The model declares ONNX opset {opset}, which does not exist; TensorRT guessed its operators' meaning.",
 		fix: "Export the model again with an opset that ONNX defines and your TensorRT version supports.",
 	},
 	"ended-early": {
@@ -185,8 +189,7 @@ export const falseSuccessRules: Rules = {
 	// Last: the engine is usable, and its golden decides whether its outputs are good enough.
 	"int8-uncalibrated": {
 		lines: warning(/Calibrator is not being used\. Users must provide dynamic range/),
-		when: ({ flags, argumentCount }) =>
-			flags.has("--int8") || flags.has("--best") || argumentCount === null,
+		when: ({ flags, argumentCount }) => flags.has("--int8") || flags.has("--best") || argumentCount === null,
 		title:
 			"The engine is int8 without calibration or Q/DQ nodes: trtexec made up the ranges, so its outputs are meaningless.",
 		fix: "Build from an ONNX file with Q/DQ nodes, or remove int8 (and --best).",

@@ -31,10 +31,7 @@ export const parsingRules: Rules = {
 		{ rank: "symptom", lines: /Failed to parse ONNX model from file: /, ...unreadable },
 	],
 	"external-weights-missing": {
-		lines: [
-			/Failed to open file: (?<file>.+)$/,
-			/Failed to read weights from external file: (?<file>.+)$/,
-		],
+		lines: [/Failed to open file: (?<file>.+)$/, /Failed to read weights from external file: (?<file>.+)$/],
 		title: "The model stores weights in {file|another file}, which cannot be opened.",
 		fix: "Put the external data file where the ONNX file refers to it. Upload or cache both together.",
 	},
@@ -101,7 +98,8 @@ export const parsingRules: Rules = {
 	},
 	"squeeze-axes": {
 		lines: /Cannot infer squeeze dimensions from a dynamic shape/,
-		title: "{at} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.",
+		title:
+			"{at} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.",
 		fix: "Export again with the axes of Squeeze stated, or with fixed input sizes.",
 	},
 	"dequantize-type": {

@@ -65,7 +65,8 @@ export const inferenceRules: Rules = {
 			/Unexpected file size for input file: (?<file>.+?)\. Note: Input binding size is: (?<want>\d+) bytes but the file size is (?<got>\d+) bytes/,
 			/Unexpected file size for input file/,
 		],
-		title: "The input file {file} has {got|the wrong number of} bytes; the engine's input takes {want|others}.",
+		title:
+			"The input file {file} has {got|the wrong number of} bytes; the engine's input takes {want|others}.",
 		fix: "Provide the input in the engine's type and in the shape of this run.",
 	},
 	"accuracy-failed": {
@@ -96,7 +97,8 @@ export const inferenceRules: Rules = {
 
 const missingLibrary =
 	"(?:Unable to (?:load|open) library|Could not load library|error while loading shared libraries):? ";
-const missing = (library: string): RegExp => new RegExp(`${missingLibrary}(?<library>\\S*${library}\\S*?):? `);
+const missing = (library: string): RegExp =>
+	new RegExp(`${missingLibrary}(?<library>\\S*${library}\\S*?):? `);
 
 export const machineRules: Rules = {
 	"program-missing": {
