@@ -83,10 +83,7 @@ it.each(builds)("a build that %s is no engine", async (_what, fault, code, kind,
 		replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
 	});
 	const asked = await job();
-	const record = await backend.build({
-		...asked,
-		timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs,
-	});
+	const record = await backend.build({ ...asked, timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs });
 	expect(record).toMatchObject({ state, failure: { code, kind } });
 	expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
 });

@@ -39,13 +39,7 @@ it("parseKernelTable finds columns by their names: grids of 2022, spaces, senten
 	].join("\n");
 	expect(parseKernelTable(text)).toEqual({
 		state: "ok",
-		kernels: [
-			{
-				name: "kernel_a",
-				totalNs: 1000,
-				instances: 4,
-			},
-		],
+		kernels: [{ name: "kernel_a", totalNs: 1000, instances: 4 }],
 	});
 });
 

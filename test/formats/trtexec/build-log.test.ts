@@ -18,11 +18,7 @@ function perf(name: string) {
 it("build logs report precision and memory", () => {
 	expect(build("10.6/build-classifier-fp16-warm-cache")).toMatchObject({
 		precision: "FP32+FP16",
-		memory: {
-			weightsBytes: 32_768,
-			activationBytes: 360_448,
-			scratchBytes: 1024,
-		},
+		memory: { weightsBytes: 32_768, activationBytes: 360_448, scratchBytes: 1024 },
 		warnings: [],
 	});
 });
