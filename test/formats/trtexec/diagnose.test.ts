@@ -289,9 +289,15 @@ const others: readonly (readonly [code: string, text: string, more?: Partial<Evi
 const known = lines
 	.trim()
 	.split("\n")
-	.map((line): [string, string] => [line.slice(0, line.indexOf("  ")), line.slice(line.indexOf("  ") + 2)]);
+	.map((line) => {
+		const [, code = "", text = ""] = /^(\S+) {2}(.*)$/.exec(line) ?? [];
+		return { code, text };
+	});
 
-it.each([...known, ...others])("diagnose gives %s: %s", (code, text, more: Partial<Evidence> = {}) => {
+it.each<{ code: string; text: string; more?: Partial<Evidence> | undefined }>([
+	...known,
+	...others.map(([code, text, more]) => ({ code, text, more })),
+])("diagnose gives $code: $text", ({ code, text, more }) => {
 	const dated = text.replace(/^\[([EWI])\]/, `${at}[$1]`);
 	const diagnosis = diagnose({ lines: parseLog(dated), exitCode: 1, signal: null, ...more });
 	expect(diagnosis.code).toBe(code);

@@ -103,7 +103,7 @@ const failures: Readonly<Record<string, Readonly<Record<string, readonly string[
 	},
 };
 
-const codes = new Map(
+const codes = new Map<string, string>(
 	Object.entries(failures).flatMap(([version, byCode]) =>
 		Object.entries(byCode).flatMap(([code, names]) =>
 			names.map((name) => [`${version}/${name}`, code] as const),
