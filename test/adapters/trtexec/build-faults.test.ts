@@ -65,7 +65,7 @@ it.each(recordedBuilds)(
 
 const builds: [what: string, fault: Omit<ReplayFault, "step">, code: string, kind: string, state?: string][] =
 	[
-		["leaves a plan of 0 bytes and says PASSED", { do: "zero-plan" }, "plan-empty", "runner"],
+		["leaves a plan of 0 bytes and says PASSED", { do: "zero-plan" }, "plan-missing", "runner"],
 		["leaves no plan and says PASSED", { do: "no-plan" }, "plan-missing", "runner"],
 		["hangs in silence", { do: "hang" }, "timed-out", "runner", "timed-out"],
 		["hangs and takes no SIGTERM", { do: "hang-deaf" }, "timed-out", "runner", "timed-out"],

@@ -105,7 +105,7 @@ it.each<[run: string, fact: Partial<Evidence>, code: string, title: RegExp]>([
 		"tensor-too-big",
 		/"z" has the shape \[300000, 300000\]/,
 	],
-	["build-superres-fp32", { wrote: [{ path: plan, bytes: 0 }] }, "plan-empty", /./],
+	["build-superres-fp32", { wrote: [{ path: plan, bytes: 0 }] }, "plan-missing", /./],
 	["build-superres-fp32", { absent: [plan] }, "plan-missing", /./],
 ])("diagnose finds what only a fact from outside the log shows: %s with %j", (run, fact, code, title) => {
 	const diagnosis = diagnose({ ...recordedEvidence(`10.6/${run}`), ...fact });
@@ -131,8 +131,8 @@ it.each<[code: string, flags: string, body: string[], more?: Partial<Evidence>]>
 		[],
 		{ wrote: [{ path: "p.json", bytes: 100 }], absent: ["t.json"] },
 	],
-	["export-empty", "--exportLayerInfo=l.json", [], { wrote: [{ path: "l.json", bytes: 0 }] }],
-	["plan-unloaded", "--skipInference", ["[E] Engine deserialization failed"]],
+	["export-missing", "--exportLayerInfo=l.json", [], { wrote: [{ path: "l.json", bytes: 0 }] }],
+	["plan-refused", "--skipInference", ["[E] Engine deserialization failed"]],
 	[
 		"inputs-random",
 		"--loadInputs=left:a.bin",
@@ -193,13 +193,13 @@ node-types-conflict  [E] Error[4]: element type (half) differs from (float)
 node-refused  [E] [TRT] ModelImporter.cpp:9: While parsing node number 7 [Foo -> "z"]:
 parse-failed  [E] Failed to parse onnx file
 profile-missing  [E] Error[4]: Network has dynamic or shape inputs, but no optimization profile has been defined.
-profile-input-missing  [E] Error[4]: input_ids: dynamic input is missing dimensions in profile 0.
+profile-missing  [E] Error[4]: input_ids: dynamic input is missing dimensions in profile 0.
 profile-shape-values  [E] optimization profile is missing values for shape input
 profile-violates-constraints  [E] Error[4]: kOPT values for profile 0 violate shape constraints: reshape
 profile-rank-mismatch  [E] Error in set dimensions to profile MIN: Dimensions not provided
 profile-rank-mismatch  [E] Error[4]: IBuilder::buildSerializedNetwork: API Usage Error (x: number of dimensions is 4 but profile 0 has 3.)
 profile-index  [E] Selected profile index 3 exceeds the number of profiles
-shape-spec-invalid  [E] Found invalid or missing shape spec at profile index 1
+profile-missing  [E] Found invalid or missing shape spec at profile index 1
 shape-static-mismatch  [E] Error[3]: IExecutionContext::setInputShape (Static dimension mismatch while setting input shape.)
 shape-outside-profile  [E] [TRT] Supplied binding dimension [9,3] for bindings[0] exceed min ~ max range at index 0
 no-implementation  [E] Error[10]: Error Code 10: Internal Error (Could not find any implementation for node {ForeignNode[a...b]}.)
@@ -211,7 +211,7 @@ dla-absent  [E] Trying to use DLA core on a platform that doesn't have any DLA c
 build-failed  [E] Engine could not be created from network
 disk-full  [E] write failed: No space left on device
 save-failed  [E] Cannot write to FileStreamWriter
-engine-empty  [E] Assertion failure: false && "Attempting to access an empty engine!"
+build-failed  [E] Assertion failure: false && "Attempting to access an empty engine!"
 plan-other-gpu  [E] Error[6]: The engine plan file is generated on an incompatible device, expecting compute 8.6 got compute 9.0, please rebuild.
 plan-not-a-plan  [E] [TRT] 1: [stdArchiveReader.cpp] Error Code 1: Serialization (Serialization assertion magicTagRead == kMAGIC_TAG failed.Magic tag does not match)
 plan-plugin-missing  [E] Error[4]: Cannot deserialize plugin since corresponding IPluginCreator not found in Plugin Registry
@@ -219,7 +219,7 @@ plan-refused  [E] Engine deserialization failed
 input-file-missing  [E] Uncaught exception detected: Cannot open file in/a.bin!
 input-file-size  [E] Uncaught exception detected: Unexpected file size for input file: a.bin. Note: Input binding size is: 40 bytes but the file size is 44 bytes
 accuracy-failed  [E] Accuracy validation FAILED: one or more tensors exceeded the threshold.
-context-failed  [E] Unable to create execution context for stream 0.
+gpu-memory-run  [E] Unable to create execution context for stream 0.
 inference-failed  [E] Error occurred during inference
 gpu-memory-run  Cuda failure at src/common.h:77: out of memory
 no-gpu  [E] [TRT] CUDA initialization failure with error: 100. Please check

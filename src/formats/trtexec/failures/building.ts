@@ -1,5 +1,5 @@
 // Failures of building an engine, and of saving and loading its file.
-import { cudaError, type Facts, loadedPlan, type Rules, savedPlan, warning } from "./rule.ts";
+import { cudaError, type Facts, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
 
 const noImplementation =
 	/Could not find any implementation for node (?<layer>\S.*?)(?: due to insufficient workspace.*)?\.?\)?$/;
@@ -96,18 +96,17 @@ export const buildingRules: Rules = {
 	},
 	"build-failed": {
 		rank: "fallback",
-		lines: [/Engine could not be created from network/, /Building engine failed/],
+		lines: [/Engine could not be created from network/, /Building engine failed/, /access an empty engine/],
 		title: "TensorRT failed to build the engine for an unknown reason.",
 		fix: "Read the error lines below. The saved log ends with verbose lines that name the layer where it stopped.",
 	},
 };
 
-const planUnloadable = [/Engine deserialization failed/, /Got invalid engine/];
-
-export const planUnloaded = {
-	lines: planUnloadable,
-	title: "The engine cannot be loaded, but trtexec reported success because inference was skipped.",
-	fix: "Treat the build as failed, and read the error lines below.",
+export const planRefused: Rule = {
+	lines: [/Engine deserialization failed/, /Got invalid engine/],
+	names: loadedPlan,
+	title: "TensorRT could not load the {engine: file} for an unknown reason.",
+	fix: "Read the error lines below. Build it again with the TensorRT version and GPU that run it.",
 };
 
 export const planRules: Rules = {
@@ -127,12 +126,6 @@ export const planRules: Rules = {
 		names: savedPlan,
 		title: "The engine file {file} could not be written.",
 		fix: "Check that the folder exists and is writable, and that the disk has space.",
-	},
-	"engine-empty": {
-		rank: "symptom",
-		lines: /Attempting to access an empty engine/,
-		title: "The build failed and left an engine file of 0 bytes. The log gives no reason.",
-		fix: "Do not keep this plan. Check the TensorRT installation, and the verbose lines at the end of the saved log.",
 	},
 	"plan-file-missing": {
 		lines: [/Error opening engine file: (?<file>.*)$/, /Could not open engine file:? (?<file>.*)$/i],
@@ -185,11 +178,5 @@ export const planRules: Rules = {
 		title: "The engine needs a plugin that was not loaded.",
 		fix: "Load the same plugin libraries that the build used.",
 	},
-	"plan-refused": {
-		rank: "fallback",
-		lines: planUnloadable,
-		names: loadedPlan,
-		title: "TensorRT could not load the {engine: file} for an unknown reason.",
-		fix: "Read the error lines below. Build it again with the TensorRT version and GPU that run it.",
-	},
+	"plan-refused": { ...planRefused, rank: "fallback" },
 };

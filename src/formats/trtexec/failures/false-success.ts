@@ -3,7 +3,7 @@ import { quoteName } from "../../../core/onnx/quote.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import { dumpBytes } from "../output-dump.ts";
 import type { LogLine } from "../transcript.ts";
-import { planUnloaded } from "./building.ts";
+import { planRefused } from "./building.ts";
 import { type Facts, info, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
 
 const mebibyte = 1024 * 1024;
@@ -13,10 +13,10 @@ const farthestOpset = 36;
 /** Files with results; the plan and the timing cache have rules of their own. */
 export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
-const exportsThat = ({ flags }: Facts, isWrong: (path: string) => boolean): string[] =>
-	exportFlags.map((flag) => flags.get(flag) ?? "").filter((path) => path !== "" && isWrong(path));
-const missingExports = (facts: Facts) => exportsThat(facts, (path) => facts.absent.includes(path));
-const emptyExports = (facts: Facts) => exportsThat(facts, (path) => facts.wrote?.get(path)?.bytes === 0);
+const isUnwritten = ({ absent, wrote }: Facts, path: string): boolean =>
+	path !== "" && (absent.includes(path) || wrote?.get(path)?.bytes === 0);
+const unwrittenExports = (facts: Facts): string[] =>
+	exportFlags.map((flag) => facts.flags.get(flag) ?? "").filter((path) => isUnwritten(facts, path));
 
 interface WrongFile {
 	name: string;
@@ -64,20 +64,13 @@ export const falseSuccessRules: Rules = {
 		title: "The {engine file: file} changed after its build, and TensorRT ran it without an error.",
 		fix: "Build the engine again; look for a disk, cache or transfer that corrupts files.",
 	},
-	"plan-unloaded": planUnloaded,
-	"plan-empty": {
-		kind: "runner",
-		when: ({ flags, wrote }) => wrote?.get(flags.get("--saveEngine") ?? "")?.bytes === 0,
-		names: savedPlan,
-		title: "trtexec reported success, but the engine file {file} has 0 bytes.",
-		fix: "Delete the file, check the free disk space and build again. Check a plan's size before caching it.",
-	},
+	"plan-refused": planRefused,
 	"plan-missing": {
 		kind: "runner",
-		when: ({ flags, absent }) => absent.includes(flags.get("--saveEngine") ?? "\u0000"),
+		when: (facts) => isUnwritten(facts, facts.flags.get("--saveEngine") ?? ""),
 		names: savedPlan,
-		title: "trtexec reported success, but the engine file {file} does not exist.",
-		fix: "Check the folder, its permissions and the working directory of the run.",
+		title: "trtexec reported success, but the engine file {file} does not exist or has 0 bytes.",
+		fix: "Check the folder, its permissions and the free disk space. Delete an empty file wherever it is cached.",
 	},
 	"times-not-written": {
 		when: ({ flags, wrote, log }) =>
@@ -92,17 +85,10 @@ export const falseSuccessRules: Rules = {
 	},
 	"export-missing": {
 		kind: "runner",
-		when: (facts) => missingExports(facts).length > 0,
-		names: (facts) => ({ file: missingExports(facts).join(", ") }),
+		when: (facts) => unwrittenExports(facts).length > 0,
+		names: (facts) => ({ file: unwrittenExports(facts).join(", ") }),
 		title: "trtexec reported success but did not write {file}.",
-		fix: "Create the export's folder before the run: trtexec does not, and reports no error when it is missing.",
-	},
-	"export-empty": {
-		kind: "runner",
-		when: (facts) => emptyExports(facts).length > 0,
-		names: (facts) => ({ file: emptyExports(facts)[0] }),
-		title: "trtexec reported success, but {the export: file} has 0 bytes.",
-		fix: "Check the free disk space and run again.",
+		fix: "Create the export's folder before the run, since trtexec does not, and check the free disk space.",
 	},
 	"no-arguments": {
 		when: ({ log, argumentCount }) => log.printedHelp && argumentCount === 0,

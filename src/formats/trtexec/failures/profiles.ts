@@ -46,14 +46,13 @@ export const profileRules: Rules = {
 		},
 	],
 	"profile-missing": {
-		lines: /no optimization profile has been defined/,
-		title: "The model has dynamic inputs, but the build has no optimization profile.",
-		fix: "Give sizes for the dynamic dimensions in `dims` (min, opt and max).",
-	},
-	"profile-input-missing": {
-		lines: /dynamic input is missing dimensions in profile/,
-		title: "An optimization profile omits a dynamic input of the model.",
-		fix: "Give sizes for every dynamic input, and check the spelling of the input names.",
+		lines: [
+			/no optimization profile has been defined/,
+			/dynamic input is missing dimensions in profile/,
+			/Found invalid or missing shape spec at profile index \d+/,
+		],
+		title: "A dynamic input of the model has no shape in an optimization profile.",
+		fix: "Give min, opt and max for each dynamic input in `dims`, and check the spelling of the input names.",
 	},
 	"profile-shape-values": {
 		lines: /missing values for shape input/,
@@ -79,11 +78,6 @@ export const profileRules: Rules = {
 		lines: /Static model does not take explicit shapes/,
 		title: "A shape was given for a model whose shapes are all fixed.",
 		fix: "Remove the sizes from `dims`, or export the model with a dynamic dimension.",
-	},
-	"shape-spec-invalid": {
-		lines: /Found invalid or missing shape spec at profile index \d+/,
-		title: "A shape of an optimization profile is missing or cannot be read.",
-		fix: "Give min, opt and max for each dynamic input of each profile.",
 	},
 	"shape-outside-profile": {
 		lines: [

@@ -46,6 +46,12 @@ export const flagRules: Rules = {
 	},
 };
 
+const gpuMemory = {
+	kind: "runner",
+	title: "The GPU had too little free memory to run the engine.",
+	fix: "Check with nvidia-smi what else uses this GPU. Run alone, with smaller shapes, or on a larger GPU.",
+} as const;
+
 export const inferenceRules: Rules = {
 	"input-name-unknown": {
 		lines: [
@@ -74,19 +80,10 @@ export const inferenceRules: Rules = {
 		title: "trtexec's own accuracy check failed: an output differs from its reference beyond the threshold.",
 		fix: "Rely on trtgate's golden check instead: trtexec's check lets NaN pass and supports few types.",
 	},
-	"gpu-memory-run": {
-		kind: "runner",
-		lines: [cudaError("out of memory"), /Error Code 2: OutOfMemory/],
-		title: "The GPU had too little free memory to run the engine.",
-		fix: "Check with nvidia-smi what else uses this GPU. Run alone, with smaller shapes, or on a larger GPU.",
-	},
-	"context-failed": {
-		kind: "runner",
-		rank: "symptom",
-		lines: /Unable to create execution context/,
-		title: "TensorRT could not create an execution context, most often because GPU memory is short.",
-		fix: "Check with nvidia-smi what else uses this GPU. Run alone or with smaller shapes.",
-	},
+	"gpu-memory-run": [
+		{ lines: [cudaError("out of memory"), /Error Code 2: OutOfMemory/], ...gpuMemory },
+		{ rank: "symptom", lines: /Unable to create execution context/, ...gpuMemory },
+	],
 	"inference-failed": {
 		rank: "fallback",
 		lines: [/Error occurred during inference/, /Inference set up failed/],
