@@ -1,4 +1,4 @@
-// trtexec's flags by TensorRT version: the arguments of each setting, and since and until which version.
+// The one table of trtexec's flags: the arguments of each setting, and since and until which version.
 import type { Precision } from "../../../generated/config.ts";
 import type { TensorRtVersion } from "./banner.ts";
 
