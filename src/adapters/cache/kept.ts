@@ -28,25 +28,18 @@ const maxTimes = 5000;
 
 export function timesStore(store: FileCache): KeptTimes {
 	const nameOf = (key: string): string => `times-${hashOf(key).slice(0, 32)}`;
-	const recall = async (key: string): Promise<Record<string, number>> =>
-		readTimes(await store.fetch(nameOf(key), {}));
+	const recall = async (key: string): Promise<Record<string, number>> => {
+		const facts = Object.entries(fieldsOf(await store.fetch(nameOf(key), {})));
+		return Object.fromEntries(
+			facts.flatMap(([step, ms]) => (Number.isFinite(ms) && Number(ms) >= 0 ? [[step, Number(ms)]] : [])),
+		);
+	};
 	return {
 		recall,
 		async keep(key, times) {
 			const earlier = Object.entries(await recall(key)).filter(([step]) => !Object.hasOwn(times, step));
-			await store.keep(nameOf(key), {
-				files: {},
-				facts: Object.fromEntries([...earlier, ...Object.entries(times)].slice(-maxTimes)),
-			});
+			const all = [...earlier, ...Object.entries(times)].slice(-maxTimes);
+			await store.keep(nameOf(key), { files: {}, facts: Object.fromEntries(all) });
 		},
 	};
-}
-
-function readTimes(facts: unknown): Record<string, number> {
-	return Object.fromEntries(
-		Object.entries(fieldsOf(facts)).filter(
-			(entry): entry is [string, number] =>
-				typeof entry[1] === "number" && Number.isFinite(entry[1]) && entry[1] >= 0,
-		),
-	);
 }

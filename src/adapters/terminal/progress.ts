@@ -77,16 +77,11 @@ const shownMs = 2000;
 function describeNow(now: StageNow, clock: Clock): string {
 	const count = now.items === 0 || now.at === 0 ? "" : ` ${Math.min(now.at, now.items)}/${now.items}`;
 	const sinceMs = clock.now() - now.itemMs;
-	return [
-		`  ${now.name}${count}`,
-		now.label,
-		now.detail,
-		sinceMs < shownMs ? "" : formatWait(sinceMs),
-		leftText(now.leftMs),
-	]
-		.filter((part) => part !== "")
-		.join(" · ");
+	const since = sinceMs < shownMs ? "" : formatWait(sinceMs);
+	return joinParts(`  ${now.name}${count}`, now.label, now.detail, since, leftText(now.leftMs));
 }
+
+const joinParts = (...parts: string[]): string => parts.filter((part) => part !== "").join(" · ");
 
 export function leftText(leftMs: number | null): string {
 	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
@@ -117,10 +112,7 @@ export function plainProgress(
 		wroteMs = nowMs();
 	};
 	const begin = (count: number): void => {
-		items = count;
-		at = 0;
-		isOpen = true;
-		detail = "";
+		[items, at, isOpen, detail] = [count, 0, true, ""];
 		itemMs = nowMs();
 		wroteMs = itemMs;
 	};
@@ -128,10 +120,8 @@ export function plainProgress(
 		isOpen = false;
 	};
 	pulse?.ticker(() => {
-		if (!isOpen || nowMs() - wroteMs < pulse.afterMs) return;
-		write(
-			`    … ${[detail, formatWait(nowMs() - itemMs), leftText(left?.() ?? null)].filter((part) => part !== "").join(" · ")}`,
-		);
+		if (isOpen && nowMs() - wroteMs >= pulse.afterMs)
+			write(`    … ${joinParts(detail, formatWait(nowMs() - itemMs), leftText(left?.() ?? null))}`);
 	});
 	return {
 		begin,
@@ -145,7 +135,8 @@ export function plainProgress(
 			detail = "";
 			itemMs = nowMs();
 			const wait = leftText(left === null ? (leftMs ?? null) : left());
-			write(`  ${countOf(at, items)}${cleanLine(label)}${wait === "" ? "" : ` · ${wait}`}`);
+			const count = items === 0 ? "" : `[${Math.min(at, items)}/${items}] `;
+			write(joinParts(`  ${count}${cleanLine(label)}`, wait));
 		},
 		detail(text) {
 			detail = cleanLine(text);
@@ -158,10 +149,6 @@ export function plainProgress(
 			left = leftOfRun;
 		},
 	};
-}
-
-function countOf(at: number, items: number): string {
-	return items === 0 ? "" : `[${Math.min(at, items)}/${items}] `;
 }
 
 /** A folded group for each stage in a workflow's log. */
