@@ -19,10 +19,6 @@ const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 	],
 	["leaves times that are cut off", perf("truncated-times"), "tool-output", /times file is truncated/],
 	["leaves a time that is NaN", perf("nan-times"), "tool-output", /not a finite number/],
-	["leaves an infinite time", perf("infinite-times"), "tool-output", /not a finite number/],
-	["leaves a time below 0", perf("negative-times"), "tool-output", /not a list of entries/],
-	["leaves an empty list of times", perf("empty-times"), "tool-output", /no iteration/],
-	["leaves a page instead of times", perf("html-times"), "tool-output", /not a list|truncated/],
 	["leaves fewer times than it speaks of", perf("fewer-times"), "tool-output", /reports 400/],
 	[
 		"reports another throughput than its times give",
@@ -36,8 +32,6 @@ const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 	["ends without its last line", perf("no-last-line"), "tool-output", /ended-early/],
 	["runs out of GPU memory", recorded("perf", "fail-gpu-memory-context"), "tool-crashed", /gpu-memory-run/],
 	["cannot load its plan", recorded("perf", "fail-engine-truncated"), "tool-crashed", /plan-truncated/],
-	["finds its plan gone", recorded("perf", "fail-engine-no-file"), "tool-crashed", /plan-file-missing/],
-	["finds its plan empty", recorded("perf", "fail-engine-empty"), "tool-crashed", /plan-file-empty/],
 	[
 		"is asked for a shape outside of the profile",
 		recorded("perf", "fail-shape-outside-profile"),
