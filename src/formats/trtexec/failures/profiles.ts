@@ -10,7 +10,7 @@ const invalidProfile = [
 
 const wrongRank = {
 	title:
-		"{flag|A profile} gives {input: input} {got|the wrong number of} dimensions {shape}, but {by|the model} has {rank|another number}.",
+		"{flag|A profile} gives {input: input} {got|the wrong number of} dimensions {shape}, but {by|the model's input has} {rank|another number}.",
 	fix: "Give every dimension of the input, including the batch, in the model's order and in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.",
 };
 
@@ -148,7 +148,8 @@ function rankConflict({ flags, inputRanks }: Facts): Names | null {
 		const same = given.filter((each) => each.input === input);
 		const wanted = inputRanks?.get(input) ?? commonRank(same);
 		if (rank === wanted) continue;
-		const by = inputRanks?.has(input) ? undefined : same.find((each) => each.rank === wanted)?.flag;
+		const other = inputRanks?.has(input) ? undefined : same.find((each) => each.rank === wanted);
+		const by = other && `${other.flag} gives it`;
 		return { flag, input, shape: `(${shape})`, got: String(rank), rank: String(wanted), by };
 	}
 	return null;
