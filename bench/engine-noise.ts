@@ -2,7 +2,7 @@
 // second one sets the noise, and the others are judged as if they had changed, where the true change is 0. Then the profiler's own time
 // a layer, from the files of each engine alone.
 import { componentsOf } from "../src/core/engine/components.ts";
-import { factsOf, timeOf } from "../src/core/engine/facts.ts";
+import { factsOf } from "../src/core/engine/facts.ts";
 import { engineModel, meanOf } from "../src/core/engine/model.ts";
 import { judgeDeltas } from "../src/core/engine/noise.ts";
 import { diffOf, h200Engine, type RecordedEngine, recordedArm } from "../test/support/recorded-engines.ts";
@@ -42,7 +42,7 @@ function unchangedGroups({ base, head }: Pair) {
 	const same = groups.filter(
 		(one) => isSame("structure")(one) && isSame("tactics")(one) && isSame("layouts")(one),
 	);
-	return same.filter((one) => timeOf(one.base) > 0 && timeOf(one.head) > 0);
+	return same.filter((one) => one.base.time.ms > 0 && one.head.time.ms > 0);
 }
 
 function judged(pair: Pair, turn: 0 | 1): { of: number; covered: number; claimed: number } {

@@ -98,7 +98,8 @@ function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profile
 const warmUpMs = 200;
 
 function profileMs(profile: LayerProfile | undefined): number {
-	return warmUpMs + (profile?.layers ?? []).reduce((sum, { sumMs }) => sum + sumMs, 0);
+	const { iterations, layers } = profile ?? { iterations: 0, layers: [] };
+	return warmUpMs + iterations * layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
 }
 
 function enginesMs({ row }: LayerTiming): { base: number; head: number } | null {

@@ -45,8 +45,8 @@ const in10 = "trtexec-10.6/golden-";
 const nanLabels =
 	"16 NaN or infinite in the engine's output, 16 in the golden, but none are allowed: record it again, or set nonFinite: must-match";
 const partLabels =
-	'The shape of output "y" depends on the data, and trtexec\'s raw dump contains only its first values. [raw-dump-truncated] ' +
-	"Install TensorRT's Python package: golden cases then run in it and read such outputs completely. Do not use trtexec's raw file.";
+	'The shape of output "y" depends on the data, and trtexec\'s raw file holds only its first values. [raw-dump-truncated] ' +
+	"Install TensorRT's Python package: golden cases then run in it and read such outputs completely.";
 const otherWords =
 	"The golden was recorded from a different model (732b2b5…, this one is 3cc971a…): fix the change, or record the golden again.";
 

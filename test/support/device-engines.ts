@@ -81,7 +81,7 @@ function engineOf({ layers, names, engines }: Packed, arm: string, timed: Timed)
 	const profiles = timed.averagesMs.map((averages): LayerProfile => {
 		const rows = averages.map((averageMs, at) => {
 			const name = names[timed.names[at] ?? -1] ?? "";
-			return { name, sumMs: averageMs * 200, averageMs, medianMs: averageMs, share: 0 };
+			return { name, averageMs, share: 0 };
 		});
 		return { iterations: 200, layers: rows };
 	});

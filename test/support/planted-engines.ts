@@ -85,7 +85,7 @@ function measured(layers: readonly Timed[], draw: Draw, random: () => number): R
 		const deviation = draw(random);
 		const drawn = layers.map((layer) => {
 			const averageMs = layer.ms === 0 ? 0 : Math.max(0, layer.ms + deviation(layer));
-			return { name: layer.name, sumMs: averageMs * 200, averageMs, medianMs: averageMs, share: 0 };
+			return { name: layer.name, averageMs, share: 0 };
 		});
 		return { iterations: 200, layers: drawn };
 	});

@@ -67,7 +67,7 @@ function engine(blocks: number, wide: boolean): RecordedEngine {
 			const averageMs =
 				(kind === "reformat" ? 0.002 : precision === "fp32" ? 0.009 : 0.006) *
 				(1 + 0.004 * Math.sin(at * 12.9898 + turn * 78.233));
-			return { name, sumMs: averageMs * 100, averageMs, medianMs: averageMs, share: 0 };
+			return { name, averageMs, share: 0 };
 		}),
 	}));
 	return { info: { detail: "detailed", io: [], layers }, profiles };

@@ -1,11 +1,10 @@
 // Entries of the local cache: files with a manifest, each written completely or not at all.
-import { createHash, randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { fieldsOf, isObject } from "../../core/found.ts";
 import type { FileCache } from "../../ports/world.ts";
+import { digestFile } from "../process/input-file.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 export interface KeptFile {
@@ -16,7 +15,6 @@ export interface KeptFile {
 const manifestName = "entry.json";
 const maxManifestBytes = 1024 * 1024;
 
-/** Files of an entry besides its manifest. */
 export function isContent(name: string): boolean {
 	return name !== manifestName;
 }
@@ -27,20 +25,14 @@ export async function readManifest(place: string): Promise<{ files: Map<string, 
 	const found = await lstat(path);
 	if (!found.isFile() || found.size > maxManifestBytes) throw new Error("not a manifest of trtgate");
 	const value: unknown = JSON.parse(await readFile(path, "utf8"));
-	if (!isObject(value) || value["version"] !== 1 || !isObject(value["files"]))
-		throw new Error("not a manifest of trtgate");
-	const files = new Map<string, KeptFile>();
-	for (const [name, file] of Object.entries(value["files"])) {
+	const { version, files, facts } = fieldsOf(value);
+	if (version !== 1 || !isObject(files)) throw new Error("not a manifest of trtgate");
+	const kept = new Map<string, KeptFile>();
+	for (const [name, file] of Object.entries(files)) {
 		const { bytes, sha256 } = fieldsOf(file);
-		if (typeof bytes === "number" && typeof sha256 === "string") files.set(name, { bytes, sha256 });
+		if (typeof bytes === "number" && typeof sha256 === "string") kept.set(name, { bytes, sha256 });
 	}
-	return { files, facts: value["facts"] };
-}
-
-async function digestOf(path: string): Promise<string> {
-	const hash = createHash("sha256");
-	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
-	return hash.digest("hex");
+	return { files: kept, facts };
 }
 
 /** Incomplete entries of a killed run. */
@@ -83,26 +75,22 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
 	const suffix = randomBytes(4).toString("hex");
-	const parts = Object.entries(targets).map(([name, target]) => ({
-		name,
-		target,
-		part: `${target}.${suffix}`,
-	}));
+	const partOf = (target: string): string => `${target}.${suffix}`;
 	try {
-		for (const { name, part } of parts) await copyWhole(join(place, name), part, files.get(name));
-		for (const { part, target } of parts) await rename(part, target);
+		for (const [name, target] of Object.entries(targets))
+			await copyWhole(join(place, name), partOf(target), files.get(name));
+		for (const target of Object.values(targets)) await rename(partOf(target), target);
 	} finally {
-		for (const { part } of parts) await rm(part, { force: true });
+		for (const target of Object.values(targets)) await rm(partOf(target), { force: true });
 	}
 	const now = new Date();
 	await utimes(join(place, manifestName), now, now).catch(() => {});
 	return facts;
 }
 
-/** Whether it is a regular file of its size and digest. */
 export async function isWhole(path: string, { bytes, sha256 }: KeptFile): Promise<boolean> {
 	const found = await lstat(path);
-	return found.isFile() && found.size === bytes && (await digestOf(path)) === sha256;
+	return found.isFile() && found.size === bytes && (await digestFile(path)) === sha256;
 }
 
 async function copyWhole(source: string, target: string, kept: KeptFile | undefined): Promise<void> {
@@ -120,12 +108,10 @@ async function copyIn(
 	for (const [name, source] of Object.entries(files)) {
 		const copy = join(aside, name);
 		await copyFile(source, copy);
-		kept.push([name, { bytes: (await stat(copy)).size, sha256: await digestOf(copy) }]);
+		kept.push([name, { bytes: (await stat(copy)).size, sha256: await digestFile(copy) }]);
 	}
-	await writeFile(
-		join(aside, manifestName),
-		JSON.stringify({ version: 1, files: Object.fromEntries(kept), facts }),
-	);
+	const manifest = JSON.stringify({ version: 1, files: Object.fromEntries(kept), facts });
+	await writeFile(join(aside, manifestName), manifest);
 }
 
 /** A folder cannot be renamed onto one that has files: the old one is removed first. */
@@ -154,11 +140,10 @@ export async function entriesOf(folder: string): Promise<StoredEntry[]> {
 async function measure(folder: string, name: string): Promise<StoredEntry[]> {
 	try {
 		const place = join(folder, name);
-		const sizes = await Promise.all(
-			(await readdir(place)).map(async (file) => (await lstat(join(place, file))).size),
-		);
+		let bytes = 0;
+		for (const file of await readdir(place)) bytes += (await lstat(join(place, file))).size;
 		const { mtimeMs } = await stat(join(place, manifestName)).catch(() => stat(place));
-		return [{ name, usedMs: mtimeMs, bytes: sizes.reduce((sum, size) => sum + size, 0) }];
+		return [{ name, usedMs: mtimeMs, bytes }];
 	} catch {
 		return [];
 	}

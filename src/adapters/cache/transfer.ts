@@ -48,15 +48,6 @@ async function moveIn(place: string, store: string, name: string): Promise<void>
 	}
 }
 
-interface Collected {
-	/** The same names and contents have the same digest. */
-	digest: string;
-	entries: number;
-	bytes: number;
-	/** Entries for which there was no room. */
-	left: number;
-}
-
 interface Selection {
 	/** Takes entries that were used or created since then, by file times; others may belong to other repositories. */
 	sinceMs: number;
@@ -65,12 +56,11 @@ interface Selection {
 	maxBytes: number;
 }
 
-/** Copies entries into an empty folder, the last used first, as long as there is room. */
-export async function collectEntries(
-	store: string,
-	folder: string,
-	{ sinceMs, names, maxBytes }: Selection,
-): Promise<Collected> {
+/**
+ * Copies entries into an empty folder, the last used first, as long as there is room.
+ * @returns `left`: entries without room. `digest`: the same for the same names and contents.
+ */
+export async function collectEntries(store: string, folder: string, { sinceMs, names, maxBytes }: Selection) {
 	const taken: string[] = [];
 	let bytes = 0;
 	let left = 0;

@@ -1,5 +1,5 @@
 // Finds the external data of a model on disk: what is missing, short, a pointer, or outside the model's folder.
-import { closeSync, realpathSync, type Stats, statSync } from "node:fs";
+import { closeSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { ExternalFile, InspectedModel, OnnxModel } from "../../core/onnx/model.ts";
@@ -26,42 +26,35 @@ function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] 
 		needed.set(tensor.external.location, Math.max(end, needed.get(tensor.external.location) ?? 0));
 	}
 	if (needed.size === 0) return [];
-	const folders = allowedFolders(modelPath);
-	return [...needed].map(([location, neededBytes]) => inspect(modelPath, { location, neededBytes, folders }));
-}
-
-/** The folder of the path, and the real folder of a linked model: model caches link both model and data. */
-function allowedFolders(modelPath: string): string[] {
-	return [realpathSync(dirname(resolve(modelPath))), dirname(realpathSync(modelPath))];
+	const folder = dirname(resolve(modelPath));
+	// The folder of the path, and the real folder of a linked model: model caches link both model and data.
+	const allowed = [realpathSync(folder), dirname(realpathSync(modelPath))];
+	return [...needed].map(([location, neededBytes]) => {
+		const { path, problem } = inspect(location, { neededBytes, folder, allowed });
+		return { location, neededBytes, path, problem };
+	});
 }
 
 function inspect(
-	modelPath: string,
-	wanted: { location: string; neededBytes: number; folders: readonly string[] },
-): ExternalFile {
-	const { location, neededBytes, folders } = wanted;
-	const refused = (problem: ExternalFile["problem"]): ExternalFile => ({
-		location,
-		neededBytes,
-		path: null,
-		problem,
-	});
-	if (isAbsolute(location) || win32.isAbsolute(location)) return refused("absolute");
-	const folder = dirname(resolve(modelPath));
+	location: string,
+	{ neededBytes, folder, allowed }: { neededBytes: number; folder: string; allowed: readonly string[] },
+): Pick<ExternalFile, "path" | "problem"> {
+	if (isAbsolute(location) || win32.isAbsolute(location)) return { path: null, problem: "absolute" };
 	const path = join(folder, location);
-	if (!isInside(path, folder)) return refused("outside");
-	if (location === "") return refused("missing");
-	const facts = factsOf(path);
-	if (!facts?.isFile()) return { location, neededBytes, path, problem: "missing" };
+	if (!isInside(path, folder)) return { path: null, problem: "outside" };
+	if (location === "") return { path: null, problem: "missing" };
+	const size = sizeOfFile(path);
+	if (size === null) return { path, problem: "missing" };
 	const real = realpathSync(path);
-	if (!folders.some((allowed) => isInside(real, allowed))) return refused("outside");
-	return { location, neededBytes, path, problem: problemOf(path, facts.size, neededBytes) };
+	if (!allowed.some((one) => isInside(real, one))) return { path: null, problem: "outside" };
+	return { path, problem: problemOf(path, size, neededBytes) };
 }
 
-/** The file at a path, or null where there is none (no such file, a loop of links, a name too long). */
-function factsOf(path: string): Stats | null {
+/** null where there is no regular file: no such name, a folder, a loop of links, a name too long. */
+function sizeOfFile(path: string): number | null {
 	try {
-		return statSync(path);
+		const facts = statSync(path);
+		return facts.isFile() ? facts.size : null;
 	} catch {
 		return null;
 	}

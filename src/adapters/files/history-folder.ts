@@ -7,7 +7,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { toBytes, toText } from "../process/gzip-text.ts";
 import { readInput } from "../process/input-file.ts";
-import { classifyWriteError, errorCode } from "../process/write-error.ts";
+import { errorCode, orWriteError } from "../process/write-error.ts";
 import { fileStore, lockFolder } from "./store.ts";
 
 const staleMs = 24 * 60 * 60_000;
@@ -34,7 +34,8 @@ export function historyFolder(root: string): HistoryStore {
 				if (planned === null) return false;
 				// A run is removed only once its month is on disk.
 				for (const file of planned.write) await write(file);
-				for (const path of planned.remove) await remove(join(root, path));
+				for (const path of planned.remove)
+					await orWriteError(rm(join(root, path), { force: true }), join(root, path));
 				return true;
 			} finally {
 				await lock.release();
@@ -43,17 +44,16 @@ export function historyFolder(root: string): HistoryStore {
 	};
 }
 
-async function remove(path: string): Promise<void> {
-	await rm(path, { force: true }).catch((error) => {
-		throw classifyWriteError(error, path);
-	});
-}
-
 /** All files below; links are not followed. A folder that is not there yet has none; a file that cannot be read is empty. */
 export async function readFolder(root: string): Promise<HistoryFile[]> {
 	const paths: string[] = [];
 	await collect(root, "", paths);
-	if (paths.length > maxFiles) throw tooMany(root);
+	if (paths.length > maxFiles)
+		throw new ToolError({
+			code: "history-unreadable",
+			message: `${root} contains more than ${maxFiles} files.`,
+			fix: "Run `trtgate history compact` on it, or name the folder of the history itself.",
+		});
 	const found: HistoryFile[] = [];
 	for (const path of paths) {
 		const bytes = readInput(join(root, path), inputKinds.history);
@@ -80,12 +80,4 @@ async function listed(folder: string) {
 		if (errorCode(error) === "ENOENT") return [];
 		throw error;
 	}
-}
-
-function tooMany(root: string): ToolError {
-	return new ToolError({
-		code: "history-unreadable",
-		message: `${root} contains more than ${maxFiles} files.`,
-		fix: "Run `trtgate history compact` on it, or name the folder of the history itself.",
-	});
 }

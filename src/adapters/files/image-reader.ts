@@ -19,19 +19,14 @@ const tooLarge = "Make the image smaller, or record its tensor (.npy).";
 /** @throws ConfigError tensor-invalid. */
 export async function readImage(bytes: Uint8Array, file: TensorFile, path: string): Promise<Tensor> {
 	const { tensor, sha256 } = await preprocessFile(bytes, file, path);
-	if (file.tensorSha256 === sha256) return tensor;
-	throw tensorInvalid(
-		path,
-		file.tensorSha256 === undefined ? "the hash of the tensor" : `a tensor of SHA-256 ${file.tensorSha256}`,
-		file.tensorSha256 === undefined ? "none" : sha256,
-		`If image and preprocessing are right, set "tensorSha256": "${sha256}" in the manifest.`,
-	);
+	const wanted = file.tensorSha256;
+	if (wanted === sha256) return tensor;
+	const fix = `If image and preprocessing are right, set "tensorSha256": "${sha256}" in the manifest.`;
+	if (wanted === undefined) throw tensorInvalid(path, "the hash of the tensor", "none", fix);
+	throw tensorInvalid(path, `a tensor of SHA-256 ${wanted}`, sha256, fix);
 }
 
-/**
- * The tensor that preprocessing makes of an image, with its hash: for recording, where there is no hash to compare with.
- * @throws ConfigError tensor-invalid.
- */
+/** The tensor that preprocessing makes of an image, with its hash. @throws ConfigError tensor-invalid. */
 export async function preprocessFile(
 	bytes: Uint8Array,
 	file: TensorFile,
@@ -39,9 +34,9 @@ export async function preprocessFile(
 ): Promise<{ tensor: Tensor; sha256: string }> {
 	const header = readImageHeader(bytes);
 	if (header === null) throw tensorInvalid(path, "a PNG or JPEG image", "another file");
-	if (header.width * header.height > maxPixels || header.width * header.height === 0) {
-		throw tensorInvalid(path, `1 to ${maxPixels} pixels`, `${header.width} × ${header.height}`, tooLarge);
-	}
+	const { width, height } = header;
+	if (width * height > maxPixels || width * height === 0)
+		throw tensorInvalid(path, `1 to ${maxPixels} pixels`, `${width} × ${height}`, tooLarge);
 	const tensor = preprocessImage(await decode(bytes, header, path), file, path);
 	return { tensor, sha256: createHash("sha256").update(tensor.data).digest("hex") };
 }

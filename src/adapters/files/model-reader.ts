@@ -28,9 +28,8 @@ async function hashModel(file: number, external: readonly ExternalFile[]): Promi
 	if (external.length === 0) return own;
 	const lines = [`${own}  -`];
 	for (const { path, location, problem } of external) {
-		lines.push(
-			`${path === null || problem === "missing" ? (problem ?? "missing") : await hashFile(path, inputKinds.model)}  ${location}`,
-		);
+		const isThere = path !== null && problem !== "missing";
+		lines.push(`${isThere ? await hashFile(path, inputKinds.model) : (problem ?? "missing")}  ${location}`);
 	}
 	return hashOfLines(lines);
 }
@@ -47,10 +46,6 @@ export const readWeights: Reference["weights"] = (model) =>
 
 function isReachable(place: { file: string | null; bytes: number }, model: ModelOnDisk): boolean {
 	if (place.bytes === 0 || place.bytes > maxWeightBytes) return false;
-	return (
-		place.file === null ||
-		model.external.some(
-			({ location, path, problem }) => location === place.file && path !== null && problem === null,
-		)
-	);
+	const data = model.external.find(({ location }) => location === place.file);
+	return place.file === null || (data !== undefined && data.path !== null && data.problem === null);
 }

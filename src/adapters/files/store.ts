@@ -9,7 +9,7 @@ import { type InputKind, inputKinds } from "../../core/input-kind.ts";
 import type { Files } from "../../ports/world.ts";
 import { inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
 import { type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
-import { describeOwner, type Owner } from "../process/owner.ts";
+import { describeOwner } from "../process/owner.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 
 export function fileStore(): Files {
@@ -28,10 +28,8 @@ export function fileStore(): Files {
 /** Writes beside the target, flushes, then renames: a crash leaves the old file intact. */
 async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
 	// The name is cut so that it stays valid if the target's own has the maximum length.
-	const temporary = join(
-		dirname(path),
-		`.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`,
-	);
+	const name = `.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`;
+	const temporary = join(dirname(path), name);
 	try {
 		await writeFlushed(temporary, content);
 		await rename(temporary, path);
@@ -65,22 +63,15 @@ async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | 
 	}
 }
 
-// Keeps two runs from writing into one folder: a lock file that names its owner.
-const lockName = ".trtgate.lock";
-
-/** @throws ConfigError output-busy (naming the owner), output-unwritable; ToolError disk-full. */
+/** Keeps two runs from writing into one folder. @throws ConfigError output-busy (naming the owner), output-unwritable; ToolError disk-full. */
 export async function lockFolder(folder: string, options: LockOptions = {}): Promise<Lock> {
-	const attempt = await tryLock(join(folder, lockName), options);
-	if (attempt.state === "busy") throw busy(folder, attempt.owner);
-	return attempt.lock;
-}
-
-function busy(folder: string, owner: Owner | null): ConfigError {
-	const who = describeOwner(owner);
-	return new ConfigError({
+	const path = join(folder, ".trtgate.lock");
+	const attempt = await tryLock(path, options);
+	if (attempt.state === "held") return attempt.lock;
+	throw new ConfigError({
 		code: "output-busy",
-		message: `The output folder ${folder} is in use by ${who}.`,
-		fix: `Wait for it to end, or give this run another output folder. If nothing runs, delete ${join(folder, lockName)}.`,
+		message: `The output folder ${folder} is in use by ${describeOwner(attempt.owner)}.`,
+		fix: `Wait for it to end, or give this run another output folder. If nothing runs, delete ${path}.`,
 	});
 }
 

@@ -37,11 +37,8 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 		if (isContainer(tensorFormat(file, path))) {
 			const identity = `${facts.ino} ${size} ${facts.mtimeMs} ${facts.ctimeMs}`;
 			await checkHash(open, { path, file, identity, known });
-			return decodeMember(fileSource(open, size), file, {
-				path,
-				inflate,
-				once: (parse) => parseOnce(known, path, parse),
-			});
+			const once = (parse: () => object): object => parseOnce(known, path, parse);
+			return decodeMember(fileSource(open, size), file, { path, inflate, once });
 		}
 		const bytes = await readWhole(open, size);
 		if (bytes.length !== size)
@@ -54,17 +51,14 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 	});
 }
 
-interface HashTask {
-	path: string;
-	file: TensorFile;
-	identity: string;
-	known: KnownHashes;
-}
-
-async function checkHash(open: number, { path, file, identity, known }: HashTask): Promise<void> {
+async function checkHash(
+	open: number,
+	{ path, file, identity, known }: { path: string; file: TensorFile; identity: string; known: KnownHashes },
+): Promise<void> {
 	const before = known.get(path);
-	const sha256 = before?.identity === identity ? before.sha256 : await hashOpen(open);
-	known.set(path, { ...(before?.identity === identity ? before : {}), identity, sha256 });
+	const isSame = before?.identity === identity;
+	const sha256 = isSame ? before.sha256 : await hashOpen(open);
+	if (!isSame) known.set(path, { identity, sha256 });
 	if (sha256 !== file.sha256) throw wrongHash(path, file, sha256);
 }
 
@@ -79,10 +73,7 @@ export const inflate: Inflate = (packed, bytes) =>
 	inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
 
 function wrongHash(path: string, file: TensorFile, sha256: string): ConfigError {
-	return tensorInvalid(
-		path,
-		`SHA-256 ${file.sha256}`,
-		sha256,
-		"Restore the file (with Git, check that .gitattributes marks it binary), or record the golden again.",
-	);
+	const fix =
+		"Restore the file (with Git, check that .gitattributes marks it binary), or record the golden again.";
+	return tensorInvalid(path, `SHA-256 ${file.sha256}`, sha256, fix);
 }

@@ -24,7 +24,9 @@ export const staleMs = 120_000;
 
 /** @throws ToolError gpu-busy after the wait, interrupted; ConfigError output-unwritable. */
 export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
-	await openFolder(options.folder);
+	await makeFolders(options.folder);
+	// Other users' jobs write here too, but only delete what is theirs, as in /tmp. Fails where another user made it so.
+	await chmod(options.folder, 0o1777).catch(() => {});
 	const path = lockPath(options);
 	const started = performance.now();
 	let reportedMs = Number.NEGATIVE_INFINITY;
@@ -46,13 +48,6 @@ export function lockPath({ folder, gpuUuid }: Pick<GpuLockOptions, "folder" | "g
 	return join(folder, `${gpuUuid.replace(/[^\w-]/g, "_")}.lock`);
 }
 
-/** Other users' jobs write here too, but only delete what is theirs, as in /tmp. */
-async function openFolder(folder: string): Promise<void> {
-	await makeFolders(folder);
-	// Fails where another user has made it, who has then done the same.
-	await chmod(folder, 0o1777).catch(() => {});
-}
-
 function renewed(lock: Lock, path: string): Lock {
 	const renew = (): void => {
 		const now = new Date();
@@ -70,15 +65,10 @@ function renewed(lock: Lock, path: string): Lock {
 }
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-	try {
-		await sleep(ms, undefined, signal === undefined ? {} : { signal });
-	} catch (error) {
-		throw new ToolError({
-			code: "interrupted",
-			message: "The wait for the GPU was interrupted.",
-			cause: error,
-		});
-	}
+	await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch((cause) => {
+		const message = "The wait for the GPU was interrupted.";
+		throw new ToolError({ code: "interrupted", message, cause });
+	});
 }
 
 function busy(options: GpuLockOptions, owner: string): ToolError {

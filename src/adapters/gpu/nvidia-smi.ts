@@ -51,19 +51,14 @@ export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<Proce
 }
 
 export function whyNot(record: ProcessRecord): string {
-	switch (record.state) {
-		case "not-started":
-			return "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown.";
-		case "timed-out":
-			return `nvidia-smi did not answer within ${Math.round(record.wallMs / 1000)} s, so the GPU's clocks, power and foreign processes are unknown.`;
-		case "aborted":
-			return "nvidia-smi was interrupted.";
-		default: {
-			const output = record.tail.at(-1)?.slice(0, 200) ?? "no output";
-			const end = record.exitCode === null ? `signal ${record.signal}` : `exit code ${record.exitCode}`;
-			return `nvidia-smi reports no GPU (${end}): ${output}`;
-		}
-	}
+	const { state, wallMs, exitCode, signal, tail } = record;
+	const unknown = "so the GPU's clocks, power and foreign processes are unknown.";
+	if (state === "not-started") return `nvidia-smi is not installed, ${unknown}`;
+	if (state === "timed-out")
+		return `nvidia-smi did not answer within ${Math.round(wallMs / 1000)} s, ${unknown}`;
+	if (state === "aborted") return "nvidia-smi was interrupted.";
+	const end = exitCode === null ? `signal ${signal}` : `exit code ${exitCode}`;
+	return `nvidia-smi reports no GPU (${end}): ${tail.at(-1)?.slice(0, 200) ?? "no output"}`;
 }
 
 export interface StreamOptions {
@@ -109,10 +104,8 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 		})
 		.then((record) => {
 			clearInterval(timer);
-			if (!stopping)
-				options.onEnd(
-					describeEnd(record, smi.name ?? "nvidia-smi", silentLooks > looks ? silenceMs : undefined),
-				);
+			const silent = silentLooks > looks ? silenceMs : undefined;
+			if (!stopping) options.onEnd(describeEnd(record, smi.name ?? "nvidia-smi", silent));
 		});
 	return {
 		stop() {

@@ -62,12 +62,8 @@ export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
 			return started;
 		},
 		window(fromMs, toMs) {
-			const trace = {
-				samples: watch.samples.entries(),
-				use: watch.use.entries(),
-				processes: watch.processes.entries(),
-			};
-			return gpuWindow(trace, fromMs, toMs);
+			const [samples, use] = [watch.samples.entries(), watch.use.entries()];
+			return gpuWindow({ samples, use, processes: watch.processes.entries() }, fromMs, toMs);
 		},
 		foreignProcesses: (fromMs, toMs) => foreignProcessesOf(between(watch.processes.entries(), fromMs, toMs)),
 		degradations: () => [...watch.sentences],
@@ -78,32 +74,22 @@ export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
 }
 
 async function begin(watch: Watch): Promise<void> {
-	const devices = await listGpus(watch.options.smi);
-	if (devices.state === "none") {
-		watch.sentences.add(devices.sentence);
-		return;
-	}
-	const choice = findGpu(devices.gpus, watch.options.device);
-	if (choice === null) {
-		watch.sentences.add(
-			`No GPU on this machine matches ${JSON.stringify(watch.options.device)}, so none is monitored.`,
+	const { options, sentences } = watch;
+	const devices = await listGpus(options.smi);
+	if (devices.state === "none") return void sentences.add(devices.sentence);
+	const choice = findGpu(devices.gpus, options.device);
+	const none = `No GPU on this machine matches ${JSON.stringify(options.device)}, so none is monitored.`;
+	if (choice === null) return void sentences.add(none);
+	const { gpu, slice } = choice;
+	if (slice !== null)
+		sentences.add(
+			`A MIG slice (${slice.profile}) of ${gpu.name} is measured; clocks, power and memory are those of the whole GPU.`,
 		);
-		return;
-	}
-	noteSettings(choice, watch);
+	if (gpu.displayActive === "Enabled")
+		sentences.add(`${gpu.name} also drives a display, which affects the timings.`);
 	await watchSamples(choice, devices.sampleFields, watch);
 	watchCounters(choice, watch);
 	await watchForeignProcesses(choice, watch);
-}
-
-function noteSettings({ gpu, slice }: GpuChoice, watch: Watch): void {
-	if (slice !== null) {
-		watch.sentences.add(
-			`A MIG slice (${slice.profile}) of ${gpu.name} is measured; clocks, power and memory are those of the whole GPU.`,
-		);
-	}
-	if (gpu.displayActive === "Enabled")
-		watch.sentences.add(`${gpu.name} also drives a display, which affects the timings.`);
 }
 
 function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: Watch): Promise<void> {
@@ -122,12 +108,11 @@ function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: 
 					settle();
 					return;
 				}
-				if (read.state === "lost") watch.sentences.add(`The GPU was lost during monitoring: ${read.why}.`);
+				const { sentences } = watch;
+				if (read.state === "lost") sentences.add(`The GPU was lost during monitoring: ${read.why}.`);
 				misfits += 1;
 				if (misfits === maxMisfits)
-					watch.sentences.add(
-						`nvidia-smi's rows could not be parsed: ${read.why}. Later samples are unknown.`,
-					);
+					sentences.add(`nvidia-smi's rows could not be parsed: ${read.why}. Later samples are unknown.`);
 			},
 			onEnd(why) {
 				watch.sentences.add(`${why}; from then on, the GPU's clocks and power are unknown.`);
@@ -185,29 +170,27 @@ async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch): Promise<
 	watch.streams.push(stream);
 }
 
-export interface Ring<Entry> {
-	push(entry: Entry): void;
-	entries(): readonly Entry[];
-}
+type Ring<Entry> = ReturnType<typeof createRing<Entry>>;
 
-export function createRing<Entry>(capacity: number): Ring<Entry> {
+export function createRing<Entry>(capacity: number) {
 	let kept: Entry[] = [];
 	return {
-		push(entry) {
+		push(entry: Entry): void {
 			kept.push(entry);
 			// In one cut for many entries, so that each costs the same whatever the capacity.
 			if (kept.length >= capacity * 2) kept = kept.slice(-capacity);
 		},
-		entries: () => (kept.length > capacity ? kept.slice(-capacity) : kept),
+		entries: (): readonly Entry[] => (kept.length > capacity ? kept.slice(-capacity) : kept),
 	};
 }
 
 export function noTelemetry(): Telemetry {
+	const nothing = (): Promise<void> => Promise.resolve();
 	return {
-		start: () => Promise.resolve(),
+		start: nothing,
 		window: () => null,
 		foreignProcesses: () => [],
 		degradations: () => [],
-		stop: () => Promise.resolve(),
+		stop: nothing,
 	};
 }

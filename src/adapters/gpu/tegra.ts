@@ -23,57 +23,35 @@ export async function readBoard(processes: Processes, root = "/"): Promise<Tegra
 	const l4t = parseTegraRelease(await text("etc/nv_tegra_release"));
 	const isNamed = /\b(jetson|tegra|thor|orin|xavier)\b/i.test(model);
 	if (!isNamed && l4t === null) return null;
-	const asked = await processes.run({
-		argv: ["nvpmodel", "-q"],
-		timeoutMs: 10_000,
-		captureBytes: 4096,
-		beside: true,
-	});
+	const limits = { timeoutMs: 10_000, captureBytes: 4096, beside: true };
+	const { stdout } = await processes.run({ argv: ["nvpmodel", "-q"], ...limits });
+	const devices = await readdir(join(root, "sys/class/devfreq")).catch(() => []);
+	const device = join("sys/class/devfreq", devices.find(isGpuDevice) ?? "none");
+	const mhz = async (file: string): Promise<number> =>
+		Math.round(Number(await text(join(device, file))) / 1e6);
+	const [minMhz, maxMhz] = [await mhz("min_freq"), await mhz("max_freq")];
 	return {
 		model: isNamed ? model : null,
 		l4t,
-		powerMode: parsePowerMode(asked.stdout),
-		gpuClock: await readClock(join(root, "sys/class/devfreq"), text),
+		powerMode: parsePowerMode(stdout),
+		gpuClock: maxMhz > 0 ? { minMhz, maxMhz } : null,
 	};
 }
 
-async function readClock(
-	folder: string,
-	text: (path: string) => Promise<string>,
-): Promise<TegraBoard["gpuClock"]> {
-	const name = (await readdir(folder).catch(() => [])).find(isGpuDevice);
-	if (name === undefined) return null;
-	const mhz = async (file: string): Promise<number> =>
-		Math.round(Number(await text(join("sys/class/devfreq", name, file))) / 1e6);
-	const [minMhz, maxMhz] = await Promise.all([mhz("min_freq"), mhz("max_freq")]);
-	return maxMhz > 0 ? { minMhz, maxMhz } : null;
-}
-
-export interface TegraTelemetryOptions {
-	tool: Smi;
-	clock: Clock;
-	silenceMs?: number;
-	firstMs?: number;
-}
-
 const everyMs = 100;
+const waitMs = 5_000;
 /** Two hours at ten a second. */
 const maxSamples = 72_000;
 
-export function tegraTelemetry({
-	tool,
-	clock,
-	silenceMs = 5_000,
-	firstMs = 5_000,
-}: TegraTelemetryOptions): Telemetry {
+export function tegraTelemetry({ tool, clock }: { tool: Smi; clock: Clock }): Telemetry {
 	const samples = createRing<TelemetrySample>(maxSamples);
 	const sentences = new Set<string>();
 	let stream: Stream | null = null;
 	const begin = (): Promise<void> =>
-		untilFirst(firstMs, (settle) => {
+		untilFirst(waitMs, (settle) => {
 			stream = openStream(tool, {
 				args: ["--interval", String(everyMs)],
-				silenceMs,
+				silenceMs: waitMs,
 				onLine(line) {
 					const sample = parseTegrastats(line, clock.now());
 					if (sample === null) return;

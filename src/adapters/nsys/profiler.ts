@@ -2,7 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { KernelFact } from "../../core/explain/kernels.ts";
-import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/nsight.ts";
+import { helpReportsArgs, kernelReport, profileArgs, statsArgs } from "../../formats/nsys/nsight.ts";
 import { parseKernelTable } from "../../formats/nsys/stats-csv.ts";
 import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
@@ -16,15 +16,12 @@ export interface ProfileJob {
 	timeoutMs: number;
 }
 
-export type Profile =
-	| {
-			state: "done";
-			report: string;
-			kernels: readonly KernelFact[];
-			files: readonly string[];
-			sentence?: string;
-	  }
-	| { state: "unavailable"; sentence: string; files: readonly string[] };
+/** `sentence` says why there are no kernels. */
+export interface Profile {
+	files: readonly string[];
+	kernels?: readonly KernelFact[];
+	sentence?: string;
+}
 
 export interface Nsight {
 	/** Program, e.g. `nsys`, with arguments of its own where a double needs them. */
@@ -42,13 +39,13 @@ export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile
 	const output = join(job.folder, job.name);
 	const logPath = `${output}.nsys.log`;
 	const record = await nsys.processes.run({
-		argv: [...nsys.argv, ...profileArgs({ output, command: job.command })],
+		argv: [...nsys.argv, ...profileArgs(output, job.command)],
 		cwd: job.cwd ?? job.folder,
 		timeoutMs: job.timeoutMs,
 		logPath,
 	});
 	const files = await existing([`${output}.nsys-rep`, `${output}.qdrep`, `${output}.qdstrm`, logPath]);
-	const without = (sentence: string): Profile => ({ state: "unavailable", sentence, files });
+	const without = (sentence: string): Profile => ({ sentence, files });
 	if (record.state === "not-started")
 		return without("Nsight Systems (nsys) is not installed, so there is no profile.");
 	if (record.state === "timed-out")
@@ -72,26 +69,21 @@ async function readKernels(
 		timeoutMs: helpTimeoutMs,
 		captureBytes: 256 * 1024,
 	});
-	const name = chooseReport("kernels", help.stdout);
+	const name = kernelReport(help.stdout);
 	await nsys.processes.run({
 		argv: [...nsys.argv, ...statsArgs(report, { name, output: made.output })],
 		timeoutMs: statsTimeoutMs,
 	});
 	const csv = `${made.output}_${name}.csv`;
 	const files = [...made.files, ...(await existing([csv]))];
-	const done = { state: "done" as const, report, files };
 	const text = await readBounded(csv);
 	if (text === null)
-		return {
-			...done,
-			kernels: [],
-			sentence: `nsys stats wrote no ${basename(csv)}; the report itself is kept.`,
-		};
+		return { files, sentence: `nsys stats wrote no ${basename(csv)}; the report itself is kept.` };
 	const table = parseKernelTable(text);
-	if (table.state === "ok" && table.kernels.length > 0) return { ...done, kernels: table.kernels };
+	if (table.state === "ok" && table.kernels.length > 0) return { files, kernels: table.kernels };
 	const why =
 		table.state === "unknown" ? `its table could not be parsed (${table.why})` : "no kernel was traced";
-	return { ...done, kernels: [], sentence: `The profile has no kernels: ${why}.` };
+	return { files, sentence: `The profile has no kernels: ${why}.` };
 }
 
 /** null: absent, empty or too large to be a summary. */

@@ -1,11 +1,10 @@
 // Finds NVIDIA's profilers and runs a command under the requested one.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KernelFact } from "../../core/explain/kernels.ts";
 import { diagnoseNcu, ncuArgs } from "../../formats/nsys/nsight.ts";
 import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
-import { existing, type Nsight, type ProfileJob, profileRun } from "./profiler.ts";
+import { existing, type Nsight, type Profile, type ProfileJob, profileRun } from "./profiler.ts";
 
 type NsightTool = "nsys" | "ncu";
 
@@ -52,12 +51,6 @@ async function installed({ parent, folders, program }: InstallPlace, root: strin
 		.map((name) => join(root, parent, name, program));
 }
 
-interface Traced {
-	files: readonly string[];
-	kernels?: readonly KernelFact[];
-	sentence?: string;
-}
-
 const absent: Readonly<Record<NsightTool, string>> = {
 	nsys: "Nsight Systems (nsys) is not installed, so there is no profile: it is not on PATH, in /opt/nvidia/nsight-systems or /usr/local/cuda.",
 	ncu: "Nsight Compute (ncu) is not installed, so no kernel was profiled: it is not on PATH, in /opt/nvidia/nsight-compute or /usr/local/cuda.",
@@ -66,7 +59,7 @@ const absent: Readonly<Record<NsightTool, string>> = {
 export function nsightTracer(world: {
 	processes: Processes;
 	root?: string;
-}): (job: ProfileJob & { tool: NsightTool; kernel?: string }) => Promise<Traced> {
+}): (job: ProfileJob & { tool: NsightTool; kernel?: string }) => Promise<Profile> {
 	const programs = new Map<NsightTool, Promise<string | null>>();
 	const programOf = (tool: NsightTool): Promise<string | null> => {
 		const program = programs.get(tool) ?? findNsight(tool, world);
@@ -85,10 +78,7 @@ const launches = { one: 3, first: 20 } as const;
 
 const maxLogBytes = 1024 * 1024;
 
-export async function lookIntoKernel(
-	job: ProfileJob & { kernel?: string },
-	ncu: Nsight,
-): Promise<{ files: readonly string[]; sentence?: string }> {
+export async function lookIntoKernel(job: ProfileJob & { kernel?: string }, ncu: Nsight): Promise<Profile> {
 	await makeFolders(job.folder);
 	const output = join(job.folder, job.name);
 	const logPath = `${output}.ncu.log`;

@@ -8,10 +8,9 @@ import type { CommandJob, CustomCommands, Shell } from "../../ports/world.ts";
 import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
-import type { ProcessRecord } from "./spawn.ts";
+import { messageOf } from "./spawn.ts";
 import { makeFolders } from "./write-error.ts";
 
-/** The answer is the last line; a command may print more before it. */
 const captureBytes = 1024 * 1024;
 const shownLines = 3;
 
@@ -24,7 +23,7 @@ export function customCommands(processes: Processes): CustomCommands {
 				folder = await mkdtemp(join(job.scratchFolder, "custom-"));
 				return await runIn(folder, job, processes);
 			} catch (error) {
-				return { state: "failed", message: error instanceof Error ? error.message : String(error) };
+				return { state: "failed", message: messageOf(error) };
 			} finally {
 				if (folder !== null) await rm(folder, { recursive: true, force: true }).catch(() => {});
 			}
@@ -49,24 +48,18 @@ async function runIn(
 		captureBytes,
 		tailLines: shownLines,
 	});
-	if (record.state === "exited" && record.exitCode !== null)
-		return withTail(parseCommandAnswer(record.stdout, record.exitCode), record);
-	return { state: "failed", message: describe(record, command.timeoutMs) };
-}
-
-function withTail(answer: CommandAnswer, { tail }: ProcessRecord): CommandAnswer {
-	return answer.state === "answered" || tail.length === 0
-		? answer
-		: { state: "failed", message: `${answer.message}; its output: ${tail.join(" / ")}` };
-}
-
-function describe({ state, signal, problem, tail }: ProcessRecord, timeoutMs: number): string {
+	const { state, exitCode, signal, problem, tail } = record;
 	const output = tail.length === 0 ? "" : `; its output: ${tail.join(" / ")}`;
-	if (state === "not-started") return `it did not start: ${problem}`;
-	if (state === "timed-out") return `it took longer than ${timeoutMs / 1000} s and was killed${output}`;
-	return state === "aborted"
-		? "it was stopped with the run"
-		: `it was ended by ${signal ?? "a signal"}${output}`;
+	const failed = (message: string): CommandAnswer => ({ state: "failed", message });
+	if (state === "exited" && exitCode !== null) {
+		const answer = parseCommandAnswer(record.stdout, exitCode);
+		return answer.state === "answered" ? answer : failed(answer.message + output);
+	}
+	if (state === "not-started") return failed(`it did not start: ${problem}`);
+	if (state === "aborted") return failed("it was stopped with the run");
+	if (state === "timed-out")
+		return failed(`it took longer than ${command.timeoutMs / 1000} s and was killed${output}`);
+	return failed(`it was ended by ${signal ?? "a signal"}${output}`);
 }
 
 /** The shell ends at the first command that fails, as it does in a workflow's `run` step. */

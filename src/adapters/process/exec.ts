@@ -4,7 +4,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { exec } from "@actions/exec";
 import { cutLines, lastLines } from "./lines.ts";
-import { captureOutput, type ProcessRecord, type ProcessState } from "./spawn.ts";
+import { captureOutput, messageOf, type ProcessRecord, type ProcessState } from "./spawn.ts";
 
 export interface ExecOptions {
 	argv: readonly [string, ...string[]];
@@ -39,50 +39,34 @@ export async function execCommand(options: ExecOptions): Promise<ProcessRecord> 
 	over.abort();
 	for (const cutter of [out, err]) cutter.end();
 	const wallMs = performance.now() - started;
-	return {
-		...ending,
-		signal: null,
-		wallMs,
-		tail: tail.lines(),
-		stdout: output.text(),
-		logPath: null,
-		argv: options.argv,
-	};
+	const { argv } = options;
+	return { ...ending, signal: null, wallMs, tail: tail.lines(), stdout: output.text(), logPath: null, argv };
 }
 
 async function run(
-	{ argv, env, signal }: ExecOptions,
+	{ argv: [name, ...args], env, signal }: ExecOptions,
 	listeners: { stdout(chunk: Buffer): void; stderr(chunk: Buffer): void },
 ): Promise<Ending> {
-	const [name, ...args] = argv;
+	const notStarted = (problem: string): Ending => ({ state: "not-started", exitCode: null, problem });
 	const program = findProgram(name, env["PATH"]);
-	if (program === null) return { state: "not-started", exitCode: null, problem: `${name} is not installed` };
+	if (program === null) return notStarted(`${name} is not installed`);
 	if (signal.aborted) return new Promise(() => {});
 	const given = Object.fromEntries(
 		Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
 	);
+	const quiet = { env: given, silent: true, ignoreReturnCode: true, listeners };
 	try {
-		const exitCode: number | null = await exec(`"${program}"`, args, {
-			env: given,
-			silent: true,
-			ignoreReturnCode: true,
-			listeners,
-		});
+		const exitCode: number | null = await exec(`"${program}"`, args, quiet);
 		return { state: exitCode === null ? "signalled" : "exited", exitCode, problem: "" };
 	} catch (error) {
-		return {
-			state: "not-started",
-			exitCode: null,
-			problem: error instanceof Error ? error.message : String(error),
-		};
+		return notStarted(messageOf(error));
 	}
 }
 
 /** @actions/exec would search our own PATH, which may differ from the command's. A folder without a root would be one of the checkout. */
 function findProgram(name: string, path = ""): string | null {
 	const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
-	const places = folders.map((folder) => join(folder, name));
-	return places.find(isProgram) ?? null;
+	return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
 }
 
 export function isProgram(path: string): boolean {
@@ -99,12 +83,9 @@ function stopped({ signal, timeoutMs }: ExecOptions, over: AbortSignal): Promise
 	return new Promise((resolve) => {
 		setTimeout(() => resolve(ended("timed-out")), timeoutMs).unref();
 		const abort = (): void => resolve(ended("aborted"));
-		if (signal.aborted) abort();
 		// Most are about to end, and what they write is then removed with the rest.
-		else
-			signal.addEventListener("abort", () => setTimeout(abort, graceMs).unref(), {
-				once: true,
-				signal: over,
-			});
+		const wait = (): void => void setTimeout(abort, graceMs).unref();
+		if (signal.aborted) abort();
+		else signal.addEventListener("abort", wait, { once: true, signal: over });
 	});
 }

@@ -19,7 +19,6 @@ export interface FailureText {
 	output?: string;
 }
 
-/** The fault of a record whose work is not done, an exit with code 0 included. */
 export function describeFailure(record: ProcessRecord, texts: FailureText): ToolFailure {
 	const [code, message, fix] = classifyRecord(record, texts);
 	const excerpt = record.tail.slice(-excerptLines);
@@ -37,17 +36,13 @@ function classifyRecord(
 	if (state === "timed-out") {
 		const how = problem === "" ? " and was killed" : `: ${problem}`;
 		const message = `${what} did not finish within ${Math.round(timeoutMs / 100) / 10} s${how}.`;
-		return [
-			"tool-timeout",
-			message,
-			"Check in the log where it hangs; raise the timeout if the work takes that long.",
-		];
+		return ["tool-timeout", message, "Check in the log where it hangs, or raise the timeout."];
 	}
 	if (state === "aborted") return ["interrupted", `${what} was interrupted.`, "Start the run again."];
 	if (state === "signalled") {
 		const fix =
 			signal === "SIGKILL"
-				? "Check whether the kernel's out-of-memory killer ended it. Use a runner with more memory, or smaller shapes."
+				? "It probably ran out of memory: use a runner with more, or smaller shapes."
 				: "Read the log. If it also crashes on another machine, the tool or the model is at fault.";
 		return ["tool-crashed", `${what} was ended by ${signal ?? "a signal"}.`, fix];
 	}

@@ -1,7 +1,19 @@
 // The one way to open a file whose path comes from outside: regular, within a size limit, without blocking.
-import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+	closeSync,
+	constants,
+	createReadStream,
+	fstatSync,
+	openSync,
+	read,
+	readSync,
+	type Stats,
+	statSync,
+} from "node:fs";
+import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { type ConfigCode, ConfigError, type ErrorInit } from "../../core/errors.ts";
+import { ConfigError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { ByteSource } from "../../formats/bytes/byte-source.ts";
@@ -62,7 +74,6 @@ export async function readInput(path: string, kind: InputKind, shown = path): Pr
 	}
 }
 
-/** As UTF-8. @throws as openInput. */
 export async function readInputText(path: string, kind: InputKind, shown = path): Promise<string> {
 	return Buffer.from(await readInput(path, kind, shown)).toString("utf8");
 }
@@ -79,12 +90,13 @@ export async function readWhole(file: number, size: number): Promise<Uint8Array>
 }
 
 function checkFacts(facts: Stats, kind: InputKind, shown: string): void {
-	if (facts.isFile() && facts.size <= kind.maxBytes) return;
-	const why = facts.isFile() ? `it has ${formatBytes(facts.size)}` : `it is ${kindOf(facts)}`;
-	const expected = facts.isFile()
-		? `${kind.what} of at most ${formatBytes(kind.maxBytes)}`
-		: `${kind.what}, a regular file`;
-	throw refused({ code: kind.unreadable, why, expected, fix: "Put the file itself there." }, shown);
+	const fix = "Put the file itself there.";
+	if (!facts.isFile())
+		throw refused(kind, shown, { why: `it is ${kindOf(facts)}`, expected: ", a regular file", fix });
+	if (facts.size > kind.maxBytes) {
+		const expected = ` of at most ${formatBytes(kind.maxBytes)}`;
+		throw refused(kind, shown, { why: `it has ${formatBytes(facts.size)}`, expected, fix });
+	}
 }
 
 function kindOf(facts: Stats): string {
@@ -118,26 +130,16 @@ export function inputError(error: unknown, kind: InputKind, shown: string): unkn
 	const fix = /^E(ACCES|PERM)$/.test(code)
 		? "Give this process's user permission to read it."
 		: "Correct the path or the link.";
-	return refused(
-		{ code: kind.unreadable, why: `${why} (${code})`, expected: kind.what, fix, cause: error },
-		shown,
-	);
+	return refused(kind, shown, { why: `${why} (${code})`, expected: "", fix, cause: error });
 }
 
-interface Refusal extends Omit<ErrorInit<ConfigCode>, "message"> {
-	why: string;
-	expected: string;
-	fix: string;
-}
-
-function refused({ code, why, expected, fix, cause }: Refusal, shown: string): ConfigError {
-	return new ConfigError({
-		code,
-		message: `${shown} cannot be read: ${why}; expected ${expected}.`,
-		cause,
-		location: { path: shown },
-		fix,
-	});
+function refused(
+	{ unreadable, what }: InputKind,
+	path: string,
+	{ why, expected, fix, cause }: { why: string; expected: string; fix: string; cause?: unknown },
+): ConfigError {
+	const message = `${path} cannot be read: ${why}; expected ${what}${expected}.`;
+	return new ConfigError({ code: unreadable, message, cause, location: { path }, fix });
 }
 
 /** Each read is a copy of its own; offsets beyond 2 GiB are as good as others. */
@@ -148,17 +150,19 @@ export function fileSource(file: number, size: number): ByteSource {
 			const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
 			let filled = 0;
 			while (filled < bytes.length) {
-				const count = readSync(
-					file,
-					bytes,
-					filled,
-					Math.min(blockBytes, bytes.length - filled),
-					offset + filled,
-				);
+				const most = Math.min(blockBytes, bytes.length - filled);
+				const count = readSync(file, bytes, filled, most, offset + filled);
 				if (count === 0) return bytes.subarray(0, filled);
 				filled += count;
 			}
 			return bytes;
 		},
 	};
+}
+
+/** SHA-256 of a file, lower-case hex. */
+export async function digestFile(path: string): Promise<string> {
+	const hash = createHash("sha256");
+	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+	return hash.digest("hex");
 }

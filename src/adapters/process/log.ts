@@ -37,7 +37,14 @@ export async function openLog(path: string, capBytes: number): Promise<LogFile> 
 				source.pause();
 			}
 		},
-		close: () => closeStream(stream).then(() => raise(failed, path)),
+		async close() {
+			if (!stream.closed)
+				await new Promise<void>((resolve) => {
+					stream.once("close", () => resolve());
+					stream.end();
+				});
+			if (failed !== undefined) throw classifyWriteError(failed, path);
+		},
 	};
 }
 
@@ -54,16 +61,4 @@ async function openStream(path: string): Promise<WriteStream> {
 	} catch (error) {
 		throw classifyWriteError(error, path);
 	}
-}
-
-function closeStream(stream: WriteStream): Promise<void> {
-	if (stream.closed) return Promise.resolve();
-	return new Promise((resolve) => {
-		stream.once("close", () => resolve());
-		stream.end();
-	});
-}
-
-function raise(error: unknown, path: string): void {
-	if (error !== undefined) throw classifyWriteError(error, path);
 }

@@ -33,23 +33,14 @@ export async function describeSelf(): Promise<Owner> {
 export function parseOwner(text: string): Owner | null {
 	try {
 		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
+		const wordOf = (value: unknown): string => (typeof value === "string" ? value : "");
 		if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || typeof host !== "string")
 			return null;
-		return {
-			pid,
-			host,
-			space: wordOf(space),
-			startedAt: String(startedAt),
-			born: wordOf(born),
-			token: String(token),
-		};
+		const words = { space: wordOf(space), born: wordOf(born) };
+		return { pid, host, startedAt: String(startedAt), token: String(token), ...words };
 	} catch {
 		return null;
 	}
-}
-
-function wordOf(value: unknown): string {
-	return typeof value === "string" ? value : "";
 }
 
 export function describeOwner(owner: Owner | null): string {

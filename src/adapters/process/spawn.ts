@@ -113,7 +113,7 @@ async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> 
 	try {
 		child = startChild(options);
 	} catch (error) {
-		return notRun("spawn", error instanceof Error ? error.message : String(error));
+		return notRun("spawn", messageOf(error));
 	}
 	const spoken = options.talk === undefined ? [pipe(child.stdout, "out", options, sinks)] : [];
 	const cutters = [...spoken, pipe(child.stderr, "err", options, sinks)];
@@ -228,6 +228,10 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 		});
 		child.once("close", finish);
 	});
+}
+
+export function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
 }
 
 /** Keeps the first bytes of a stream. */

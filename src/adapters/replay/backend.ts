@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../../generated/result.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
@@ -10,6 +11,7 @@ import type {
 	BuildJob,
 	InferJob,
 	InferResult,
+	InferredCase,
 	MeasureJob,
 	MeasureResult,
 	ProfileJob,
@@ -45,17 +47,15 @@ export function replay(recording: Recording, clock: Clock): { backend: Backend; 
 		profile: (job) => profile(job, state),
 		notes: () => notes,
 	};
-	return { backend, telemetry: telemetryOf(state) };
-}
-
-function telemetryOf({ replayed }: Replay): Telemetry {
-	return {
+	const telemetry: Telemetry = {
 		start: async () => {},
-		window: (fromMs, toMs) => replayed.find(({ atMs }) => atMs >= fromMs && atMs <= toMs)?.run.gpu ?? null,
+		window: (fromMs, toMs) =>
+			state.replayed.find(({ atMs }) => atMs >= fromMs && atMs <= toMs)?.run.gpu ?? null,
 		foreignProcesses: () => [],
 		degradations: () => [],
 		stop: async () => {},
 	};
+	return { backend, telemetry };
 }
 
 async function armOf(id: string, arm: "base" | "head", { recording }: Replay): Promise<RecordedArm | null> {
@@ -95,24 +95,16 @@ async function writeAll(path: string, content: string | Uint8Array): Promise<voi
 
 async function infer(job: InferJob, state: Replay): Promise<InferResult> {
 	const recorded = await armOf(job.engine.spec.id, job.engine.arm, state);
-	const cases: Extract<InferResult, { state: "done" }>["cases"][number][] = [];
+	const cases: InferredCase[] = [];
 	for (const { id } of job.cases) {
-		const outputs =
-			recorded !== null && Object.hasOwn(recorded.outputs, id) ? recorded.outputs[id] : undefined;
-		if (outputs === undefined)
-			cases.push({ id, state: "failed", message: notRecorded(`golden case ${id}`).message });
-		else {
-			const read = async ([name, output]: [string, (typeof outputs)[string]]) =>
-				[
-					name,
-					{ dtype: output.dtype, shape: output.shape, data: await state.recording.output(output) },
-				] as const;
-			cases.push({
-				id,
-				state: "done",
-				outputs: Object.fromEntries(await Promise.all(Object.entries(outputs).map(read))),
-			});
+		const known = recorded !== null && Object.hasOwn(recorded.outputs, id) ? recorded.outputs[id] : undefined;
+		const outputs: Record<string, Tensor> = {};
+		for (const [name, output] of Object.entries(known ?? {})) {
+			const { dtype, shape } = output;
+			outputs[name] = { dtype, shape, data: await state.recording.output(output) };
 		}
+		const { message } = notRecorded(`golden case ${id}`);
+		cases.push(known === undefined ? { id, state: "failed", message } : { id, state: "done", outputs });
 		job.onCase?.(cases.length);
 	}
 	return { state: "done", cases, wallMs: 0 };

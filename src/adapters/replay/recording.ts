@@ -57,8 +57,9 @@ export interface Recording {
 export async function openRecording(folder: string): Promise<Recording> {
 	const machine: RecordedMachine = JSON.parse(await readFile(join(folder, "recording.json"), "utf8"));
 	const engines = new Map<string, Promise<RecordedEngine>>();
+	const readPacked = async (file: string): Promise<Buffer> => inflate(await readFile(join(folder, file)));
 	const read = async (file: string): Promise<RecordedEngine> =>
-		JSON.parse((await readPacked(join(folder, file))).toString("utf8"));
+		JSON.parse((await readPacked(file)).toString("utf8"));
 	return {
 		machine,
 		engine: async (id) => {
@@ -69,20 +70,14 @@ export async function openRecording(folder: string): Promise<Recording> {
 			return known;
 		},
 		output: async ({ differences, golden }) =>
-			restore(await readPacked(join(folder, differences)), await readPacked(join(folder, golden))),
+			restore(await readPacked(differences), await readPacked(golden)),
 	};
 }
 
-async function readPacked(path: string): Promise<Buffer> {
-	return inflate(await readFile(path));
-}
-
 function restore(differences: Buffer, golden: Buffer): Uint8Array {
+	const message = "A recorded output and its golden are not of one size.";
 	if (differences.length !== golden.length || differences.length % 4 !== 0)
-		throw new BugError({
-			code: "internal",
-			message: "A recorded output and its golden are not of one size.",
-		});
+		throw new BugError({ code: "internal", message });
 	const bytes = new Uint8Array(golden.length);
 	const view = new DataView(bytes.buffer);
 	for (let at = 0; at < bytes.length; at += 4)

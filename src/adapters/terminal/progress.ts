@@ -73,16 +73,11 @@ const shownMs = 2000;
 function describeNow(now: StageNow, clock: Clock): string {
 	const count = now.items === 0 || now.at === 0 ? "" : ` ${Math.min(now.at, now.items)}/${now.items}`;
 	const sinceMs = clock.now() - now.itemMs;
-	return [
-		`  ${now.name}${count}`,
-		now.label,
-		now.detail,
-		sinceMs < shownMs ? "" : formatWait(sinceMs),
-		leftText(now.leftMs),
-	]
-		.filter((part) => part !== "")
-		.join(" · ");
+	const since = sinceMs < shownMs ? "" : formatWait(sinceMs);
+	return joinParts(`  ${now.name}${count}`, now.label, now.detail, since, leftText(now.leftMs));
 }
+
+const joinParts = (...parts: string[]): string => parts.filter((part) => part !== "").join(" · ");
 
 export function leftText(leftMs: number | null): string {
 	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
@@ -112,10 +107,7 @@ export function plainProgress(
 		wroteMs = nowMs();
 	};
 	const begin = (count: number): void => {
-		items = count;
-		at = 0;
-		isOpen = true;
-		detail = "";
+		[items, at, isOpen, detail] = [count, 0, true, ""];
 		itemMs = nowMs();
 		wroteMs = itemMs;
 	};
@@ -124,7 +116,7 @@ export function plainProgress(
 	};
 	pulse?.ticker(() => {
 		if (!isOpen || nowMs() - wroteMs < pulse.afterMs) return;
-		write(`    … ${[detail, formatWait(nowMs() - itemMs)].filter((part) => part !== "").join(" · ")}`);
+		write(`    … ${joinParts(detail, formatWait(nowMs() - itemMs))}`);
 	});
 	return {
 		begin,
@@ -137,8 +129,8 @@ export function plainProgress(
 			at += 1;
 			detail = "";
 			itemMs = nowMs();
-			const wait = leftText(leftMs ?? null);
-			write(`  ${countOf(at, items)}${cleanLine(label)}${wait === "" ? "" : ` · ${wait}`}`);
+			const count = items === 0 ? "" : `[${Math.min(at, items)}/${items}] `;
+			write(joinParts(`  ${count}${cleanLine(label)}`, leftText(leftMs ?? null)));
 		},
 		detail(text) {
 			detail = cleanLine(text);
@@ -148,10 +140,6 @@ export function plainProgress(
 			write(`  ${cleanLine(summary)}`);
 		},
 	};
-}
-
-function countOf(at: number, items: number): string {
-	return items === 0 ? "" : `[${Math.min(at, items)}/${items}] `;
 }
 
 /** A folded group for each stage in a workflow's log. */

@@ -14,15 +14,12 @@ import { profileEngine, traceRun } from "./profile.ts";
 
 export interface TrtexecOptions {
 	trtexec: Trtexec;
-	/** As nvidia-smi reports it; null where it does not. */
 	gpu: Device | null;
 	processes: Processes;
 	timing: TimingSettings;
 	/** CUDA device; 0 by default. */
 	device?: number;
-	/** Absent: golden cases run in trtexec. */
 	worker?: GoldenWorker;
-	/** Absent: there is no profiler. */
 	tracer?: Tracer;
 	/** Absent: every engine is built, on a timing cache of this run alone. */
 	caches?: BuildCaches;
@@ -51,7 +48,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 	}
 	return {
 		facts: async () => factsOf(options),
-		fingerprint: async () => fingerprintOf(trtexec, gpu, options.timing),
+		fingerprint: async () => fingerprintOf(options),
 		build: (job) => buildEngine(job, context),
 		layersOf: ({ path }) => layersOf(path),
 		infer: (job) => inferCases(job, context),
@@ -62,7 +59,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 	};
 }
 
-/** The whole driver version, not its branch alone: a plan is tied to what it was built with. */
+/** With the whole driver version, not its branch alone: a plan is tied to what it was built with. */
 function machineOf(trtexec: Trtexec, gpu: Device | null): string | null {
 	if (gpu === null) return null;
 	const { name, driver, computeCapability } = gpu.choice.gpu;
@@ -83,7 +80,7 @@ function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {
 	};
 }
 
-function fingerprintOf(trtexec: Trtexec, gpu: Device | null, timing: TimingSettings): Record<string, string> {
+function fingerprintOf({ trtexec, gpu, timing }: TrtexecOptions): Record<string, string> {
 	return {
 		os: platform(),
 		arch: arch(),

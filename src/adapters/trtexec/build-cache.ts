@@ -4,8 +4,9 @@ import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { BuildRecord } from "../../../generated/result.ts";
-import { isObject } from "../../core/found.ts";
+import { fieldsOf, isObject } from "../../core/found.ts";
 import type { BuildJob } from "../../ports/backend.ts";
+import { digestFile } from "../process/input-file.ts";
 import { makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { portableFlags } from "./failure.ts";
@@ -24,9 +25,8 @@ export interface CachedBuild {
 }
 
 /** null: not what this version writes. */
-export function parseCachedBuild(facts: unknown): CachedBuild | null {
-	if (!isObject(facts)) return null;
-	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes } = facts;
+function parseCachedBuild(facts: unknown): CachedBuild | null {
+	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries } = fieldsOf(facts);
 	if (typeof durationMs !== "number" || typeof builtAt !== "string" || typeof weightsBytes !== "number")
 		return null;
 	if (!isObject(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
@@ -34,20 +34,14 @@ export function parseCachedBuild(facts: unknown): CachedBuild | null {
 		durationMs,
 		builtAt,
 		recipe: Object.fromEntries(Object.entries(recipe).map(([key, value]) => [key, String(value)])),
-		warnings: warnings.flatMap(parseWarning),
+		warnings: warnings.map((warning) => {
+			const { class: name, count, example } = fieldsOf(warning);
+			return { class: String(name), count: Number(count) || 1, example: String(example) };
+		}),
 		notes: notes.map(String),
 		weightsBytes,
-		entries: parseEntries(facts),
+		entries: typeof entries === "number" ? entries : null,
 	};
-}
-
-export function parseEntries(facts: unknown): number | null {
-	return isObject(facts) && typeof facts["entries"] === "number" ? facts["entries"] : null;
-}
-
-function parseWarning(value: unknown): BuildRecord["warnings"] {
-	if (!isObject(value) || typeof value["count"] !== "number") return [];
-	return [{ class: String(value["class"]), count: value["count"], example: String(value["example"]) }];
 }
 
 export interface BuildPlaces {
@@ -71,16 +65,14 @@ export async function buildRequest(
 	argv: readonly string[],
 ): Promise<BuildRequest> {
 	const known = new Set<string | undefined>([job.model.path, places.engine, places.layers, places.cache]);
-	const named = argv
-		.map((argument) => argument.slice(argument.indexOf("=") + 1))
-		.filter((value) => !known.has(value));
-	const files = await Promise.all(named.map((value) => digestOfFile(resolve(job.engineFolder, value))));
-	return { job, places, argv, files: files.flatMap((digest) => digest ?? []) };
-}
-
-async function digestOfFile(path: string): Promise<string | null> {
-	const found = await stat(path).catch(() => null);
-	return found?.isFile() ? (await describePlan(path)).sha256 : null;
+	const files: string[] = [];
+	for (const argument of argv) {
+		const value = argument.slice(argument.indexOf("=") + 1);
+		const path = resolve(job.engineFolder, value);
+		const found = known.has(value) ? null : await stat(path).catch(() => null);
+		if (found?.isFile()) files.push(await digestFile(path));
+	}
+	return { job, places, argv, files };
 }
 
 /** The timing cache before the build; null where there was none. */
@@ -88,9 +80,8 @@ export interface TimingBefore {
 	hash: string | null;
 }
 
-const keyChars = 32;
 const hashOf = (text: string | Uint8Array): string =>
-	createHash("sha256").update(text).digest("hex").slice(0, keyChars);
+	createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 async function timingHash(path: string | undefined): Promise<string | null> {
 	if (path === undefined) return null;
@@ -120,16 +111,15 @@ export async function restoreEngine(
 	context: TrtexecContext,
 ): Promise<Partial<BuildRecord> | null> {
 	const { engines } = context.caches;
-	const { places, job } = request;
+	const { places } = request;
 	if (engines === null || context.machine === null || places.cache === undefined) return null;
 	const key = engineKey(request, context.machine);
 	const before = await timingHash(places.cache);
-	const names = await engines.list(before === null ? `${key}-` : `${key}-${before}`);
-	for (const name of names) {
-		const cached = parseCachedBuild(await engines.fetch(name, filesOf(places, places.cache)));
-		if (cached !== null) return describeRecalled(cached, { job, places }, context);
+	const files = filesOf(places, places.cache);
+	for (const name of await engines.list(`${key}-${before ?? ""}`)) {
+		const cached = parseCachedBuild(await engines.fetch(name, files));
+		if (cached !== null) return describeRecalled(cached, request, context);
 		// What is of no use must not lie where a build that fails leaves nothing.
-		const files = filesOf(places, places.cache);
 		const useless = before === null ? Object.values(files) : [places.engine, places.layers];
 		for (const path of useless) await rm(path, { force: true });
 	}
@@ -144,7 +134,7 @@ const filesOf = (places: BuildPlaces, cache: string) => ({
 
 async function describeRecalled(
 	cached: CachedBuild,
-	{ job, places }: Pick<BuildRequest, "job" | "places">,
+	{ job, places }: BuildRequest,
 	context: TrtexecContext,
 ): Promise<Partial<BuildRecord>> {
 	const plan = await describePlan(places.engine);
@@ -177,10 +167,9 @@ export async function restoreTimingCache(
 	const { cache } = places;
 	const hash = await timingHash(cache);
 	if (hash !== null || cache === undefined || timing === null || context.machine === null) return { hash };
-	const entries = parseEntries(
-		await timing.fetch(timingKey(job, context.machine), { "timing.cache": cache }),
-	);
-	if (entries !== null) context.cacheEntries.set(cache, entries);
+	const facts = await timing.fetch(timingKey(job, context.machine), { "timing.cache": cache });
+	const { entries } = fieldsOf(facts);
+	if (typeof entries === "number") context.cacheEntries.set(cache, entries);
 	return { hash: await timingHash(cache) };
 }
 

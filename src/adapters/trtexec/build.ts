@@ -8,6 +8,7 @@ import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
+import type { ArgsFault } from "../../formats/trtexec/args-spec.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
 import { createBuildProgress } from "../../formats/trtexec/build-progress.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
@@ -23,7 +24,7 @@ import {
 } from "./build-cache.ts";
 import type { TrtexecContext } from "./context.ts";
 import { buildSettings, isTyped, profilesOf } from "./engine-args.ts";
-import { buildNotes, describeTool, recipeOf, refusalOf, type Unbuildable } from "./failure.ts";
+import { buildNotes, describeTool, portableFlags, refusalOf } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
 import { describePlan, runTrtexec, type TrtexecRun } from "./run.ts";
 
@@ -35,13 +36,8 @@ export async function buildEngine(job: BuildJob, context: TrtexecContext): Promi
 	try {
 		return await build(job, context);
 	} catch (error) {
-		const fault = asFailure(error);
-		return {
-			...describeJob(job),
-			state: "refused",
-			durationMs: performance.now() - started,
-			failure: describeTool(fault),
-		};
+		const durationMs = performance.now() - started;
+		return { ...describeJob(job), state: "refused", durationMs, failure: describeTool(asFailure(error)) };
 	}
 }
 
@@ -53,8 +49,8 @@ async function build(job: BuildJob, context: TrtexecContext): Promise<BuildRecor
 	const { argv } = args;
 	const request = await buildRequest(job, places, argv);
 	const recalled = await restoreEngine(request, context);
-	const recorded = { ...describeJob(job), state: "built", durationMs: 0 } as const;
-	return recalled === null ? buildAnew(request, context) : { ...recorded, ...recalled };
+	if (recalled === null) return buildAnew(request, context);
+	return { ...describeJob(job), state: "built", durationMs: 0, ...recalled };
 }
 
 async function buildAnew(request: BuildRequest, context: TrtexecContext): Promise<BuildRecord> {
@@ -76,14 +72,16 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 		context,
 	);
 	const log = reader.result();
-	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings: warningsOf(log, begins) };
+	// A timing cache that does not exist yet cannot be read.
+	const warnings = log.warnings.filter((one) => !begins || one.class !== "timing-cache-unreadable");
+	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings };
 	const failed = hasFailed(run) ? run : await checkLoads(job, { run, context, ...places });
 	if (failed !== null) return { ...record, ...refused(failed, job) };
 	const built = await describeBuilt(request, run, log, context);
-	const { durationMs, warnings } = record;
 	const { recipe, notes, engineBytes } = built;
 	const weightsBytes = context.built.get(places.engine)?.weightsBytes ?? engineBytes;
-	const facts = { durationMs, warnings, recipe, notes, weightsBytes, entries: log.timingCache.entries };
+	const { entries } = log.timingCache;
+	const facts = { durationMs: record.durationMs, warnings, recipe, notes, weightsBytes, entries };
 	await saveBuild(request, { ...facts, builtAt: new Date().toISOString() }, { before, context });
 	return { ...record, ...built };
 }
@@ -93,12 +91,6 @@ function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
 	const isFine =
 		diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));
 	return !isFine || record.state !== "exited" || record.exitCode !== 0;
-}
-
-function warningsOf(log: BuildLogFacts, begins: boolean): BuildRecord["warnings"] {
-	return log.warnings
-		.filter((warning) => !begins || warning.class !== "timing-cache-unreadable")
-		.map((warning) => ({ ...warning }));
 }
 
 const layersBeside = (enginePath: string): string => join(dirname(enginePath), "layers.json");
@@ -132,7 +124,7 @@ function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 }
 
 /** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
-function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
+function unsupportedSetting(reason: ArgsFault, { spec }: BuildJob): Failure {
 	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${keyOf(reason)}`;
 	const code = {
 		"needs-other-onnx": "precision-in-onnx",
@@ -142,12 +134,11 @@ function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
 	return { code, title: `${key}: ${reason.message}`, fix: reason.fix, excerpt: [], kind: "refusal" };
 }
 
-function keyOf(reason: Unbuildable): string {
-	if (reason.kind === "needs-other-onnx") return "onnx";
-	if (reason.what.startsWith("--")) return "flags";
-	if (reason.what === "several optimization profiles") return "profiles";
-	if (reason.what === "calibration") return "calibration";
-	return reason.kind === "unsupported" ? "precision" : "dims";
+function keyOf({ kind, what }: ArgsFault): string {
+	if (what.startsWith("--")) return "flags";
+	if (what === "several optimization profiles") return "profiles";
+	if (kind === "needs-other-onnx" || what === "calibration") return what;
+	return kind === "unsupported" ? "precision" : "dims";
 }
 
 function describeJob(job: BuildJob) {
@@ -172,7 +163,7 @@ function tooSlow(failure: Failure, { arm, timeoutMs }: BuildJob): Failure {
 	return {
 		...failure,
 		title: `The build did not finish within its limit of ${formatDuration(timeoutMs)} (measure.build-timeout) and was stopped.`,
-		fix: "Check the log's last lines. If they show progress, raise `measure.build-timeout`, keep `cache.timing` on, or lower `optimization-level`; otherwise look for a busy GPU or a hung driver.",
+		fix: "If the log's last lines show progress, raise `measure.build-timeout`, keep `cache.timing` on, or lower `optimization-level`; otherwise look for a busy GPU or a hung driver.",
 		kind: arm === "head" ? "refusal" : "runner",
 	};
 }
@@ -188,7 +179,7 @@ async function describeBuilt(
 	const cache = places.cache ?? "";
 	const entriesBefore = context.cacheEntries.get(cache) ?? null;
 	if (log.timingCache.entries !== null) context.cacheEntries.set(cache, log.timingCache.entries);
-	const notes = [...buildNotes({ log, layers: await layersOf(places.engine), entriesBefore })];
+	const notes = buildNotes({ log, layers: await layersOf(places.engine), entriesBefore });
 	const { title, kind } = run.diagnosis;
 	return {
 		state: "built",
@@ -196,7 +187,11 @@ async function describeBuilt(
 		engineBytes: plan.bytes,
 		engineSha256: plan.sha256,
 		enginePath: places.engine,
-		recipe: recipeOf(argv, { version: context.trtexec.version.text, log }),
+		recipe: {
+			tensorrt: context.trtexec.version.text,
+			flags: portableFlags(argv),
+			...(log.precision === null ? {} : { typing: log.precision }),
+		},
 		notes: kind === "none" ? notes : [title, ...notes],
 	} as const;
 }

@@ -35,11 +35,6 @@ export function buildSettings({ spec, assets }: Configured, context: TrtexecCont
 	};
 }
 
-export function loadSettings(engine: Configured, context: TrtexecContext) {
-	const flags = engine.spec.engine.tensorrt.flags.filter((flag) => flagsOfRuns.has(flagName(flag)));
-	return { ...placeSettings(engine, context), extraFlags: flags };
-}
-
 export function timingOf({ spec }: Configured, { timing }: Pick<TrtexecContext, "timing">): TimingSettings {
 	return spec.engine.tensorrt.dla === undefined ? timing : { ...timing, cudaGraph: false };
 }
@@ -94,7 +89,7 @@ export function profilesOf(spec: EngineSpec, model: OnnxModel): ShapeProfile[] {
 }
 
 /** The first profile that holds the shapes, as the Python worker chooses too; the first of all where none does. */
-export function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, model: OnnxModel): number {
+function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, model: OnnxModel): number {
 	if (spec.engine.profiles.length < 2) return 0;
 	const byName = new Map(shapes.map(({ name, shape }) => [name, shape]));
 	const found = profilesOf(spec, model).findIndex(({ inputs }) =>
@@ -105,25 +100,22 @@ export function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, 
 	return Math.max(0, found);
 }
 
-export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): NamedShape[] {
-	const names = new Set(dynamicInputs(model));
-	return inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));
-}
-
 type RunTask = {
 	[Spec in Exclude<ArgsSpec, BuildArgs> as Spec["task"]]: Omit<Spec, "enginePath" | "shapes">;
 };
 
 export function runArgs(
-	engine: BuiltEngine,
+	engine: Configured & Pick<BuiltEngine, "path" | "model">,
 	inputs: readonly NamedShape[],
 	task: RunTask[keyof RunTask],
 	context: TrtexecContext,
 ): ArgsResult {
 	const { spec, model, path } = engine;
-	const shapes = runShapes(inputs, model.onnx);
+	const names = new Set(dynamicInputs(model.onnx));
+	const shapes = inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));
 	const profileIndex = profileIndexOf(inputs, spec, model.onnx);
-	const settings = loadSettings(engine, context);
+	const extraFlags = spec.engine.tensorrt.flags.filter((flag) => flagsOfRuns.has(flagName(flag)));
+	const settings = { ...placeSettings(engine, context), extraFlags };
 	return buildArgs({ enginePath: path, shapes, profileIndex, ...settings, ...task }, context.trtexec.version);
 }
 

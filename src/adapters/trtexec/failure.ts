@@ -5,12 +5,10 @@ import type { Failure } from "../../../generated/result.ts";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { type EngineLayers, isReformat } from "../../core/engine/layer.ts";
 import { formatBytes } from "../../core/text/units.ts";
-import type { ArgsResult } from "../../formats/trtexec/args-spec.ts";
+import type { ArgsFault } from "../../formats/trtexec/args-spec.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { TrtexecRun } from "./run.ts";
-
-export type Unbuildable = Exclude<ArgsResult, { kind: "argv" }>;
 
 function excerptOf(diagnosis: Diagnosis): string[] {
 	return diagnosis.excerpt.map(({ line, text }) => `${line}: ${text}`);
@@ -33,13 +31,8 @@ function codeOf(record: TrtexecRun["record"]): ToolFailure["code"] {
 export function refusalOf(run: Pick<TrtexecRun, "record" | "diagnosis">): Failure {
 	if (run.record.state === "aborted") return describeTool(failureOf(run));
 	const { code, title, fix, kind } = run.diagnosis;
-	return {
-		code,
-		title,
-		fix,
-		excerpt: excerptOf(run.diagnosis),
-		kind: kind === "runner" ? "runner" : "refusal",
-	};
+	const excerpt = excerptOf(run.diagnosis);
+	return { code, title, fix, excerpt, kind: kind === "runner" ? "runner" : "refusal" };
 }
 
 export function describeTool(fault: ToolFailure): Failure {
@@ -47,7 +40,7 @@ export function describeTool(fault: ToolFailure): Failure {
 	return { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
 }
 
-export function unsupportedArgs(reason: Unbuildable): ToolFailure {
+export function unsupportedArgs(reason: ArgsFault): ToolFailure {
 	return { code: "tool-output", message: reason.message, fix: reason.fix };
 }
 
@@ -56,8 +49,6 @@ export function badOutput(message: string, run: Pick<TrtexecRun, "record">): Too
 	return { code: "tool-output", message, fix, log: run.record.logPath ?? undefined };
 }
 
-// Sentences about a build that a reader must know: layers, memory, and what came from the timing cache.
-
 interface BuiltFacts {
 	log: BuildLogFacts;
 	layers: EngineLayers | null;
@@ -65,47 +56,37 @@ interface BuiltFacts {
 	entriesBefore: number | null;
 }
 
-export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generator<string> {
-	if (layers === null)
-		yield "trtexec wrote no readable list of layers, so the engine's layers are not compared.";
-	else {
-		const reformats = layers.layers.filter(isReformat).length;
-		yield `${layers.layers.length} layers, ${reformats} of them reformats.`;
-	}
+export function buildNotes({ log, layers, entriesBefore }: BuiltFacts): string[] {
+	const reformats = layers?.layers.filter(isReformat).length;
 	const { weightsBytes, activationBytes, scratchBytes } = log.memory;
-	if (weightsBytes !== null && activationBytes !== null) {
-		const scratch = scratchBytes === null ? "" : `, scratch ${formatBytes(scratchBytes)}`;
-		yield `GPU memory: weights ${formatBytes(weightsBytes)}, activations ${formatBytes(activationBytes)}${scratch}.`;
-	}
-	yield cacheNote(log, entriesBefore);
+	const scratch = scratchBytes === null ? "" : `, scratch ${formatBytes(scratchBytes)}`;
+	return [
+		layers === null
+			? "trtexec wrote no readable list of layers, so the engine's layers are not compared."
+			: `${layers.layers.length} layers, ${reformats} of them reformats.`,
+		...(weightsBytes === null || activationBytes === null
+			? []
+			: [
+					`GPU memory: weights ${formatBytes(weightsBytes)}, activations ${formatBytes(activationBytes)}${scratch}.`,
+				]),
+		cacheNote(log, entriesBefore),
+	];
 }
 
 function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {
-	const { mode, entries } = timingCache;
-	if (mode === "local" || entries === null)
+	const { isLocal, entries } = timingCache;
+	if (isLocal || entries === null)
 		return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
 	if (before === null) return `Started the timing cache: ${entries} kernel timings.`;
 	const added = Math.max(0, entries - before);
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
 }
 
+/** Without this machine's folders, so that the build can be repeated anywhere. */
 export function portableFlags(argv: readonly string[]): string {
 	const flags = argv.map((argument) => {
 		const at = argument.indexOf("=/");
 		return at < 0 ? argument : `${argument.slice(0, at)}=${basename(argument)}`;
 	});
 	return flags.join(" ");
-}
-
-/** The flags without this machine's folders, so that the build can be repeated anywhere. */
-export function recipeOf(
-	argv: readonly string[],
-	facts: { version: string; log: BuildLogFacts },
-): Record<string, string> {
-	const { precision } = facts.log;
-	return {
-		tensorrt: facts.version,
-		flags: portableFlags(argv),
-		...(precision === null ? {} : { typing: precision }),
-	};
 }

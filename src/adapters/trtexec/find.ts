@@ -21,13 +21,12 @@ export interface Trtexec {
 }
 
 export interface FindOptions {
-	/** As the user wrote it; nothing else is then looked at. */
+	/** As the user wrote it: nothing else is then tried. */
 	wanted?: string | undefined;
 	cwd: string;
-	/** Home of the user, where people unpack archives. */
 	home?: string | undefined;
 	processes: Processes;
-	/** Folder of the shared libraries; absent: that of an unpacked archive, where trtexec lies in one. */
+	/** Folder of the shared libraries; by default that of an unpacked archive. */
 	libraries?: string | undefined;
 	libraryPath?: string | undefined;
 	/** Where TensorRT is looked for beside PATH; the usual places by default. */
@@ -46,12 +45,8 @@ export type Found =
 
 export const newestKnownMajor = 11;
 
-const usualFolders: readonly string[] = [
-	"/usr/src/tensorrt/bin",
-	"/opt/tensorrt/bin",
-	"/usr/local/tensorrt/bin",
-];
-const unpackedIn: readonly string[] = ["/opt", "/usr/local", "/usr/src"];
+const usualFolders = ["/usr/src/tensorrt/bin", "/opt/tensorrt/bin", "/usr/local/tensorrt/bin"];
+const unpackedIn = ["/opt", "/usr/local", "/usr/src"];
 const probeTimeoutMs = 60_000;
 
 export async function findTrtexec(options: FindOptions): Promise<Found> {
@@ -78,17 +73,12 @@ async function candidates({ wanted, cwd, home, installFolders }: FindOptions): P
 
 /** `TensorRT-10.6.0.26/bin` and the like, newest first. */
 async function unpacked(parents: readonly string[]): Promise<string[]> {
-	const lists = await Promise.all(
-		parents.map(async (parent) => {
-			const names = await readdir(parent).catch(() => []);
-			return names.filter((name) => /^TensorRT-\d/.test(name)).map((name) => join(parent, name));
-		}),
-	);
-	const versionOf = (path: string): string => path.slice(path.lastIndexOf("-") + 1);
-	const newestFirst = lists
-		.flat()
-		.sort((left, right) => versionOf(right).localeCompare(versionOf(left), "en", { numeric: true }));
-	return newestFirst.flatMap((folder) =>
+	const found: { name: string; folder: string }[] = [];
+	for (const parent of parents)
+		for (const name of await readdir(parent).catch(() => []))
+			if (/^TensorRT-\d/.test(name)) found.push({ name, folder: join(parent, name) });
+	found.sort((one, other) => other.name.localeCompare(one.name, "en", { numeric: true }));
+	return found.flatMap(({ folder }) =>
 		["bin", "targets/x86_64-linux-gnu/bin", "targets/aarch64-linux-gnu/bin"].map((at) => join(folder, at)),
 	);
 }
@@ -123,11 +113,9 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 	});
 	if (version !== null) return version;
 	if (record.state === "not-started") return "does not exist";
-	const last = record.tail.at(-1);
-	const how =
-		record.state === "exited"
-			? `ended with exit code ${record.exitCode ?? "unknown"}`
-			: `was ${record.state}`;
+	const { state, exitCode, tail } = record;
+	const how = state === "exited" ? `ended with exit code ${exitCode ?? "unknown"}` : `was ${state}`;
+	const last = tail.at(-1);
 	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
 }
 
@@ -151,11 +139,8 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 	};
 	const fields = chooseFields(inventoryFields, parseHelpFields(await query(helpArgs)));
 	if (fields.length === 0) return { state: "unknown" };
-	const [csv, list, versions] = await Promise.all([
-		query(queryArgs(fields)),
-		query(listArgs),
-		query(["--version"]),
-	]);
+	const queries = [queryArgs(fields), listArgs, ["--version"]].map(query);
+	const [csv = "", list = "", versions = ""] = await Promise.all(queries);
 	const choice = findGpu(parseGpus(csv, fields, list), wanted);
 	if (choice === null) return { state: "none" };
 	return { state: "found", device: { choice, cuda: cudaOf(versions) } };

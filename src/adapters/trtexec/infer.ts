@@ -15,7 +15,7 @@ import { inNewFolder, makeFolders } from "../process/write-error.ts";
 import type { GoldenWorker, TrtexecContext } from "./context.ts";
 import { runArgs } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
-import { checkPlan, type InputPlace, runTrtexec, type TrtexecRun, writeInput } from "./run.ts";
+import { checkPlan, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
 
 /** Processes at once: a case takes 0.34 s alone and 0.18 s with company, most of it start-up. */
 const atOnce = 4;
@@ -29,8 +29,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	if (worker !== null) {
 		const { device } = context;
 		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
-		const request = { enginePath, cases, device, plugins, timeoutMs, logPath, onCase };
-		const result = await worker.infer(request);
+		const result = await worker.infer({ enginePath, cases, device, plugins, timeoutMs, logPath, onCase });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
@@ -86,7 +85,8 @@ async function runAll(job: InferJob, folder: string, context: TrtexecContext): P
 		while (next < job.cases.length && fault === undefined) {
 			const index = next;
 			next += 1;
-			const place = { job, folder: join(folder, `case${index}`), logPath: join(folder, `case${index}.log`) };
+			const own = join(folder, `case${index}`);
+			const place = { job, folder: own, logPath: `${own}.log` };
 			try {
 				await makeFolders(place.folder);
 				answers[index] = await inferCase(job.cases[index] as InferCase, place, context);
@@ -106,7 +106,7 @@ async function runAll(job: InferJob, folder: string, context: TrtexecContext): P
 
 interface CasePlace {
 	job: InferJob;
-	/** Absolute, of this case alone: trtexec writes into it. */
+	/** Absolute, and of this case alone. */
 	folder: string;
 	logPath: string;
 }
@@ -120,9 +120,10 @@ async function inferCase(item: InferCase, place: CasePlace, context: TrtexecCont
 	const refuse = (message: string): InferredCase => ({ id, state: "failed", message });
 	const misfit = misfitOf(item, onnx, context);
 	if (misfit !== null) return refuse(misfit);
-	const inputs: InputPlace[] = [];
-	for (const [index, [name, { data }]] of Object.entries(item.inputs).entries())
-		inputs.push(await writeInput(cwd, name, { index, data }));
+	const inputs = await writeInputs(
+		cwd,
+		Object.entries(item.inputs).map(([name, { data }]) => ({ name, data })),
+	);
 	const shapes = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
 	const args = runArgs(engine, shapes, { task: "infer", inputs }, context);
 	if (args.kind !== "argv") return refuse(`${args.message} ${args.fix}`);
@@ -145,10 +146,8 @@ function misfitOf(item: InferCase, { graph }: OnnxModel, context: TrtexecContext
 	const wanted = new Map(feeds(graph).map((feed) => [feed.name, feed]));
 	for (const [name, tensor] of Object.entries(item.inputs)) {
 		const feed = wanted.get(name);
-		const misfit =
-			feed === undefined
-				? "is none of the engine's"
-				: (typeMisfit(tensor, feed, context) ?? shapeMisfit(tensor, feed));
+		if (feed === undefined) return `input ${name} is none of the engine's`;
+		const misfit = typeMisfit(tensor, feed, context) ?? shapeMisfit(tensor, feed);
 		if (misfit !== null) return `input ${name} ${misfit}`;
 		wanted.delete(name);
 	}

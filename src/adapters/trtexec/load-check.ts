@@ -1,9 +1,8 @@
 // Makes sure that a new plan loads: the build's own log shows it, else one inference is run.
 import { timedInputsOf } from "../../core/timed-inputs.ts";
-import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import type { TrtexecContext } from "./context.ts";
-import { loadSettings, runShapes, shapesAt } from "./engine-args.ts";
+import { runArgs, shapesAt } from "./engine-args.ts";
 import { inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
 
 /**
@@ -15,29 +14,16 @@ export async function checkLoads(
 	{ run, context, engine }: { run: TrtexecRun; context: TrtexecContext; engine: string },
 ): Promise<TrtexecRun | null> {
 	if (run.scan.facts.deserialised) return null;
-	const checked = await inWorkFolder((folder) => inferOnce(job, { folder, context, engine }));
-	return checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated"
-		? null
-		: checked;
-}
-
-async function inferOnce(
-	job: BuildJob,
-	{ folder, context, engine }: { folder: string; context: TrtexecContext; engine: string },
-): Promise<TrtexecRun> {
 	const { onnx } = job.model;
-	const shapes = shapesAt("opt", job.spec, { model: onnx });
-	const inputs = await writeFilled(folder, timedInputsOf(onnx, job.spec.model.inputs)(shapes), 1);
-	const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
-	const spec = {
-		task: "infer",
-		enginePath: engine,
-		shapes: runShapes(named, onnx),
-		inputs,
-		...loadSettings(job, context),
-	} as const;
-	const args = buildArgs(spec, context.trtexec.version);
-	const argv = args.kind === "argv" ? args.argv : [`--loadEngine=${engine}`];
-	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
-	return runTrtexec({ argv, cwd: folder, logPath, timeoutMs: job.timeoutMs, writes: [] }, context);
+	const checked = await inWorkFolder(async (folder) => {
+		const shapes = shapesAt("opt", job.spec, { model: onnx });
+		const inputs = await writeFilled(folder, timedInputsOf(onnx, job.spec.model.inputs)(shapes), 1);
+		const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
+		const args = runArgs({ ...job, path: engine }, named, { task: "infer", inputs }, context);
+		const argv = args.kind === "argv" ? args.argv : [`--loadEngine=${engine}`];
+		const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");
+		return runTrtexec({ argv, cwd: folder, logPath, timeoutMs: job.timeoutMs, writes: [] }, context);
+	});
+	const isLoaded = checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated";
+	return isLoaded ? null : checked;
 }

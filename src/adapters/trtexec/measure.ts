@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { quantile } from "../../core/stats/quantile.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
-import { createTimesParser, type ExportTimes, type TimesResult } from "../../formats/trtexec/export-times.ts";
+import { createTimesParser, type ExportTimes } from "../../formats/trtexec/export-times.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
 import { runArgs, timingOf } from "./engine-args.ts";
 import { badOutput, failureOf, unsupportedArgs } from "./failure.ts";
-import { checkPlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
+import { checkPlan, inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
 const timesPath = "times.json";
 
@@ -45,35 +45,43 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	const { wallMs } = run.record;
 	if (run.diagnosis.kind !== "none") return unusable(failureOf(run), wallMs);
 	const facts = perf.result();
-	const times = await readTimes(join(folder, timesPath));
-	const fault = complaint(times, { facts, job, context });
-	if (fault !== null || times.state !== "ok") return unusable(badOutput(fault ?? "", run), wallMs);
+	const parser = createTimesParser();
+	const chunks = createReadStream(join(folder, timesPath), { highWaterMark: 1024 * 1024 });
+	for await (const chunk of chunks) parser.push(chunk);
+	const read = parser.end();
+	if (read.state === "broken") return unusable(badOutput(read.message, run), wallMs);
+	const { times } = read;
+	const fault = misfitOf(times, { facts, streams: job.streams, timing });
+	if (fault !== null) return unusable(badOutput(fault, run), wallMs);
+	// The latency includes the transfers.
+	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
+	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
+	// TensorRT's own memory: the weights, and the activations of one context for each stream.
 	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
-	return keep(times.times, { job, context, run, contextBytes, throughput: facts.throughput });
+	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
+	return {
+		state: "ok",
+		samplesMs,
+		peakMemoryBytes: weights === undefined ? null : Math.round(weights + contextBytes * streams),
+		wallMs,
+		timedMs: times.wallMs,
+		reportedThroughputPerSecond: facts.throughput ?? undefined,
+		enqueueShare: middleOf(times.enqueueMs) / Math.max(1e-9, middleOf(times.computeMs)),
+	};
 }
 
-async function readTimes(path: string): Promise<TimesResult> {
-	const parser = createTimesParser();
-	for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) parser.push(chunk);
-	return parser.end();
-}
+const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
 
 /** Why these are not the requested times; null where they are. */
-function complaint(
-	times: TimesResult,
-	of: { facts: PerfLogFacts; job: MeasureJob; context: TrtexecContext },
+function misfitOf(
+	{ iterations, wallMs }: ExportTimes,
+	{ facts, streams, timing }: { facts: PerfLogFacts; streams: number; timing: TimingSettings },
 ): string | null {
-	if (times.state === "broken") return times.message;
-	const { facts, job, context } = of;
-	const { iterations, wallMs } = times.times;
-	if (job.streams === 1 && facts.iterations !== null && facts.iterations !== iterations) {
+	if (streams === 1 && facts.iterations !== null && facts.iterations !== iterations)
 		return `The times file has ${iterations} iterations, but trtexec reports ${facts.iterations}.`;
-	}
 	const perSecond = (1000 * iterations) / wallMs;
-	if (job.streams === 1 && facts.throughput !== null && isApart(facts.throughput / perSecond, wallMs)) {
+	if (streams === 1 && facts.throughput !== null && isApart(facts.throughput / perSecond, wallMs))
 		return `The times file gives ${perSecond.toFixed(1)} iterations per second, but trtexec reports ${facts.throughput}.`;
-	}
-	const timing = timingOf(job.engine, context);
 	const other = (["cudaGraph", "spinWait", "transfers"] as const).find(
 		(key) => (facts.mode[key] ?? timing[key]) !== timing[key],
 	);
@@ -93,36 +101,4 @@ export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | nu
 	return Object.entries(parts)
 		.map(([what, on]) => (on ? what : `no ${what}`))
 		.join(", ");
-}
-
-interface Kept {
-	job: MeasureJob;
-	context: TrtexecContext;
-	run: TrtexecRun;
-	contextBytes: number;
-	throughput: number | null;
-}
-
-/** TensorRT's own memory: the weights, and the activations of one context for each stream. */
-async function keep(
-	times: ExportTimes,
-	{ job, context, run, contextBytes, throughput }: Kept,
-): Promise<MeasureResult> {
-	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
-	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
-	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
-	return {
-		state: "ok",
-		samplesMs,
-		peakMemoryBytes: weights === undefined ? null : Math.round(weights + contextBytes * job.streams),
-		wallMs: run.record.wallMs,
-		timedMs: times.wallMs,
-		reportedThroughputPerSecond: throughput ?? undefined,
-		enqueueShare: enqueueShare(times),
-	};
-}
-
-function enqueueShare(times: ExportTimes): number {
-	const middle = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
-	return middle(times.enqueueMs) / Math.max(1e-9, middle(times.computeMs));
 }

@@ -14,7 +14,7 @@ import { runArgs, timingOf } from "./engine-args.ts";
 import { failureOf, unsupportedArgs } from "./failure.ts";
 import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
-/** Enough for stable medians of layers that take microseconds. */
+/** Enough for stable means of layers that take microseconds. */
 const layerRun = { warmUpMs: 200, iterations: 200 };
 
 export function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
@@ -53,10 +53,8 @@ const maxFileBytes = 128 * 1024 * 1024;
 
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
 	try {
-		return {
-			state: "done",
-			...parseTimedLayers(await readBounded(profilePath), await readBounded(layersPath)),
-		};
+		const timed = parseTimedLayers(await readBounded(profilePath), await readBounded(layersPath));
+		return { state: "done", ...timed };
 	} catch (error) {
 		return { state: "done", layers: null, sentence: asFailure(error).message };
 	}
@@ -65,11 +63,8 @@ async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<Prof
 async function readBounded(path: string): Promise<string> {
 	const { size } = await stat(path);
 	if (size <= maxFileBytes) return readFile(path, "utf8");
-	const got = formatBytes(size);
-	throw new ToolError({
-		code: "tool-output",
-		message: `trtexec wrote ${got} about the layers; the report shows no layers.`,
-	});
+	const message = `trtexec wrote ${formatBytes(size)} about the layers; the report shows no layers.`;
+	throw new ToolError({ code: "tool-output", message });
 }
 
 async function keepFile(source: string, target: string): Promise<void> {

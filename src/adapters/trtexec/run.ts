@@ -1,10 +1,7 @@
 // Runs trtexec once and classifies the run: by its files, then its log, its exit code last.
 
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { appendFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { fillInput } from "../../core/fill.ts";
 import { diagnose } from "../../formats/trtexec/diagnose.ts";
@@ -17,6 +14,7 @@ import {
 	type WrittenFile,
 } from "../../formats/trtexec/transcript.ts";
 import type { TimedInput } from "../../ports/backend.ts";
+import { digestFile } from "../process/input-file.ts";
 import { lastLines } from "../process/lines.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
@@ -40,8 +38,6 @@ export interface TrtexecRun {
 	record: ProcessRecord;
 	scan: LogScan;
 	diagnosis: Diagnosis;
-	/** Sizes of what `writes` names, where it is there. */
-	wrote: readonly WrittenFile[];
 }
 
 /** Lines of one level that are searched for reasons: a flood beyond them only goes to the log, and its end is kept. */
@@ -73,7 +69,16 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 	const scan = scanner.result();
 	const { wrote, absent } = await lookFor(job.writes, job.cwd);
 	if (record.exitCode !== 0 || absent.length > 0) await appendVerbose(job.logPath, lastVerbose.lines());
-	return { record, scan, wrote, diagnosis: diagnoseRun({ record, scan, wrote, absent }, job, context) };
+	const diagnosis =
+		versionChanged(scan, context) ??
+		diagnose({
+			scan,
+			...{ exitCode: record.exitCode, signal: record.signal, argv: record.argv },
+			timedOut: record.state === "timed-out",
+			spawnError: record.state === "not-started" ? record.problem : null,
+			...{ wrote, absent, inputs: job.inputs, plan: job.plan },
+		});
+	return { record, scan, diagnosis };
 }
 
 async function appendVerbose(logPath: string, lines: readonly string[]): Promise<void> {
@@ -82,23 +87,24 @@ async function appendVerbose(logPath: string, lines: readonly string[]): Promise
 	await orWriteError(appendFile(logPath, text), logPath);
 }
 
-function createLineFilter(take: (line: LogLine) => void): { push(text: string): void; end(): void } {
+function createLineFilter(take: (line: LogLine) => void) {
 	const last: LogLine[] = [];
 	const passed = new Map<LogLevel, number>();
 	let count = 0;
 	return {
-		push(text) {
+		push(text: string): void {
 			count += 1;
 			const line = parseLogLine(text, count);
 			const ofLevel = passed.get(line.level) ?? 0;
 			if (ofLevel < maxSearched || text.startsWith("&&&&")) {
 				passed.set(line.level, ofLevel + 1);
-				return take(line);
+				take(line);
+				return;
 			}
 			last.push(line);
 			if (last.length >= 2 * keptLast) last.splice(0, keptLast);
 		},
-		end() {
+		end(): void {
 			for (const line of last) take(line);
 		},
 	};
@@ -108,8 +114,7 @@ async function lookFor(
 	paths: readonly string[],
 	cwd: string,
 ): Promise<{ wrote: WrittenFile[]; absent: string[] }> {
-	const wrote: WrittenFile[] = [];
-	const absent: string[] = [];
+	const [wrote, absent]: [WrittenFile[], string[]] = [[], []];
 	for (const path of paths) {
 		const found = await stat(resolve(cwd, path)).catch(() => null);
 		if (found?.isFile()) wrote.push({ path, bytes: found.size });
@@ -118,48 +123,24 @@ async function lookFor(
 	return { wrote, absent };
 }
 
-interface Seen {
-	record: ProcessRecord;
-	scan: LogScan;
-	wrote: readonly WrittenFile[];
-	absent: readonly string[];
-}
-
-function diagnoseRun({ record, scan, wrote, absent }: Seen, job: RunJob, context: TrtexecContext): Diagnosis {
-	const { version } = scan.facts;
-	if (version !== null && version.text !== context.trtexec.version.text)
-		return replaced(version.text, context);
-	return diagnose({
-		scan,
-		exitCode: record.exitCode,
-		signal: record.signal,
-		timedOut: record.state === "timed-out",
-		spawnError: record.state === "not-started" ? record.problem : null,
-		argv: record.argv,
-		wrote,
-		absent,
-		inputs: job.inputs,
-		plan: job.plan,
-	});
-}
-
-function replaced(version: string, { trtexec }: TrtexecContext): Diagnosis {
+function versionChanged({ facts }: LogScan, { trtexec }: TrtexecContext): Diagnosis | null {
+	const [before, now] = [trtexec.version.text, facts.version?.text ?? null];
+	if (now === null || now === before) return null;
 	return {
 		code: "version-changed",
 		kind: "runner",
-		title: `trtexec was TensorRT ${trtexec.version.text} when this run began and is now ${version}: it was replaced during the run.`,
+		title: `trtexec was TensorRT ${before} when this run began and is now ${now}: it was replaced during the run.`,
 		fix: "Run again, and do not install anything on this machine during a measurement.",
 		excerpt: [],
 		also: [],
 	};
 }
 
-// Files of a run: its work folder, its inputs, and the plan's digest.
 export function inWorkFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
 	return inNewFolder("trtgate-run-", work);
 }
 
-export interface InputPlace {
+interface InputPlace {
 	name: string;
 	/** Relative to the run's folder: absolute ones may hold what trtexec's lists cannot. */
 	path: string;
@@ -167,38 +148,31 @@ export interface InputPlace {
 }
 
 /** Files are numbered: tensor names come from users. */
-export async function writeInput(
+export async function writeInputs(
 	folder: string,
-	name: string,
-	content: { index: number; data: Uint8Array },
-): Promise<InputPlace> {
-	const path = `in${content.index}.bin`;
-	await orWriteError(writeFile(join(folder, path), content.data), join(folder, path));
-	return { name, path, bytes: content.data.length };
-}
-
-/** The same values for both sides; trtexec's own random integers are often no valid index. */
-export async function writeFilled(
-	folder: string,
-	inputs: readonly TimedInput[],
-	seed: number,
+	inputs: readonly { name: string; data: Uint8Array }[],
 ): Promise<InputPlace[]> {
 	const places: InputPlace[] = [];
-	for (const [index, input] of inputs.entries()) {
-		places.push(await writeInput(folder, input.name, { index, data: fillInput(input, seed, index) }));
+	for (const [index, { name, data }] of inputs.entries()) {
+		const path = `in${index}.bin`;
+		await orWriteError(writeFile(join(folder, path), data), join(folder, path));
+		places.push({ name, path, bytes: data.length });
 	}
 	return places;
 }
 
-export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weightsBytes">> {
-	const { size, mtimeMs } = await stat(path);
-	return { sha256: await hashFile(path), bytes: size, modifiedMs: mtimeMs };
+/** The same values for both sides; trtexec's own random integers are often no valid index. */
+export function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number) {
+	const filled = inputs.map((input, index) => ({ name: input.name, data: fillInput(input, seed, index) }));
+	return writeInputs(folder, filled);
 }
 
-/**
- * A digest to compare with the build's; absent where nothing is known of this plan. Large plans are read again only
- * when the file system shows that they changed.
- */
+export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weightsBytes">> {
+	const { size, mtimeMs } = await stat(path);
+	return { sha256: await digestFile(path), bytes: size, modifiedMs: mtimeMs };
+}
+
+/** Absent where nothing is known of this plan. It is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
 	built: BuiltPlan | undefined,
@@ -206,11 +180,5 @@ export async function checkPlan(
 	const found = await stat(path).catch(() => null);
 	if (built === undefined || found === null) return {};
 	const unchanged = found.size === built.bytes && found.mtimeMs === built.modifiedMs;
-	return { plan: { builtSha256: built.sha256, sha256: unchanged ? built.sha256 : await hashFile(path) } };
-}
-
-async function hashFile(path: string): Promise<string> {
-	const hash = createHash("sha256");
-	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
-	return hash.digest("hex");
+	return { plan: { builtSha256: built.sha256, sha256: unchanged ? built.sha256 : await digestFile(path) } };
 }

@@ -1,9 +1,8 @@
 // One engine without another: where its time goes, by ONNX nodes.
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { componentsOf, groupLabel } from "./components.ts";
-import { factsOf } from "./facts.ts";
+import { factsOf, partOf, summaryOf } from "./facts.ts";
 import type { EngineModel } from "./model.ts";
-import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
 export interface EngineAlone {
@@ -13,14 +12,7 @@ export interface EngineAlone {
 }
 
 export function explainEngine(engine: EngineModel, gpu: string | null): EngineAlone {
-	const nothing: EngineModel = {
-		detail: engine.detail,
-		io: [],
-		layers: [],
-		profiles: 0,
-		graph: null,
-		iterations: 1,
-	};
+	const nothing: EngineModel = { ...engine, io: [], layers: [], profiles: 0, graph: null };
 	const groups = componentsOf({ base: nothing, head: engine }).map((component) => ({
 		label: groupLabel(component),
 		part: partOf([factsOf(component.head, engine.profiles, 0)], component.head, gpu),

@@ -2,7 +2,7 @@
 import { groupBy } from "../group.ts";
 import { quoted } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
-import type { Component } from "./components.ts";
+import type { Component, Engines } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
 import { producersOf } from "./fingerprint.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
@@ -20,29 +20,27 @@ export interface Around {
 	baseNodes: ReadonlySet<string>;
 	headNodes: ReadonlySet<string>;
 	areNamesKept: boolean;
-	readers: ReadonlyMap<string, readonly ModelLayer[]>;
+	readers: ReadonlyMap<string, readonly { layer: ModelLayer }[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
 	/** Some engines do not say which of their tensors are outputs: those have a writer. */
 	inputs: ReadonlySet<string>;
 	outputs: ReadonlySet<string>;
 }
 
-export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel }): Around {
+export function aroundOf({ base, head }: Engines): Around {
 	const reads = head.layers.flatMap((layer) => layer.inputs.map(({ name }) => ({ name, layer })));
-	const readers = [...groupBy(reads, ({ name }) => name)].map(
-		([name, own]) => [name, own.map(({ layer }) => layer)] as const,
-	);
-	const [baseNodes, headNodes] = [base, head].map(
-		({ layers }) => new Set(layers.flatMap(({ nodes }) => nodes)),
-	) as [Set<string>, Set<string>];
+	const nodesOf = ({ layers }: EngineModel) => new Set(layers.flatMap(({ nodes }) => nodes));
+	const [baseNodes, headNodes] = [nodesOf(base), nodesOf(head)];
+	const boundary = (other: "input" | "output") =>
+		new Set(head.io.filter(({ mode }) => mode !== other).map(({ name }) => name));
 	return {
 		baseNodes,
 		headNodes,
 		areNamesKept: [...headNodes].filter((node) => baseNodes.has(node)).length >= headNodes.size * 0.8,
-		readers: new Map(readers),
+		readers: groupBy(reads, ({ name }) => name),
 		writers: producersOf(head.layers),
-		inputs: new Set(head.io.filter(({ mode }) => mode !== "output").map(({ name }) => name)),
-		outputs: new Set(head.io.filter(({ mode }) => mode !== "input").map(({ name }) => name)),
+		inputs: boundary("output"),
+		outputs: boundary("input"),
 	};
 }
 

@@ -2,9 +2,10 @@
 import { groupBy } from "../group.ts";
 import { shorten } from "../text/escape.ts";
 import { unnumbered } from "./fingerprint.ts";
-import { layerLabel, type Match, matchStructures } from "./match.ts";
+import { type Arm, layerLabel, type Match, matchStructures } from "./match.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
+export type { Arm };
 export type MatchTier = "names" | "structure" | "similarity" | "none";
 
 export interface Component {
@@ -24,8 +25,7 @@ export interface Engines {
 const maxNodes = 3;
 
 export function groupLabel({ nodes, base, head, confidence }: Component): string {
-	const first = (head[0] ?? base[0])?.name ?? "";
-	if (nodes.length === 0) return shorten(first, 120);
+	if (nodes.length === 0) return shorten((head[0] ?? base[0])?.name ?? "", 120);
 	// Where names were not what matched them, the base has others for the same nodes. Names of layers hold those of constants, too.
 	const own = confidence < 1 ? [...new Set(head.flatMap((layer) => layer.nodes))] : nodes;
 	const working = own.filter((node) => !/[._](weight|bias)$/.test(node.slice(-20)));
@@ -34,17 +34,13 @@ export function groupLabel({ nodes, base, head, confidence }: Component): string
 	return `${shown.join(" + ")}${named.length > maxNodes ? ` + ${named.length - maxNodes} more` : ""}`;
 }
 
+/** Disjoint sets of keys; `find` gives the representative of a key's set. */
 class Sets {
 	private readonly parents = new Map<string, string>();
 
 	find(key: string): string {
 		let root = key;
-		for (
-			let parent = this.parents.get(root);
-			parent !== undefined && parent !== root;
-			parent = this.parents.get(root)
-		)
-			root = parent;
+		while ((this.parents.get(root) ?? root) !== root) root = this.parents.get(root) ?? root;
 		for (let at = key; at !== root; ) {
 			const next = this.parents.get(at) ?? root;
 			this.parents.set(at, root);
@@ -58,8 +54,6 @@ class Sets {
 	}
 }
 
-type Arm = "base" | "head";
-
 interface Placed {
 	arm: Arm;
 	layer: ModelLayer;
@@ -68,15 +62,11 @@ interface Placed {
 
 const layerKey = (arm: Arm, index: number): string => `${arm} ${index}`;
 
-function placed(engines: Engines): Placed[] {
-	const of = (arm: Arm) =>
-		engines[arm].layers.map((layer) => ({ arm, layer, key: layerKey(arm, layer.index) }));
-	return [...of("head"), ...of("base")];
-}
-
 export function componentsOf(engines: Engines): Component[] {
 	const sets = new Sets();
-	const all = placed(engines);
+	const all = (["head", "base"] as const).flatMap((arm) =>
+		engines[arm].layers.map((layer): Placed => ({ arm, layer, key: layerKey(arm, layer.index) })),
+	);
 	const isCommon = trusted.find(({ names, share }) => namesAgree(engines, names, share))?.names ?? /$^/;
 	const paired = pairEqualSets(all, sets, isCommon);
 	for (const { arm, layer, key } of all.filter((one) => !paired.has(one.key))) {
@@ -101,62 +91,69 @@ const trusted = [
  * nearly all layers that have a like one in the other engine.
  */
 function namesAgree({ base, head }: Engines, names: RegExp, share: number): boolean {
+	if (base.detail === "names" || head.detail === "names") return true;
+	const named = ({ layers }: EngineModel) =>
+		layers
+			.map((layer) => ({ nodes: layer.nodes.filter((node) => names.test(node)), label: layerLabel(layer) }))
+			.filter(({ nodes }) => nodes.length > 0);
 	const byNode = new Map<string, Set<string>>();
 	const left = new Map<string, number>();
-	const named = ({ nodes }: ModelLayer): boolean => nodes.some((node) => names.test(node));
-	for (const layer of base.layers.filter(named)) {
-		const own = layerLabel(layer);
-		left.set(own, (left.get(own) ?? 0) + 1);
-		for (const node of layer.nodes) byNode.set(node, (byNode.get(node) ?? new Set()).add(own));
+	for (const { nodes, label } of named(base)) {
+		left.set(label, (left.get(label) ?? 0) + 1);
+		for (const node of nodes) byNode.set(node, (byNode.get(node) ?? new Set()).add(label));
 	}
-	const claim = (own: string): boolean => {
-		const count = left.get(own) ?? 0;
-		left.set(own, count - 1);
+	const claim = (label: string): boolean => {
+		const count = left.get(label) ?? 0;
+		left.set(label, count - 1);
 		return count > 0;
 	};
-	const labelled = head.layers.filter(named).map((layer) => ({ nodes: layer.nodes, own: layerLabel(layer) }));
-	const strays = labelled.filter(
-		({ nodes, own }) => !nodes.some((node) => names.test(node) && byNode.get(node)?.has(own)) || !claim(own),
+	const heads = named(head);
+	const strays = heads.filter(
+		({ nodes, label }) => !nodes.some((node) => byNode.get(node)?.has(label)) || !claim(label),
 	);
-	const agreeing = labelled.length - strays.length;
-	const possible = agreeing + strays.filter(({ own }) => claim(own)).length;
-	return agreeing >= possible * share || base.detail === "names" || head.detail === "names";
+	const agreeing = heads.length - strays.length;
+	const possible = agreeing + strays.filter(({ label }) => claim(label)).length;
+	return agreeing >= possible * share;
+}
+
+/** Layers by a key of each arm; layers without a key are left out. */
+function bySides(all: readonly Placed[], keyOf: (placed: Placed) => string | null) {
+	const groups = [...groupBy(all, keyOf)].filter(([key]) => key !== null);
+	return groups.map(([, own]) => ({
+		base: own.filter(({ arm }) => arm === "base"),
+		head: own.filter(({ arm }) => arm === "head"),
+	}));
 }
 
 /** Layers of the same nodes are one change at most, so that chains of layers that share a node do not become one. */
 function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp): Set<string> {
-	const groups = new Map<string, Record<Arm, string[]>>();
-	for (const { arm, layer, key } of all) {
-		const nodes = layer.nodes
-			.filter((node) => names.test(node))
-			.sort()
-			.join("\n");
-		if (nodes === "") continue;
-		const own = groups.get(nodes) ?? { base: [], head: [] };
-		own[arm].push(key);
-		groups.set(nodes, own);
+	const nodesOf = ({ layer }: Placed): string | null => {
+		const nodes = layer.nodes.filter((node) => names.test(node));
+		return nodes.length === 0 ? null : nodes.sort().join("\n");
+	};
+	const paired = new Set<string>();
+	for (const { base, head } of bySides(all, nodesOf)) {
+		if (base.length !== head.length) continue;
+		for (const [at, { key }] of base.entries()) {
+			const partner = head[at]?.key ?? key;
+			sets.join(key, partner);
+			paired.add(key).add(partner);
+		}
 	}
-	const pairs = [...groups.values()].flatMap(({ base, head }) =>
-		base.length === head.length ? base.map((one, at) => [one, head[at] ?? one] as const) : [],
-	);
-	for (const pair of pairs) sets.join(...pair);
-	return new Set(pairs.flat());
+	return paired;
 }
 
 function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Match[] {
-	const roots = new Map<string, Record<Arm, number[]>>();
-	for (const { arm, layer, key } of all.filter((one) => one.layer.nodes.length > 0)) {
-		const root = sets.find(key);
-		const own = roots.get(root) ?? { base: [], head: [] };
-		own[arm].push(layer.index);
-		roots.set(root, own);
-	}
-	const groups = [...roots.values()];
+	const groups = bySides(all, ({ layer, key }) => (layer.nodes.length > 0 ? sets.find(key) : null));
 	const open = (arm: Arm, other: Arm) =>
-		new Set(groups.flatMap((own) => (own[other].length === 0 ? own[arm] : [])));
+		new Set(
+			groups.flatMap((own) => (own[other].length === 0 ? own[arm].map(({ layer }) => layer.index) : [])),
+		);
 	const alone = { base: open("base", "head"), head: open("head", "base") };
 	const known = groups.flatMap(({ base: [base], head: [head] }): Match[] =>
-		base === undefined || head === undefined ? [] : [{ base, head, confidence: 1 }],
+		base === undefined || head === undefined
+			? []
+			: [{ base: base.layer.index, head: head.layer.index, confidence: 1 }],
 	);
 	const matches =
 		alone.base.size === 0 || alone.head.size === 0 ? [] : matchStructures(engines, alone, known);
@@ -164,6 +161,8 @@ function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Ma
 }
 
 const operationOf = (node: string): string => (node.split("/").at(-1) ?? node).replace(/_*\d+$/, "");
+const count = (names: readonly string[], wanted: string): number =>
+	names.filter((name) => name === wanted).length;
 
 /** A layer without a counterpart beside one whose counterpart has its operation as well: one engine fuses them. */
 function absorbed(
@@ -186,44 +185,32 @@ function absorbed(
 					const [here, there] = [operations(arm, pair[arm]), operations(other, pair[other])];
 					return own.some((name) => count(there, name) > count(here, name));
 				});
-			return match === undefined
-				? []
-				: [{ ...match, [arm]: at, confidence: Math.min(match.confidence, 0.8) }];
+			if (match === undefined) return [];
+			return [{ ...match, [arm]: at, confidence: Math.min(match.confidence, 0.8) }];
 		});
 	});
 }
 
-const count = (names: readonly string[], wanted: string): number =>
-	names.filter((name) => name === wanted).length;
-
 function joinUnattributed(all: readonly Placed[], sets: Sets): void {
-	const alone = all.filter(({ layer }) => layer.nodes.length === 0 && layer.owner === null);
-	const bases = groupBy(
-		alone.filter(({ arm }) => arm === "base"),
-		({ layer }) => unnumbered(layer.name),
-	);
-	for (const { arm, layer, key } of alone) {
-		const own = arm === "head" ? bases.get(unnumbered(layer.name))?.shift() : undefined;
-		if (own !== undefined) sets.join(own.key, key);
-	}
+	const isAlone = ({ layer }: Placed) => layer.nodes.length === 0 && layer.owner === null;
+	for (const { base, head } of bySides(all, (one) => (isAlone(one) ? unnumbered(one.layer.name) : null)))
+		for (const [at, { key }] of head.entries()) {
+			const own = base[at];
+			if (own !== undefined) sets.join(own.key, key);
+		}
 }
 
 function collect(all: readonly Placed[], sets: Sets, matches: readonly Match[]): Component[] {
-	const groups = new Map<string, Record<Arm, ModelLayer[]>>();
-	for (const { arm, layer, key } of all) {
-		const root = sets.find(key);
-		const own = groups.get(root) ?? { base: [], head: [] };
-		own[arm].push(layer);
-		groups.set(root, own);
-	}
 	const confidences = new Map(
 		matches.map(({ head, confidence }) => [sets.find(layerKey("head", head)), confidence]),
 	);
-	return [...groups].map(([root, own]) => {
-		const nodes = [...new Set([...own.head, ...own.base].flatMap((layer) => layer.nodes))];
+	return [...groupBy(all, ({ key }) => sets.find(key))].map(([root, own]) => {
+		const layersOf = (arm: Arm) => own.filter((one) => one.arm === arm).map(({ layer }) => layer);
+		const [base, head] = [layersOf("base"), layersOf("head")];
+		const nodes = [...new Set(own.flatMap(({ layer }) => layer.nodes))];
 		const confidence = confidences.get(root) ?? 1;
-		const isOneSided = own.base.length === 0 || own.head.length === 0;
-		return { ...own, nodes, confidence, tier: isOneSided ? "none" : tierOf(confidence) };
+		const isOneSided = base.length === 0 || head.length === 0;
+		return { base, head, nodes, confidence, tier: isOneSided ? "none" : tierOf(confidence) };
 	});
 }
 

@@ -1,6 +1,5 @@
 // What an engine is made of, as a short text that rebuilds of one model share: names, numbering and order do not count.
 import type { EngineFingerprint } from "../../../generated/result.ts";
-import { hashText } from "./hash.ts";
 import { type EngineLayer, type EngineLayers, type LayerTensor, takesTime } from "./layer.ts";
 
 export function engineFingerprint({ layers, detail }: EngineLayers): EngineFingerprint {
@@ -12,7 +11,7 @@ export function engineFingerprint({ layers, detail }: EngineLayers): EngineFinge
 	for (let round = 0; round < 2; round += 1) {
 		const before = marks;
 		const next = (layer: EngineLayer) =>
-			[before.get(layer), ...sourcesOf(layer, producers).map((source) => before.get(source))].join(" ");
+			[layer, ...sourcesOf(layer, producers)].map((one) => before.get(one)).join(" ");
 		marks = new Map(layers.map((layer) => [layer, hashText(next(layer))]));
 	}
 	return {
@@ -23,6 +22,17 @@ export function engineFingerprint({ layers, detail }: EngineLayers): EngineFinge
 
 function digest(parts: readonly string[]): string {
 	return hashText([...parts].sort().join("\n"));
+}
+
+/** 16 hex digits: two lanes of 32-bit FNV-1a over UTF-16 code units, each with its own start and multiplier. Not for security. */
+function hashText(text: string): string {
+	let [first, second] = [0x811c9dc5, 0x9747b28c];
+	for (let at = 0; at < text.length; at += 1) {
+		const unit = text.charCodeAt(at);
+		first = Math.imul(first ^ unit, 0x01000193);
+		second = Math.imul(second ^ unit, 0x0019660d);
+	}
+	return [first, second].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
 export function producersOf<Layer extends EngineLayer>(layers: readonly Layer[]): Map<string, Layer> {

@@ -1,13 +1,12 @@
 // Both engines as one graph of node groups, for a picture: what each side does where, and what reads what.
 import type { EngineGraph, EngineGroup } from "../../../generated/result.ts";
-import { type Component, type Engines, groupLabel } from "./components.ts";
-import { type PartFacts, timeOf } from "./facts.ts";
+import { type Arm, type Component, type Engines, groupLabel } from "./components.ts";
+import type { PartFacts } from "./facts.ts";
 import { neighboursOf } from "./model.ts";
 import type { Delta } from "./noise.ts";
 
 const mostGroups = 2000;
 const mostEdges = 8000;
-const arms = ["base", "head"] as const;
 
 interface Group {
 	component: Component;
@@ -19,40 +18,32 @@ interface Group {
 
 type Edge = [from: number, to: number, where: number];
 
+/** null without a difference, or where a picture would be too large. */
 export function graphOf(groups: readonly Group[], engines: Engines): EngineGraph | null {
+	if (!groups.some(differs) || groups.length > mostGroups) return null;
 	const shown = inOrder(groups);
-	if (!shown.some(differs)) return null;
-	const edges = edgesOf(shown, engines);
-	const kept = nearChanges(shown, edges).sort((a, b) => a - b);
-	const placeOf = new Map(kept.map((at, place) => [at, place]));
-	const moved = edges.flatMap(([from, to, where]): Edge[] => {
-		const one = placeOf.get(from);
-		const other = placeOf.get(to);
-		return one === undefined || other === undefined ? [] : [[one, other, where]];
-	});
-	return { groups: kept.flatMap((at) => drawn(shown[at])), edges: moved.slice(0, mostEdges) };
+	return { groups: shown.map(drawn), edges: edgesOf(shown, engines).slice(0, mostEdges) };
 }
 
 function differs({ isChanged, delta }: Group): boolean {
 	return isChanged || delta.isSignificant;
 }
 
-function drawn(group: Group | undefined): EngineGroup[] {
-	if (group === undefined) return [];
+function drawn(group: Group): EngineGroup {
 	const { component, delta } = group;
-	const arm = (which: "base" | "head"): EngineGroup["head"] => {
+	const arm = (which: Arm): EngineGroup["head"] => {
 		const facts = group[which];
 		if (component[which].length === 0) return null;
-		const ms = facts.isTimed ? timeOf(facts) : null;
+		const ms = facts.isTimed ? facts.time.ms : null;
 		return { ms, kernels: facts.kernels.length, precision: facts.precisions[0] };
 	};
 	const isChanged = differs(group);
 	const changeMs = delta.isSignificant ? delta.ms : undefined;
-	return [{ label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged, changeMs }];
+	return { label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged, changeMs };
 }
 
 function inOrder(groups: readonly Group[]): Group[] {
-	const firstOf = (group: Group, arm: "base" | "head"): number =>
+	const firstOf = (group: Group, arm: Arm): number =>
 		group.component[arm].reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
 	const places = new Map(groups.map((group) => [group, firstOf(group, "head")]));
 	const inBase = groups.filter(({ component }) => component.base.length > 0);
@@ -66,7 +57,7 @@ function inOrder(groups: readonly Group[]): Group[] {
 
 function edgesOf(groups: readonly Group[], engines: Engines): Edge[] {
 	const found = new Map<string, Edge>();
-	for (const [at, arm] of arms.entries()) {
+	for (const [at, arm] of (["base", "head"] as const).entries()) {
 		const { sources } = neighboursOf(engines[arm].layers);
 		const groupAt = new Map(
 			groups.flatMap(({ component }, to) => component[arm].map(({ index }) => [index, to] as const)),
@@ -94,19 +85,4 @@ function throughIdle(
 		for (const next of sources[source] ?? []) seen.add(next);
 	}
 	return seen;
-}
-
-function nearChanges(groups: readonly Group[], edges: readonly Edge[]): number[] {
-	if (groups.length <= mostGroups) return [...groups.keys()];
-	const near = groups.map((): number[] => []);
-	for (const [from, to] of edges) {
-		near[from]?.push(to);
-		near[to]?.push(from);
-	}
-	const found = new Set([...groups.keys()].filter((at) => groups[at] !== undefined && differs(groups[at])));
-	for (const at of found) {
-		if (found.size >= mostGroups) break;
-		for (const next of near[at] ?? []) found.add(next);
-	}
-	return [...found].slice(0, mostGroups);
 }

@@ -9,14 +9,9 @@ export interface LayerTensor {
 	format: string;
 }
 
-export interface LayerWeights {
-	dtype: string | null;
-	elements: number;
-}
-
 /**
- * compute: everything that works on data. reformat: it only changes layout or type. quantize: it is a Q or DQ node of the model.
- * shape: it works on sizes or on control flow, a few bytes. noop: it takes no time.
+ * compute: works on data. reformat: only changes layout or type. quantize: a Q or DQ node of the model.
+ * shape: works on sizes or control flow, a few bytes. noop: takes no time.
  */
 export type LayerKind = "compute" | "reformat" | "quantize" | "shape" | "noop";
 
@@ -27,10 +22,10 @@ export interface EngineLayer {
 	type: string | null;
 	inputs: readonly LayerTensor[];
 	outputs: readonly LayerTensor[];
-	/** What the layer computes in: the type of its weights, else of its first number-carrying input, else of its output. `tf32` by its tactic. */
+	/** The type of its weights, else of its first number-carrying input, else of its output; `tf32` by its tactic. */
 	precision: string | null;
 	tactic: string | null;
-	weights: LayerWeights | null;
+	weights: { dtype: string | null; elements: number } | null;
 	onnxNodes: readonly string[];
 	/** First and last node of a region whose name states only these; the nodes between are in the ONNX graph. */
 	foreign: readonly [from: string, to: string] | null;
@@ -61,9 +56,7 @@ export interface EngineLayers {
 
 export interface LayerTime {
 	name: string;
-	sumMs: number;
 	averageMs: number;
-	medianMs: number;
 	/** Of the sum over all layers; 0 to 1. */
 	share: number;
 }

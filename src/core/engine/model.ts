@@ -29,36 +29,37 @@ export interface EngineFiles {
 
 export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel {
 	const timed = timesByLayer(profiles);
+	const timesOf = (key: string): number[] => {
+		const own = timed.get(key) ?? [];
+		timed.delete(key);
+		return own;
+	};
+	// Layers of other optimization profiles run only if they were timed.
 	const known = (info?.layers ?? []).filter(
 		({ name }) => !/ \[profile [1-9]\d*\]$/.test(name.slice(-20)) || timed.has(`0 ${name}`),
 	);
-	const layers = numberRepeats(known, ({ name }) => name).map(([key, layer]) => ({
+	const stated = numberRepeats(known, ({ name }) => name).map(([key, layer]) => ({
 		...layer,
-		timesMs: take(timed, key),
+		timesMs: timesOf(key),
 	}));
 	const timedOnly = [...timed].map(([key, timesMs]) => ({
 		...nameOnly(key.slice(key.indexOf(" ") + 1)),
 		timesMs,
 	}));
-	const regions = foreignNodes(graph);
-	const resolved = [...layers, ...timedOnly].map((layer, index) => ({
+	const regions = regionsOf(graph);
+	const layers = [...stated, ...timedOnly].map((layer, index) => ({
 		...layer,
 		index,
 		nodes: nodesOf(layer, regions),
 		owner: null,
 	}));
-	const detail = info?.detail ?? "names";
-	const iterations = profiles.reduce(
-		(least, profile) => Math.min(least, Math.max(1, profile.iterations)),
-		Number.POSITIVE_INFINITY,
-	);
 	return {
-		detail,
+		detail: info?.detail ?? "names",
 		io: info?.io ?? [],
 		profiles: profiles.length,
 		graph,
-		iterations,
-		layers: attach(resolved),
+		iterations: Math.min(...profiles.map(({ iterations }) => Math.max(1, iterations))),
+		layers: attach(layers),
 	};
 }
 
@@ -66,7 +67,7 @@ function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> 
 	const times = new Map<string, number[]>();
 	for (const [at, { layers }] of profiles.entries()) {
 		for (const [key, { averageMs }] of numberRepeats(layers, ({ name }) => name)) {
-			const own = times.get(key) ?? Array.from({ length: profiles.length }, () => 0);
+			const own = times.get(key) ?? profiles.map(() => 0);
 			own[at] = Number.isFinite(averageMs) ? Math.max(0, averageMs) : 0;
 			times.set(key, own);
 		}
@@ -74,73 +75,55 @@ function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> 
 	return times;
 }
 
-function take(times: Map<string, number[]>, key: string): number[] {
-	const found = times.get(key) ?? [];
-	times.delete(key);
-	return found;
-}
-
 export function nameOnly(name: string): EngineLayer {
-	const unknown = {
-		type: null,
-		precision: null,
-		tactic: null,
-		weights: null,
-		foreign: null,
-		servedLayer: null,
-		region: null,
+	return {
+		...{ name, kind: "compute", inputs: [], outputs: [], onnxNodes: [], parameters: {} },
+		...{ type: null, precision: null, tactic: null, weights: null },
+		...{ foreign: null, servedLayer: null, region: null },
 	};
-	return { name, kind: "compute", inputs: [], outputs: [], onnxNodes: [], parameters: {}, ...unknown };
-}
-
-type NodesBetween = (from: string, to: string) => string[] | null;
-
-/** Myelin replaces special characters of node names. */
-function plainName(name: string): string {
-	return name.replace(/[^A-Za-z0-9]/g, "_");
 }
 
 interface Regions {
-	between: NodesBetween;
+	/** null where the graph does not have both nodes. */
+	between(from: string, to: string): string[] | null;
+	/** Myelin replaces special characters of node names. */
 	byPlainName: ReadonlyMap<string, string>;
 }
 
-function nodesOf(
-	{ onnxNodes, foreign, name, region }: EngineLayer,
-	{ between, byPlainName }: Regions,
-): readonly string[] {
+function nodesOf({ onnxNodes, foreign, name, region }: EngineLayer, regions: Regions): readonly string[] {
 	if (onnxNodes.length > 0) return onnxNodes;
-	if (foreign !== null) return between(...foreign) ?? [...new Set(foreign)];
+	if (foreign !== null) return regions.between(...foreign) ?? [...new Set(foreign)];
 	if (region === null) return [];
 	const parts = name.replace(/_myl\d+_\d+$/, "").split("+");
-	return parts.flatMap((part) => byPlainName.get(part) ?? []);
+	return parts.flatMap((part) => regions.byPlainName.get(part) ?? []);
 }
 
 /** Hostile files may state a region for every layer of a large graph. */
 const maxSteps = 5_000_000;
 
-function foreignNodes(graph: OnnxGraph | null): Regions {
-	if (graph === null) return { between: () => null, byPlainName: new Map() };
-	const { nodes } = graph;
+function regionsOf(graph: OnnxGraph | null): Regions {
+	const nodes = graph?.nodes ?? [];
 	const index = new Map(nodes.map(({ name }, at) => [name, at]));
 	const writers = new Map(nodes.flatMap(({ outputs }, at) => outputs.map((output) => [output, at] as const)));
-	const before = nodes.map(({ inputs }) => inputs.flatMap((input) => writers.get(input) ?? []));
-	const after: number[][] = nodes.map(() => []);
-	for (const [at, sources] of before.entries()) for (const source of sources) after[source]?.push(at);
+	const sources = nodes.map(({ inputs }) => inputs.flatMap((input) => writers.get(input) ?? []));
+	const readers: number[][] = nodes.map(() => []);
+	for (const [at, own] of sources.entries()) for (const source of own) readers[source]?.push(at);
 	let steps = 0;
 	const reach = (start: number, edges: readonly (readonly number[])[]): Set<number> => {
 		const found = new Set([start]);
 		for (const at of found) for (const next of edges[at] ?? []) if (steps++ < maxSteps) found.add(next);
 		return found;
 	};
-	const between: NodesBetween = (from, to) => {
-		const [first, last] = [index.get(from), index.get(to)];
-		if (first === undefined || last === undefined || steps >= maxSteps) return null;
-		const behind = reach(last, before);
-		const inside = [...reach(first, after)].filter((at) => behind.has(at)).sort((a, b) => a - b);
-		return inside.flatMap((at) => nodes[at]?.name || []);
+	return {
+		between(from, to) {
+			const [first, last] = [index.get(from), index.get(to)];
+			if (first === undefined || last === undefined || steps >= maxSteps) return null;
+			const behind = reach(last, sources);
+			const inside = [...reach(first, readers)].filter((at) => behind.has(at)).sort((a, b) => a - b);
+			return inside.flatMap((at) => nodes[at]?.name || []);
+		},
+		byPlainName: new Map(nodes.map(({ name }) => [name.replace(/[^A-Za-z0-9]/g, "_"), name])),
 	};
-	return { between, byPlainName: new Map(nodes.map(({ name }) => [plainName(name), name])) };
 }
 
 export interface Neighbours {
@@ -218,24 +201,23 @@ export function meanOf(timesMs: readonly number[]): number {
 	return timesMs.length === 0 ? 0 : timesMs.reduce((sum, ms) => sum + ms, 0) / timesMs.length;
 }
 
-/** What one process adds to a layer beyond this is a delay of its launch, not noise. */
-const delayed = 1.05;
-
 /**
- * Launching delays a layer in some processes, and never makes one faster: the mean of the profiles near the fastest is nearest to what its kernel takes.
- * 0 is a profile without the layer.
+ * Launching delays a layer in some processes and never makes one faster, so its time is the mean of the profiles within 5 %
+ * of the fastest. 0 is a profile without the layer.
  */
 export function undelayed(timesMs: readonly number[]): number {
 	const ran = timesMs.filter((ms) => ms > 0);
-	const mostMs = delayed * Math.min(...ran);
+	const mostMs = 1.05 * Math.min(...ran);
 	return meanOf(ran.filter((ms) => ms <= mostMs));
 }
 
+/** The share of the time that is known to be of ONNX nodes; null without times. */
 export function mappedShare({ layers }: EngineModel): number | null {
 	const sum = (some: readonly ModelLayer[]) =>
 		some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);
-	const total = sum(layers);
-	return total > 0
-		? sum(layers.filter(({ nodes, owner }) => nodes.length > 0 || owner !== null)) / total
-		: null;
+	const [mapped, total] = [
+		layers.filter(({ nodes, owner }) => nodes.length > 0 || owner !== null),
+		sum(layers),
+	];
+	return total > 0 ? sum(mapped) / total : null;
 }

@@ -25,12 +25,12 @@ export interface Noise {
 }
 
 const leastFloorMs = 5e-5;
-/** GPU events are stamped every 1.024 µs: the standard deviation of one difference of two times, in milliseconds. */
+/** Standard deviation of one difference of two times: GPU events are stamped every 1.024 µs. */
 const tickMs = 4.2e-4;
 export const fewUnchanged = 4;
 const enoughUnchanged = 8;
 const assumedShare = 0.03;
-/** Variance of one component's repeats over that of all: by chance beyond it in about one of a hundred, with four profiles. */
+/** Variance of one component's repeats over that of all; by chance larger in one of a hundred, with four profiles. */
 const unsteady = 4;
 
 export function judgeDeltas(
@@ -45,13 +45,12 @@ export function judgeDeltas(
 	const typicalMs = median(rows.flatMap(({ timeMs }) => (timeMs > 0 ? [timeMs] : []))) || 1;
 	for (const row of rows) row.scale = scaleOf(row.timeMs, typicalMs);
 	const pooled = pooledSpread(rows);
-	const critical = remembered(tCritical);
 	const isGuess = rows.every(({ repeats }) => repeats < 2) && unchanged.length < fewUnchanged;
 	const driftMs = driftOf(rows.filter(({ isUnchanged }) => isUnchanged));
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled, floorMs);
-		const halfWidth = (tail: number) => critical(tail, df) * sd;
-		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
+		const halfWidth = (tail: number) => tCritical(tail, df) * sd;
+		// One without a cause in its structure must stand out among all, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
 		const isSignificant =
 			Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row, commonFactor));
@@ -65,14 +64,16 @@ export function judgeDeltas(
 const leastCount = 0.001;
 
 export function exactDeltas(changes: readonly TimedChange[]): Noise {
-	const deltas = changes.map(({ base, head }): Delta => {
-		const ms = head.ms - base.ms;
-		return { ms, halfWidthMs: 0, sharedMs: 0, isSignificant: Math.abs(ms) >= leastCount };
-	});
-	return { deltas, commonFactor: 1 };
+	const differences = changes.map(({ base, head }) => head.ms - base.ms);
+	const isSignificant = (ms: number): boolean => Math.abs(ms) >= leastCount;
+	const exact = { halfWidthMs: 0, sharedMs: 0 };
+	return {
+		deltas: differences.map((ms) => ({ ms, ...exact, isSignificant: isSignificant(ms) })),
+		commonFactor: 1,
+	};
 }
 
-function rowOf(change: TimedChange, factor: number): Row {
+function rowOf(change: TimedChange, factor: number) {
 	const { base, head } = change;
 	const launches = (base.launches + head.launches) / 2;
 	return {
@@ -106,20 +107,10 @@ export function halfWidthOfSum(deltas: readonly Delta[]): number {
 export const quadrature = (values: readonly number[]): number =>
 	Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0));
 
-/** Half width of the 95 % interval of what the launches of a process share, for each: by how much the unchanged layers differ together. */
+/** Half width of the 95 % interval of what all launches of a process share, per launch: by how much the unchanged layers differ together. */
 function driftOf(unchanged: readonly Row[]): number {
 	const launches = unchanged.reduce((sum, row) => sum + row.launches, 0);
 	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
-}
-
-function remembered(of: (tail: number, df: number) => number): (tail: number, df: number) => number {
-	const known = new Map<string, number>();
-	return (tail, df) => {
-		const key = `${tail} ${df}`;
-		const value = known.get(key) ?? of(tail, df);
-		known.set(key, value);
-		return value;
-	};
 }
 
 /** Short components scatter by the root of their time, as sums do, and long ones by a share of it. */
@@ -128,14 +119,7 @@ function scaleOf(timeMs: number, typicalMs: number): number {
 	return Math.sqrt((relative + relative ** 2) / 2);
 }
 
-interface Row extends TimedChange {
-	ms: number;
-	sd: number;
-	repeats: number;
-	launches: number;
-	timeMs: number;
-	scale: number;
-}
+type Row = ReturnType<typeof rowOf>;
 
 interface Spread {
 	sd: number;

@@ -6,18 +6,17 @@ import { quoted } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { quantiseAdvice } from "./causes.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
+import { isProduct } from "./work.ts";
 
 const wide = new Set(["fp32", "tf32"]);
 const half = new Set(["fp16", "bf16"]);
 const narrow = new Set(["int8", "fp8", "int4", "fp4"]);
 const mostNamed = 3;
 
-function named(labels: readonly string[]): string {
-	return listNames(
-		labels.map((label) => quoted(label, 60)),
-		mostNamed,
-	);
-}
+const named = (labels: readonly string[]): string => {
+	const texts = labels.map((label) => quoted(label, 60));
+	return listNames(texts, mostNamed);
+};
 
 export interface CriticalWarning {
 	class: "fusion-skipped" | "fp32-island" | "unfused-qdq";
@@ -26,10 +25,9 @@ export interface CriticalWarning {
 }
 
 export function criticalWarnings(
-	engines: { base: EngineModel | null; head: EngineModel },
+	{ base, head }: { base: EngineModel | null; head: EngineModel },
 	rows: readonly EngineRow[],
 ): CriticalWarning[] {
-	const { base, head } = engines;
 	const broken = (wanted: string) =>
 		rows.flatMap(({ causes, members }) =>
 			causes.flatMap(({ kind, try: advice }) =>
@@ -45,11 +43,12 @@ export function criticalWarnings(
 	const [skipped, found, unfused] = [broken("fusion"), fresh(islands), fresh(unfusedQuantisation)];
 	const alone = base === null ? ownKernels(head) : broken("added").map(({ name }) => name);
 	const than = base === null ? "" : " only in the head";
+	const advice = [...new Set(skipped.map((one) => one.advice))].join(" ");
 	const all: CriticalWarning[] = [
 		{
 			class: "fusion-skipped",
 			count: skipped.length,
-			text: `${counted(skipped.length, "fusion")} skipped only in the head: ${named(skipped.map(({ name }) => name))}. ${[...new Set(skipped.map(({ advice }) => advice))].join(" ")}`,
+			text: `${counted(skipped.length, "fusion")} skipped only in the head: ${named(skipped.map(({ name }) => name))}. ${advice}`,
 		},
 		{
 			class: "fp32-island",
@@ -74,13 +73,7 @@ const label = ({ nodes, name }: ModelLayer): string =>
 	nodes.length === 0 ? name : nodes.slice(0, 2).join(" + ");
 
 function isHeavy({ weights, parameters, type }: ModelLayer): boolean {
-	return (
-		weights !== null ||
-		parameters["ParameterType"] === "Convolution" ||
-		type === "gemm" ||
-		type === "MatrixMultiply" ||
-		type === "fusion"
-	);
+	return weights !== null || parameters["ParameterType"] === "Convolution" || isProduct(type);
 }
 
 function islands(engine: EngineModel): string[] {

@@ -2,19 +2,8 @@
 import { type EngineLayer, type LayerTensor, takesTime } from "./layer.ts";
 
 const bitsOf: Readonly<Record<string, number>> = {
-	fp32: 32,
-	tf32: 32,
-	int32: 32,
-	fp16: 16,
-	bf16: 16,
-	fp8: 8,
-	int8: 8,
-	uint8: 8,
-	bool: 8,
-	e8m0: 8,
-	fp4: 4,
-	int4: 4,
-	int64: 64,
+	...{ int64: 64, fp32: 32, tf32: 32, int32: 32, fp16: 16, bf16: 16 },
+	...{ fp8: 8, int8: 8, uint8: 8, bool: 8, e8m0: 8, fp4: 4, int4: 4 },
 };
 
 const widths: Readonly<Record<string, number>> = { two: 2, four: 4, eight: 8, sixteen: 16, "thirty-two": 32 };
@@ -26,7 +15,7 @@ function vectorWidth(format: string): number {
 	return widths[/^([a-z-]+) wide channel/i.exec(format)?.[1]?.toLowerCase() ?? ""] ?? 1;
 }
 
-export function elementsOf({ dims }: Pick<LayerTensor, "dims">): number | null {
+function elementsOf({ dims }: Pick<LayerTensor, "dims">): number | null {
 	const count = dims.reduce((product, size) => product * size, 1);
 	return dims.every((size) => size >= 0) && Number.isSafeInteger(count) ? count : null;
 }
@@ -42,16 +31,14 @@ export function tensorBytes(tensor: LayerTensor): number | null {
 	return bits === undefined || count === null ? null : Math.ceil((count * bits) / 8);
 }
 
-export function weightBytes({ weights }: Pick<EngineLayer, "weights">): number {
-	return weights === null ? 0 : (weights.elements * (bitsOf[weights.dtype ?? ""] ?? 32)) / 8;
-}
-
 /** Every input read once, every output written once; null where a shape is open. */
 export function bytesMoved(layer: EngineLayer): number | null {
 	if (!takesTime(layer)) return 0;
-	const sizes = [...layer.inputs, ...layer.outputs].map(tensorBytes);
+	const { inputs, outputs, weights } = layer;
+	const sizes = [...inputs, ...outputs].map(tensorBytes);
 	if (sizes.length === 0 || sizes.includes(null)) return null;
-	return sizes.reduce<number>((sum, size) => sum + (size ?? 0), weightBytes(layer));
+	const weightBytes = ((weights?.elements ?? 0) * (bitsOf[weights?.dtype ?? ""] ?? 32)) / 8;
+	return sizes.reduce<number>((sum, size) => sum + (size ?? 0), weightBytes);
 }
 
 /** A multiplication and an addition count as two. null where the shapes do not state it. */
@@ -75,10 +62,11 @@ export function operationsOf(layer: EngineLayer): number | null {
 	if (Array.isArray(window))
 		return output * (window as readonly number[]).reduce((product, size) => product * size, 1);
 	if (typeof operations === "number") return output * Math.max(1, operations);
-	return layer.type === "gemm" || layer.type === "fusion" || layer.type === "MatrixMultiply"
-		? productOperations(layer, output)
-		: null;
+	return isProduct(layer.type) ? productOperations(layer, output) : null;
 }
+
+export const isProduct = (type: string | null): boolean =>
+	type === "gemm" || type === "fusion" || type === "MatrixMultiply";
 
 /** Of M×K · K×N in any order of axes, perhaps batched: the elements of the three tensors give K, which is a size of the first. */
 function productOperations({ inputs }: EngineLayer, output: number): number | null {

@@ -65,9 +65,7 @@ export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null 
 function modelOf({ iterations, layers }: ArmLayers): EngineModel {
 	const times = layers.map(({ name, meanMs, share }) => ({
 		name,
-		sumMs: meanMs * iterations,
 		averageMs: meanMs,
-		medianMs: meanMs,
 		share,
 	}));
 	const known = layers.map(

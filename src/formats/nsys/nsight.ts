@@ -1,16 +1,11 @@
 // Command lines of Nsight Systems and Nsight Compute, and why Nsight Compute left no report.
 
-export interface ProfileArgs {
-	output: string;
-	command: readonly string[];
-}
-
 /**
  * Never `osrt`: tracing how trtexec reads its libraries grew a report from 2.4 to 155 MB. Sampling and context switches
  * are off because containers forbid them. Without node tracing a CUDA graph is one block without kernels. `stop`
  * keeps nsys from ending trtexec at the end of the range, before its summary.
  */
-export function profileArgs({ output, command }: ProfileArgs): string[] {
+export function profileArgs(output: string, command: readonly string[]): string[] {
 	return [
 		"profile",
 		`--output=${output}`,
@@ -25,37 +20,19 @@ export function profileArgs({ output, command }: ProfileArgs): string[] {
 	];
 }
 
-/** Reports by content, each with its names since 2023.1 and before. */
-export const statsReports = {
-	kernels: ["cuda_gpu_kern_sum", "gpukernsum"],
-	memory: ["cuda_gpu_mem_size_sum", "gpumemsizesum"],
-	ranges: ["nvtx_sum", "nvtxsum"],
-} as const;
-
-export type StatsReport = keyof typeof statsReports;
-
 /** Writes `<output>_<name>.csv`. Forced, because nsys rejects a database that is older than its report. */
-export function statsArgs(report: string, options: { name: string; output: string }): string[] {
-	return [
-		"stats",
-		"-q",
-		"--force-export=true",
-		"--format",
-		"csv",
-		"--output",
-		options.output,
-		"--report",
-		options.name,
-		report,
-	];
+export function statsArgs(report: string, { name, output }: { name: string; output: string }): string[] {
+	const format = ["--force-export=true", "--format", "csv"];
+	return ["stats", "-q", ...format, "--output", output, "--report", name, report];
 }
 
 export const helpReportsArgs: readonly string[] = ["stats", "--help-reports"];
 
-/** The report's name in this version, from its `--help-reports`; the newest name if the help lists none. */
-export function chooseReport(report: StatsReport, help: string): string {
-	const names = statsReports[report];
-	return names.find((name) => new RegExp(`^\\s*${name}\\b`, "m").test(help)) ?? names[0];
+/** The name of the kernel report in this version: the first since 2023.1, the second before. */
+export function kernelReport(help: string): string {
+	return /^\s*gpukernsum\b/m.test(help) && !/^\s*cuda_gpu_kern_sum\b/m.test(help)
+		? "gpukernsum"
+		: "cuda_gpu_kern_sum";
 }
 
 export interface NcuArgs {
@@ -69,16 +46,9 @@ export interface NcuArgs {
 /** Replays kernels and needs permission to read counters, so it is optional. Leaves the clocks alone. */
 export function ncuArgs({ output, kernel, launches, command }: NcuArgs): string[] {
 	return [
-		"--set",
-		"basic",
-		"--clock-control",
-		"none",
+		...["--set", "basic", "--clock-control", "none"],
 		...(kernel === undefined ? [] : ["--kernel-name", kernelFilter(kernel)]),
-		"--launch-count",
-		String(launches),
-		"--force-overwrite",
-		"--export",
-		output,
+		...["--launch-count", String(launches), "--force-overwrite", "--export", output],
 		...command,
 	];
 }
@@ -94,6 +64,8 @@ function kernelFilter(kernel: string): string {
 }
 
 const forbidden = /ERR_NVGPUCTRPERM|permission to access NVIDIA GPU Performance Counters/i;
+const busy =
+	/another (?:tool|process|instance).*(?:profil|counter)|ERR_NVCMPT_BUSY|driver resource .*unavailable/i;
 const fault = /^==(?:ERROR|WARNING)==\s*(.+)$/gm;
 const maxChars = 300;
 
@@ -104,21 +76,10 @@ export function diagnoseNcu(log: string): string {
 	}
 	if (/No kernels were profiled/i.test(log))
 		return "ncu saw no launch of the selected kernel and wrote no report.";
-	if (
-		/another (?:tool|process|instance).*(?:profil|counter)|ERR_NVCMPT_BUSY|driver resource .*unavailable/i.test(
-			log,
-		)
-	) {
+	if (busy.test(log)) {
 		return "ncu could not access the GPU's counters because another tool uses them. Stop DCGM's profiling (dcgmi profile --pause) or the other profiler.";
 	}
-	const reason = [...log.matchAll(fault)].at(-1)?.[1] ?? lastLine(log);
-	return `ncu wrote no report: ${reason === undefined ? "it printed no reason." : reason.slice(0, maxChars)}`;
-}
-
-function lastLine(log: string): string | undefined {
-	return log
-		.split(/\r?\n/)
-		.filter((line) => line.trim() !== "")
-		.at(-1)
-		?.trim();
+	const lastLine = log.trim().split(/\r?\n/).at(-1)?.trim();
+	const reason = [...log.matchAll(fault)].at(-1)?.[1] ?? lastLine;
+	return `ncu wrote no report: ${reason ? reason.slice(0, maxChars) : "it printed no reason."}`;
 }

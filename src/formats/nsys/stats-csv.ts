@@ -12,7 +12,7 @@ const maxRows = 100_000;
 /** Columns are found by their header, so added ones do no harm. `text` may have sentences before the table. */
 export function parseKernelTable(text: string): KernelTable {
 	const lines = text.split(/\r?\n/);
-	const at = lines.findIndex((line) => /^"?Time \(%\)"?,/.test(line) || /^"?Time\(%\)"?,/.test(line));
+	const at = lines.findIndex((line) => /^"?Time ?\(%\)"?,/.test(line));
 	const header = lines[at];
 	if (header === undefined) {
 		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
@@ -21,9 +21,9 @@ export function parseKernelTable(text: string): KernelTable {
 	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) =>
 		name.replace(/\s+/g, " ").trim(),
 	);
-	if (!columns.includes("Name")) return { state: "unknown", why: `no column Name in ${columns.join(", ")}` };
-	if (!columns.includes("Total Time (ns)"))
-		return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
+	for (const name of ["Name", "Total Time (ns)"])
+		if (!columns.includes(name))
+			return { state: "unknown", why: `no column ${name} in ${columns.join(", ")}` };
 	const body = lines.slice(at + 1, at + 1 + maxRows).filter((line) => line.trim() !== "");
 	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line, columns.length), columns) ?? []);
 	return { state: "ok", kernels };

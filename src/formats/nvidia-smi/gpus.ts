@@ -1,6 +1,6 @@
 // Reads what GPUs a machine has, and finds the one that a setting selects.
 import type { QueryField } from "./query.ts";
-import { cellNumber, cellText, splitCells } from "./rows.ts";
+import { cellMebibytes, cellNumber, cellText, splitCells } from "./rows.ts";
 
 export interface Gpu {
 	index: number;
@@ -23,40 +23,33 @@ export interface MigSlice {
 	profile: string;
 }
 
-const mebibyte = 1024 * 1024;
-
 /** Rows of the inventory query, with the slices that `-L` lists. Rows without index or UUID are left out. */
 export function parseGpus(csv: string, fields: readonly QueryField[], list: string): Gpu[] {
 	const slices = parseSlices(list);
-	return csv.split(/\r?\n/).flatMap((line) => {
-		const cells = splitCells(line);
-		if (cells.length !== fields.length) return [];
-		const gpu = gpuOf(new Map(fields.map(({ key }, place) => [key, cells[place]])), slices);
-		return gpu === null ? [] : [gpu];
+	return csv.split(/\r?\n/).flatMap((line): Gpu[] => {
+		const row = splitCells(line);
+		if (row.length !== fields.length) return [];
+		const cells = new Map(fields.map(({ key }, place) => [key, row[place]]));
+		const text = (key: string): string | null => cellText(cells.get(key));
+		const value = (key: string): number | null => cellNumber(cells.get(key));
+		const [index, uuid] = [value("index"), text("uuid")];
+		if (index === null || uuid === null) return [];
+		return [
+			{
+				index,
+				uuid,
+				name: text("name") ?? "unknown GPU",
+				driver: text("driver_version"),
+				computeCapability: text("compute_cap"),
+				memoryBytes: cellMebibytes(cells.get("memory.total")),
+				powerLimitW: value("enforced.power.limit") ?? value("power.limit"),
+				mig: text("mig.mode.current"),
+				ecc: text("ecc.mode.current"),
+				displayActive: text("display_active"),
+				slices: slices.get(uuid) ?? [],
+			},
+		];
 	});
-}
-
-function gpuOf(
-	cells: ReadonlyMap<string, string | undefined>,
-	slices: ReadonlyMap<string, readonly MigSlice[]>,
-): Gpu | null {
-	const text = (key: string): string | null => cellText(cells.get(key));
-	const value = (key: string): number | null => cellNumber(cells.get(key));
-	const [index, uuid, memoryMib] = [value("index"), text("uuid"), value("memory.total")];
-	if (index === null || uuid === null) return null;
-	return {
-		index,
-		uuid,
-		name: text("name") ?? "unknown GPU",
-		driver: text("driver_version"),
-		computeCapability: text("compute_cap"),
-		memoryBytes: memoryMib === null ? null : memoryMib * mebibyte,
-		powerLimitW: value("enforced.power.limit") ?? value("power.limit"),
-		mig: text("mig.mode.current"),
-		ecc: text("ecc.mode.current"),
-		displayActive: text("display_active"),
-		slices: slices.get(uuid) ?? [],
-	};
 }
 
 function parseSlices(list: string): Map<string, MigSlice[]> {
@@ -82,9 +75,8 @@ export interface GpuChoice {
 }
 
 /**
- * By index, UUID, the start of a UUID, or a slice's UUID; of a list as in CUDA_VISIBLE_DEVICES, its first. Without a
- * setting: the first GPU. null where none is selected or none matches. Indexes are nvidia-smi's, which CUDA shares only
- * under CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ * By index, UUID, the start of a UUID, or a slice's UUID; of a list as in CUDA_VISIBLE_DEVICES, its first; else the first GPU.
+ * null where none matches. Indexes are nvidia-smi's, which CUDA shares only under CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
 export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null {
 	const named = wanted?.split(",")[0]?.trim();
@@ -95,26 +87,15 @@ export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null
 		const matching = gpus.filter((gpu) => gpu.uuid.startsWith(named));
 		return matching.length === 1 ? whole(matching[0]) : null;
 	}
-	if (!/^MIG-./.test(named)) return null;
 	const slices = gpus.flatMap((gpu) => gpu.slices.map((slice) => ({ gpu, slice })));
-	const found = slices.find(({ slice }) => slice.uuid === named);
-	if (found !== undefined) return found;
-	// Drivers before 470 named slices `MIG-GPU-<uuid>/<instance>/<part>`.
-	const uuid = /^MIG-(GPU-[\w-]+)\/\d+\/\d+$/.exec(named)?.[1];
-	const gpu = gpus.find((candidate) => candidate.uuid === uuid);
-	return gpu === undefined ? null : { gpu, slice: { uuid: named, profile: "unknown" } };
+	return slices.find(({ slice }) => slice.uuid === named) ?? null;
 }
 
-const gibibyte = 1024 ** 3;
-
-/**
- * Of the GPU, or of the slice by the name of its profile (`1g.18gb`), which is rounded up: a slice has no more. null
- * where that is not known: a GPU in MIG mode has no memory for engines of its own.
- */
+/** Of a slice at most what its profile names (`1g.18gb`). null where unknown: a GPU in MIG mode has none for engines. */
 export function memoryOf({ gpu, slice }: GpuChoice): number | null {
 	if (slice === null) return gpu.mig === "Enabled" ? null : gpu.memoryBytes;
 	const size = /\.(\d{1,4})gb\b/i.exec(slice.profile)?.[1];
-	return size === undefined ? null : Number(size) * gibibyte;
+	return size === undefined ? null : Number(size) * 1024 ** 3;
 }
 
 /** Facts about a GPU that must match before numbers may be compared; not the UUID. */

@@ -9,42 +9,35 @@ type SampleLine =
 	| { state: "lost"; why: string };
 
 const mebibyte = 1024 * 1024;
-/** Messages of a driver or GPU that has failed; they are printed instead of a row. */
-const fatal =
-	/GPU is lost|GPU requires reset|fallen off the bus|Failed to initialize NVML|NVIDIA-SMI has failed|Unable to determine the device handle/i;
+/** NVML's messages of a GPU or driver that has failed, in a cell or instead of a row. */
+const lost =
+	/GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle|Failed to initialize NVML|NVIDIA-SMI has failed/i;
 
 export function parseSampleLine(line: string, fields: readonly QueryField[], atMs: number): SampleLine {
 	if (line.trim() === "") return { state: "skipped", why: "a blank line" };
 	const cells = splitCells(line);
-	if (cells.length !== fields.length) {
-		if (fatal.test(line)) return { state: "lost", why: line.trim().slice(0, 200) };
+	if (lost.test(line)) {
+		const message = cells.length === fields.length ? cells.find((cell) => lost.test(cell)) : line;
+		return { state: "lost", why: unbracket(message ?? line).slice(0, 200) };
+	}
+	if (cells.length !== fields.length)
 		return { state: "skipped", why: `${cells.length} columns where ${fields.length} were expected` };
-	}
-	let none = "";
-	for (const cell of cells) {
-		const read = readCell(cell);
-		if (read.state === "lost") return { state: "lost", why: read.why };
-		if (read.state === "none" && none === "") none = read.why;
-	}
 	const sample = sampleOf(new Map(fields.map(({ key }, index) => [key, cells[index]])), atMs);
-	if (Object.values(sample).every((value) => value === null || value === atMs)) {
-		return fatal.test(line)
-			? { state: "lost", why: line.trim().slice(0, 200) }
-			: { state: "skipped", why: `no value in any column, but ${none || "nothing"}` };
-	}
-	return { state: "sample", sample };
+	if (Object.values(sample).some((value) => value !== null && value !== atMs))
+		return { state: "sample", sample };
+	const none = cells.find((cell) => cellText(cell) === null && cell.trim() !== "");
+	return { state: "skipped", why: `no value in any column, but ${unbracket(none ?? "nothing")}` };
 }
 
 function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number): TelemetrySample {
 	const value = (key: string): number | null => cellNumber(cells.get(key));
-	const memoryMib = value("memory.used");
 	return {
 		atMs,
 		smClockMhz: value("clocks.sm"),
 		memoryClockMhz: value("clocks.mem"),
 		powerW: value("power.draw"),
 		temperatureC: value("temperature.gpu"),
-		memoryUsedBytes: memoryMib === null ? null : memoryMib * mebibyte,
+		memoryUsedBytes: cellMebibytes(cells.get("memory.used")),
 		kernelTime: fraction(value("utilization.gpu")),
 		memoryTime: fraction(value("utilization.memory")),
 		eventReasons: cellMask(cells.get("reasons")),
@@ -72,12 +65,11 @@ export function parseAppLine(line: string): AppRow | null {
 	const [, gpuUuid, pid] = cells;
 	if (cells.length < 5 || gpuUuid === undefined || !/^(GPU|MIG)-/.test(gpuUuid)) return null;
 	const number = cellNumber(pid);
-	const memoryMib = cellNumber(cells.at(-1));
 	return {
 		gpuUuid,
 		pid: number !== null && Number.isSafeInteger(number) && number > 0 ? number : null,
 		name: cellText(cells.slice(3, -1).join(", ")) ?? "",
-		memoryBytes: memoryMib === null ? null : memoryMib * mebibyte,
+		memoryBytes: cellMebibytes(cells.at(-1)),
 	};
 }
 
@@ -92,10 +84,10 @@ export function dmonParser(): DmonParser {
 	let names: string[] = [];
 	return {
 		push(line) {
-			const cells = line.trim().split(/\s+/);
+			const cells = line.replace("#", " ").trim().split(/\s+/);
 			// The first of the two header lines names the columns, the second their units.
 			if (line.trimStart().startsWith("#")) {
-				if (/(^|\s)gpu(\s|$)/.test(line)) names = line.replace("#", " ").trim().split(/\s+/);
+				if (cells.includes("gpu")) names = cells;
 				return null;
 			}
 			if (names.length === 0 || cells.length !== names.length) return null;
@@ -105,71 +97,47 @@ export function dmonParser(): DmonParser {
 	};
 }
 
-/** Names of the columns of GPM metrics, as driver 580 prints them. */
-const gpmColumns = {
-	smUtilisation: "smutil",
-	smOccupancy: "smocc",
-	tensorActivity: "mmaact",
-	memoryBandwidth: "dram",
-} as const;
-
+/** Columns of GPM metrics, as driver 580 prints them. */
 export function hasGpm(columns: readonly string[]): boolean {
-	return Object.values(gpmColumns).some((name) => columns.includes(name));
+	return ["smutil", "smocc", "mmaact", "dram"].some((name) => columns.includes(name));
 }
 
 /** null where the row has no value: the first one has dashes, as a rate needs two readings. */
 export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): UseSample | null {
 	const percent = (column: string): number | null => fraction(cellNumber(row.get(column)));
-	const sample = {
+	const [smUtilisation, memoryBandwidth] = [percent("smutil"), percent("dram")];
+	if (smUtilisation === null && memoryBandwidth === null) return null;
+	return {
 		atMs,
-		smUtilisation: percent(gpmColumns.smUtilisation),
-		memoryBandwidth: percent(gpmColumns.memoryBandwidth),
-		smOccupancy: percent(gpmColumns.smOccupancy),
-		tensorActivity: percent(gpmColumns.tensorActivity),
+		smUtilisation,
+		memoryBandwidth,
+		smOccupancy: percent("smocc"),
+		tensorActivity: percent("mmaact"),
 	};
-	return sample.smUtilisation === null && sample.memoryBandwidth === null ? null : sample;
-}
-
-/** What nvidia-smi prints where it has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
-type Cell =
-	| { state: "value"; text: string }
-	| { state: "none"; why: string }
-	| { state: "lost"; why: string };
-
-/** Not a missing value: the GPU no longer responds (NVML's error strings). */
-const losses = /GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle/i;
-
-export function readCell(text: string): Cell {
-	const trimmed = text.trim();
-	if (losses.test(trimmed)) return { state: "lost", why: unbracket(trimmed) };
-	if (
-		trimmed === "" ||
-		trimmed === "-" ||
-		trimmed.startsWith("[") ||
-		/^(N\/A|ERR!|(Unknown|Insufficient|Not) \w+)$/i.test(trimmed)
-	)
-		return { state: "none", why: unbracket(trimmed) };
-	return { state: "value", text: trimmed };
 }
 
 function unbracket(text: string): string {
-	return text.replace(/^\[|\]$/g, "");
+	return text.trim().replace(/^\[|\]$/g, "");
 }
 
-/** A finite number, a unit behind it allowed; null for every other cell. */
+/** null where nvidia-smi has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
+export function cellText(text = ""): string | null {
+	const trimmed = text.trim();
+	const isNone =
+		/^(?:|-|\[.*|N\/A|ERR!|(?:Unknown|Insufficient|Not) \w+)$/is.test(trimmed) || lost.test(trimmed);
+	return isNone ? null : trimmed;
+}
+
+/** A finite number, a unit after it allowed; null for every other cell. */
 export function cellNumber(text: string | undefined): number | null {
-	if (text === undefined) return null;
-	const cell = readCell(text);
-	const match =
-		cell.state === "value" ? /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cell.text) : null;
+	const match = /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cellText(text) ?? "");
 	const value = match ? Number(match[1]) : Number.NaN;
 	return Number.isFinite(value) ? value : null;
 }
 
-/** The cell's text, or null where it has none. */
-export function cellText(text: string | undefined): string | null {
-	const cell = readCell(text ?? "");
-	return cell.state === "value" ? cell.text : null;
+export function cellMebibytes(text: string | undefined): number | null {
+	const value = cellNumber(text);
+	return value === null ? null : value * mebibyte;
 }
 
 /** A 64-bit mask, `0x0000000000000004`. */

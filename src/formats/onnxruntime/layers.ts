@@ -29,9 +29,7 @@ export function countedLayers(
 		const millions = instructions / 1e6;
 		return {
 			name,
-			sumMs: millions,
 			averageMs: millions,
-			medianMs: millions,
 			share: total === 0 ? 0 : instructions / total,
 		};
 	});

@@ -77,9 +77,12 @@ export interface ProfileArgs extends RunArgs {
 
 export type ArgsSpec = BuildArgs | TimeArgs | InferArgs | ProfileArgs;
 
-export type ArgsResult =
-	| { kind: "argv"; argv: string[] }
-	/** In this version the ONNX file decides the precision: another file is needed. */
-	| { kind: "needs-other-onnx"; precision: Precision; message: string; fix: string }
-	| { kind: "unsupported"; what: string; message: string; fix: string }
-	| { kind: "refused"; what: string; message: string; fix: string };
+/** needs-other-onnx: in this version the ONNX file decides the precision, so another file is needed. */
+export interface ArgsFault {
+	kind: "needs-other-onnx" | "unsupported" | "refused";
+	what: string;
+	message: string;
+	fix: string;
+}
+
+export type ArgsResult = { kind: "argv"; argv: string[] } | ArgsFault;

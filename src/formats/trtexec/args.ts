@@ -1,6 +1,7 @@
 // Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, for one TensorRT version.
 import { flagFault } from "../../core/config/tensorrt-settings.ts";
 import type {
+	ArgsFault,
 	ArgsResult,
 	ArgsSpec,
 	BuildArgs,
@@ -14,40 +15,37 @@ import type {
 	TimingMode,
 } from "./args-spec.ts";
 import type { TensorRtVersion } from "./banner.ts";
-import { isAlwaysStronglyTyped, type Setting, settingArgs } from "./flag-table.ts";
+import { type Setting, settingArgs } from "./flag-table.ts";
 
-type Part = readonly string[] | Exclude<ArgsResult, { kind: "argv" }>;
+type Part = readonly string[] | ArgsFault;
 
 // trtexec splits lists at commas and gives quotes and asterisks a special meaning.
 const unsupportedChars = /[,'*\u0000-\u001f]/;
-
-function refused(what: string, message: string, fix: string): Part {
-	return { kind: "refused", what, message, fix };
-}
 
 function flag(name: string, value: string | number | undefined): string[] {
 	return value === undefined ? [] : [`${name}=${value}`];
 }
 
 function setting(name: Setting, version: TensorRtVersion, what: string = name): Part {
-	const argv = settingArgs(name, version);
-	if (argv) return argv;
-	return {
-		kind: "unsupported",
-		what,
-		message: `TensorRT ${version.text} has no ${what}.`,
-		fix: `Use a TensorRT version that has ${what}, or remove the setting.`,
-	};
+	return (
+		settingArgs(name, version) ?? {
+			kind: "unsupported",
+			what,
+			message: `TensorRT ${version.text} has no ${what}.`,
+			fix: `Use a TensorRT version that has ${what}, or remove the setting.`,
+		}
+	);
 }
 
 function shapeList(flagName: string, shapes: readonly NamedShape[]): Part {
 	const bad = shapes.find(({ name }) => unsupportedChars.test(name) || name === "");
 	if (bad)
-		return refused(
-			bad.name,
-			`trtexec cannot take a shape for the input ${JSON.stringify(bad.name)}: its lists do not allow this name.`,
-			"Rename the input in the ONNX file, without commas, quotes and asterisks.",
-		);
+		return {
+			kind: "refused",
+			what: bad.name,
+			message: `trtexec cannot take a shape for the input ${JSON.stringify(bad.name)}: its lists do not allow this name.`,
+			fix: "Rename the input in the ONNX file, without commas, quotes and asterisks.",
+		};
 	const specs = shapes.map(({ name, shape }) => `${name}:${shape.length === 0 ? "scalar" : shape.join("x")}`);
 	return specs.length === 0 ? [] : [`${flagName}=${specs.join(",")}`];
 }
@@ -68,21 +66,20 @@ function profileParts(profiles: readonly ShapeProfile[], version: TensorRtVersio
 	return several ? [setting("several-profiles", version, "several optimization profiles"), ...parts] : parts;
 }
 
-function precisionPart(spec: BuildArgs, version: TensorRtVersion): Part {
-	const plain = spec.precision === "fp32" || spec.precision === "tf32";
-	const strong = isAlwaysStronglyTyped(version) || spec.precision === "fp4";
-	if (!strong) return setting(spec.precision, version, `precision ${spec.precision}`);
-	if (!plain && !spec.typedModel) {
-		return {
-			kind: "needs-other-onnx",
-			precision: spec.precision,
-			message: `TensorRT ${version.text} takes the precision from the ONNX file's types, but ${spec.onnxPath} is not ${spec.precision}.`,
-			fix: `Convert the model to ${spec.precision} (ModelOpt AutoCast for fp16 and bf16, Q/DQ nodes for the others) and name that file in the engine's \`onnx\`.`,
-		};
-	}
-	const typing = setting("strong-typing", version, "strong typing");
-	const tf32 = spec.precision === "fp32" ? ["--noTF32"] : [];
-	return "kind" in typing ? typing : [...typing, ...tf32];
+function precisionParts({ precision, typedModel, onnxPath }: BuildArgs, version: TensorRtVersion): Part[] {
+	// From 11 on every network is strongly typed: the ONNX file's types are the precision.
+	if (version.major < 11 && precision !== "fp4")
+		return [setting(precision, version, `precision ${precision}`)];
+	if (precision !== "fp32" && precision !== "tf32" && !typedModel)
+		return [
+			{
+				kind: "needs-other-onnx",
+				what: "onnx",
+				message: `TensorRT ${version.text} takes the precision from the ONNX file's types, but ${onnxPath} is not ${precision}.`,
+				fix: `Convert the model to ${precision} (ModelOpt AutoCast for fp16 and bf16, Q/DQ nodes for the others) and name that file in the engine's \`onnx\`.`,
+			},
+		];
+	return [setting("strong-typing", version, "strong typing"), precision === "fp32" ? ["--noTF32"] : []];
 }
 
 function calibrationPart(path: string | undefined, version: TensorRtVersion): Part {
@@ -92,30 +89,31 @@ function calibrationPart(path: string | undefined, version: TensorRtVersion): Pa
 }
 
 function pluginPart(plugins: Plugins | undefined): Part {
-	const each = (name: string, paths: readonly string[] | undefined): string[] =>
-		(paths ?? []).map((path) => `${name}=${path}`);
+	const each = (name: string, paths: readonly string[] = []): string[] =>
+		paths.map((path) => `${name}=${path}`);
 	return [...each("--staticPlugins", plugins?.static), ...each("--dynamicPlugins", plugins?.dynamic)];
 }
 
 function extraPart(flags: readonly string[]): Part {
 	for (const index of flags.keys()) {
 		const fault = flagFault(flags, index);
-		if (fault !== null) return refused(fault.what, `${JSON.stringify(fault.what)} ${fault.says}.`, fault.fix);
+		if (fault === null) continue;
+		const { what, says, fix } = fault;
+		return { kind: "refused", what, message: `${JSON.stringify(what)} ${says}.`, fix };
 	}
 	return flags;
 }
 
-function inputsPart(inputs: RunArgs["inputs"]): Part {
-	const bad = (inputs ?? []).find(
-		({ name, path }) => unsupportedChars.test(name) || /[,:'\u0000]/.test(path),
-	);
+function inputsPart(inputs: RunArgs["inputs"] = []): Part {
+	const bad = inputs.find(({ name, path }) => unsupportedChars.test(name) || /[,:'\u0000]/.test(path));
 	if (bad)
-		return refused(
-			bad.path,
-			`trtexec cannot take the file ${JSON.stringify(bad.path)} for the input ${JSON.stringify(bad.name)}: its lists do not allow these names.`,
-			"Use names without commas, quotes and asterisks, and paths without commas and colons.",
-		);
-	const specs = (inputs ?? []).map(({ name, path }) => `${name}:${path}`);
+		return {
+			kind: "refused",
+			what: bad.path,
+			message: `trtexec cannot take the file ${JSON.stringify(bad.path)} for the input ${JSON.stringify(bad.name)}: its lists do not allow these names.`,
+			fix: "Use names without commas, quotes and asterisks, and paths without commas and colons.",
+		};
+	const specs = inputs.map(({ name, path }) => `${name}:${path}`);
 	return specs.length === 0 ? [] : [`--loadInputs=${specs.join(",")}`];
 }
 
@@ -131,7 +129,7 @@ function buildParts(spec: BuildArgs, version: TensorRtVersion): Part[] {
 	const suffix = settingArgs("memory-suffix", version)?.[0] ?? "";
 	return [
 		[`--onnx=${spec.onnxPath}`, `--saveEngine=${spec.enginePath}`, "--skipInference"],
-		precisionPart(spec, version),
+		...precisionParts(spec, version),
 		...profileParts(spec.profiles, version),
 		spec.workspaceMiB === undefined ? [] : [`--memPoolSize=workspace:${spec.workspaceMiB}${suffix}`],
 		flag("--timingCacheFile", spec.timingCachePath),

@@ -45,32 +45,21 @@ export function classifyWarning(text: string): WarningClass | null {
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
 }
 
-/** Context: device memory of one execution context. */
-interface BuildMemory {
-	weightsBytes: number | null;
-	activationBytes: number | null;
-	scratchBytes: number | null;
-	contextMiB: number | null;
-}
-
-interface TimingCacheFacts {
-	/** global: read from and written to a file. local: discarded. */
-	mode: "global" | "local" | "unknown";
-	/** Kernel timings in the file after this build. The second of two builds on one file adds only those it had to measure. */
-	entries: number | null;
-}
-
-interface BuildWarning {
-	class: WarningClass;
-	count: number;
-	example: string;
-}
+const memoryPatterns = {
+	weightsBytes: /Total Weights Memory: (\d+)/,
+	activationBytes: /Total Activation Memory: (\d+)/,
+	scratchBytes: /(?:Max|Total) Scratch Memory: (\d+)/,
+	/** Device memory of one execution context. */
+	contextMiB: /Created execution context with device memory size: (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) MiB/,
+};
+const memoryKeys = ["weightsBytes", "activationBytes", "scratchBytes", "contextMiB"] as const;
 
 export interface BuildLogFacts {
 	precision: string | null;
-	memory: BuildMemory;
-	timingCache: TimingCacheFacts;
-	warnings: BuildWarning[];
+	memory: Record<keyof typeof memoryPatterns, number | null>;
+	/** `isLocal`: the cache is discarded after the build. `entries`: kernel timings in the file after the build. */
+	timingCache: { isLocal: boolean; entries: number | null };
+	warnings: { class: WarningClass; count: number; example: string }[];
 }
 
 interface LogReader<Facts> {
@@ -78,59 +67,37 @@ interface LogReader<Facts> {
 	result(): Facts;
 }
 
-const memoryNumbers: readonly (readonly [key: keyof BuildMemory, pattern: RegExp])[] = [
-	["weightsBytes", /Total Weights Memory: (\d+)/],
-	["activationBytes", /Total Activation Memory: (\d+)/],
-	["scratchBytes", /(?:Max|Total) Scratch Memory: (\d+)/],
-	["contextMiB", /Created execution context with device memory size: (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) MiB/],
-];
-
-function readMemory(memory: BuildMemory, text: string): void {
-	for (const [key, pattern] of memoryNumbers) {
-		const found = pattern.exec(text)?.[1];
-		// Several passes print their figures; the largest must fit into memory.
-		if (found !== undefined) memory[key] = Math.max(Number(found), memory[key] ?? 0);
-	}
-}
-
-function readCache(cache: TimingCacheFacts, text: string): void {
-	if (text.includes("Global timing cache in use")) cache.mode = "global";
-	if (text.includes("Local timing cache in use")) cache.mode = "local";
-	const entries = /Serialized (\d+) timing cache entries/.exec(text)?.[1];
-	if (entries !== undefined) cache.entries = Number(entries);
-}
-
 export function createBuildLog(): LogReader<BuildLogFacts> {
-	const memory: BuildMemory = {
-		weightsBytes: null,
-		activationBytes: null,
-		scratchBytes: null,
-		contextMiB: null,
+	const facts: BuildLogFacts = {
+		precision: null,
+		memory: { weightsBytes: null, activationBytes: null, scratchBytes: null, contextMiB: null },
+		timingCache: { isLocal: false, entries: null },
+		warnings: [],
 	};
-	const timingCache: TimingCacheFacts = { mode: "unknown", entries: null };
-	const warnings = new Map<WarningClass, BuildWarning>();
-	let precision: string | null = null;
 	const takeWarning = (text: string): void => {
 		const found = classifyWarning(text);
-		if (found === null) return;
-		const known = warnings.get(found);
-		if (known) known.count++;
-		else warnings.set(found, { class: found, count: 1, example: text.slice(0, 300) });
+		const known = facts.warnings.find((warning) => warning.class === found);
+		if (known) known.count += 1;
+		else if (found !== null) facts.warnings.push({ class: found, count: 1, example: text.slice(0, 300) });
+	};
+	const takeInfo = (text: string): void => {
+		const { memory, timingCache } = facts;
+		for (const key of memoryKeys) {
+			const found = memoryPatterns[key].exec(text)?.[1];
+			// Several passes print their figures; the largest must fit into memory.
+			if (found !== undefined) memory[key] = Math.max(Number(found), memory[key] ?? 0);
+		}
+		timingCache.isLocal ||= text.includes("Local timing cache in use");
+		const entries = /Serialized (\d+) timing cache entries/.exec(text)?.[1];
+		if (entries !== undefined) timingCache.entries = Number(entries);
+		facts.precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;
 	};
 	return {
 		feed: ({ level, text }) => {
 			if (level === "warning") takeWarning(text);
-			if (level !== "info") return;
-			readMemory(memory, text);
-			readCache(timingCache, text);
-			precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;
+			if (level === "info") takeInfo(text);
 		},
-		result: () => ({
-			precision,
-			memory: { ...memory },
-			timingCache: { ...timingCache },
-			warnings: [...warnings.values()],
-		}),
+		result: () => facts,
 	};
 }
 

@@ -2,8 +2,15 @@
 import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
-import { exportFlags } from "./failures/plans.ts";
-import { type Facts, type LargestTensor, linesOf, type Names, type Rule, titleOf } from "./failures/rule.ts";
+import { exportFlags } from "./failures/false-success.ts";
+import {
+	type CodedRule,
+	type Facts,
+	type LargestTensor,
+	linesOf,
+	type Names,
+	titleOf,
+} from "./failures/rule.ts";
 import { createLogScan, type LogScan } from "./log-scan.ts";
 import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
 
@@ -24,23 +31,22 @@ export interface Evidence {
 }
 
 interface Found {
-	rule: Rule;
+	rule: CodedRule;
 	names: Names;
 	lines: readonly LogLine[];
-	isCause: boolean;
 }
 
 const excerptLines = 8;
 const excerptChars = 400;
+const titleChars = 600;
 
 export function flagsOf(argv: readonly string[]): Map<string, string> {
-	const flags = new Map<string, string>();
-	for (const argument of argv.slice(1)) {
-		const at = argument.indexOf("=");
-		if (at < 0) flags.set(argument, "");
-		else flags.set(argument.slice(0, at), argument.slice(at + 1));
-	}
-	return flags;
+	return new Map(
+		argv.slice(1).map((argument) => {
+			const at = argument.indexOf("=");
+			return at < 0 ? [argument, ""] : [argument.slice(0, at), argument.slice(at + 1)];
+		}),
+	);
 }
 
 function factsOf(evidence: Evidence, scan: LogScan): Facts {
@@ -62,34 +68,33 @@ function factsOf(evidence: Evidence, scan: LogScan): Facts {
 	};
 }
 
-function findRule(rule: Rule, facts: Facts, scan: LogScan): Found[] {
-	const [hit] = linesOf(rule)
-		.flatMap((pattern) => scan.hits.get(pattern) ?? [])
-		.sort((a, b) => a.line.number - b.line.number);
-	if (rule.lines && !hit) return [];
-	const support = rule.with && scan.hits.get(rule.with);
-	if ((rule.with && !support) || rule.when?.(facts) === false) return [];
-	const { node, version } = facts.log;
-	const names: Record<string, string | undefined> = {
-		op: node?.op,
-		output: node?.output,
-		node: node?.name,
-		version: version?.text,
-		...rule.names?.(facts),
-		...hit?.names,
-	};
-	const lines = hit ? [hit.line, ...(support ? [support.line] : [])] : (rule.show?.(facts) ?? []);
-	return [{ rule, names, lines, isCause: (rule.rank ?? "cause") === "cause" }];
+function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan): Found[] {
+	return rules.flatMap((rule): Found[] => {
+		const [hit] = linesOf(rule)
+			.flatMap((pattern) => scan.hits.get(pattern) ?? [])
+			.sort((a, b) => a.line.number - b.line.number);
+		if (rule.lines && !hit) return [];
+		const support = rule.with && scan.hits.get(rule.with);
+		if ((rule.with && !support) || rule.when?.(facts) === false) return [];
+		const { node, version } = facts.log;
+		const names: Record<string, string | undefined> = {
+			op: node?.op,
+			output: node?.output,
+			node: node?.name,
+			version: version?.text,
+			...rule.names?.(facts),
+			...hit?.names,
+		};
+		const lines = hit ? [hit.line, ...(support ? [support.line] : [])] : (rule.show?.(facts) ?? []);
+		return [{ rule, names, lines }];
+	});
 }
 
-function findAll(rules: readonly Rule[], facts: Facts, scan: LogScan): Found[] {
-	return rules.flatMap((rule) => findRule(rule, facts, scan));
-}
+const isCause = ({ rule }: Found): boolean => rule.rank === undefined;
 
 /** Causes first, then symptoms, each in log order. Sorting is stable, so catalogue order decides a tie. */
 function byRank(found: readonly Found[]): Found[] {
-	const order = { cause: 0, symptom: 1, fallback: 2 };
-	const rankOf = ({ rule }: Found): number => order[rule.rank ?? "cause"];
+	const rankOf = ({ rule }: Found): number => [undefined, "symptom", "fallback"].indexOf(rule.rank);
 	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
 	return found.toSorted((a, b) => rankOf(a) - rankOf(b) || lineOf(a) - lineOf(b));
 }
@@ -101,27 +106,23 @@ function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
 		.map(({ number, text }) => ({ line: number, text: text.slice(0, excerptChars) }));
 }
 
-function lastLines(lines: readonly LogLine[]): readonly LogLine[] {
-	return lines.filter((line) => line.text.trim() !== "").slice(-excerptLines);
-}
+const isFilled = ({ text }: LogLine): boolean => text.trim() !== "";
 
 function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const reported = found.lines[0];
 	const first = reported?.number ?? Number.POSITIVE_INFINITY;
 	// The parser names the node well before it reports the problem.
 	const { node } = scan.facts;
-	const at = node !== null && reported !== undefined && node.line.number < reported.number ? [node.line] : [];
+	const at = node !== null && reported !== undefined && node.line.number < first ? [node.line] : [];
 	// A symptom or fallback is printed after its cause.
-	const before = found.isCause ? [] : scan.errors.filter((line) => line.number < first).slice(-2);
+	const before = isCause(found) ? [] : scan.errors.filter((line) => line.number < first).slice(-2);
 	const own = [...new Set([...at, ...before, ...found.lines])].slice(0, excerptLines);
-	const beside = scan.errors.filter(
-		(line) => line.number >= first && line.text.trim() !== "" && !own.includes(line),
-	);
+	const beside = scan.errors.filter((line) => line.number >= first && isFilled(line) && !own.includes(line));
 	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
-	return toExcerpt(lines.length > 0 || found.isCause ? lines : lastLines(scan.tail));
+	return toExcerpt(
+		lines.length > 0 || isCause(found) ? lines : scan.tail.filter(isFilled).slice(-excerptLines),
+	);
 }
-
-const titleChars = 600;
 
 /** A name that was not captured leaves a gap; one from a command line may contain any character. */
 function tidy(sentence: string): string {
@@ -135,7 +136,7 @@ function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
 	const { rule, names } = first;
 	// Two rules that match the same line describe one failure.
 	const others = rest.filter(
-		({ isCause, lines }) => isCause && (lines[0] === undefined || lines[0] !== first.lines[0]),
+		(one) => isCause(one) && (one.lines[0] === undefined || one.lines[0] !== first.lines[0]),
 	);
 	return {
 		code: rule.code,
@@ -155,8 +156,8 @@ function unknown(facts: Facts, scan: LogScan): Diagnosis {
 		code: "unknown",
 		kind: "runner",
 		title: `trtexec ${ending}, and its log matches no known failure.`,
-		fix: "Read the last error lines below, and run it again with --verbose. If you find the cause, add a rule for it.",
-		excerpt: toExcerpt(lastLines(lines)),
+		fix: "Read the last error lines below, and run it again with --verbose.",
+		excerpt: toExcerpt(lines.filter(isFilled).slice(-excerptLines)),
 		also: [],
 	};
 }
@@ -170,37 +171,9 @@ const ok: Diagnosis = {
 	also: [],
 };
 
-function hasFailed(facts: Facts): boolean {
-	if (facts.spawnError !== null || facts.timedOut || facts.signal !== null) return true;
-	if (facts.exitCode !== null) return facts.exitCode !== 0 || facts.log.ending === "failed";
-	return facts.log.ending === "failed";
-}
-
-function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
-	const started = toDiagnosis(findAll(catalogue.start, facts, scan), scan);
-	const outside = toDiagnosis(findAll(catalogue.outside, facts, scan), scan);
-	const logged = byRank(findAll(catalogue.log, facts, scan));
-	// Warnings on the way are listed too, but never as the reason for the failure.
-	const warned = findAll(
-		catalogue.falseSuccess.filter((rule) => linesOf(rule).some((line) => !(line instanceof RegExp))),
-		facts,
-		scan,
-	);
-	const cause =
-		logged[0] && logged[0].rule.rank !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
-	const crash = toDiagnosis(findAll(catalogue.crash, facts, scan), scan);
-	return started ?? outside ?? cause ?? crash ?? toDiagnosis(logged, scan) ?? unknown(facts, scan);
-}
-
-function diagnoseOpenEnd(facts: Facts, scan: LogScan): Diagnosis {
-	const logged = byRank(findAll(catalogue.log, facts, scan));
-	const falseSuccess = toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan);
-	if (facts.log.printedHelp && logged.length === 0) return falseSuccess ?? ok;
-	return (
-		toDiagnosis(logged, scan) ??
-		toDiagnosis(findAll([catalogue.incomplete], facts, scan), scan) ??
-		unknown(facts, scan)
-	);
+function hasFailed({ spawnError, timedOut, signal, exitCode, log }: Facts): boolean {
+	const wasStopped = spawnError !== null || timedOut || signal !== null;
+	return wasStopped || log.ending === "failed" || (exitCode ?? 0) !== 0;
 }
 
 export function diagnose(evidence: Evidence): Diagnosis {
@@ -209,22 +182,42 @@ export function diagnose(evidence: Evidence): Diagnosis {
 	const scan = evidence.scan ?? scanner.result();
 	const facts = factsOf(evidence, scan);
 	if (hasFailed(facts)) return diagnoseFailed(facts, scan);
-	if (facts.exitCode === null && facts.log.ending === "none") return diagnoseOpenEnd(facts, scan);
-	return toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan) ?? ok;
+	const falseSuccess = toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan);
+	if (facts.exitCode !== null || facts.log.ending === "passed") return falseSuccess ?? ok;
+	const logged = byRank(findAll(catalogue.log, facts, scan));
+	if (facts.log.printedHelp && logged.length === 0) return falseSuccess ?? ok;
+	const incomplete = findAll(catalogue.incomplete, facts, scan);
+	return toDiagnosis([...logged, ...incomplete], scan) ?? unknown(facts, scan);
+}
+
+function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
+	const find = (rules: readonly CodedRule[]) => toDiagnosis(findAll(rules, facts, scan), scan);
+	const logged = byRank(findAll(catalogue.log, facts, scan));
+	// Warnings on the way are listed too, but never as the reason for the failure.
+	const warnings = catalogue.falseSuccess.filter((rule) =>
+		linesOf(rule).some((line) => !(line instanceof RegExp)),
+	);
+	const cause =
+		logged[0] && logged[0].rule.rank !== "fallback"
+			? toDiagnosis([...logged, ...findAll(warnings, facts, scan)], scan)
+			: null;
+	return (
+		find(catalogue.start) ??
+		find(catalogue.outside) ??
+		cause ??
+		find(catalogue.crash) ??
+		toDiagnosis(logged, scan) ??
+		unknown(facts, scan)
+	);
 }
 
 /** Evidence from a recording's meta.json. A recording lists every file that the run wrote below its folder. */
 export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines" | "scan"> {
-	const flags = flagsOf(meta.argv);
-	const wrote = new Set(meta.wrote.map((file) => file.path));
-	return {
-		exitCode: meta.exitCode,
-		signal: meta.signal,
-		spawnError: meta.spawnError,
-		argv: meta.argv,
-		wrote: meta.wrote,
-		absent: exportFlags
-			.map((flag) => flags.get(flag) ?? "")
-			.filter((path) => path !== "" && !path.startsWith("/") && !wrote.has(path)),
-	};
+	const { exitCode, signal, spawnError, argv, wrote } = meta;
+	const flags = flagsOf(argv);
+	const written = new Set(wrote.map((file) => file.path));
+	const absent = exportFlags
+		.map((flag) => flags.get(flag) ?? "")
+		.filter((path) => path !== "" && !path.startsWith("/") && !written.has(path));
+	return { exitCode, signal, spawnError, argv, wrote, absent };
 }

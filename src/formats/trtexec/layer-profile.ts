@@ -9,26 +9,17 @@ import { parseLayerInfo } from "./layers.ts";
 const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";
 const nameStart = '"name" : "';
 const nameEnd = '", "timeMs" : ';
-const figures = new RegExp(
-	`^${nameEnd}${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`,
-);
+const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}`);
 
 /** trtexec does not escape quotes and control characters in names: the name extends to the last `timeMs`. */
 function toTime(line: string): LayerTime | null {
 	const from = line.indexOf(nameStart) + nameStart.length;
 	const to = line.lastIndexOf(nameEnd);
 	if (from < nameStart.length || to < from) return null;
-	const [whole, sum, average, median] = figures.exec(line.slice(to)) ?? [];
-	if (whole === undefined) return null;
-	const name = line.slice(from, to);
-	const averageMs = Number(average);
-	return {
-		name,
-		sumMs: Number(sum),
-		averageMs,
-		medianMs: median === undefined ? averageMs : Number(median),
-		share: 0,
-	};
+	const [, sum, average] = figures.exec(line.slice(to)) ?? [];
+	if (average === undefined) return null;
+	const averageMs = Number.isFinite(Number(sum)) ? Number(average) : Number.NaN;
+	return { name: line.slice(from, to), averageMs, share: 0 };
 }
 
 /**
@@ -39,20 +30,16 @@ export function parseProfile(text: string): LayerProfile {
 	const iterations = /"count" : (\d+)/.exec(text)?.[1];
 	const layers = text.split(/\n(?=[,[\]]? *[{\]])/).flatMap((line) => toTime(line) ?? []);
 	const isComplete = text.trimEnd().endsWith("]");
-	const areNumbers = layers.every(({ sumMs, averageMs, medianMs }) =>
-		Number.isFinite(sumMs + averageMs + medianMs),
-	);
-	if (iterations === undefined || !isComplete || !areNumbers) {
+	if (iterations === undefined || !isComplete || !layers.every(({ averageMs }) => Number.isFinite(averageMs)))
 		throw new ToolError({
 			code: "tool-output",
 			message: "The layer profile that trtexec wrote cannot be read.",
 			fix: "Check that the run finished and that the disk has space.",
 		});
-	}
-	const totalMs = layers.reduce((sum, layer) => sum + layer.sumMs, 0);
+	const totalMs = layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
 	return {
 		iterations: Number(iterations),
-		layers: layers.map((layer) => ({ ...layer, share: totalMs > 0 ? layer.sumMs / totalMs : 0 })),
+		layers: layers.map((layer) => ({ ...layer, share: totalMs > 0 ? layer.averageMs / totalMs : 0 })),
 	};
 }
 

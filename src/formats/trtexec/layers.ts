@@ -1,16 +1,10 @@
 // Reads --exportLayerInfo: an engine's layers, in detail or by name.
-import type {
-	EngineIo,
-	EngineLayer,
-	EngineLayers,
-	LayerKind,
-	LayerTensor,
-	LayerWeights,
-} from "../../core/engine/layer.ts";
+import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
+import { fieldsOf } from "../../core/found.ts";
 import { readLayerName } from "./layer-names.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
+type Fields = ReturnType<typeof fieldsOf>;
 
 // Examples: `Half`, `Channel major FP16 format where channel % 8 == 0`; from TensorRT 11 on just `FP16`.
 const dtypes: readonly (readonly [pattern: RegExp, dtype: string])[] = [
@@ -35,10 +29,6 @@ export function parseLayerDtype(text: string): string | null {
 	return dtypes.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
-function asFields(value: unknown): Fields {
-	return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-}
-
 function asList(value: unknown): readonly unknown[] {
 	return Array.isArray(value) ? value : [];
 }
@@ -48,7 +38,7 @@ function asText(value: unknown): string {
 }
 
 function toTensor(value: unknown): LayerTensor {
-	const fields = asFields(value);
+	const fields = fieldsOf(value);
 	const format = asText(fields["Format/Datatype"]) || asText(fields["Format"]);
 	return {
 		name: asText(fields["Name"]),
@@ -58,20 +48,17 @@ function toTensor(value: unknown): LayerTensor {
 	};
 }
 
-function toWeights(value: unknown): LayerWeights | null {
-	const fields = asFields(value);
+function toWeights(value: unknown): EngineLayer["weights"] {
+	const fields = fieldsOf(value);
 	const count = fields["Count"];
 	return typeof count === "number" && count > 0
 		? { dtype: parseLayerDtype(asText(fields["Type"])), elements: count }
 		: null;
 }
 
-function precisionOf({
-	inputs,
-	outputs,
-	weights,
-	tactic,
-}: Pick<EngineLayer, "inputs" | "outputs" | "weights" | "tactic">): string | null {
+type Computing = Pick<EngineLayer, "inputs" | "outputs" | "weights" | "tactic">;
+
+function precisionOf({ inputs, outputs, weights, tactic }: Computing): string | null {
 	const carrier = inputs.find(({ dtype }) => dtype !== null && numericTypes.has(dtype));
 	const precision = weights?.dtype ?? carrier?.dtype ?? outputs[0]?.dtype ?? null;
 	return precision === "fp32" && tactic !== null && /tf32/i.test(tactic) ? "tf32" : precision;
@@ -79,56 +66,33 @@ function precisionOf({
 
 const noopTypes = new Set(["NoOp", "Constant", "constant"]);
 const controlTypes = new Set([
-	"shape_call",
-	"TrainStation",
-	"jmp",
-	"cjmp",
-	"DeviceToShapeHost",
-	"ShapeHostToDevice",
-	"signal",
-	"wait",
+	...["shape_call", "TrainStation", "jmp", "cjmp", "signal", "wait"],
+	...["DeviceToShapeHost", "ShapeHostToDevice"],
 ]);
 const sizeTypes = new Set(["int32", "int64", "bool"]);
 
 function holdsSizes({ dtype, dims }: LayerTensor): boolean {
-	return (
-		dtype !== null && sizeTypes.has(dtype) && dims.length <= 1 && (dims[0] ?? 1) >= 0 && (dims[0] ?? 1) <= 16
-	);
+	const [size = 1] = dims;
+	return sizeTypes.has(dtype ?? "") && dims.length <= 1 && size >= 0 && size <= 16;
 }
 
-function kindOf(
-	type: string | null,
-	fields: Fields,
-	{ inputs, outputs }: Pick<EngineLayer, "inputs" | "outputs">,
-): LayerKind {
+function kindOf(type: string | null, fields: Fields, { inputs, outputs }: Computing): LayerKind {
 	if (type === null) return "compute";
 	if (noopTypes.has(type)) return "noop";
 	if (controlTypes.has(type)) return "shape";
-	const tensors = [...inputs, ...outputs];
-	if (outputs.length > 0 && tensors.every(holdsSizes)) return "shape";
+	if (outputs.length > 0 && [...inputs, ...outputs].every(holdsSizes)) return "shape";
+	if (!reformatTypes.has(type)) return "compute";
 	// Quantisation uses the same kernel as a reformat but is not overhead.
-	if (reformatTypes.has(type) && fields["Origin"] === "QDQ") return "quantize";
+	if (fields["Origin"] === "QDQ") return "quantize";
 	// A copy that is a node of the model, such as a Concat or a Transpose, is its work.
-	return reformatTypes.has(type) && asText(fields["Metadata"]) === "" ? "reformat" : "compute";
+	return asText(fields["Metadata"]) === "" ? "reformat" : "compute";
 }
 
 const parameterKeys = [
-	"ParameterType",
-	"Kernel",
-	"Stride",
-	"Dilation",
-	"Groups",
-	"OutMaps",
-	"Activation",
-	"HasResidual",
-	"HasSparseWeights",
-	"PoolingType",
-	"WindowSize",
-	"NbOperations",
-	"Axes",
-	"InterpolationMode",
+	...["ParameterType", "Kernel", "Stride", "Dilation", "Groups", "OutMaps", "Activation", "HasResidual"],
+	...["HasSparseWeights", "PoolingType", "WindowSize", "NbOperations", "Axes", "InterpolationMode"],
 	"CoordTransform",
-] as const;
+];
 
 function parametersOf(fields: Fields): EngineLayer["parameters"] {
 	const known = parameterKeys.flatMap((key): [string, string | number | number[]][] => {
@@ -156,27 +120,25 @@ function flattened(fields: Fields): Fields {
 }
 
 function toLayer(value: unknown): EngineLayer {
-	const fields = flattened(typeof value === "string" ? { Name: value } : asFields(value));
+	const fields = flattened(typeof value === "string" ? { Name: value } : fieldsOf(value));
 	const name = asText(fields["Name"]);
 	const inputs = asList(fields["Inputs"]).map(toTensor);
 	const outputs = asList(fields["Outputs"]).map(toTensor);
 	const weights = toWeights(fields["Weights"]);
 	const type = asText(fields["LayerType"]) || null;
 	const tactic = asText(fields["TacticName"]) || asText(fields["TacticValue"]) || null;
+	const computing = { inputs, outputs, weights, tactic };
 	const { nodes, ...named } = readLayerName(name);
 	const stated = metadataNodes(asText(fields["Metadata"]));
 	const onnxNodes = stated.length > 0 ? stated : nodes;
 	const isServing = named.servedLayer !== null && type === null;
 	return {
 		...named,
+		...computing,
 		name,
-		kind: isServing ? "reformat" : kindOf(type, fields, { inputs, outputs }),
 		type,
-		inputs,
-		outputs,
-		precision: precisionOf({ inputs, outputs, weights, tactic }),
-		tactic,
-		weights,
+		kind: isServing ? "reformat" : kindOf(type, fields, computing),
+		precision: precisionOf(computing),
 		onnxNodes,
 		foreign: stated.length > 0 ? null : named.foreign,
 		parameters: parametersOf(fields),
@@ -186,7 +148,7 @@ function toLayer(value: unknown): EngineLayer {
 function toIo(value: unknown): EngineIo {
 	// Up to TensorRT 10 the list has only names.
 	if (typeof value === "string") return { name: value, mode: null, dtype: null };
-	const fields = asFields(value);
+	const fields = fieldsOf(value);
 	const mode = asText(fields["IOMode"]).toLowerCase();
 	return {
 		name: asText(fields["Name"]),
@@ -206,24 +168,18 @@ function escapeControls(text: string): string {
 
 /** @throws ToolError tool-output if the text is not layer info. */
 export function parseLayerInfo(text: string): EngineLayers {
+	const code = "tool-output";
 	let value: unknown;
 	try {
 		value = JSON.parse(escapeControls(text));
 	} catch (cause) {
-		throw new ToolError({
-			code: "tool-output",
-			message: "The layer info that trtexec wrote is not JSON.",
-			cause,
-			fix: "Check that the run finished and that the disk has space.",
-		});
+		const fix = "Check that the run finished and that the disk has space.";
+		throw new ToolError({ code, message: "The layer info that trtexec wrote is not JSON.", cause, fix });
 	}
-	const fields = asFields(value);
+	const fields = fieldsOf(value);
 	if (!Array.isArray(fields["Layers"])) {
-		throw new ToolError({
-			code: "tool-output",
-			message: "The layer info that trtexec wrote has no list of layers.",
-			fix: "Build the engine with --profilingVerbosity=detailed.",
-		});
+		const fix = "Build the engine with --profilingVerbosity=detailed.";
+		throw new ToolError({ code, message: "The layer info that trtexec wrote has no list of layers.", fix });
 	}
 	const layers = fields["Layers"].map(toLayer);
 	return {

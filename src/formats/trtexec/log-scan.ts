@@ -19,11 +19,6 @@ export interface LogScan {
 	tail: readonly LogLine[];
 }
 
-export interface LogScanner {
-	feed(line: LogLine): void;
-	result(): LogScan;
-}
-
 const maxErrorLines = 200;
 const maxLastLines = 12;
 const maxTensors = 4096;
@@ -48,27 +43,17 @@ function keepLast(list: LogLine[], line: LogLine): void {
 	if (list.length > maxLastLines) list.shift();
 }
 
-type Mutable<Facts> = {
-	-readonly [Key in keyof Facts]: Facts[Key] extends ReadonlyMap<infer Name, infer Value>
+type MutableFacts = {
+	[Key in keyof LogFacts]: LogFacts[Key] extends ReadonlyMap<infer Name, infer Value>
 		? Map<Name, Value>
-		: Facts[Key];
+		: LogFacts[Key];
 };
-type MutableFacts = Mutable<LogFacts>;
 
 function emptyFacts(): MutableFacts {
 	return {
-		lineCount: 0,
-		version: null,
-		command: null,
-		ending: "none",
-		printedHelp: false,
-		opset: null,
-		device: { name: null, memoryMiB: null, usedMiB: null },
-		deserialised: false,
-		loadedInputs: new Map(),
-		randomInputs: new Map(),
-		dumps: new Map(),
-		node: null,
+		...{ lineCount: 0, version: null, command: null, ending: "none", printedHelp: false, opset: null },
+		...{ device: { memoryMiB: null, usedMiB: null }, deserialised: false, node: null },
+		...{ loadedInputs: new Map(), randomInputs: new Map(), dumps: new Map() },
 	};
 }
 
@@ -90,9 +75,7 @@ function readInfo(facts: MutableFacts, line: LogLine): void {
 	if (opset !== undefined) facts.opset ??= Number(opset);
 	const memory = /Device Global Memory: (\d+) MiB/.exec(text)?.[1];
 	const used = /now: CPU -?\d+, GPU (\d+) \(MiB\)/.exec(text)?.[1];
-	const name = /Selected Device: (.+)$/.exec(text)?.[1];
 	facts.device = {
-		name: name ?? facts.device.name,
 		memoryMiB: memory === undefined ? facts.device.memoryMiB : Number(memory),
 		usedMiB: used === undefined ? facts.device.usedMiB : Math.max(Number(used), facts.device.usedMiB ?? 0),
 	};
@@ -119,7 +102,7 @@ function readNode(node: NodeFacts | null, line: LogLine): NodeFacts | null {
 	return groups ? { ...node, name: (groups["old"] ?? groups["new"] ?? "").slice(0, nameChars) } : node;
 }
 
-export function createLogScan(): LogScanner {
+export function createLogScan(): { feed(line: LogLine): void; result(): LogScan } {
 	const facts = emptyFacts();
 	const hits = new Map<LinePattern, Hit>();
 	const errors: LogLine[] = [];

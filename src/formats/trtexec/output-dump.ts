@@ -14,53 +14,27 @@ export interface DumpedTensor {
 }
 
 const bitsOf: Readonly<Record<string, number>> = {
-	...{
-		fp32: 32,
-		fp16: 16,
-		bf16: 16,
-		fp8: 8,
-		fp4: 4,
-		e8m0: 8,
-		int64: 64,
-		int32: 32,
-		int8: 8,
-		int4: 4,
-		uint8: 8,
-		bool: 8,
-	},
+	...{ int64: 64, fp32: 32, int32: 32, fp16: 16, bf16: 16, fp8: 8, e8m0: 8, int8: 8, uint8: 8, bool: 8 },
+	...{ fp4: 4, int4: 4 },
 	// TensorRT 8.6 uses type names.
 	...{ Float: 32, Half: 16, Float8: 8, Int32: 32, Int8: 8, UInt8: 8, Bool: 8 },
 };
 
 const dtypeOf: Readonly<Record<string, DType>> = {
-	...{
-		fp32: "float32",
-		fp16: "float16",
-		bf16: "bfloat16",
-		int64: "int64",
-		int32: "int32",
-		int8: "int8",
-		uint8: "uint8",
-		bool: "bool",
-	},
+	...{ fp32: "float32", fp16: "float16", bf16: "bfloat16", int64: "int64", int32: "int32" },
+	...{ int8: "int8", uint8: "uint8", bool: "bool" },
 	...{ Float: "float32", Half: "float16", Int32: "int32", Int8: "int8", UInt8: "uint8", Bool: "bool" },
 };
 
 const line =
 	/Writing file for (input|output) binding (.+) \(with datatype (\w+) and dimensions ([-\d.]*)\) to (.+)$/;
 
-function dimsOf(text: string): number[] {
-	return text
-		.split(".")
-		.filter((part) => part !== "")
-		.map(Number);
-}
-
 /** The tensor whose file a log line reports, or null for any other line. */
 export function parseDumpLine(text: string): DumpedTensor | null {
-	const [, io, name, dtypeText, dims, path] = line.exec(text) ?? [];
-	if (io === undefined || name === undefined || dtypeText === undefined || path === undefined) return null;
-	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dimsOf(dims ?? ""), path };
+	const [, io, name = "", dtypeText = "", sizes = "", path = ""] = line.exec(text) ?? [];
+	if (io === undefined) return null;
+	const dims = sizes.split(".").filter((size) => size !== "");
+	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dims.map(Number), path };
 }
 
 /** A tensor's name as trtexec writes it in a file name. Two names can collide; the later file then overwrites the earlier. */

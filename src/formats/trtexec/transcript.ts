@@ -61,25 +61,22 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 /** One line of a transcript, `[ms, "out" or "err", text]`; anything else is parsed as plain text. */
 function parseTranscriptLine(raw: string, number: number): LogLine {
 	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);
-	let entry: unknown;
 	try {
-		entry = JSON.parse(raw);
+		const [atMs, stream, text] = JSON.parse(raw);
+		if (typeof text === "string")
+			return {
+				...parseLogLine(text, number),
+				stream: stream === "err" ? "err" : "out",
+				atMs: Number(atMs),
+			};
 	} catch {
-		return parseLogLine(raw, number);
+		// Not a transcript after all.
 	}
-	if (!Array.isArray(entry) || typeof entry[2] !== "string") return parseLogLine(raw, number);
-	const line = parseLogLine(entry[2], number);
-	const stream = entry[1] === "err" ? "err" : "out";
-	return { ...line, stream, atMs: Number(entry[0]) };
-}
-
-interface LineReader {
-	push(bytes: Uint8Array): void;
-	end(): void;
+	return parseLogLine(raw, number);
 }
 
 /** Splits chunks of bytes into lines; buffers at most one line. */
-export function createLineReader(onLine: (line: LogLine) => void): LineReader {
+export function createLineReader(onLine: (line: LogLine) => void) {
 	const decoder = new TextDecoder("utf-8", { fatal: false });
 	let pending = "";
 	let number = 0;
@@ -102,8 +99,8 @@ export function createLineReader(onLine: (line: LogLine) => void): LineReader {
 		append(text.slice(from));
 	};
 	return {
-		push: (bytes) => take(decoder.decode(bytes, { stream: true })),
-		end: () => {
+		push: (bytes: Uint8Array): void => take(decoder.decode(bytes, { stream: true })),
+		end: (): void => {
 			take(decoder.decode());
 			if (pending !== "") emit(pending);
 			pending = "";
@@ -136,11 +133,8 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 	}
 	const { argv, exitCode, signal, spawnError, wrote } = fieldsOf(value);
 	if (!Array.isArray(argv)) {
-		throw new ConfigError({
-			code: "usage",
-			message: "meta.json has no argv.",
-			fix: "Point diagnose at a recording's folder or at a plain log.",
-		});
+		const fix = "Point diagnose at a recording's folder or at a plain log.";
+		throw new ConfigError({ code: "usage", message: "meta.json has no argv.", fix });
 	}
 	return {
 		argv: argv.filter((argument): argument is string => typeof argument === "string"),

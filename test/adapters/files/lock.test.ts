@@ -13,8 +13,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The number of a process that has ended. */
-const deadPid = (): number => spawnSync(process.execPath, ["-e", "0"]).pid;
+/** A lock of a process that has ended. */
+const deadOwner = (over: object = {}): string => {
+	const { pid } = spawnSync(process.execPath, ["-e", "0"]);
+	return JSON.stringify({ pid, host: hostname(), startedAt: "2026", born: "12345", token: "x", ...over });
+};
 
 it("lockFolder makes the folder, holds it, and gives it back", async () => {
 	const deep = join(folder, "not", "yet");
@@ -37,41 +40,20 @@ it("lockFolder names the owner to the second run", async () => {
 });
 
 it("lockFolder passes the lock of a dead owner to one waiter at a time", async () => {
-	const owner = {
-		pid: deadPid(),
-		host: hostname(),
-		startedAt: "2026-01-01T00:00:00Z",
-		born: "1",
-		token: "x",
-	};
-	writeFileSync(file(), JSON.stringify(owner));
+	writeFileSync(file(), deadOwner());
 	const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
 	expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
 	expect(JSON.parse(readFileSync(file(), "utf8")).pid).toBe(process.pid);
 });
 
 it("lockFolder is not fooled by a new process with the number of a dead owner", async () => {
-	const owner = {
-		pid: process.pid,
-		host: hostname(),
-		startedAt: "2026-01-01T00:00:00Z",
-		born: "12345",
-		token: "x",
-	};
-	writeFileSync(file(), JSON.stringify(owner));
+	writeFileSync(file(), deadOwner({ pid: process.pid }));
 	await (await lockFolder(folder)).release();
 	expect(existsSync(file())).toBe(false);
 });
 
 it("lockFolder trusts an owner on another machine", async () => {
-	const owner = {
-		pid: deadPid(),
-		host: "elsewhere",
-		startedAt: "2026-01-01T00:00:00Z",
-		born: "",
-		token: "x",
-	};
-	writeFileSync(file(), JSON.stringify(owner));
+	writeFileSync(file(), deadOwner({ host: "elsewhere", born: "" }));
 	await expect(lockFolder(folder)).rejects.toMatchObject({
 		code: "output-busy",
 		message: expect.stringContaining("on elsewhere"),

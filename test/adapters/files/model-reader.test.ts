@@ -119,9 +119,7 @@ it("fileModelReader follows external data that is there, and hashes it with the 
 	const shell = execFileSync(
 		"sh",
 		["-c", "{ sha256sum < m.onnx; sha256sum sub/w.bin; } | LC_ALL=C sort | sha256sum"],
-		{
-			cwd: join(folder, "good"),
-		},
+		{ cwd: join(folder, "good") },
 	);
 	expect(shell.toString().slice(0, 64)).toBe(read.sha256);
 	writeFileSync(join(folder, "good/sub/w.bin"), new Uint8Array(24).fill(8));

@@ -25,12 +25,12 @@ interface Setting {
 
 async function watch(options: string[], setting: Setting = {}) {
 	const processes = createProcesses();
-	const { argv, timeoutMs, ...rest } = setting;
-	const smi = {
-		argv: argv ?? ([process.execPath, program("nvidia-smi"), ...options] as [string, ...string[]]),
-		processes,
-		timeoutMs: timeoutMs ?? 600_000,
-	};
+	const {
+		argv = [process.execPath, program("nvidia-smi"), ...options],
+		timeoutMs = 600_000,
+		...rest
+	} = setting;
+	const smi = { argv: argv as [string, ...string[]], processes, timeoutMs };
 	const telemetry = gpuTelemetry({ smi, clock, everyMs: 20, silenceMs: 60_000, firstMs: 60_000, ...rest });
 	open.push({ telemetry, processes });
 	const fromMs = clock.now();
@@ -70,10 +70,8 @@ it.each([
 	["na:5", "nvidia-smi's rows could not be parsed: no value in any column, but N/A."],
 	["unknown-error:5", "nvidia-smi's rows could not be parsed: no value in any column, but Unknown Error."],
 ])("gpuTelemetry with %s keeps what came before, and reports what happened", async (fault, sentence) => {
-	const { telemetry, fromMs } = await watch(
-		[`fault=${fault}`],
-		fault.startsWith("hang") ? { silenceMs: 1_500 } : {},
-	);
+	const setting = fault.startsWith("hang") ? { silenceMs: 1_500 } : {};
+	const { telemetry, fromMs } = await watch([`fault=${fault}`], setting);
 	await until(() => telemetry.degradations().some((text) => text.startsWith(sentence)));
 	expect(telemetry.window(fromMs, clock.now())?.samples).toBe(5);
 });
@@ -111,11 +109,8 @@ it("gpuTelemetry notes an idle process that was there before, and does not count
 });
 
 it("gpuTelemetry counts a process that keeps the GPU busy as foreign", async () => {
-	const { telemetry, fromMs } = await watch([
-		"samples=h200-query-load.csv",
-		"apps=h200-neighbour-apps.csv",
-		"speed=10",
-	]);
+	const options = ["samples=h200-query-load.csv", "apps=h200-neighbour-apps.csv", "speed=10"];
+	const { telemetry, fromMs } = await watch(options);
 	await until(() => telemetry.foreignProcesses(fromMs, clock.now()).length > 0);
 	expect(telemetry.foreignProcesses(fromMs, clock.now())[0]).toMatchObject({ pid: 5796, name: "python3" });
 });

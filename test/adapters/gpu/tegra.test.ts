@@ -66,12 +66,8 @@ it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi i
 
 it("a Jetson is known in a container by its release alone, without its power mode", async () => {
 	const { root, processes } = jetson({}, (path) => path.startsWith("etc/"));
-	expect(await readBoard(processes, root)).toEqual({
-		model: null,
-		l4t: "36.4.4",
-		powerMode: null,
-		gpuClock: null,
-	});
+	const unknown = { model: null, powerMode: null, gpuClock: null };
+	expect(await readBoard(processes, root)).toEqual({ ...unknown, l4t: "36.4.4" });
 	expect(await readBoard(processes, join(root, "empty"))).toBeNull();
 });
 
@@ -99,10 +95,8 @@ it("a Jetson is watched by tegrastats while engines run, and the report says wha
 
 it("without tegrastats runs on, and says what is unknown", async () => {
 	const { processes } = jetson({});
-	const watch = tegraTelemetry({
-		tool: { argv: ["tegrastats"], name: "tegrastats", processes },
-		clock: systemClock(),
-	});
+	const tool = { argv: ["tegrastats"], name: "tegrastats", processes } as const;
+	const watch = tegraTelemetry({ tool, clock: systemClock() });
 	await watch.start();
 	expect(watch.degradations()).toEqual([
 		"tegrastats is not installed; from then on, the GPU's clocks and power are unknown.",

@@ -22,48 +22,31 @@ function profile(mode: string, timeoutMs = 600_000) {
 	);
 }
 
-it.each(["full", "old"])(
-	"profileRun reads the kernels of one run (%s), and keeps the files",
-	async (mode) => {
-		const done = await profile(mode);
-		if (done.state !== "done") throw new Error(done.sentence);
-		expect(done.kernels).toHaveLength(10);
-		expect(done.sentence).toBeUndefined();
-		expect(done.report).toBe(join(folder, "head.nsys-rep"));
-		expect(readdirSync(folder)).toContain("head.nsys-rep");
-		expect(
-			done.files.some((path) =>
-				path.endsWith(mode === "old" ? "head_gpukernsum.csv" : "head_cuda_gpu_kern_sum.csv"),
-			),
-		).toBe(true);
-	},
-);
+it.each([
+	["full", "head_cuda_gpu_kern_sum.csv"],
+	["old", "head_gpukernsum.csv"],
+])("profileRun reads the kernels of one run (%s), and keeps the files", async (mode, csv) => {
+	const { kernels, sentence, files } = await profile(mode);
+	expect(kernels).toHaveLength(10);
+	expect(sentence).toBeUndefined();
+	expect(files).toEqual(expect.arrayContaining([join(folder, "head.nsys-rep"), join(folder, csv)]));
+	expect(readdirSync(folder)).toContain("head.nsys-rep");
+});
 
 it.each([
 	["absent", "Nsight Systems (nsys) is not installed, so there is no profile."],
 	["no-importer", "This nsys installation lacks its importer"],
 	["no-range", "nsys wrote no report: Generated:"],
-])("profileRun explains why there is no profile: %s", async (mode, sentence) => {
-	expect(await profile(mode)).toMatchObject({
-		state: "unavailable",
-		sentence: expect.stringContaining(sentence),
-	});
-});
-
-it.each([
 	["no-data", "nsys stats wrote no head_cuda_gpu_kern_sum.csv"],
 	["odd", "its table could not be parsed"],
-])("profileRun keeps a report whose kernels cannot be told: %s", async (mode, sentence) => {
-	expect(await profile(mode)).toMatchObject({
-		state: "done",
-		kernels: [],
-		sentence: expect.stringContaining(sentence),
-	});
+])("profileRun explains why there are no kernels: %s", async (mode, sentence) => {
+	const found = await profile(mode);
+	expect(found.sentence).toContain(sentence);
+	expect(found.kernels).toBeUndefined();
+	if (mode === "no-data" || mode === "odd")
+		expect(found.files).toContainEqual(expect.stringMatching(/\.nsys-rep$/));
 });
 
 it("profileRun ends an nsys that hangs", async () => {
-	expect(await profile("hang", 200)).toMatchObject({
-		state: "unavailable",
-		sentence: "nsys did not finish within 200 ms and was killed.",
-	});
+	expect((await profile("hang", 200)).sentence).toBe("nsys did not finish within 200 ms and was killed.");
 });

@@ -32,24 +32,14 @@ async function run(
 	const script = join(folder, `${Math.abs(hash(source))}.mjs`);
 	writeFileSync(script, source);
 	const processes = createProcesses({ env: { PATH: process.env["PATH"] } });
+	const { program = process.execPath, args = [], timeoutMs = 600_000 } = options;
 	return customCommands(processes).run({
-		command: {
-			name: "mine",
-			command: [options.program ?? process.execPath, script, ...(options.args ?? [])],
-			timeoutMs: options.timeoutMs ?? 600_000,
-		},
+		command: { name: "mine", command: [program, script, ...args], timeoutMs },
 		cwd: folder,
 		scratchFolder: join(folder, "scratch"),
 		about: {
-			schemaVersion: 1,
-			comparator: "mine",
-			golden: "net@1",
-			case: "a; rm -rf $HOME",
-			output: "y",
-			model: "net",
-			engine: "fp16",
-			precision: "fp16",
-			tolerance: 1,
+			...{ schemaVersion: 1, comparator: "mine", golden: "net@1", case: "a; rm -rf $HOME", output: "y" },
+			...{ model: "net", engine: "fp16", precision: "fp16", tolerance: 1 },
 		},
 		expected: float32([1, 2, 3]),
 		got: float32([1, 2.5, 3]),
@@ -120,14 +110,8 @@ it.each([
 });
 
 it("userShell kills a command that does not end", async () => {
-	const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), {
-		...options,
-		timeoutMs: 300,
-	});
-	expect(result).toMatchObject({
-		failure: {
-			code: "tool-timeout",
-			message: "The prepare command did not finish within 0.3 s and was killed.",
-		},
-	});
+	const shell = userShell(createProcesses());
+	const result = await shell.run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
+	const message = "The prepare command did not finish within 0.3 s and was killed.";
+	expect(result).toMatchObject({ failure: { code: "tool-timeout", message } });
 });

@@ -50,5 +50,5 @@ it("describeFailure mentions memory if the kernel may have killed the process", 
 		{ ...record, state: "signalled", signal: "SIGKILL", exitCode: null },
 		{ what: "Tool", timeoutMs: 1 },
 	);
-	expect(failure.fix).toContain("out-of-memory");
+	expect(failure.fix).toContain("ran out of memory");
 });

@@ -3,10 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { runProcess } from "../../../src/adapters/process/spawn.ts";
+import { type ProcessOptions, runProcess } from "../../../src/adapters/process/spawn.ts";
 import { until } from "../../support/until.ts";
 
 const node = process.execPath;
+const run = (options: Omit<ProcessOptions, "timeoutMs"> & { timeoutMs?: number }) =>
+	runProcess({ timeoutMs: 600_000, ...options });
 const folder = mkdtempSync(join(tmpdir(), "trtgate-spawn-"));
 const program = (name: string): string => join(import.meta.dirname, "../../support/programs", `${name}.mjs`);
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,9 +30,8 @@ async function gone(pid: number): Promise<boolean> {
 it("runProcess hands arguments over unread by any shell and keeps what the child said", async () => {
 	const logPath = join(folder, "deep", "echo.log");
 	const script = "console.log(process.argv[1]); console.error('two'); process.exit(3)";
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, "-e", script, "$HOME `id` ; 'x'"],
-		timeoutMs: 600_000,
 		logPath,
 		captureBytes: 100,
 	});
@@ -44,9 +45,8 @@ it("runProcess hands arguments over unread by any shell and keeps what the child
 it("runProcess gives the child its input, folder and environment", async () => {
 	const script =
 		"process.stdin.pipe(process.stdout); console.log(process.cwd(), process.env.ONLY, process.env.HOME)";
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, "-e", script],
-		timeoutMs: 600_000,
 		stdin: "hello\n",
 		cwd: "/",
 		env: { ONLY: "this" },
@@ -59,9 +59,8 @@ it("runProcess hands input and output over for a conversation, and keeps only er
 	const script =
 		"process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
 	let heard = "";
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, "-e", script],
-		timeoutMs: 600_000,
 		logPath,
 		captureBytes: 100,
 		talk({ input, output }) {
@@ -78,21 +77,20 @@ it("runProcess hands input and output over for a conversation, and keeps only er
 });
 
 it("runProcess outlives a conversation in which the child hangs up", async () => {
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, "-e", "process.exit(4)"],
-		timeoutMs: 600_000,
 		talk: ({ input }) => void input.write(new Uint8Array(1_000_000)),
 	});
 	expect(record).toMatchObject({ state: "exited", exitCode: 4 });
 });
 
 it("runProcess kills a child at its timeout", async () => {
-	const record = await runProcess({ argv: [node, program("sleeper")], timeoutMs: 3_000 });
+	const record = await run({ argv: [node, program("sleeper")], timeoutMs: 3_000 });
 	expect(record).toMatchObject({ state: "timed-out", signal: "SIGTERM", tail: ["asleep"] });
 });
 
 it("runProcess kills a child that ignores SIGTERM once the grace is over", async () => {
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, program("sleeper"), "deaf"],
 		timeoutMs: 3_000,
 		graceMs: 200,
@@ -101,29 +99,27 @@ it("runProcess kills a child that ignores SIGTERM once the grace is over", async
 });
 
 it("runProcess ends the whole group: no grandchild outlives a timeout", async () => {
-	const record = await runProcess({ argv: [node, program("forker")], timeoutMs: 3_000 });
+	const record = await run({ argv: [node, program("forker")], timeoutMs: 3_000 });
 	expect(record.state).toBe("timed-out");
 	expect(await gone(Number(record.tail[0]))).toBe(true);
 });
 
 it("runProcess does not wait for a grandchild that holds the pipes of a child that has left", async () => {
-	const record = await runProcess({ argv: [node, program("forker"), "leave"], timeoutMs: 600_000 });
+	const record = await run({ argv: [node, program("forker"), "leave"] });
 	expect(record).toMatchObject({ state: "exited", exitCode: 0 });
 	expect(await gone(Number(record.tail[0]))).toBe(true);
 });
 
 it("runProcess stops at an abort, and starts nothing after one", async () => {
 	const stop = new AbortController();
-	const running = runProcess({
+	const running = run({
 		argv: [node, program("sleeper")],
-		timeoutMs: 600_000,
 		signal: stop.signal,
 		onLine: () => stop.abort(),
 	});
 	expect((await running).state).toBe("aborted");
-	const never = await runProcess({
+	const never = await run({
 		argv: [node, program("sleeper")],
-		timeoutMs: 600_000,
 		signal: stop.signal,
 	});
 	expect(never).toMatchObject({ state: "aborted", problem: "interrupted before the start" });
@@ -133,7 +129,7 @@ it.each([
 	["a program that is not there", ["/no/such/program"] as const],
 	["a name with a zero byte", ["no\0de"] as const],
 ])("runProcess reports that %s did not start", async (_what, argv) => {
-	const record = await runProcess({ argv: [argv[0]], timeoutMs: 1_000 });
+	const record = await run({ argv: [argv[0]], timeoutMs: 1_000 });
 	expect(record.state).toBe("not-started");
 	expect(record.problem).not.toBe("");
 });
@@ -141,9 +137,8 @@ it.each([
 it("runProcess bounds the log on disk and the lines in memory under a flood", async () => {
 	const logPath = join(folder, "flood.log");
 	const lines: number[] = [];
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, program("flooder"), "24"],
-		timeoutMs: 600_000,
 		logPath,
 		logCapBytes: 1024 * 1024,
 		tailLines: 5,
@@ -159,9 +154,8 @@ it("runProcess bounds the log on disk and the lines in memory under a flood", as
 
 it("runProcess cuts a flood without a newline into lines of sane length", async () => {
 	let longest = 0;
-	await runProcess({
+	await run({
 		argv: [node, program("flooder"), "4", "one-line"],
-		timeoutMs: 600_000,
 		onLine: (line) => {
 			longest = Math.max(longest, line.length);
 		},
@@ -172,9 +166,8 @@ it("runProcess cuts a flood without a newline into lines of sane length", async 
 it("runProcess keeps noise out of log and tail, and passes on all lines", async () => {
 	const logPath = join(folder, "noise.log");
 	const seen: string[] = [];
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, "-e", 'console.log("noise 1\\nkept 1\\nnoise 2"); console.error("noise 3")'],
-		timeoutMs: 600_000,
 		logPath,
 		isNoise: (line, stream) => stream === "out" && line.startsWith("noise"),
 		onLine: (line, noise) => seen.push(`${noise ? "noise" : "kept"}: ${line}`),
@@ -185,26 +178,24 @@ it("runProcess keeps noise out of log and tail, and passes on all lines", async 
 });
 
 it("runProcess refuses a log that cannot be written before the child starts", async () => {
-	const run = runProcess({ argv: [node, "-e", "0"], timeoutMs: 1_000, logPath: join(node, "x.log") });
-	await expect(run).rejects.toMatchObject({ code: "output-unwritable" });
+	const refused = run({ argv: [node, "-e", "0"], timeoutMs: 1_000, logPath: join(node, "x.log") });
+	await expect(refused).rejects.toMatchObject({ code: "output-unwritable" });
 });
 
 it("runProcess reports that the disk is full where the log no longer fits", async () => {
-	const run = runProcess({
+	const refused = run({
 		argv: [node, "-e", "console.log('x'.repeat(100000))"],
-		timeoutMs: 600_000,
 		logPath: "/dev/full",
 	});
-	await expect(run).rejects.toMatchObject({
+	await expect(refused).rejects.toMatchObject({
 		code: "disk-full",
 		message: "No space left for /dev/full (ENOSPC).",
 	});
 });
 
 it("runProcess does not mind a child that never reads a long input", async () => {
-	const record = await runProcess({
+	const record = await run({
 		argv: [node, "-e", "0"],
-		timeoutMs: 600_000,
 		stdin: "x".repeat(1_000_000),
 	});
 	expect(record).toMatchObject({ state: "exited", exitCode: 0 });

@@ -31,9 +31,7 @@ it("build builds an engine whose INT8 was never calibrated, and reports it: its 
 	const record = await backend.build(await job({ config: ["precision: fp16", "precision: int8"] }));
 	expect(record.state, JSON.stringify(record.failure)).toBe("built");
 	expect(record.recipe?.["typing"]).toBe("FP32+INT8");
-	expect(record.notes?.[0]).toBe(
-		"The engine was built as int8 without calibration and without Q/DQ nodes: trtexec used made-up ranges, so its outputs are meaningless.",
-	);
+	expect(record.notes?.[0]).toContain("int8 without calibration");
 });
 
 it("build runs a plan once if the log does not show that it was loaded", async () => {

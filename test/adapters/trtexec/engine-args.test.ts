@@ -19,16 +19,8 @@ function recorder(): Processes & { asked: RunOptions[] } {
 		asked,
 		run: async (job) => {
 			asked.push(job);
-			const ended = {
-				state: "not-started",
-				exitCode: null,
-				signal: null,
-				wallMs: 0,
-				tail: [],
-				stdout: "",
-				problem: "not here",
-			} as const;
-			return { ...ended, tail: [], logPath: null, argv: job.argv };
+			const ended = { state: "not-started", exitCode: null, signal: null, logPath: null } as const;
+			return { ...ended, wallMs: 0, tail: [], stdout: "", problem: "not here", argv: job.argv };
 		},
 		exec: (job) => Promise.reject(new Error(`${job.argv[0]} was not expected`)),
 		killAll: async () => {},
@@ -81,23 +73,9 @@ async function build(here: Bed) {
 
 async function built(here: Bed): Promise<BuiltEngine> {
 	const { spec, own } = here;
-	const facts = {
-		model: "net",
-		engine: "e",
-		arm: "base",
-		precision: "fp16",
-		state: "built",
-		durationMs: 1,
-		warnings: [],
-	} as const;
-	return {
-		spec,
-		arm: "base",
-		record: { ...facts, warnings: [] },
-		path: "/e/engine.plan",
-		model: await here.model,
-		...own,
-	};
+	const facts = { model: "net", engine: "e", arm: "base", precision: "fp16", state: "built" } as const;
+	const record = { ...facts, durationMs: 1, warnings: [] };
+	return { spec, arm: "base", record, path: "/e/engine.plan", model: await here.model, ...own };
 }
 
 const image = (batch: number): Tensor => ({
@@ -122,89 +100,65 @@ async function verify(here: Bed, batch: number) {
 }
 
 const shapes = (which: string, batch: number) => `--${which}=images:${batch}x3x32x32`;
-const one = (min: number, opt: number, max: number) => [
-	shapes("minShapes", min),
-	shapes("optShapes", opt),
-	shapes("maxShapes", max),
-];
+const one = (min: number, opt: number, max: number): string =>
+	`${shapes("minShapes", min)} ${shapes("optShapes", opt)} ${shapes("maxShapes", max)}`;
+const usual = one(1, 4, 8);
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const profiles = "profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }]";
 
 it.each([
-	[
-		"8.6.1",
-		`precision: fp16, ${dims}, workspace: 512MiB`,
-		["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:512"],
-	],
-	[
-		"10.15.1",
-		`precision: fp16, ${dims}, workspace: 4GB`,
-		["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:3814M"],
-	],
-	[
-		"11.1.0",
-		`precision: fp32, ${dims}, optimization-level: 0`,
-		[...one(1, 4, 8), "--builderOptimizationLevel=0"],
-	],
+	["8.6.1", `precision: fp16, ${dims}, workspace: 512MiB`, `--fp16 ${usual} --memPoolSize=workspace:512`],
+	["10.15.1", `precision: fp16, ${dims}, workspace: 4GB`, `--fp16 ${usual} --memPoolSize=workspace:3814M`],
+	["11.1.0", `precision: fp32, ${dims}, optimization-level: 0`, `${usual} --builderOptimizationLevel=0`],
 	[
 		"10.6.0",
 		`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }]`,
-		["--fp16", ...one(1, 4, 8), "--staticPlugins=/arm/a.so", "--dynamicPlugins=/arm/b.so"],
+		`--fp16 ${usual} --staticPlugins=/arm/a.so --dynamicPlugins=/arm/b.so`,
 	],
 	[
 		"10.6.0",
 		`precision: int8, ${dims}, dla: { core: 1, gpu-fallback: true }`,
-		["--int8", "--fp16", ...one(1, 4, 8), "--allowGPUFallback", "--useDLACore=1"],
+		`--int8 --fp16 ${usual} --allowGPUFallback --useDLACore=1`,
 	],
-	["8.6.1", `precision: fp16, ${dims}, dla: { core: 0 }`, ["--fp16", ...one(1, 4, 8), "--useDLACore=0"]],
+	["8.6.1", `precision: fp16, ${dims}, dla: { core: 0 }`, `--fp16 ${usual} --useDLACore=0`],
 	[
 		"10.15.1",
 		`precision: int8, ${dims}, calibration: net.cache, plugins: []`,
-		["--int8", "--fp16", ...one(1, 4, 8), "--calib=/arm/net.cache"],
+		`--int8 --fp16 ${usual} --calib=/arm/net.cache`,
 	],
 	[
 		"9.3.0",
 		`precision: fp16, ${profiles}`,
-		["--fp16", "--profile=0", ...one(1, 1, 1), "--profile=1", ...one(2, 8, 32)],
+		`--fp16 --profile=0 ${one(1, 1, 1)} --profile=1 ${one(2, 8, 32)}`,
 	],
 	[
 		"11.1.0",
 		`precision: fp32, ${dims}, flags: [--sparsity=enable, --versionCompatible]`,
-		[...one(1, 4, 8), "--sparsity=enable", "--versionCompatible"],
+		`${usual} --sparsity=enable --versionCompatible`,
 	],
 ])("the arguments of a build of TensorRT %s for { %s }", async (version, engine, argv) => {
 	const here = bed(`{ ${engine} }`, version);
 	await build(here);
-	expect(tellingArgv(here)).toEqual(argv);
+	expect(tellingArgv(here).join(" ")).toBe(argv);
 });
 
 it.each([
-	[
-		"11.1.0",
-		`precision: fp16, ${dims}`,
-		"precision-in-onnx",
-		"models.net.engines.e.onnx: TensorRT 11.1.0 takes the precision from",
-	],
-	[
-		"11.1.0",
-		`precision: int8, ${dims}, calibration: net.cache`,
-		"precision-in-onnx",
-		"models.net.engines.e.onnx",
-	],
+	["11.1.0", `precision: fp16, ${dims}`, "precision-in-onnx", "e.onnx: TensorRT 11.1.0 takes the precision"],
+	["11.1.0", `precision: int8, ${dims}, calibration: net.cache`, "precision-in-onnx", "e.onnx"],
 	[
 		"8.6.1",
 		`precision: fp16, ${profiles}`,
 		"setting-unsupported",
-		"models.net.engines.e.profiles: TensorRT 8.6.1 has no several",
+		"e.profiles: TensorRT 8.6.1 has no several",
 	],
-	["8.6.1", `precision: bf16, ${dims}`, "setting-unsupported", "models.net.engines.e.precision"],
+	["8.6.1", `precision: bf16, ${dims}`, "setting-unsupported", "e.precision"],
 ])(
 	"the arguments of a build of TensorRT %s for { %s } are refused as %s",
 	async (version, engine, code, says) => {
 		const here = bed(`{ ${engine} }`, version);
 		expect(await build(here)).toMatchObject({
 			state: "refused",
-			failure: { code, title: expect.stringContaining(says) },
+			failure: { code, title: expect.stringContaining(`models.net.engines.${says}`) },
 		});
 		expect(here.processes.asked).toEqual([]);
 	},
@@ -261,15 +215,9 @@ it("the arguments of a run are not requested for int64 on TensorRT 8, which woul
 	};
 	const x: Tensor = { dtype: "int64", shape: [4], data: new Uint8Array(32) };
 	const places = { scratchFolder: join(here.folder, "scratch"), logPath: join(here.folder, "b.log") };
-	const result = await here.backend.infer({
-		engine,
-		cases: [{ id: "a", inputs: { x } }],
-		...places,
-		threads: 1,
-		timeoutMs: 1000,
-	});
-	const message =
-		"input x is int64, which TensorRT 8.6.1 takes as int32: install TensorRT's Python package, which converts it";
+	const cases = [{ id: "a", inputs: { x } }];
+	const result = await here.backend.infer({ engine, cases, ...places, threads: 1, timeoutMs: 1000 });
+	const message = expect.stringContaining("int64, which TensorRT 8.6.1 takes as int32");
 	expect(result).toMatchObject({ state: "done", cases: [{ id: "a", state: "failed", message }] });
 	expect(here.processes.asked).toEqual([]);
 });

@@ -3,8 +3,13 @@ import { expect, it } from "vitest";
 import { bed, infer, measure } from "../../support/replay/bed.ts";
 import type { ReplayFault } from "../../support/replay/install.ts";
 
+const perf = (fault: ReplayFault["do"]): ReplayFault => ({ step: "perf", do: fault });
+const recorded = (step: ReplayFault["step"], name: string): ReplayFault => ({
+	...{ step, do: "recording", recording: `10.6/${name}` },
+});
+
 const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
-	["hangs while it is timed", { step: "perf", do: "hang" }, "tool-timeout", /\[timed-out\]/],
+	["hangs while it is timed", perf("hang"), "tool-timeout", /\[timed-out\]/],
 	["is killed while it is timed", { step: "perf", do: "kill", signal: "SIGKILL" }, "tool-crashed", /SIGKILL/],
 	[
 		"dies of SIGSEGV while it is timed",
@@ -12,82 +17,36 @@ const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 		"tool-crashed",
 		/SIGSEGV/,
 	],
-	[
-		"leaves times that are cut off",
-		{ step: "perf", do: "truncated-times" },
-		"tool-output",
-		/times file is truncated/,
-	],
-	["leaves a time that is NaN", { step: "perf", do: "nan-times" }, "tool-output", /not a finite number/],
-	["leaves an infinite time", { step: "perf", do: "infinite-times" }, "tool-output", /not a finite number/],
-	["leaves a time below 0", { step: "perf", do: "negative-times" }, "tool-output", /not a list of entries/],
-	["leaves an empty list of times", { step: "perf", do: "empty-times" }, "tool-output", /no iteration/],
-	[
-		"leaves a page instead of times",
-		{ step: "perf", do: "html-times" },
-		"tool-output",
-		/not a list|truncated/,
-	],
-	["leaves fewer times than it speaks of", { step: "perf", do: "fewer-times" }, "tool-output", /reports 400/],
+	["leaves times that are cut off", perf("truncated-times"), "tool-output", /times file is truncated/],
+	["leaves a time that is NaN", perf("nan-times"), "tool-output", /not a finite number/],
+	["leaves fewer times than it speaks of", perf("fewer-times"), "tool-output", /reports 400/],
 	[
 		"reports another throughput than its times give",
-		{ step: "perf", do: "other-throughput" },
+		perf("other-throughput"),
 		"tool-output",
 		/trtexec reports 123\.4/,
 	],
-	["leaves no times and says PASSED", { step: "perf", do: "no-times" }, "tool-output", /export-missing/],
-	[
-		"times without the CUDA graph that was asked for",
-		{ step: "perf", do: "other-mode" },
-		"tool-output",
-		/no CUDA graph/,
-	],
-	["is another version in the middle", { step: "perf", do: "other-version" }, "tool-output", /10\.7\.0/],
-	["ends without its last line", { step: "perf", do: "no-last-line" }, "tool-output", /ended-early/],
-	[
-		"runs out of GPU memory",
-		{ step: "perf", do: "recording", recording: "10.6/fail-gpu-memory-context" },
-		"tool-crashed",
-		/gpu-memory-run/,
-	],
-	[
-		"cannot load its plan",
-		{ step: "perf", do: "recording", recording: "10.6/fail-engine-truncated" },
-		"tool-crashed",
-		/plan-truncated/,
-	],
-	[
-		"finds its plan gone",
-		{ step: "perf", do: "recording", recording: "10.6/fail-engine-no-file" },
-		"tool-crashed",
-		/plan-file-missing/,
-	],
-	[
-		"finds its plan empty",
-		{ step: "perf", do: "recording", recording: "10.6/fail-engine-empty" },
-		"tool-crashed",
-		/plan-file-empty/,
-	],
+	["leaves no times and says PASSED", perf("no-times"), "tool-output", /export-missing/],
+	["times without the CUDA graph that was asked for", perf("other-mode"), "tool-output", /no CUDA graph/],
+	["is another version in the middle", perf("other-version"), "tool-output", /10\.7\.0/],
+	["ends without its last line", perf("no-last-line"), "tool-output", /ended-early/],
+	["runs out of GPU memory", recorded("perf", "fail-gpu-memory-context"), "tool-crashed", /gpu-memory-run/],
+	["cannot load its plan", recorded("perf", "fail-engine-truncated"), "tool-crashed", /plan-truncated/],
 	[
 		"is asked for a shape outside of the profile",
-		{ step: "perf", do: "recording", recording: "10.6/fail-shape-outside-profile" },
+		recorded("perf", "fail-shape-outside-profile"),
 		"tool-crashed",
 		/shape-outside-profile/,
 	],
 	[
 		"finds no GPU any more after the build",
-		{ step: "perf", do: "recording", recording: "10.6/fail-no-gpu" },
+		recorded("perf", "fail-no-gpu"),
 		"tool-crashed",
 		/sees no GPU\. \[no-gpu\]/,
 	],
-	[
-		"finds no GPU any more for a golden case",
-		{ step: "golden", do: "recording", recording: "10.6/fail-no-gpu" },
-		"tool-crashed",
-		/no-gpu/,
-	],
-	["is gone after the builds", { step: "perf", do: "vanish" }, "tool-missing", /program-missing/],
-	["finds its plan damaged", { step: "perf", do: "damaged-plan" }, "tool-output", /plan-damaged/],
+	["finds no GPU any more for a golden case", recorded("golden", "fail-no-gpu"), "tool-crashed", /no-gpu/],
+	["is gone after the builds", perf("vanish"), "tool-missing", /program-missing/],
+	["finds its plan damaged", perf("damaged-plan"), "tool-output", /plan-damaged/],
 	["hangs on a golden case", { step: "golden", do: "hang" }, "tool-timeout", /\[timed-out\]/],
 	[
 		"is killed on a golden case",

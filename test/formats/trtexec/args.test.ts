@@ -56,236 +56,125 @@ function version(text: string): TensorRtVersion {
 	return parsed;
 }
 
-function argvOf(spec: ArgsSpec, text: string): string[] {
+function argvOf(spec: ArgsSpec, text: string): string {
 	const result = buildArgs(spec, version(text));
 	if (result.kind !== "argv") throw new Error(result.message);
-	return result.argv;
+	return result.argv.join(" ");
 }
 
 const dims = { name: "images", min: [1, 3, 32, 32], opt: [4, 3, 32, 32], max: [8, 3, 32, 32] };
-const run = [
-	"--loadEngine=/e/net.plan",
-	"--shapes=images:8x3x32x32",
-	"--warmUp=500",
-	"--duration=1.5",
-	"--infStreams=1",
-	"--percentile=50,90,95,99",
+const others = [
+	{ name: "images", min: [1], opt: [1], max: [1] },
+	{ name: "s", min: [], opt: [], max: [] },
 ];
-const one = [
-	"--loadEngine=/e/net.plan",
-	"--loadInputs=x:0:/i/x.bin",
-	"--warmUp=0",
-	"--duration=0",
-	"--iterations=1",
-	"--avgRuns=1",
-];
-const made = ["--onnx=/m/net.onnx", "--saveEngine=/e/net.plan", "--skipInference"];
-const tail = ["--profilingVerbosity=detailed", "--device=0"];
+const reversed = { ...time, cudaGraph: false, spinWait: false, transfers: true };
+const fp16 = { ...build, precision: "fp16" } as const;
+const made = "--onnx=/m/net.onnx --saveEngine=/e/net.plan --skipInference";
+const tail = "--profilingVerbosity=detailed --device=0";
+const shapes = "--minShapes=images:1x3x32x32 --optShapes=images:4x3x32x32 --maxShapes=images:8x3x32x32";
+const run =
+	"--loadEngine=/e/net.plan --shapes=images:8x3x32x32 --warmUp=500 --duration=1.5 --infStreams=1 --percentile=50,90,95,99";
+const one =
+	"--loadEngine=/e/net.plan --loadInputs=x:0:/i/x.bin --warmUp=0 --duration=0 --iterations=1 --avgRuns=1";
+const times = "--exportTimes=times.json --device=0";
+const exported = "--profilingVerbosity=detailed --exportProfile=p.json --exportLayerInfo=l.json --device=0";
 
-const table: readonly (readonly [what: string, version: string, spec: ArgsSpec, argv: readonly string[]])[] =
+const table: [what: string, version: string, spec: ArgsSpec, argv: string][] = [
+	["a plain build", "8.6.1", build, `${made} --noTF32 ${tail}`],
+	["a plain build", "11.2.1", build, `${made} --noTF32 ${tail}`],
+	["a tf32 build", "10.6.0", { ...build, precision: "tf32" }, `${made} ${tail}`],
+	["an fp16 build", "8.6.1", fp16, `${made} --fp16 ${tail}`],
+	["an fp16 build", "10.15.1", fp16, `${made} --fp16 ${tail}`],
+	["a typed fp16 build", "11.0.0", { ...fp16, typedModel: true }, `${made} ${tail}`],
+	["an int8 build", "10.6.0", { ...build, precision: "int8" }, `${made} --int8 --fp16 ${tail}`],
 	[
-		["a plain build", "8.6.1", build, [...made, "--noTF32", ...tail]],
-		["a plain build", "11.2.1", build, [...made, "--noTF32", ...tail]],
-		["a tf32 build", "10.6.0", { ...build, precision: "tf32" }, [...made, ...tail]],
-		["an fp16 build", "8.6.1", { ...build, precision: "fp16" }, [...made, "--fp16", ...tail]],
-		["an fp16 build", "10.15.1", { ...build, precision: "fp16" }, [...made, "--fp16", ...tail]],
-		["a typed fp16 build", "11.0.0", { ...build, precision: "fp16", typedModel: true }, [...made, ...tail]],
-		["an int8 build", "10.6.0", { ...build, precision: "int8" }, [...made, "--int8", "--fp16", ...tail]],
-		[
-			"an fp4 build",
-			"10.15.1",
-			{ ...build, precision: "fp4", typedModel: true },
-			[...made, "--stronglyTyped", ...tail],
-		],
-		[
-			"one profile",
-			"10.6.0",
-			{ ...build, profiles: [{ inputs: [dims] }] },
-			[
-				...made,
-				"--noTF32",
-				"--minShapes=images:1x3x32x32",
-				"--optShapes=images:4x3x32x32",
-				"--maxShapes=images:8x3x32x32",
-				...tail,
-			],
-		],
-		[
-			"two profiles",
-			"10.6.0",
-			{
-				...build,
-				profiles: [
-					{ inputs: [dims] },
-					{
-						inputs: [
-							{ name: "images", min: [1], opt: [1], max: [1] },
-							{ name: "s", min: [], opt: [], max: [] },
-						],
-					},
-				],
-			},
-			[
-				...made,
-				"--noTF32",
-				"--profile=0",
-				"--minShapes=images:1x3x32x32",
-				"--optShapes=images:4x3x32x32",
-				"--maxShapes=images:8x3x32x32",
-				"--profile=1",
-				"--minShapes=images:1,s:scalar",
-				"--optShapes=images:1,s:scalar",
-				"--maxShapes=images:1,s:scalar",
-				...tail,
-			],
-		],
-		[
-			"a workspace",
-			"8.6.1",
-			{ ...build, workspaceMiB: 512 },
-			[...made, "--noTF32", "--memPoolSize=workspace:512", ...tail],
-		],
-		[
-			"a workspace",
-			"10.6.0",
-			{ ...build, workspaceMiB: 512 },
-			[...made, "--noTF32", "--memPoolSize=workspace:512M", ...tail],
-		],
-		[
-			"caches, DLA, plugins and more",
-			"10.6.0",
-			{
-				...build,
-				timingCachePath: "/c/t.cache",
-				dlaCore: 0,
-				allowGpuFallback: true,
-				builderOptimizationLevel: 5,
-				layerInfoPath: "l.json",
-				plugins: { static: ["/p/a.so", "/p/b.so"], dynamic: ["/p/c.so"] },
-				device: 2,
-				extraFlags: ["--sparsity=enable", "--versionCompatible"],
-			},
-			[
-				...made,
-				"--noTF32",
-				"--timingCacheFile=/c/t.cache",
-				"--builderOptimizationLevel=5",
-				"--allowGPUFallback",
-				"--profilingVerbosity=detailed",
-				"--exportLayerInfo=l.json",
-				"--staticPlugins=/p/a.so",
-				"--staticPlugins=/p/b.so",
-				"--dynamicPlugins=/p/c.so",
-				"--useDLACore=0",
-				"--device=2",
-				"--sparsity=enable",
-				"--versionCompatible",
-			],
-		],
-		[
-			"a calibrated int8 build",
-			"10.15.1",
-			{ ...build, precision: "int8", calibrationPath: "/c/net.cache" },
-			[...made, "--int8", "--fp16", "--calib=/c/net.cache", ...tail],
-		],
-		[
-			"a timed run",
-			"8.6.1",
-			time,
-			[
-				...run,
-				"--useCudaGraph",
-				"--useSpinWait",
-				"--noDataTransfers",
-				"--exportTimes=times.json",
-				"--device=0",
-			],
-		],
-		[
-			"a timed run",
-			"10.15.1",
-			time,
-			[
-				...run,
-				"--useCudaGraph",
-				"--useSpinWait",
-				"--noDataTransfers",
-				"--exportTimes=times.json",
-				"--device=0",
-			],
-		],
-		["a timed run", "11.0.0", time, [...run, "--exportTimes=times.json", "--device=0"]],
-		[
-			"a timed run the other way round",
-			"10.6.0",
-			{ ...time, cudaGraph: false, spinWait: false, transfers: true },
-			[...run, "--exportTimes=times.json", "--device=0"],
-		],
-		[
-			"a timed run the other way round",
-			"11.2.1",
-			{ ...time, cudaGraph: false, spinWait: false, transfers: true },
-			[
-				...run,
-				"--noCudaGraph",
-				"--noSpinWait",
-				"--includeDataTransfers",
-				"--exportTimes=times.json",
-				"--device=0",
-			],
-		],
-		["a golden run", "10.6.0", infer, [...one, "--dumpRawBindingsToFile", "--device=0"]],
-		[
-			"a golden run",
-			"11.2.1",
-			infer,
-			[
-				...one,
-				"--noCudaGraph",
-				"--noSpinWait",
-				"--includeDataTransfers",
-				"--dumpRawBindingsToFile",
-				"--device=0",
-			],
-		],
-		[
-			"a profile run",
-			"10.6.0",
-			profile,
-			[
-				"--loadEngine=/e/net.plan",
-				"--warmUp=200",
-				"--duration=0",
-				"--iterations=50",
-				"--useSpinWait",
-				"--noDataTransfers",
-				"--separateProfileRun",
-				"--profilingVerbosity=detailed",
-				"--exportProfile=p.json",
-				"--exportLayerInfo=l.json",
-				"--device=0",
-			],
-		],
-		[
-			"a profile run of the second profile",
-			"11.2.1",
-			{ ...profile, profileIndex: 1 },
-			[
-				"--loadEngine=/e/net.plan",
-				"--useProfile=1",
-				"--warmUp=200",
-				"--duration=0",
-				"--iterations=50",
-				"--noCudaGraph",
-				"--profilingVerbosity=detailed",
-				"--exportProfile=p.json",
-				"--exportLayerInfo=l.json",
-				"--device=0",
-			],
-		],
-	];
+		"an fp4 build",
+		"10.15.1",
+		{ ...build, precision: "fp4", typedModel: true },
+		`${made} --stronglyTyped ${tail}`,
+	],
+	[
+		"one profile",
+		"10.6.0",
+		{ ...build, profiles: [{ inputs: [dims] }] },
+		`${made} --noTF32 ${shapes} ${tail}`,
+	],
+	[
+		"two profiles",
+		"10.6.0",
+		{ ...build, profiles: [{ inputs: [dims] }, { inputs: others }] },
+		`${made} --noTF32 --profile=0 ${shapes} --profile=1 --minShapes=images:1,s:scalar --optShapes=images:1,s:scalar --maxShapes=images:1,s:scalar ${tail}`,
+	],
+	[
+		"a workspace",
+		"8.6.1",
+		{ ...build, workspaceMiB: 512 },
+		`${made} --noTF32 --memPoolSize=workspace:512 ${tail}`,
+	],
+	[
+		"a workspace",
+		"10.6.0",
+		{ ...build, workspaceMiB: 512 },
+		`${made} --noTF32 --memPoolSize=workspace:512M ${tail}`,
+	],
+	[
+		"caches, DLA, plugins and more",
+		"10.6.0",
+		{
+			...build,
+			timingCachePath: "/c/t.cache",
+			dlaCore: 0,
+			allowGpuFallback: true,
+			builderOptimizationLevel: 5,
+			layerInfoPath: "l.json",
+			plugins: { static: ["/p/a.so", "/p/b.so"], dynamic: ["/p/c.so"] },
+			device: 2,
+			extraFlags: ["--sparsity=enable", "--versionCompatible"],
+		},
+		`${made} --noTF32 --timingCacheFile=/c/t.cache --builderOptimizationLevel=5 --allowGPUFallback --profilingVerbosity=detailed --exportLayerInfo=l.json --staticPlugins=/p/a.so --staticPlugins=/p/b.so --dynamicPlugins=/p/c.so --useDLACore=0 --device=2 --sparsity=enable --versionCompatible`,
+	],
+	[
+		"a calibrated int8 build",
+		"10.15.1",
+		{ ...build, precision: "int8", calibrationPath: "/c/net.cache" },
+		`${made} --int8 --fp16 --calib=/c/net.cache ${tail}`,
+	],
+	["a timed run", "8.6.1", time, `${run} --useCudaGraph --useSpinWait --noDataTransfers ${times}`],
+	["a timed run", "10.15.1", time, `${run} --useCudaGraph --useSpinWait --noDataTransfers ${times}`],
+	["a timed run", "11.0.0", time, `${run} ${times}`],
+	["a timed run the other way round", "10.6.0", reversed, `${run} ${times}`],
+	[
+		"a timed run the other way round",
+		"11.2.1",
+		reversed,
+		`${run} --noCudaGraph --noSpinWait --includeDataTransfers ${times}`,
+	],
+	["a golden run", "10.6.0", infer, `${one} --dumpRawBindingsToFile --device=0`],
+	[
+		"a golden run",
+		"11.2.1",
+		infer,
+		`${one} --noCudaGraph --noSpinWait --includeDataTransfers --dumpRawBindingsToFile --device=0`,
+	],
+	[
+		"a profile run",
+		"10.6.0",
+		profile,
+		`--loadEngine=/e/net.plan --warmUp=200 --duration=0 --iterations=50 --useSpinWait --noDataTransfers --separateProfileRun ${exported}`,
+	],
+	[
+		"a profile run of the second profile",
+		"11.2.1",
+		{ ...profile, profileIndex: 1 },
+		`--loadEngine=/e/net.plan --useProfile=1 --warmUp=200 --duration=0 --iterations=50 --noCudaGraph ${exported}`,
+	],
+];
 
-const refusals: readonly (readonly [what: string, version: string, spec: ArgsSpec, kind: string])[] = [
+it.each(table)("buildArgs spells %s for %s", (_, text, spec, argv) => {
+	expect(argvOf(spec, text)).toBe(argv);
+});
+
+it.each<[what: string, version: string, spec: ArgsSpec, kind: string]>([
 	["fp16 by flag", "11.0.0", { ...build, precision: "fp16" }, "needs-other-onnx"],
 	["fp4 from a plain model", "10.15.1", { ...build, precision: "fp4" }, "needs-other-onnx"],
 	["bf16", "8.6.1", { ...build, precision: "bf16" }, "unsupported"],
@@ -309,64 +198,46 @@ const refusals: readonly (readonly [what: string, version: string, spec: ArgsSpe
 	["an input with a comma", "10.6.0", { ...time, shapes: [{ name: "a,b", shape: [1] }] }, "refused"],
 	["an input with a star", "10.6.0", { ...time, shapes: [{ name: "a*", shape: [1] }] }, "refused"],
 	["an input file with a colon", "10.6.0", { ...infer, inputs: [{ name: "x", path: "/a:b" }] }, "refused"],
-];
+])("buildArgs answers %s for %s", (_, text, spec, kind) => {
+	const result = buildArgs(spec, version(text));
+	expect(result.kind).toBe(kind);
+	if (result.kind !== "argv") expect(result.fix).not.toBe("");
+});
 
-describe("buildArgs", () => {
-	for (const [what, text, spec, argv] of table) {
-		it(`spells ${what} for ${text}`, () => {
-			expect(argvOf(spec, text)).toEqual(argv);
-		});
-	}
-
-	for (const [what, text, spec, kind] of refusals) {
-		it(`answers ${kind} to ${what} for ${text}`, () => {
-			const result = buildArgs(spec, version(text));
-			expect(result.kind).toBe(kind);
-			if (result.kind !== "argv") expect(result.fix).not.toBe("");
-		});
-	}
-
-	it("buildArgs names the flag of ours that a user gave", () => {
-		expect(buildArgs({ ...build, extraFlags: ["--device=1"] }, version("10.6.0"))).toMatchObject({
-			kind: "refused",
-			what: "--device",
-		});
+it("buildArgs names the flag of ours that a user gave", () => {
+	expect(buildArgs({ ...build, extraFlags: ["--device=1"] }, version("10.6.0"))).toMatchObject({
+		kind: "refused",
+		what: "--device",
 	});
 });
 
-describe("flags", () => {
-	for (const text of ["10.6", "10.15", "11.2"]) {
-		it(`the flags of trtexec uses none that the help of ${text} does not list`, () => {
-			const help = recordedLines(`${text}/info-help`)
-				.map((line) => line.text)
-				.join("\n");
-			const known = new Set(help.match(/--[A-Za-z0-9]+/g));
-			for (const [, at, spec] of table) {
-				const same = version(at).major === version(`${text}.0`).major;
-				const argv = same ? argvOf(spec, text) : [];
-				for (const argument of argv) expect(known).toContain(argument.split("=")[0]);
-			}
-		});
+const flagsOf = (spec: ArgsSpec, text: string): string[] =>
+	argvOf(spec, text)
+		.split(" ")
+		.map((argument) => argument.split("=")[0] ?? "");
 
-		it(`the flags of trtexec gives none that ${text} calls deprecated`, () => {
-			const help = recordedLines(`${text}/info-help`).map((line) => line.text);
-			const deprecated = help
-				.filter((line) => line.includes("[Deprecated]"))
-				.map((line) => /--\w+/.exec(line)?.[0]);
-			for (const mode of [true, false]) {
-				const argv = argvOf({ ...time, cudaGraph: mode, spinWait: mode, transfers: mode }, text);
-				for (const argument of argv) expect(deprecated).not.toContain(argument.split("=")[0]);
-			}
-		});
-	}
+describe.each(["10.6", "10.15", "11.2"])("the flags for trtexec %s", (text) => {
+	const help = recordedLines(`${text}/info-help`).map((line) => line.text);
 
-	it("flags owns every flag that it gives", () => {
-		for (const [, text, spec] of table) {
-			const extra = new Set(spec.extraFlags ?? []);
-			for (const argument of argvOf(spec, text)) {
-				const name = argument.split("=")[0] ?? "";
-				expect(extra.has(argument) || ownedFlags.has(name)).toBe(true);
-			}
-		}
+	it("are all listed by its help", () => {
+		const known = new Set(help.join("\n").match(/--[A-Za-z0-9]+/g));
+		for (const [, at, spec] of table.filter((row) => version(row[1]).major === version(`${text}.0`).major))
+			for (const name of flagsOf(spec, text)) expect(known, at).toContain(name);
 	});
+
+	it("are none that its help calls deprecated", () => {
+		const deprecated = help
+			.filter((line) => line.includes("[Deprecated]"))
+			.map((line) => /--\w+/.exec(line)?.[0]);
+		for (const mode of [true, false])
+			for (const name of flagsOf({ ...time, cudaGraph: mode, spinWait: mode, transfers: mode }, text))
+				expect(deprecated).not.toContain(name);
+	});
+});
+
+it("every flag that buildArgs gives is refused as an extra flag", () => {
+	for (const [, text, spec] of table) {
+		const extra = new Set((spec.extraFlags ?? []).map((flag) => flag.split("=")[0]));
+		for (const name of flagsOf(spec, text)) expect(extra.has(name) || ownedFlags.has(name)).toBe(true);
+	}
 });

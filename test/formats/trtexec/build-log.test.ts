@@ -18,25 +18,21 @@ function perf(name: string) {
 it("build logs report precision and memory", () => {
 	expect(build("10.6/build-classifier-fp16-warm-cache")).toMatchObject({
 		precision: "FP32+FP16",
-		memory: {
-			weightsBytes: 32_768,
-			activationBytes: 360_448,
-			scratchBytes: 1024,
-		},
+		memory: { weightsBytes: 32_768, activationBytes: 360_448, scratchBytes: 1024 },
 		warnings: [],
 	});
 });
 
 it("build logs report how many kernel timings the timing cache holds", () => {
 	expect(build("10.6/build-classifier-fp16-warm-cache").timingCache).toEqual({
-		mode: "global",
+		isLocal: false,
 		entries: 445,
 	});
 	expect(build("10.6/build-classifier-fp16-cold-cache").timingCache).toEqual({
-		mode: "global",
+		isLocal: false,
 		entries: 445,
 	});
-	expect(build("10.6/build-superres-fp32").timingCache).toEqual({ mode: "local", entries: null });
+	expect(build("10.6/build-superres-fp32").timingCache).toEqual({ isLocal: true, entries: null });
 });
 
 it("build logs report warnings by class", () => {

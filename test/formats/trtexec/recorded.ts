@@ -16,6 +16,10 @@ export function recordedCases(version: string): string[] {
 	return readdirSync(new URL(`${version}/`, root)).sort();
 }
 
+export const recordedRuns = recordedVersions.flatMap((version) =>
+	recordedCases(version).map((name) => `${version}/${name}`),
+);
+
 export function recordedText(name: string): string {
 	const file = new URL(`${name}/transcript.jsonl.gz`, root);
 	return existsSync(file) ? gunzipSync(readFileSync(file)).toString("utf8") : "";

@@ -1,63 +1,56 @@
-// Failures of the builder: the network was parsed, but no engine was built.
-import { cudaError, type Facts, type Rule, warning } from "./rule.ts";
+// Failures of building an engine, and of saving and loading its file.
+import { cudaError, type Facts, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
 
-// Both spellings of "insufficient" occur in TensorRT.
-const noMemoryForTactic =
-	/(?:insuff?icient (?:workspace|memory)|sufficient workspace memory|Device memory is insufficient to use tactic)/;
 const noImplementation =
 	/Could not find any implementation for node (?<layer>\S.*?)(?: due to insufficient workspace.*)?\.?\)?$/;
-
 const buildFailed = /Engine could not be created|Building engine failed|empty engine/;
 
 const gpuMemory = {
+	kind: "runner",
+	with: buildFailed,
 	names: ({ log: { device } }: Facts) => ({
 		used:
 			device.usedMiB && device.memoryMiB ? `: ${device.usedMiB} of ${device.memoryMiB} MiB were in use` : "",
 	}),
 	title: "The GPU ran out of memory while building the engine{used}.",
-	fix: "Check with nvidia-smi what else uses memory on this GPU. Run the build alone, or on a larger GPU.",
-};
+	fix: "Check with nvidia-smi what else uses this GPU. Run the build alone, or on a larger GPU.",
+} as const;
 
-export const buildingRules: readonly Rule[] = [
-	{
-		code: "workspace-too-small",
+export const buildingRules: Rules = {
+	"workspace-too-small": {
 		lines: noImplementation,
-		with: warning(noMemoryForTactic),
+		// Both spellings of "insufficient" occur in TensorRT.
+		with: warning(
+			/(?:insuff?icient (?:workspace|memory)|sufficient workspace memory|Device memory is insufficient to use tactic)/,
+		),
 		title: "No kernel for layer {layer} fits into the workspace limit of this build.",
 		fix: "Raise or remove the workspace limit (memPoolSize=workspace), or build on a GPU with more free memory.",
 	},
-	{
-		code: "no-implementation",
+	"no-implementation": {
 		lines: noImplementation,
 		title: "TensorRT has no kernel that can run layer {layer} with these build settings.",
-		fix: "Try more workspace, another precision for this layer, builder optimization level 5 or a newer TensorRT; otherwise split the layer in the model.",
+		fix: "Try more workspace, another precision, builder optimization level 5 or a newer TensorRT; otherwise split the layer in the model.",
 	},
-	{
-		code: "compiler-check-failed",
+	"compiler-check-failed": {
 		lines: [/MyelinCheckException/, /myelin.*(?:CHECK|Assertion).*failed/i, /No Myelin Error exists/],
-		title:
-			"TensorRT's compiler (Myelin) failed an internal check. This is a TensorRT bug that this model triggers.",
-		fix: "Build with another TensorRT version or optimization level, or change the part of the model named in the lines below. Report the bug to NVIDIA with the model.",
+		title: "TensorRT's compiler (Myelin) failed an internal check: a TensorRT bug that this model triggers.",
+		fix: "Build with another TensorRT version or optimization level, or change the part of the model named below. Report the bug to NVIDIA.",
 	},
-	{
-		code: "io-type-mismatch",
+	"io-type-mismatch": {
 		lines: /Requested (?:input|output) type .* does not match the inferred type/,
-		title: "The build sets an input or output type that differs from the type in the strongly typed network.",
+		title: "The build sets an input or output type that differs from the strongly typed network's.",
 		fix: "Remove the type from the I/O formats, or change it in the ONNX file.",
 	},
-	{
-		code: "int8-scales-missing",
+	"int8-scales-missing": {
 		lines: [
 			/Calibration failure occurred with no scaling factors/,
 			/impossible to read tensor scales/,
 			/Can not open provided calibration cache/,
 		],
-		title:
-			"This is an int8 build, but the tensors have no scales: there is no calibration cache, and the model has no Q/DQ nodes.",
+		title: "This int8 build has no scales: neither a calibration cache nor Q/DQ nodes.",
 		fix: "Export the model with Q/DQ nodes. Calibration is deprecated and was removed in TensorRT 11.",
 	},
-	{
-		code: "dla-layer-unsupported",
+	"dla-layer-unsupported": {
 		lines: [
 			/layer (?<layer>.+?) is not supported on DLA/,
 			/(?<layer>\S+) is not supported on DLA,? and falling back to GPU is not enabled/,
@@ -65,8 +58,7 @@ export const buildingRules: readonly Rule[] = [
 		title: "The DLA cannot run {layer: layer}, and GPU fallback is off.",
 		fix: "Allow GPU fallback, or change the layer.",
 	},
-	{
-		code: "dla-absent",
+	"dla-absent": {
 		lines: [
 			/DLA core on a platform that doesn't have any/i,
 			/no DLA (?:cores?|hardware)/i,
@@ -75,70 +67,116 @@ export const buildingRules: readonly Rule[] = [
 		title: "The build requests a DLA core, but this machine has none.",
 		fix: "Run this build on a Jetson or DRIVE device, or build for the GPU.",
 	},
-	{
-		code: "timing-cache-miss",
+	"timing-cache-miss": {
 		lines: [/timing cache miss/i, /(?:not found|missing) in (?:the )?timing cache/i],
 		title: "The build may only use kernels from the timing cache, and one is missing there.",
 		fix: "Create the timing cache again with this TensorRT version, GPU and model, or allow new timings.",
 	},
-	{
-		code: "gpu-memory-build",
-		kind: "runner",
-		lines: [
-			/Error Code 2: OutOfMemory/,
-			/Requested amount of GPU memory .* could not be allocated/,
-			cudaError("out of memory"),
-		],
-		with: buildFailed,
-		...gpuMemory,
-	},
-	{
-		code: "gpu-memory-build",
-		kind: "runner",
-		// TensorRT gives no reason here, but a build that runs out of memory leaves less than 1 % of the GPU free.
-		lines: /Error Code 1: (?:Cask|Cuda Runtime)\b/,
-		with: buildFailed,
-		when: ({ log: { device } }) =>
-			device.memoryMiB !== null && device.usedMiB !== null && device.usedMiB >= 0.99 * device.memoryMiB,
-		...gpuMemory,
-	},
-	{
-		code: "conditional-shapes",
-		lines: /Assertion tScope\.getType\(\) != ScopeType::kUNDEFINED failed/,
-		with: buildFailed,
-		title:
-			"TensorRT cannot build an If of this model. This happens when its two branches have different ranks.",
-		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank. `trtgate preflight --tensorrt VERSION` names the nodes.",
-	},
-	{
-		code: "dims-conflict",
+	"gpu-memory-build": [
+		{
+			lines: [
+				/Error Code 2: OutOfMemory/,
+				/Requested amount of GPU memory .* could not be allocated/,
+				cudaError("out of memory"),
+			],
+			...gpuMemory,
+		},
+		{
+			// TensorRT gives no reason here, but a build that runs out of memory leaves less than 1 % of the GPU free.
+			lines: /Error Code 1: (?:Cask|Cuda Runtime)\b/,
+			when: ({ log: { device } }) =>
+				device.memoryMiB !== null && device.usedMiB !== null && device.usedMiB >= 0.99 * device.memoryMiB,
+			...gpuMemory,
+		},
+	],
+	"dims-conflict": {
 		lines: /\((?<dim>[^()]*?): Input dimensions with this name have different constant values/,
-		title:
-			'Input axes share the name "{dim}" in the ONNX file but have different sizes in the optimization profile.',
+		title: 'Input axes share the name "{dim}" but have different sizes in the optimization profile.',
 		fix: "Give the axes different names in the ONNX file (dim_param), or the same sizes.",
 	},
-	{
-		code: "build-failed",
+	"build-failed": {
 		rank: "fallback",
-		lines: [/Engine could not be created from network/, /Building engine failed/],
+		lines: [/Engine could not be created from network/, /Building engine failed/, /access an empty engine/],
 		title: "TensorRT failed to build the engine for an unknown reason.",
-		fix: "Read the error lines below. The saved log ends with the builder's last verbose lines, which name the layer where it stopped.",
+		fix: "Read the error lines below. The saved log ends with verbose lines that name the layer where it stopped.",
 	},
-];
-
-export const int8Uncalibrated: Rule = {
-	code: "int8-uncalibrated",
-	lines: warning(/Calibrator is not being used\. Users must provide dynamic range/),
-	when: (facts) => facts.flags.has("--int8") || facts.flags.has("--best") || facts.argumentCount === null,
-	title:
-		"The engine was built as int8 without calibration and without Q/DQ nodes: trtexec used made-up ranges, so its outputs are meaningless.",
-	fix: "Build from an ONNX file with Q/DQ nodes, or remove int8 (and --best).",
 };
 
-export const precisionIgnored: Rule = {
-	code: "precision-ignored",
-	lines: warning(/setting (?<precision>\w+) mode is not allowed if graph is strongly typed/),
-	title:
-		"trtexec ignored the requested precision {precision}: in a strongly typed network only the ONNX file's types decide the precision.",
-	fix: "Build without strong typing, or convert the ONNX file to this precision.",
+export const planRefused: Rule = {
+	lines: [/Engine deserialization failed/, /Got invalid engine/],
+	names: loadedPlan,
+	title: "TensorRT could not load the {engine: file} for an unknown reason.",
+	fix: "Read the error lines below. Build it again with the TensorRT version and GPU that run it.",
+};
+
+export const planRules: Rules = {
+	"disk-full": {
+		kind: "runner",
+		lines: [/No space left on device/, /ENOSPC/],
+		title: "The disk is full.",
+		fix: "Free space on the runner (df -h): old engines, containers and timing caches usually fill it.",
+	},
+	"save-failed": {
+		kind: "runner",
+		lines: [
+			/Saving engine to file failed/,
+			/Cannot write to FileStreamWriter/,
+			/Failed to open engine file for reading/,
+		],
+		names: savedPlan,
+		title: "The engine file {file} could not be written.",
+		fix: "Check that the folder exists and is writable, and that the disk has space.",
+	},
+	"plan-file-missing": {
+		lines: [/Error opening engine file: (?<file>.*)$/, /Could not open engine file:? (?<file>.*)$/i],
+		title: "The engine file {file} does not exist or cannot be opened.",
+		fix: "Check the path, and that the build step saved the engine.",
+	},
+	"plan-file-empty": {
+		lines: [
+			/Failed to read header from the stream: read 0 out of/,
+			/(?:serialized|engine) (?:data|blob|file) (?:is|was) empty/i,
+		],
+		names: loadedPlan,
+		title: "The {engine file: file} is empty.",
+		fix: "Build the engine again. A failed build leaves a file of 0 bytes, so check the build log too.",
+	},
+	"plan-truncated": {
+		lines:
+			/Failed to read (?:memory|header|data) from the stream: read (?<got>[1-9]\d*) out of (?<want>\d+) bytes/,
+		names: loadedPlan,
+		title: "The {engine file: file} is truncated: TensorRT could read only {got} of {want} bytes.",
+		fix: "A copy, cache or upload cut it off. Fetch or build it again, and compare its hash.",
+	},
+	"plan-other-version": {
+		lines: [
+			/engine plan file is not compatible with this version of TensorRT/,
+			/Version tag does not match/,
+			/incompatible serialization version/,
+		],
+		names: loadedPlan,
+		title: "The {engine file: file} was built with another version of TensorRT.",
+		fix: "Build it again with the version that runs it. Check that Python and trtexec use the same version.",
+	},
+	"plan-other-gpu": {
+		lines: [
+			/generated on an incompatible device, expecting compute (?<want>[\d.]+) got compute (?<got>[\d.]+)/,
+			/generated on an incompatible device/,
+		],
+		title:
+			"The engine was built for another GPU (compute capability {got|unknown}; this GPU has {want|another}).",
+		fix: "Build it on this GPU model, or with --hardwareCompatibilityLevel if it must run on several.",
+	},
+	"plan-not-a-plan": {
+		lines: [/[Mm]agic ?[Tt]ag does not match/, /magicTag(?:Read)? ?==/, /Failed to verify a plan tag/],
+		names: loadedPlan,
+		title: "The {file: file} is not a TensorRT plan.",
+		fix: "Check what is there: an ONNX file, a text file, a Git LFS pointer or a plan from another operating system.",
+	},
+	"plan-plugin-missing": {
+		lines: /Cannot deserialize plugin since corresponding IPluginCreator not found/,
+		title: "The engine needs a plugin that was not loaded.",
+		fix: "Load the same plugin libraries that the build used.",
+	},
+	"plan-refused": { ...planRefused, rank: "fallback" },
 };

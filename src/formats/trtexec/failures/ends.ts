@@ -1,5 +1,5 @@
-// Failures that the log does not explain: signals, time limits, incomplete logs.
-import { type Facts, ofRunner, type Rule } from "./rule.ts";
+// Failures that the log does not explain: programs that never ran, signals, time limits, incomplete logs.
+import type { Facts, Rules } from "./rule.ts";
 
 // A shell reports death by signal n as exit code 128 + n.
 const signalByExit: Readonly<Record<number, string>> = {
@@ -20,84 +20,87 @@ export function endingSignal(exitCode: number | null, signal: string | null): st
 	return exitCode === null ? null : (signalByExit[exitCode] ?? null);
 }
 
-const died = (...signals: string[]) => {
-	return (facts: Facts): boolean => facts.signal !== null && signals.includes(facts.signal);
+const endedBy =
+	(...signals: string[]) =>
+	({ signal }: Facts): boolean =>
+		signal !== null && signals.includes(signal);
+const crashed = endedBy("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS");
+
+export const programMissing = {
+	kind: "runner",
+	title: "The program could not be started because it does not exist.",
+	fix: "Install TensorRT with trtexec (the pip wheels lack it), and put it on the PATH or give its full path.",
+} as const;
+
+export const startRules: Rules = {
+	"program-not-allowed": {
+		kind: "runner",
+		when: ({ exitCode, spawnError }) =>
+			exitCode === 126 || /EACCES|permission denied/i.test(spawnError ?? ""),
+		title: "There is no permission to execute the program.",
+		fix: "Check its permissions (chmod +x) and that its disk is not mounted noexec.",
+	},
+	"program-missing": {
+		...programMissing,
+		when: ({ exitCode, spawnError, log }) => spawnError !== null || (exitCode === 127 && log.lineCount === 0),
+	},
 };
 
-function loadsPlan(facts: Facts): boolean {
-	return facts.flags.has("--loadEngine") && !facts.log.deserialised;
-}
-
-/** A signal or a time limit ended it; earlier log lines matter less. */
-export const endedFromOutside: readonly Rule[] = ofRunner([
-	{
-		code: "timed-out",
-		rank: "symptom",
+export const outsideRules: Rules = {
+	"timed-out": {
+		kind: "runner",
 		when: (facts) => facts.timedOut,
 		title: "trtexec did not finish within its time limit and was stopped.",
 		fix: "If the last lines show progress, raise the limit. Otherwise look for a busy GPU or a hung driver.",
 	},
-	{
-		code: "interrupted",
-		rank: "symptom",
-		when: died("SIGINT"),
-		title: "trtexec was interrupted (SIGINT) and wrote no plan.",
-		fix: "Nothing is wrong with the model. A cancelled workflow or Ctrl-C sends this signal. Run again.",
+	interrupted: {
+		kind: "runner",
+		when: endedBy("SIGINT"),
+		title: "trtexec was interrupted (SIGINT).",
+		fix: "Nothing is wrong with the model: the workflow was cancelled, or Ctrl-C was pressed. Run again.",
 	},
-	{
-		code: "terminated",
-		rank: "symptom",
-		when: died("SIGTERM", "SIGHUP"),
-		title: "trtexec was terminated (SIGTERM) and wrote no plan.",
-		fix: "Nothing is wrong with the model. A cancelled job, a runner shutdown or a time limit sends this signal. Run again.",
+	terminated: {
+		kind: "runner",
+		when: endedBy("SIGTERM", "SIGHUP"),
+		title: "trtexec was terminated (SIGTERM).",
+		fix: "Nothing is wrong with the model: the job was cancelled, or the runner shut down. Run again.",
 	},
-	{
-		code: "killed",
-		rank: "symptom",
-		when: died("SIGKILL"),
+	killed: {
+		kind: "runner",
+		when: endedBy("SIGKILL"),
 		title: "trtexec was killed (SIGKILL), most often because the machine ran out of memory.",
 		fix: "Check dmesg and the container's memory limit. The builder alone takes 5 GB: provide more memory, or build fewer engines at once.",
 	},
-]);
+};
 
-/** It crashed. Tried only if no line of the log gives a reason. */
-export const crashRules: readonly Rule[] = [
-	{
-		code: "plan-crash",
-		rank: "symptom",
-		when: (facts) => died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && loadsPlan(facts),
-		names: (facts) => ({ signal: facts.signal ?? "", file: facts.flags.get("--loadEngine") ?? "" }),
+export const crashRules: Rules = {
+	"plan-crash": {
+		when: (facts) => crashed(facts) && facts.flags.has("--loadEngine") && !facts.log.deserialised,
+		names: ({ signal, flags }) => ({ signal: signal ?? "", file: flags.get("--loadEngine") }),
 		title:
-			"trtexec crashed ({signal}) while loading {file|the engine}. This happens when the file is not a plan.",
+			"trtexec crashed ({signal}) while loading {file|the engine}, as it does for a file that is no plan.",
 		fix: "Check the file's size and first bytes (a plan begins with `ftrt`), and build it again.",
 	},
-	{
-		code: "inference-crash",
+	"inference-crash": {
 		kind: "runner",
-		rank: "symptom",
-		when: (facts) =>
-			died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && facts.log.deserialised,
-		names: (facts) => ({ signal: facts.signal ?? "" }),
-		title:
-			"trtexec crashed ({signal}) after the engine was loaded. This happens when the GPU runs out of memory.",
-		fix: "Check with nvidia-smi what else uses memory on this GPU, and run again. If it keeps crashing, suspect a plugin.",
+		when: (facts) => crashed(facts) && facts.log.deserialised,
+		names: ({ signal }) => ({ signal: signal ?? "" }),
+		title: "trtexec crashed ({signal}) after loading the engine, as it does when the GPU runs out of memory.",
+		fix: "Check with nvidia-smi what else uses this GPU, and run again. If it keeps crashing, suspect a plugin.",
 	},
-	{
-		code: "crashed",
+	crashed: {
 		kind: "runner",
-		rank: "symptom",
-		when: died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS"),
-		names: (facts) => ({ signal: facts.signal ?? "" }),
+		when: crashed,
+		names: ({ signal }) => ({ signal: signal ?? "" }),
 		title: "trtexec crashed ({signal}) and its log gives no reason.",
 		fix: "Run again. If it keeps crashing, try another TensorRT version and report the model to NVIDIA.",
 	},
-];
+};
 
-export const logIncomplete: Rule = {
-	code: "log-incomplete",
-	kind: "runner",
-	rank: "symptom",
-	when: (facts) => facts.exitCode === null && facts.signal === null && facts.log.ending === "none",
-	title: "The log stops before trtexec's last line, and no exit code or signal is known.",
-	fix: "Pass the exit code or signal (--exit-code, --signal), or the complete log.",
+export const incompleteRules: Rules = {
+	"log-incomplete": {
+		kind: "runner",
+		title: "The log stops before trtexec's last line, and no exit code or signal is known.",
+		fix: "Pass the exit code or signal (--exit-code, --signal), or the complete log.",
+	},
 };

@@ -1,69 +1,51 @@
 // Failures while reading the ONNX file: TensorRT never starts the build.
-import { info, ofNode, type Rule } from "./rule.ts";
+import type { Rules } from "./rule.ts";
 
-// ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
-const farthestOpset = 36;
+const unreadable = {
+	title: "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
+	fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
+};
 
-const fileRules: readonly Rule[] = [
-	{
-		code: "onnx-path-empty",
+export const parsingRules: Rules = {
+	"onnx-path-empty": {
 		lines: [/Could not open file\s*$/, /Input file cannot be found, or is not a regular file:\s*$/],
 		title: "The path of the ONNX file is empty.",
 		fix: "Check the variable or expression that sets the model path: `--onnx=` got no value.",
 	},
-	{
-		code: "onnx-file-missing",
+	"onnx-file-missing": {
 		lines: [
 			/Could not open file (?<file>\S.*)$/,
 			/Input file cannot be found, or is not a regular file:\s*(?<file>\S.*)$/,
 			/Could not open (?:ONNX )?model file:? (?<file>\S.*)$/i,
 		],
 		title: "The ONNX file {file} does not exist or is not a regular file.",
-		fix: "Check the path, the working directory and that the export step wrote the file. With Git LFS, check that the checkout fetched it.",
+		fix: "Check the path, the working directory, that the export step wrote the file, and that Git LFS fetched it.",
 	},
-	{
-		code: "onnx-too-large",
+	"onnx-too-large": {
 		lines: /exceed(?:s|ed)\s+maximum protobuf size/i,
 		title: "The ONNX file exceeds the protobuf limit of 2 GB.",
 		fix: "Export the model with external data, which stores the weights in a separate file.",
 	},
-	{
-		code: "onnx-unreadable",
-		lines: [/MODEL_DESERIALIZE_FAILED/, /Failed to parse the ONNX model/],
-		title: "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
-		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
-	},
-	{
-		code: "onnx-unreadable",
-		rank: "symptom",
-		lines: /Failed to parse ONNX model from file: (?<file>[^!\s]+)/,
-		title: "TensorRT cannot read {file|the file} as ONNX.",
-		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
-	},
-	{
-		code: "external-weights-missing",
-		lines: [
-			/Weights?Context\S*: Failed to open file: (?<file>.+)$/,
-			/Failed to read weights from external file: (?<file>.+)$/,
-			/Failed to open file: (?<file>.+)$/,
-		],
+	"onnx-unreadable": [
+		{ lines: [/MODEL_DESERIALIZE_FAILED/, /Failed to parse the ONNX model/], ...unreadable },
+		{ rank: "symptom", lines: /Failed to parse ONNX model from file: /, ...unreadable },
+	],
+	"external-weights-missing": {
+		lines: [/Failed to open file: (?<file>.+)$/, /Failed to read weights from external file: (?<file>.+)$/],
 		title: "The model stores weights in {file|another file}, which cannot be opened.",
-		fix: "Put the external data file where the ONNX file refers to it, relative to the ONNX file's folder. Upload or cache both together.",
+		fix: "Put the external data file where the ONNX file refers to it. Upload or cache both together.",
 	},
-	{
-		code: "external-weights-size",
+	"external-weights-size": {
 		lines: /Unexpected size for the external weights/,
 		title: "The size of the external weights file differs from what the ONNX file states.",
-		fix: "The graph and its data file come from different exports. Export both again and keep them together.",
+		fix: "The two come from different exports. Export both again and keep them together.",
 	},
-	{
-		code: "external-weights-path",
+	"external-weights-path": {
 		lines: [/paths? to parent \(\.\.\/\) are not allowed/, /[Aa]bsolute paths? .*external weights/],
 		title: "The model refers to external weights outside its folder, which TensorRT does not allow.",
 		fix: "Save the model again with the external data in the ONNX file's folder.",
 	},
-	{
-		code: "initializer-refused",
+	"initializer-refused": {
 		rank: "symptom",
 		lines: [
 			/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/,
@@ -72,29 +54,21 @@ const fileRules: readonly Rule[] = [
 		title: "TensorRT cannot import the constant {tensor: tensor}.",
 		fix: "Check the tensor's type and external data. Export it again as float32, float16, int32 or int64.",
 	},
-];
-
-const nodeRules: readonly Rule[] = [
-	{
-		code: "plugin-not-found",
+	"plugin-not-found": {
 		lines: [
 			/Cannot find plugin: (?<plugin>[^,]+), version/,
 			/could not find plugin:? (?<plugin>\S+)/i,
 			/Plugin not found, are the plugin name/,
 		],
-		title: (names) =>
-			`TensorRT has no operator or plugin ${names["plugin"] ?? names["op"] ?? "of this name"}, which ${ofNode(names)} needs.`,
-
+		title: "TensorRT has no {operator or plugin: plugin} for {at}.",
 		fix: "Load the plugin's library (--staticPlugins or --dynamicPlugins), check its name, version and namespace, or replace the operator in the model.",
 	},
-	{
-		code: "tensor-missing",
+	"tensor-missing": {
 		lines: [/Node input was not registered/, /tensors\(\)\.count\(inputName\)/],
 		title: "The ONNX graph is broken: {at} reads a tensor that nothing produces.",
 		fix: "Run onnx.checker on the model, and fix the export or the graph edit that removed the tensor.",
 	},
-	{
-		code: "node-shapes-conflict",
+	"node-shapes-conflict": {
 		lines: [
 			/last dimension of input0 .* must match/,
 			/dimensions? (?:are )?(?:not compatible|must be equal|must match)/i,
@@ -103,104 +77,80 @@ const nodeRules: readonly Rule[] = [
 			/all (?:concat )?input tensors must have the same (?:dimensions|number of dimensions)/i,
 		],
 		title: "The input shapes of {at} are incompatible.",
-		fix: "Run onnx.shape_inference in strict mode on the model and fix the export. Check that fixed sizes match the shapes you build for.",
+		fix: "Run onnx.shape_inference in strict mode and fix the export. Check that fixed sizes match the shapes you build for.",
 	},
-	{
-		code: "node-types-conflict",
+	"node-types-conflict": {
 		lines: [
 			/element type \(?\w+\)? differs from/i,
 			/must have (?:the )?same (?:data ?|element )?types?\b/i,
 			/mixed (?:data|element) types/i,
 		],
-		title:
-			"The inputs of {at} have different element types, and a strongly typed network does not convert types automatically.",
+		title: "The inputs of {at} have different types, which a strongly typed network does not convert.",
 		fix: "Insert Cast nodes or convert the whole model with one tool, then check it in ONNX Runtime.",
 	},
-	{
-		code: "conditional-shapes",
-		lines: /IIfConditionalOutputLayer inputs must have the same shape/,
-		title: "The two branches of {at} produce different shapes; TensorRT requires the same shape.",
-		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank and shape.",
+	"conditional-shapes": {
+		lines: [
+			/IIfConditionalOutputLayer inputs must have the same shape/,
+			/Assertion tScope\.getType\(\) != ScopeType::kUNDEFINED failed/,
+		],
+		title: "TensorRT cannot build an If of this model: its two branches have different shapes.",
+		fix: "Export without the If (constant-fold its condition), or give both branches one shape. `trtgate preflight --tensorrt VERSION` names the nodes.",
 	},
-	{
-		code: "squeeze-axes",
+	"squeeze-axes": {
 		lines: /Cannot infer squeeze dimensions from a dynamic shape/,
 		title:
 			"{at} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.",
 		fix: "Export again with the axes of Squeeze stated, or with fixed input sizes.",
 	},
-	{
-		code: "dequantize-type",
+	"dequantize-type": {
 		lines: /A DequantizeLayer can only run in/,
 		title: "{at} dequantises a type that TensorRT does not support; it supports int8, int4 and float8.",
 		fix: "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}), or remove this Q/DQ pair.",
 	},
-	{
-		code: "topk-limit",
+	"topk-limit": {
 		lines: [/K exceeds the maximum value allowed/, /only supports input K as an initializer/],
 		title: "The K of {at} is too large for TensorRT (over 3840) or not a constant.",
 		fix: "Lower K, make it a constant in the graph, or split the selection into two steps.",
 	},
-	{
-		code: "zero-point-unsupported",
+	"zero-point-unsupported": {
 		lines: [/shiftIsAllZeros/, /non-?zero zero[- ]point/i],
 		title: "The quantisation at {at} is asymmetric: TensorRT supports only zero points of 0.",
 		fix: "Quantise symmetrically (int8 weights and activations, zero point 0) and export again.",
 	},
-	{
-		code: "scale-not-positive",
+	"scale-not-positive": {
 		lines: /Scale coefficients? must all be positive/,
 		title: "A quantisation scale at {at} is zero, negative or not a number.",
 		fix: "Calibrate again with inputs that exercise this tensor, or do not quantise it.",
 	},
-	{
-		code: "data-type-unsupported",
+	"data-type-unsupported": {
 		lines: /Unsupported ONNX data type: (?<type>\w+)/,
 		title: "The model uses the element type {type} where TensorRT does not support it.",
 		fix: "Cast the tensor to a supported type in the model.",
 	},
-	{
-		code: "network-without-output",
+	"network-without-output": {
 		lines: /[Nn]etwork must have at least one output/,
 		title: "The ONNX graph has no output, so there is nothing to build.",
 		fix: "Check the export: name the outputs, and make sure that no optimization pass removed them.",
 	},
-	{
-		code: "operator-unsupported",
+	"operator-unsupported": {
 		lines: [
 			/^\s*\[8\] /,
 			/UNSUPPORTED_NODE(?!.*(?:initializer|convertOnnxWeights))/,
 			/No importer registered for op: (?<op>\w+)/,
 		],
 		title: "TensorRT {version} does not support the operator of {at}.",
-		fix: "Rewrite that part of the model with supported operators, provide a plugin, or use a TensorRT version that supports it.",
+		fix: "Rewrite that part of the model with supported operators, provide a plugin, or use a newer TensorRT.",
 	},
-	{
-		code: "node-refused",
+	"node-refused": {
 		rank: "symptom",
-		lines: [/While parsing node number (?<number>\d+)/, /INVALID_NODE|INVALID_GRAPH/],
+		lines: [/While parsing node number \d+/, /INVALID_NODE|INVALID_GRAPH/],
 		title: "TensorRT rejected {at} of the model.",
 		fix: "Find the failed assertion in the lines below. Run onnx.checker and shape inference on the model.",
 	},
-];
-
-export const parsingRules: readonly Rule[] = [
-	...fileRules,
-	...nodeRules,
-	{
-		code: "parse-failed",
+	"parse-failed": {
 		rank: "fallback",
 		lines: [/Failed to parse onnx file/i, /Parsing model failed/],
 		title: "TensorRT could not parse the model for an unknown reason.",
-		fix: "Read the lines below. Run onnx.checker on the model. The saved log ends with the parser's last verbose lines, which name the node where it stopped.",
+		fix: "Read the lines below, and run onnx.checker. The saved log ends with verbose lines that name the node where it stopped.",
 	},
-];
-
-export const unknownOpset: Rule = {
-	code: "opset-unknown",
-	lines: info(/Opset version:\s+(?<opset>\d+)/),
-	when: (facts) => (facts.log.opset ?? 0) > farthestOpset,
-	title:
-		"The model declares ONNX opset {opset}, which does not exist. TensorRT guessed what its operators mean and reported success.",
-	fix: "Export the model again with an opset that ONNX defines and your TensorRT version supports.",
 };

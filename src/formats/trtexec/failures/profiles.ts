@@ -1,5 +1,5 @@
 // Failures of shapes and optimization profiles: the model was parsed, but the given shapes do not match it.
-import { type Facts, type Names, named, type Rule, warning } from "./rule.ts";
+import type { Facts, Names, Rules } from "./rule.ts";
 
 const outOfOrder = /MIN\s*<=\s*OPT\s*<=\s*MAX/;
 const invalidProfile = [
@@ -7,138 +7,89 @@ const invalidProfile = [
 	/\bprofile \d+\b.*\bdim(?:ension)?s?\b/i,
 	/\bdim(?:ension)?s?\b.*\bprofile \d+\b/i,
 ];
-const wrongRank =
-	/(?:^|[\s(])(?<input>[^\s(]+): number of dimensions is (?<rank>\d+) but profile (?<profile>\d+) has (?<got>\d+)/;
 
-function conflictNames(facts: Facts): Names {
-	const conflict = rankConflict(facts);
-	return conflict === null ? {} : { ...conflict, got: String(conflict.got), rank: String(conflict.rank) };
-}
+const wrongRank = {
+	title:
+		"{flag|A profile} gives {input: input} {got|the wrong number of} dimensions {shape}, but {by|the model's input has} {rank|another number}.",
+	fix: "Give every dimension of the input, including the batch, in the model's order and in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.",
+};
 
-function rankTitle(names: Names): string {
-	const { input, got, rank, flag, shape, by } = names;
-	if (got === undefined || rank === undefined)
-		return "A profile's shape has a different number of dimensions than its input.";
-	const expected = by ? `${by} gives it ${rank}` : `the model's input has ${rank}`;
-	return `${flag ?? "The profile"} gives ${named("input", input)} ${got} dimensions${shape ? ` (${shape})` : ""}, but ${expected}.`;
-}
-
-/** The only input that the command line gives a shape; the log may omit its name. */
-function onlyShape({ flags }: Facts): Names {
-	const given = givenShapes(flags);
-	const [first] = given;
-	if (first === undefined || given.some(({ input, rank }) => input !== first.input || rank !== first.rank))
-		return {};
-	return {
-		input: first.input,
-		flag: [...new Set(given.map(({ flag }) => flag))].join(", "),
-		shape: first.shape,
-	};
-}
-
-const rankFix =
-	"Give every dimension of the input, including the batch, in the model's order and in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.";
-
-export const profileRules: readonly Rule[] = [
-	{
-		code: "profile-order",
+export const profileRules: Rules = {
+	"profile-order": {
 		lines: outOfOrder,
 		when: (facts) => rankConflict(facts) === null,
 		title: "An optimization profile is out of order: every dimension needs min ≤ opt ≤ max.",
 		fix: "Correct min, opt and max of the dimension in `dims`.",
 	},
-	{
-		code: "profile-axis-mismatch",
+	"profile-axis-mismatch": {
 		lines:
-			/Dimension mismatch for tensor (?<input>.+) and profile (?<profile>\d+)\. At dimension axis (?<axis>\d+), .*but tensor has (?<size>-?\d+)/,
-		title:
-			"The profile of {input: input} varies axis {axis}, which is fixed at {size|another size} in the model.",
+			/Dimension mismatch for tensor (?<input>.+) and profile \d+\. At dimension axis (?<axis>\d+), .*but tensor has (?<size>-?\d+)/,
+		title: "The profile of {input: input} varies axis {axis}, which is fixed at {size} in the model.",
 		fix: "Use the model's size for that axis, or export the model with a dynamic axis.",
 	},
-	{
-		code: "profile-rank-mismatch",
-		lines: [outOfOrder, ...invalidProfile],
-		when: (facts) => rankConflict(facts) !== null,
-		names: conflictNames,
-		title: rankTitle,
-		fix: rankFix,
-	},
-	{
-		code: "profile-rank-mismatch",
+	"profile-rank-mismatch": [
+		{
+			lines: [outOfOrder, ...invalidProfile],
+			when: (facts) => rankConflict(facts) !== null,
+			names: (facts) => rankConflict(facts) ?? {},
+			...wrongRank,
+		},
+		{
+			lines: [
+				/(?:^|[\s(])(?<input>[^\s(]+): number of dimensions is (?<rank>\d+) but profile \d+ has (?<got>\d+)/,
+				/Error in set dimensions to profile (?:MIN|OPT|MAX)/,
+				/(?:number of dimensions|rank|nbDims)\b.*\bprofile/i,
+				/profile\b.*\b(?:number of dimensions|rank|nbDims)\b/i,
+			],
+			names: (facts) => rankConflict(facts) ?? onlyShape(facts),
+			...wrongRank,
+		},
+	],
+	"profile-missing": {
 		lines: [
-			wrongRank,
-			/Error in set dimensions to profile (?<which>MIN|OPT|MAX)/,
-			/(?:number of dimensions|rank|nbDims)\b.*\bprofile/i,
-			/profile\b.*\b(?:number of dimensions|rank|nbDims)\b/i,
+			/no optimization profile has been defined/,
+			/dynamic input is missing dimensions in profile/,
+			/Found invalid or missing shape spec at profile index \d+/,
 		],
-		names: (facts) => ({ ...onlyShape(facts), ...conflictNames(facts) }),
-		title: rankTitle,
-		fix: rankFix,
+		title: "A dynamic input of the model has no shape in an optimization profile.",
+		fix: "Give min, opt and max for each dynamic input in `dims`, and check the spelling of the input names.",
 	},
-	{
-		code: "profile-missing",
-		lines: /no optimization profile has been defined/,
-		title: "The model has dynamic inputs, but the build has no optimization profile.",
-		fix: "Give sizes for the dynamic dimensions in `dims` (min, opt and max).",
-	},
-	{
-		code: "profile-input-missing",
-		lines: /dynamic input is missing dimensions in profile/,
-		title: "An optimization profile omits a dynamic input of the model.",
-		fix: "Give sizes for every dynamic input, and check the spelling of the input names.",
-	},
-	{
-		code: "profile-shape-values",
+	"profile-shape-values": {
 		lines: /missing values for shape input/,
 		title: "An input of the model is a shape tensor, and the profile gives no values for it.",
 		fix: "Make the shape tensor a constant in the export, or give its values in min, opt and max.",
 	},
-	{
-		code: "profile-violates-constraints",
+	"profile-violates-constraints": {
 		lines: /k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/,
-		title: (names) =>
-			`The model cannot run at the profile's ${names["which"]?.toLowerCase()} shape: a reshape or concatenation inside it fails.`,
-
+		title: "The model cannot run at the profile's {which} shape: a reshape or concatenation inside it fails.",
 		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model's fixed sizes.",
 	},
-	{
-		code: "profile-index",
+	"profile-index": {
 		lines: /Selected profile index (?<index>\d+) exceeds/,
 		title: "The run selects optimization profile {index}, which the engine does not have.",
 		fix: "Build the engine with that profile, or select one that it has.",
 	},
-	{
-		code: "shape-name-unknown",
+	"shape-name-unknown": {
 		lines: /Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/,
 		title: "A shape was given for {input: input}, but the model has no such input.",
 		fix: "Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
 	},
-	{
-		code: "shape-on-static-model",
+	"shape-on-static-model": {
 		lines: /Static model does not take explicit shapes/,
 		title: "A shape was given for a model whose shapes are all fixed.",
 		fix: "Remove the sizes from `dims`, or export the model with a dynamic dimension.",
 	},
-	{
-		code: "shape-spec-invalid",
-		lines: /Found invalid or missing shape spec at profile index (?<index>\d+)/,
-		title: "A shape of an optimization profile is missing or cannot be read.",
-		fix: "Give min, opt and max for each dynamic input of each profile.",
-	},
-	{
-		code: "shape-outside-profile",
+	"shape-outside-profile": {
 		lines: [
-			/Set dimension \[(?<shape>[^\]]*)\] for tensor (?<input>.+) does not satisfy any optimization profile/,
+			/Set dimension (?<shape>\[[^\]]*\]) for tensor (?<input>.+) does not satisfy any optimization profile/,
 			/[Rr]untime dimension does not satisfy any optimization profile/,
 			/Supplied binding dimension .* exceed min ~ max range/,
 			/satisfyProfile/,
 		],
-		title: (names) =>
-			`The shape ${names["shape"] ? `[${names["shape"]}] ` : ""}of ${named("input", names["input"])} lies outside the engine's optimization profile.`,
+		title: "The shape {shape} of {input: input} lies outside the engine's optimization profile.",
 		fix: "Widen the profile (max of the dimension) and build again, or run a workload inside it.",
 	},
-	{
-		code: "shape-static-mismatch",
+	"shape-static-mismatch": {
 		lines: [
 			/Static dimension mismatch while setting input shape/,
 			/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/,
@@ -146,40 +97,19 @@ export const profileRules: readonly Rule[] = [
 		title: "The run gives {input: input} a shape that differs from the engine's in a fixed dimension.",
 		fix: "Run with the shape used in the build, or build with a profile that covers both.",
 	},
-	{
-		code: "profile-invalid",
+	"profile-invalid": {
 		rank: "symptom",
 		lines: invalidProfile,
 		title: "TensorRT rejected an optimization profile.",
-		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max. TensorRT's messages are below.",
+		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max.",
 	},
-	{
-		code: "network-setup-failed",
+	"network-setup-failed": {
 		rank: "fallback",
 		lines: /Network And Config setup failed/,
 		title: "TensorRT rejected the build settings for an unknown reason.",
 		fix: "Read the lines below. Check the shapes, formats and precision of the build.",
 	},
-];
-
-/** Without a shape for a dynamic input trtexec assumes 1 and reports success. */
-export const assumedShape: Rule = {
-	code: "shape-assumed",
-	lines: [
-		warning(
-			/Dynamic dimensions required for input: (?<input>.+), but no shapes were provided.*overriding shape to: (?<shape>\S+)/,
-		),
-		warning(
-			/Shape missing for input with dynamic shape: (?<input>.+?)\s*Automatically setting shape to: (?<shape>\S+)/,
-		),
-	],
-	title:
-		"No shape was given for the dynamic {input: input}. trtexec assumed {shape|1 for each dynamic dimension} and reported success.",
-	fix: "Give sizes for the dynamic dimensions in `dims`. The engine and timings of this run do not match the shapes that you serve.",
 };
-
-// The input shapes on a trtexec command line, and conflicts in their number of dimensions.
-const shapeFlags = ["--minShapes", "--optShapes", "--maxShapes", "--shapes"];
 
 interface GivenShape {
 	flag: string;
@@ -191,7 +121,7 @@ interface GivenShape {
 
 /** `name:1x3,other:4`, quoted or not; a name may contain colons. */
 export function givenShapes(flags: ReadonlyMap<string, string>): GivenShape[] {
-	return shapeFlags.flatMap((flag) =>
+	return ["--minShapes", "--optShapes", "--maxShapes", "--shapes"].flatMap((flag) =>
 		(flags.get(flag) ?? "").split(",").flatMap((entry) => {
 			const [, input, shape] = /^\s*(.+):(\d+(?:x\d+)*)\s*$/.exec(entry.replace(/["']/g, "")) ?? [];
 			return input === undefined || shape === undefined
@@ -201,25 +131,26 @@ export function givenShapes(flags: ReadonlyMap<string, string>): GivenShape[] {
 	);
 }
 
-interface RankConflict {
-	flag: string;
-	input: string;
-	shape: string;
-	got: number;
-	rank: number;
-	/** The flag that the expected rank comes from; empty: the model. */
-	by: string;
+/** The only input that the command line gives a shape; the log may omit its name. */
+function onlyShape({ flags }: Facts): Names {
+	const given = givenShapes(flags);
+	const [first] = given;
+	if (first === undefined || given.some(({ input, rank }) => input !== first.input || rank !== first.rank))
+		return {};
+	const flag = [...new Set(given.map((each) => each.flag))].join(", ");
+	return { input: first.input, flag, shape: `(${first.shape})` };
 }
 
 /** The first shape whose rank differs from the model's or, where the model is unknown, from that of most other flags. */
-function rankConflict({ flags, inputRanks }: Pick<Facts, "flags" | "inputRanks">): RankConflict | null {
+function rankConflict({ flags, inputRanks }: Facts): Names | null {
 	const given = givenShapes(flags);
 	for (const { flag, input, shape, rank } of given) {
 		const same = given.filter((each) => each.input === input);
 		const wanted = inputRanks?.get(input) ?? commonRank(same);
 		if (rank === wanted) continue;
-		const by = inputRanks?.has(input) ? "" : (same.find((each) => each.rank === wanted)?.flag ?? "");
-		return { flag, input, shape, got: rank, rank: wanted, by };
+		const other = inputRanks?.has(input) ? undefined : same.find((each) => each.rank === wanted);
+		const by = other && `${other.flag} gives it`;
+		return { flag, input, shape: `(${shape})`, got: String(rank), rank: String(wanted), by };
 	}
 	return null;
 }

@@ -1,5 +1,4 @@
 // The type of a rule of the failure catalogue, and the facts that it can use.
-import type { DiagnosisKind } from "../../../core/diagnosis.ts";
 import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
 import type { LogLine, WrittenFile } from "../transcript.ts";
@@ -9,26 +8,35 @@ export type LinePattern = RegExp | { level: "warning" | "info"; pattern: RegExp 
 
 export type Names = Readonly<Record<string, string | undefined>>;
 
-/**
- * cause: explains the failure. symptom: shows what broke; any cause takes precedence.
- * fallback: a line that trtexec prints on exit after any failure.
- */
-export type Rank = "cause" | "symptom" | "fallback";
-
 export interface Rule {
-	code: string;
-	/** refusal by default. */
-	kind?: Exclude<DiagnosisKind, "none">;
-	/** cause by default. */
-	rank?: Rank;
+	/** Whose fault it is; the model's or the config's (refusal) by default. */
+	kind?: "runner";
+	/**
+	 * cause (default): explains the failure. symptom: shows what broke; any cause takes precedence.
+	 * fallback: a line that trtexec prints on exit after any failure.
+	 */
+	rank?: "symptom" | "fallback";
 	lines?: LinePattern | readonly LinePattern[];
 	with?: LinePattern;
 	when?: (facts: Facts) => boolean;
 	names?: (facts: Facts) => Names;
 	/** `{x}` is the name x, `{x|y}` y where it is unknown, `{input: x}` `input "x"`, and `{at}` the ONNX node. */
-	title: string | ((names: Names) => string);
+	title: string;
 	fix: string;
 	show?: (facts: Facts) => readonly LogLine[];
+}
+
+/** Rules by code, in the order in which they are tried. */
+export type Rules = Readonly<Record<string, Rule | readonly Rule[]>>;
+
+export interface CodedRule extends Rule {
+	code: string;
+}
+
+export function listRules(...tables: readonly Rules[]): CodedRule[] {
+	return tables.flatMap((table) =>
+		Object.entries(table).flatMap(([code, rules]) => [rules].flat().map((rule) => ({ code, ...rule }))),
+	);
 }
 
 export interface NodeFacts {
@@ -46,7 +54,7 @@ export interface LogFacts {
 	ending: "passed" | "failed" | "none";
 	printedHelp: boolean;
 	opset: number | null;
-	device: { name: string | null; memoryMiB: number | null; usedMiB: number | null };
+	device: { memoryMiB: number | null; usedMiB: number | null };
 	deserialised: boolean;
 	loadedInputs: ReadonlyMap<string, { path: string; line: LogLine }>;
 	randomInputs: ReadonlyMap<string, LogLine>;
@@ -78,11 +86,7 @@ export interface Facts {
 	inputRanks: ReadonlyMap<string, number> | null;
 }
 
-export const ofRunner = (rules: readonly Rule[]): Rule[] =>
-	rules.map((rule) => ({ kind: "runner", ...rule }));
-
-export const linesOf = ({ lines = [] }: Rule): readonly LinePattern[] =>
-	Array.isArray(lines) ? lines : [lines as LinePattern];
+export const linesOf = ({ lines = [] }: Rule): readonly LinePattern[] => [lines].flat();
 
 export const warning = (pattern: RegExp): LinePattern => ({ level: "warning", pattern });
 export const info = (pattern: RegExp): LinePattern => ({ level: "info", pattern });
@@ -90,21 +94,20 @@ export const info = (pattern: RegExp): LinePattern => ({ level: "info", pattern 
 export const cudaError = (text: string): RegExp =>
 	new RegExp(`(?:Cuda failure[^:]*(?::\\d+)?: ?|Cuda Runtime \\()(?:${text})`, "i");
 
-export function ofNode(names: Names): string {
-	const { node, op } = names;
+export const loadedPlan = ({ flags }: Facts): Names => ({ file: flags.get("--loadEngine") });
+export const savedPlan = ({ flags }: Facts): Names => ({ file: flags.get("--saveEngine") });
+
+function describeNode({ node, op, output }: Names): string {
 	if (node && op) return `node "${node}" (${op})`;
-	if (op) return `a node of type ${op}${names["output"] ? ` (output "${names["output"]}")` : ""}`;
+	if (op) return `a node of type ${op}${output ? ` (output "${output}")` : ""}`;
 	return "a node";
 }
 
-export function named(what: string, name: string | undefined): string {
-	return name ? `${what} "${name}"` : what;
-}
-
 export function titleOf({ title }: Rule, names: Names): string {
-	if (typeof title === "function") return title(names);
 	return title.replace(/\{(?:([^{}|:]+): )?(\w+)(?:\|([^{}]*))?\}/g, (_, what, key: string, absent = "") => {
-		if (key === "at") return ofNode(names);
-		return what === undefined ? (names[key] ?? absent) : named(what, names[key]);
+		if (key === "at") return describeNode(names);
+		const name = names[key];
+		if (what === undefined) return name || absent;
+		return name ? `${what} "${name}"` : what;
 	});
 }
