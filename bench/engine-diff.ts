@@ -7,10 +7,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { diffEngines } from "../src/core/engine/diff.ts";
-import { type EngineModel, engineModel } from "../src/core/engine/model.ts";
 import type { OnnxGraph } from "../src/core/onnx/model.ts";
 import { renderDiffs } from "../src/core/report/engine-page.ts";
+import { diffEngines } from "../src/engine/core/diff.ts";
+import { type EngineModel, engineModel } from "../src/engine/core/model.ts";
 import { parseLayerInfo } from "../src/formats/trtexec/layers.ts";
 
 type Change = (at: number) => object;

@@ -1,10 +1,10 @@
 // Whether the interval of a layer's change holds on recorded profiles that did not set it: of the groups that no change touched, every
 // second one sets the noise, and the others are judged as if they had changed, where the true change is 0. Then the profiler's own time
 // a layer, from the files of each engine alone.
-import { componentsOf } from "../src/core/engine/components.ts";
-import { factsOf } from "../src/core/engine/facts.ts";
-import { engineModel, meanOf } from "../src/core/engine/model.ts";
-import { judgeDeltas } from "../src/core/engine/noise.ts";
+import { componentsOf } from "../src/engine/core/components.ts";
+import { factsOf } from "../src/engine/core/facts.ts";
+import { engineModel, meanOf } from "../src/engine/core/model.ts";
+import { judgeDeltas } from "../src/engine/core/noise.ts";
 import { diffOf, h200Engine, type RecordedEngine, recordedArm } from "../test/support/recorded-engines.ts";
 
 interface Pair {

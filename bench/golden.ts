@@ -2,10 +2,10 @@
 // node bench/golden.ts [MiB of each tensor]
 import { spawnSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
-import { makePair } from "../src/core/golden/compare/difference.ts";
-import { allclose, maxAbs, relativeL2 } from "../src/core/golden/metrics/element-errors.ts";
-import { defaultMetricOptions } from "../src/core/golden/metrics/measured.ts";
-import type { Tensor } from "../src/core/golden/tensor/tensor.ts";
+import { makePair } from "../src/golden/core/compare/difference.ts";
+import { allclose, maxAbs, relativeL2 } from "../src/golden/core/metrics/element-errors.ts";
+import { defaultMetricOptions } from "../src/golden/core/metrics/measured.ts";
+import type { Tensor } from "../src/golden/core/tensor/tensor.ts";
 
 const rounds = 9;
 const turns = 4;

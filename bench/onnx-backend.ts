@@ -10,10 +10,10 @@ import type { TensorPlace } from "../src/adapters/onnxruntime/protocol.ts";
 import { tryCase } from "../src/adapters/onnxruntime/worker/infer.ts";
 import { loadRuntime, openSession } from "../src/adapters/onnxruntime/worker/runtime.ts";
 import { ConfigError } from "../src/core/errors.ts";
-import { tensorBytes } from "../src/core/golden/tensor/tensor.ts";
-import { float64Reader } from "../src/core/golden/tensor/values.ts";
 import { subjectOf } from "../src/core/onnx/findings/subject.ts";
 import { preflight } from "../src/core/onnx/preflight.ts";
+import { tensorBytes } from "../src/golden/core/tensor/tensor.ts";
+import { float64Reader } from "../src/golden/core/tensor/values.ts";
 
 interface Case {
 	name: string;

@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Result } from "../generated/result.ts";
 import { systemClock } from "../src/adapters/clock.ts";
-import { readEnvironment } from "../src/adapters/github/env.ts";
 import { replay } from "../src/adapters/replay/backend.ts";
 import { openRecording, type Recording, unpackFolder } from "../src/adapters/replay/recording.ts";
 import { silentProgress } from "../src/adapters/terminal/progress.ts";
 import { gate } from "../src/app/gate.ts";
+import { readEnvironment } from "../src/host/adapters/github/env.ts";
 import type { Backend } from "../src/ports/backend.ts";
 import type { Ports } from "../src/ports/ports.ts";
 

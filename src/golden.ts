@@ -2,5 +2,5 @@
 import { enterAction } from "./app/entry.ts";
 
 await enterAction("trtgate golden\n", async () =>
-	(await import("./app/actions/golden-action.ts")).runGoldenAction(),
+	(await import("./host/app/actions/golden-action.ts")).runGoldenAction(),
 );

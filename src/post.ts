@@ -2,6 +2,6 @@
 import { enterAction } from "./app/entry.ts";
 
 await enterAction("", async () => {
-	await (await import("./app/actions/clean-up.ts")).cleanUp();
+	await (await import("./host/app/actions/clean-up.ts")).cleanUp();
 	return 0;
 });

@@ -2,5 +2,5 @@
 import { enterAction } from "./app/entry.ts";
 
 await enterAction("trtgate report\n", async () =>
-	(await import("./app/actions/report-action.ts")).runReportAction(),
+	(await import("./host/app/actions/report-action.ts")).runReportAction(),
 );

@@ -3,8 +3,8 @@ import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Arm } from "../../generated/result.ts";
 import { compareWork, type Work } from "../../src/core/compare/work.ts";
-import { diffEngines } from "../../src/core/engine/diff.ts";
-import { type EngineModel, engineModel } from "../../src/core/engine/model.ts";
+import { diffEngines } from "../../src/engine/core/diff.ts";
+import { type EngineModel, engineModel } from "../../src/engine/core/model.ts";
 import type { Backend } from "../../src/ports/backend.ts";
 import { countModel, jobOf, open, runtime, type Subject, scratch, scriptOf, zooModels } from "./setup.ts";
 

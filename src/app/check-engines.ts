@@ -1,10 +1,10 @@
 // Checks what engines compute: against goldens, ONNX Runtime and themselves.
 import { listNames } from "../core/text/labels.ts";
+import { bisect } from "../golden/stages/bisect.ts";
+import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
+import { probe } from "../golden/stages/probe.ts";
+import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
-import { bisect } from "../stages/bisect.ts";
-import { keepVerdicts, recallVerdicts } from "../stages/kept-verdicts.ts";
-import { probe } from "../stages/probe.ts";
-import { type Verified, verify } from "../stages/verify.ts";
 import { type Found, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
 
 export async function* verifyEngines(

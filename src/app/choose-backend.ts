@@ -3,11 +3,8 @@ import { join } from "node:path";
 import type { BaseFile } from "../../generated/config.ts";
 import type { Arm } from "../../generated/result.ts";
 import { entryStore } from "../adapters/cache/entries.ts";
-import type { Environment } from "../adapters/github/env.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
-import { nsightTracer } from "../adapters/nsys/tracer.ts";
 import type { Processes } from "../adapters/process/processes.ts";
-import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
 import {
 	type Device,
@@ -18,6 +15,9 @@ import {
 } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
+import { nsightTracer } from "../engine/adapters/nsys/tracer.ts";
+import { tensorRtWorker } from "../golden/adapters/tensorrt-worker/worker.ts";
+import type { Environment } from "../host/adapters/github/env.ts";
 import type { Backend } from "../ports/backend.ts";
 
 /** Some hundred models of 100 MB. */

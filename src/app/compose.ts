@@ -8,17 +8,17 @@ import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
-import {
-	childEnvironment,
-	type Environment,
-	lentVariables,
-	userSearchPaths,
-} from "../adapters/github/env.ts";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../adapters/onnxruntime/reference.ts";
 import { customCommands, userShell } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
+import {
+	childEnvironment,
+	type Environment,
+	lentVariables,
+	userSearchPaths,
+} from "../host/adapters/github/env.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { chosenMachine, workerPathOf } from "./choose-backend.ts";

@@ -10,11 +10,11 @@ import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
-import type { RecordedFacts } from "../core/history/from-result.ts";
 import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { listNames } from "../core/text/labels.ts";
+import type { RecordedFacts } from "../history/core/from-result.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
 /** What a history records of a run. */

@@ -5,24 +5,24 @@ import { join, resolve } from "node:path";
 import type { Result, WorkflowJob } from "../../generated/result.ts";
 import { fileStore, lockFolder } from "../adapters/files/store.ts";
 import type { GitAccess } from "../adapters/git/run-git.ts";
-import { childEnvironment, type Environment } from "../adapters/github/env.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
 import { parsePatterns } from "../core/config/select.ts";
 import type { Plan } from "../core/plan/plan.ts";
-import type { Ports } from "../ports/ports.ts";
-import type { Progress } from "../ports/world.ts";
-import { writeReport } from "../stages/report.ts";
-import { type OpenedArms, openArms } from "./arms/arms.ts";
-import { type Composition, compose } from "./compose.ts";
 import {
 	concludeNight,
 	type HistoryWatch,
 	historyWatch,
 	isKept,
 	type Night,
-} from "./history/history-watch.ts";
-import { openRunStore } from "./history/open-store.ts";
+} from "../history/app/history-watch.ts";
+import { openRunStore } from "../history/app/open-store.ts";
+import { childEnvironment, type Environment } from "../host/adapters/github/env.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { Progress } from "../ports/world.ts";
+import { writeReport } from "../stages/report.ts";
+import { type OpenedArms, openArms } from "./arms/arms.ts";
+import { type Composition, compose } from "./compose.ts";
 import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";

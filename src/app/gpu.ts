@@ -1,12 +1,12 @@
 // The GPU of a run: lock, telemetry and visibility.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../adapters/github/env.ts";
 import { lockGpu } from "../adapters/gpu/lock.ts";
 import { gpuTelemetry, noTelemetry } from "../adapters/gpu/sampler.ts";
 import { tegraTelemetry } from "../adapters/gpu/tegra.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { ConfigError } from "../core/errors.ts";
+import type { Environment } from "../host/adapters/github/env.ts";
 import type { Clock, GpuLease, Progress, Telemetry } from "../ports/world.ts";
 import type { Machine } from "./choose-backend.ts";
 

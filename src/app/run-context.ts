@@ -19,10 +19,10 @@ import type {
 import type { Config } from "../core/config/config.ts";
 import type { Counterparts } from "../core/config/rules.ts";
 import { type ConfigError, ToolError } from "../core/errors.ts";
-import type { RecordedFacts } from "../core/history/from-result.ts";
 import type { Plan } from "../core/plan/plan.ts";
+import type { GoldenSet } from "../golden/stages/load-goldens.ts";
+import type { RecordedFacts } from "../history/core/from-result.ts";
 import type { Ports } from "../ports/ports.ts";
-import type { GoldenSet } from "../stages/load-goldens.ts";
 import type { ArmFolder, Interfaces, PreparedModel } from "../stages/prepared.ts";
 import type { WorkloadShapes } from "../stages/workloads.ts";
 

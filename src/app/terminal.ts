@@ -1,6 +1,5 @@
 // The streams, width and colours of a command's terminal, and the progress that suits it.
 import { everyMs, systemClock } from "../adapters/clock.ts";
-import { type Environment, readEnvironment } from "../adapters/github/env.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
 import {
 	groupProgress,
@@ -8,6 +7,7 @@ import {
 	silentProgress,
 	terminalProgress,
 } from "../adapters/terminal/progress.ts";
+import { type Environment, readEnvironment } from "../host/adapters/github/env.ts";
 import type { Progress } from "../ports/world.ts";
 
 export interface Terminal extends StandardStreams {

@@ -16,7 +16,7 @@ import {
 import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
-import type { RunEvent } from "../formats/github/event.ts";
+import type { RunEvent } from "../host/formats/github/event.ts";
 import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
 import { isReview } from "./arms/choose-base.ts";
 import {

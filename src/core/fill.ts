@@ -1,8 +1,8 @@
 // Makes the inputs of timed runs from a seed: the same bytes everywhere.
 
 import type { DType } from "../../generated/golden.ts";
+import { encodeTensor } from "../golden/core/record/generators/encode.ts";
 import type { InputConfig } from "./config/config.ts";
-import { encodeTensor } from "./golden/record/generators/encode.ts";
 
 export interface FilledInput {
 	dtype: DType;

@@ -1,11 +1,12 @@
 // The inputs of timed runs: as the config says, else chosen from the model.
-import type { InputConfig } from "./config/config.ts";
-import type { Fill, FilledInput } from "./fill.ts";
+
 import {
 	type DefaultGenerator,
 	defaultGenerators,
 	positionsBeside,
-} from "./golden/record/generators/defaults.ts";
+} from "../golden/core/record/generators/defaults.ts";
+import type { InputConfig } from "./config/config.ts";
+import type { Fill, FilledInput } from "./fill.ts";
 import { toDType } from "./onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "./onnx/input-values.ts";
 import { feeds, type OnnxModel } from "./onnx/model.ts";

@@ -2,10 +2,10 @@
 
 import type { DType } from "../../generated/golden.ts";
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
-import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import type { Fill } from "../core/fill.ts";
-import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
+import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
+import type { Tensor } from "../golden/core/tensor/tensor.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
 export interface BuiltEngine {

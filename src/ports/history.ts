@@ -1,5 +1,5 @@
 // Keeps a history, in a folder or on a branch.
-import type { Compaction, HistoryFile } from "../core/history/files.ts";
+import type { Compaction, HistoryFile } from "../history/core/files.ts";
 
 /** Several writers may add at once; none changes another's files. */
 export interface HistoryStore {

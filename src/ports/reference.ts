@@ -1,8 +1,9 @@
 // Computes golden outputs with ONNX Runtime.
-import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
-import type { WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
+
 import type { OnnxDType } from "../core/onnx/model.ts";
 import type { RoundedPrecision } from "../core/onnx/rounding/rounding-nodes.ts";
+import type { DefectVerdict, Trial } from "../golden/core/record/defects/judge.ts";
+import type { WeightDefect, WeightLocation } from "../golden/core/record/defects/weights.ts";
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 

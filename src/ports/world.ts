@@ -4,11 +4,11 @@ import type { TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { Fault, ToolCode } from "../core/errors.ts";
-import type { CommandAnswer, CommandRequest } from "../core/golden/compare/custom.ts";
-import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
+import type { CommandAnswer, CommandRequest } from "../golden/core/compare/custom.ts";
+import type { Tensor } from "../golden/core/tensor/tensor.ts";
 
 /** The stage decides what it stops. */
 export interface ToolFailure extends Fault<ToolCode> {

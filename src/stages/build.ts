@@ -2,12 +2,12 @@
 
 import type { BuildRecord, Finding } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
-import { diffEngines } from "../core/engine/diff.ts";
-import { type EngineModel, engineModel } from "../core/engine/model.ts";
-import { criticalWarnings } from "../core/engine/warnings.ts";
 import { ConfigError } from "../core/errors.ts";
 import { isSameRecipe } from "../core/plan/recipe.ts";
 import { counted } from "../core/text/labels.ts";
+import { diffEngines } from "../engine/core/diff.ts";
+import { type EngineModel, engineModel } from "../engine/core/model.ts";
+import { criticalWarnings } from "../engine/core/warnings.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { isBlocked } from "./preflight.ts";

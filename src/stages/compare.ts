@@ -1,9 +1,9 @@
 // Turns the judged runs of a workload into its row of the result.
 import type { Arm, Comparison, WorkloadResult } from "../../generated/result.ts";
 import type { RunsCompared } from "../core/compare/compare.ts";
-import { enqueueNotes } from "../core/explain/machine.ts";
 import { histogram } from "../core/stats/histogram.ts";
 import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
+import { enqueueNotes } from "../engine/core/explain/machine.ts";
 import type { TimedRun } from "./time-pair.ts";
 import type { TimedWorkload } from "./workloads.ts";
 

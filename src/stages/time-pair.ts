@@ -1,9 +1,9 @@
 // Times one pair, and discards pairs that do not count.
 import type { Arm, PerfRun } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
-import { launchLimit } from "../core/explain/machine.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
 import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
+import { launchLimit } from "../engine/core/explain/machine.ts";
 import type { Backend, MeasureJob, MeasureResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Telemetry, ToolFailure } from "../ports/world.ts";

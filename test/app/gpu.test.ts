@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readEnvironment } from "../../src/adapters/github/env.ts";
 import type { Machine } from "../../src/app/choose-backend.ts";
 import { gpuLease, lockFolderOf, narrowDevices } from "../../src/app/gpu.ts";
+import { readEnvironment } from "../../src/host/adapters/github/env.ts";
 import { silent } from "../support/fakes.ts";
 import { temporaryFolder } from "../support/project.ts";
 

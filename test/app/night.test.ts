@@ -1,7 +1,7 @@
 // Which TensorRT the further runs of a night use.
 import { expect, it } from "vitest";
-import { concludeNight, type Night } from "../../src/app/history/history-watch.ts";
 import type { Config } from "../../src/core/config/config.ts";
+import { concludeNight, type Night } from "../../src/history/app/history-watch.ts";
 import { buildResult } from "../support/build-result.ts";
 import { configOf } from "../support/opened-arms.ts";
 

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { actionsPage, readSurfaces } from "../../scripts/actions-table.ts";
-import * as inputs from "../../src/adapters/github/inputs.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
+import * as inputs from "../../src/host/adapters/github/inputs.ts";
 import { reachableModules } from "../support/module-graph.ts";
 import { quickConfig } from "../support/project.ts";
 
@@ -23,7 +23,7 @@ const javascript = surfaces.flatMap((surface) => {
 
 function readerNamed(name: string): () => unknown {
 	const reader = (inputs as unknown as Record<string, (() => unknown) | undefined>)[name];
-	if (reader === undefined) throw new Error(`src/adapters/github/inputs.ts has no ${name}`);
+	if (reader === undefined) throw new Error(`src/host/adapters/github/inputs.ts has no ${name}`);
 	return reader;
 }
 

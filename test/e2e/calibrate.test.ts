@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest, Tolerance } from "../../generated/golden.ts";
-import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
+import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import { quickConfig, quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 

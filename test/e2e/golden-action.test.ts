@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
+import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { pullRequest, repository, workflowDispatch } from "../support/event-payloads.ts";
 import { checkOut, git } from "../support/git-history.ts";

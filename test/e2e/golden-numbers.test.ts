@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenOutput } from "../../generated/golden.ts";
 import type { GoldenCheck } from "../../generated/result.ts";
-import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import { encodeNpy } from "../../src/formats/tensor/npy.ts";
+import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import { float32, float64, int64, manifestOf } from "../support/golden-tensors.ts";
 import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 

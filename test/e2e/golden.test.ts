@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GoldenManifest } from "../../generated/golden.ts";
-import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
+import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
 import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
 
 const quickstart = resolve("examples/quickstart/base");

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
-import { fileOf } from "../../src/core/history/files.ts";
-import { trendScript, trendScriptHash } from "../../src/core/report/html/trend/script.ts";
+import { fileOf } from "../../src/history/core/files.ts";
+import { trendScript, trendScriptHash } from "../../src/history/core/page/script.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, short } from "../support/history-records.ts";
 import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
-import { judgeCase } from "../../src/core/golden/compare/judge.ts";
-import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
-import { tryOutputDefects } from "../../src/core/golden/record/defects/outputs.ts";
+import { judgeCase } from "../../src/golden/core/compare/judge.ts";
+import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
+import { tryOutputDefects } from "../../src/golden/core/record/defects/outputs.ts";
 import {
 	defaultLeastShares,
 	emptyRecord,
 	shortfalls,
 	withOutputDefects,
-} from "../../src/core/golden/record/defects/record.ts";
-import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
-import { readTensors } from "../../src/stages/load-goldens.ts";
+} from "../../src/golden/core/record/defects/record.ts";
+import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
+import { readTensors } from "../../src/golden/stages/load-goldens.ts";
 import { float32 } from "../support/golden-tensors.ts";
 
 async function goldenOf(name: string) {

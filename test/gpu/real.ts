@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
-import { tensorRtWorker } from "../../src/adapters/tensorrt-worker/worker.ts";
 import { findTrtexec } from "../../src/adapters/trtexec/find.ts";
+import { tensorRtWorker } from "../../src/golden/adapters/tensorrt-worker/worker.ts";
 
 export interface Real {
 	/** Path of trtexec; null where it or the GPU is absent. */

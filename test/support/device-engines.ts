@@ -2,11 +2,11 @@
 // four profiles and three timed runs of each, in turn. test/oracles/planted made the networks and recorded them.
 import { readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { componentsOf } from "../../src/core/engine/components.ts";
-import { type LayerProfile, takesTime } from "../../src/core/engine/layer.ts";
-import { engineModel, meanOf } from "../../src/core/engine/model.ts";
 import { tCritical } from "../../src/core/stats/student-t.ts";
 import { shorten } from "../../src/core/text/escape.ts";
+import { componentsOf } from "../../src/engine/core/components.ts";
+import { type LayerProfile, takesTime } from "../../src/engine/core/layer.ts";
+import { engineModel, meanOf } from "../../src/engine/core/model.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import { diffOf, type RecordedEngine } from "./recorded-engines.ts";
 

@@ -2,8 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { childEnvironment } from "../../src/adapters/github/env.ts";
 import { createProcesses, type Processes } from "../../src/adapters/process/processes.ts";
+import { childEnvironment } from "../../src/host/adapters/github/env.ts";
 
 const settings = [
 	"user.name=t",

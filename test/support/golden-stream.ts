@@ -3,9 +3,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import type { Arm } from "../../generated/result.ts";
+import type { GoldenSet } from "../../src/golden/stages/load-goldens.ts";
 import type { Backend, BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files, TensorReader } from "../../src/ports/world.ts";
-import type { GoldenSet } from "../../src/stages/load-goldens.ts";
 import { fakeEngine } from "./fakes.ts";
 import { float32, manifestOf, modelSha256 } from "./golden-tensors.ts";
 

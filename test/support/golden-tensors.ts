@@ -1,8 +1,8 @@
 // Tensors and manifests for tests of golden comparison.
 
 import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
-import type { CaseInput } from "../../src/core/golden/compare/judge.ts";
-import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor/tensor.ts";
+import type { CaseInput } from "../../src/golden/core/compare/judge.ts";
+import { elementBytes, elementCount, type Tensor } from "../../src/golden/core/tensor/tensor.ts";
 
 export function fromBase64(dtype: string, shape: readonly number[], data: string): Tensor {
 	const bytes = Buffer.from(data, "base64");

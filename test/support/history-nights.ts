@@ -1,9 +1,9 @@
 // Nights with a known truth: engines that creep and step, machines at random, disturbances, pins that move.
 
 import type { HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
-import { dueForFreshPairs } from "../../src/core/history/alarms.ts";
-import { kindOf } from "../../src/core/history/points.ts";
-import { pinToLink, readSeries, type Series } from "../../src/core/history/series.ts";
+import { dueForFreshPairs } from "../../src/history/core/alarms.ts";
+import { kindOf } from "../../src/history/core/points.ts";
+import { pinToLink, readSeries, type Series } from "../../src/history/core/series.ts";
 import { hash, nightAt, short } from "./history-records.ts";
 
 export interface Event {

@@ -1,7 +1,7 @@
 // Records of a history for tests: each part has sound defaults, and a test names only what it is about.
 import { createHash } from "node:crypto";
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
-import { fileOf } from "../../src/core/history/files.ts";
+import { fileOf } from "../../src/history/core/files.ts";
 
 export const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
 export const short = (text: string): string => hash(text).slice(0, 12);

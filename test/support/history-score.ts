@@ -1,5 +1,5 @@
 // Compares what the history finds in simulated nights with what is true of them.
-import { findAlarms } from "../../src/core/history/alarms.ts";
+import { findAlarms } from "../../src/history/core/alarms.ts";
 import { type Event, type Nights, seriesOf } from "./history-nights.ts";
 
 export interface Score {

@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../../src/adapters/onnxruntime/reference.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
-import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
+import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import type { Backend, BuildJob, BuiltEngine, InferCase } from "../../src/ports/backend.ts";
 import type { ModelOnDisk } from "../../src/ports/world.ts";
 

@@ -1,7 +1,7 @@
 // Engines with one planted change each, derived from recorded layer files and their times: nobody built these, so that the culprit
 // and its cost are known exactly. Times scatter as in recorded profiles: each draws all its deviations from one of them, so that
 // layers of one profile deviate together.
-import type { EngineLayer, LayerProfile, LayerTensor } from "../../src/core/engine/layer.ts";
+import type { EngineLayer, LayerProfile, LayerTensor } from "../../src/engine/core/layer.ts";
 import type { RecordedEngine } from "./recorded-engines.ts";
 
 export interface Planted {

@@ -1,7 +1,8 @@
 // A repository with one golden on main, and proposals that record it again.
+
+import type { Proposal, ProposedFile } from "../../src/golden/stages/propose.ts";
+import { propose } from "../../src/golden/stages/propose.ts";
 import type { Repository } from "../../src/ports/code-host.ts";
-import type { Proposal, ProposedFile } from "../../src/stages/propose.ts";
-import { propose } from "../../src/stages/propose.ts";
 import { blobOf, type MemoryRepository, memoryRepository } from "./memory-repository.ts";
 
 export const branch = "trtgate/goldens";

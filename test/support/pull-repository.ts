@@ -1,7 +1,7 @@
 // A repository with one pull request, bare as on a server, and the workspace that a workflow has of it.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseRunEvent, type RunEvent } from "../../src/formats/github/event.ts";
+import { parseRunEvent, type RunEvent } from "../../src/host/formats/github/event.ts";
 import { pullRequest } from "./event-payloads.ts";
 import { checkOut, git } from "./git-history.ts";
 import { temporaryFolder, writeProject } from "./project.ts";

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import type { EngineDiff } from "../../generated/result.ts";
-import { diffEngines } from "../../src/core/engine/diff.ts";
-import type { EngineLayers, LayerProfile } from "../../src/core/engine/layer.ts";
-import { engineModel } from "../../src/core/engine/model.ts";
+import { diffEngines } from "../../src/engine/core/diff.ts";
+import type { EngineLayers, LayerProfile } from "../../src/engine/core/layer.ts";
+import { engineModel } from "../../src/engine/core/model.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 

@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
-import { type TensorRtWorker, tensorRtWorker } from "../../src/adapters/tensorrt-worker/worker.ts";
-import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
+import { type TensorRtWorker, tensorRtWorker } from "../../src/golden/adapters/tensorrt-worker/worker.ts";
+import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 
 export const workerPath = resolve("worker/tensorrt.py");
 const fakes = resolve("test/support/fake-tensorrt");

@@ -1,6 +1,7 @@
 // A terminal whose results a test reads, for commands that run in the test's own process.
-import { readEnvironment } from "../../src/adapters/github/env.ts";
+
 import type { Terminal } from "../../src/app/terminal.ts";
+import { readEnvironment } from "../../src/host/adapters/github/env.ts";
 
 /** `written` is called with every result. */
 export function testTerminal(cwd: string, written: (text: string) => void = () => {}): Terminal {

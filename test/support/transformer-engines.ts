@@ -1,5 +1,5 @@
 // A transformer's engine in fp16 as TensorRT would report it, and the same with an fp32 softmax in every block.
-import type { EngineLayer, LayerTensor } from "../../src/core/engine/layer.ts";
+import type { EngineLayer, LayerTensor } from "../../src/engine/core/layer.ts";
 import type { RecordedEngine } from "./recorded-engines.ts";
 
 const operations = ["qkv", "scores", "softmax", "context", "project", "mlp"] as const;

@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 import type { TensorFile } from "../../../generated/golden.ts";
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import {
 	type ImageHeader,
 	maxJpegMebibytes,
@@ -13,6 +12,7 @@ import { jpegFault } from "../../formats/image/jpeg.ts";
 import { decodePng, type InflateZlib, interlaced } from "../../formats/image/png.ts";
 import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
+import type { Tensor } from "../../golden/core/tensor/tensor.ts";
 
 const tooLarge = "Make the image smaller, or record its tensor (.npy).";
 

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import type { TensorFile } from "../../../generated/golden.ts";
 import type { ConfigError } from "../../core/errors.ts";
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { Inflate } from "../../formats/npz/npz.ts";
 import {
@@ -15,6 +14,7 @@ import {
 	tensorFormat,
 } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
+import type { Tensor } from "../../golden/core/tensor/tensor.ts";
 import type { TensorReader } from "../../ports/world.ts";
 import { fileSource, readWhole, withInput } from "../process/input-file.ts";
 import { readImage } from "./image-reader.ts";

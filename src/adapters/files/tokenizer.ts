@@ -1,8 +1,8 @@
 // Turns text into token ids by a tokenizer.json of Hugging Face.
 import { createHash } from "node:crypto";
 import { ConfigError } from "../../core/errors.ts";
-import type { TokenizedText, TokenPadding } from "../../core/golden/record/tokens.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import type { TokenizedText, TokenPadding } from "../../golden/core/record/tokens.ts";
 import { readInput } from "../process/input-file.ts";
 
 export interface TextTokenizer {

@@ -2,7 +2,7 @@
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
 import type { Tag } from "../../formats/git/version-tag.ts";
-import { isRefName } from "../../formats/github/names.ts";
+import { isRefName } from "../../host/formats/github/names.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { isPlainRef, isShallow, refuseForeignOwner } from "./refs.ts";
 import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";

@@ -2,7 +2,7 @@
 // after the defect that killed it.
 
 import { dirname, join, resolve } from "node:path";
-import { brokenVerdict } from "../../core/golden/record/defects/judge.ts";
+import { brokenVerdict } from "../../golden/core/record/defects/judge.ts";
 import type { DefectJob, DefectResult } from "../../ports/reference.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";
 import { inFolder, placeCases, writeTensors } from "./infer.ts";

@@ -1,8 +1,8 @@
 // Sends cases through a model in one worker process: golden cases through an engine, or through the reference.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
+import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";

@@ -1,10 +1,10 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
 import type { DType } from "../../../generated/golden.ts";
 import { isObject } from "../../core/found.ts";
-import type { DefectVerdict, Trial } from "../../core/golden/record/defects/judge.ts";
-import type { WeightDefect, WeightLocation } from "../../core/golden/record/defects/weights.ts";
-import { elementBytes } from "../../core/golden/tensor/tensor.ts";
 import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
+import type { DefectVerdict, Trial } from "../../golden/core/record/defects/judge.ts";
+import type { WeightDefect, WeightLocation } from "../../golden/core/record/defects/weights.ts";
+import { elementBytes } from "../../golden/core/tensor/tensor.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 
 export type Flavour = "wasm" | "native";

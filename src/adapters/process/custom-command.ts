@@ -2,8 +2,8 @@
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type CommandAnswer, parseCommandAnswer } from "../../core/golden/compare/custom.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
+import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/custom.ts";
 import type { CommandJob, CustomCommands, Shell } from "../../ports/world.ts";
 import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";

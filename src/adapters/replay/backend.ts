@@ -2,10 +2,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../../generated/result.ts";
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
+import type { Tensor } from "../../golden/core/tensor/tensor.ts";
 import type {
 	Backend,
 	BuildJob,

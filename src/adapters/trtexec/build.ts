@@ -3,10 +3,10 @@
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { BuildRecord, Failure } from "../../../generated/result.ts";
-import type { EngineLayers } from "../../core/engine/layer.ts";
 import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { formatDuration } from "../../core/text/units.ts";
+import type { EngineLayers } from "../../engine/core/layer.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { ArgsFault } from "../../formats/trtexec/args-spec.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";

@@ -1,7 +1,7 @@
 // What every job on TensorRT needs: the program, the GPU, how it is timed, and what is remembered between jobs.
 
 import type { MeasureConfig } from "../../core/config/config.ts";
-import type { KernelFact } from "../../core/explain/kernels.ts";
+import type { KernelFact } from "../../engine/core/explain/kernels.ts";
 import type { InferCase, InferResult, TraceJob } from "../../ports/backend.ts";
 import type { FileCache } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";

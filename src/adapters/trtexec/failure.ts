@@ -3,8 +3,8 @@
 import { basename } from "node:path";
 import type { Failure } from "../../../generated/result.ts";
 import type { Diagnosis } from "../../core/diagnosis.ts";
-import { type EngineLayers, isReformat } from "../../core/engine/layer.ts";
 import { formatBytes } from "../../core/text/units.ts";
+import { type EngineLayers, isReformat } from "../../engine/core/layer.ts";
 import type { ArgsFault } from "../../formats/trtexec/args-spec.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 import type { ToolFailure } from "../../ports/world.ts";

@@ -3,11 +3,11 @@
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
-import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
+import { formatShape, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";

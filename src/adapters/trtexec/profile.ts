@@ -2,8 +2,8 @@
 import { copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { asFailure, ToolError } from "../../core/errors.ts";
-import { boundKernels } from "../../core/explain/kernels.ts";
 import { formatBytes } from "../../core/text/units.ts";
+import { boundKernels } from "../../engine/core/explain/kernels.ts";
 import { nodesFile } from "../../formats/onnx/write.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";

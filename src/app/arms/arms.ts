@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import type { Arm, ArmSource } from "../../../generated/result.ts";
-import { type History, openHistory } from "../../adapters/git/history.ts";
 import { isRepository } from "../../adapters/git/refs.ts";
 import { remoteName } from "../../adapters/git/remote.ts";
 import { type Git, type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
@@ -12,7 +11,8 @@ import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { defaultSettings } from "../../core/config/defaults.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import type { RunEvent } from "../../formats/github/event.ts";
+import { type History, openHistory } from "../../history/adapters/history.ts";
+import type { RunEvent } from "../../host/formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
 import {
 	type BaseRecipe,

@@ -1,7 +1,7 @@
 // Which commit a run compares with, and what the head is called, from the event and the config alone.
 import type { ArmSource } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
-import type { PushEvent, RunEvent } from "../../formats/github/event.ts";
+import type { PushEvent, RunEvent } from "../../host/formats/github/event.ts";
 
 export type BaseRecipe =
 	/** Where the head left a branch; the first parent, if the head is a merge of `merged`. */

@@ -1,7 +1,8 @@
 // Finds the base commit through git, and explains in one sentence how it was found.
-import type { History } from "../../adapters/git/history.ts";
+
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
+import type { History } from "../../history/adapters/history.ts";
 import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
 
 export type FoundBase =

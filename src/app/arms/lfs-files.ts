@@ -7,9 +7,9 @@ import type { Git } from "../../adapters/git/run-git.ts";
 import { readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
+import { parseManifest } from "../../golden/core/manifest/parse-manifest.ts";
 
 export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;

@@ -2,17 +2,17 @@
 
 import { access, constants } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
-import { childEnvironment } from "../../adapters/github/env.ts";
 import { readBoard } from "../../adapters/gpu/tegra.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
-import { tensorRtWorker } from "../../adapters/tensorrt-worker/worker.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
 import { type Found, findTrtexec } from "../../adapters/trtexec/find.ts";
 import type { Config } from "../../core/config/config.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
+import { tensorRtWorker } from "../../golden/adapters/tensorrt-worker/worker.ts";
+import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { findBaseTrtexec, findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
 import { chooseConfig, readConfigFile } from "../config-file.ts";

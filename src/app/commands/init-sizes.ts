@@ -11,10 +11,10 @@ import {
 import { describeShapes, labelAxes, type OpenInputs } from "../../core/onnx/input-shapes/open-axes.ts";
 import { proposeSizes } from "../../core/onnx/input-shapes/propose.ts";
 import { describeAttempts } from "../../core/onnx/input-shapes/search.ts";
+import { type GoldenPorts, withGoldenPorts } from "../../golden/app/compose.ts";
+import { generateCases, inputPorts } from "../../golden/app/inputs.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { checkSizes, type TryInput, trySizes } from "../../stages/try-sizes.ts";
-import { type GoldenPorts, withGoldenPorts } from "../golden/compose.ts";
-import { generateCases, inputPorts } from "../golden/inputs.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 
 interface InitSizes extends KnownSizes {

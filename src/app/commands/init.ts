@@ -9,7 +9,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { preflight } from "../../core/onnx/preflight.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { isCommit } from "../../formats/github/names.ts";
+import { isCommit } from "../../host/formats/github/names.ts";
 import { distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";

@@ -3,7 +3,6 @@
 import { join, resolve } from "node:path";
 import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { usageError } from "../../core/errors.ts";
@@ -11,6 +10,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
+import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
 import { checkOutFolder } from "../out-folder.ts";

@@ -1,11 +1,11 @@
 // `trtgate run`: the gate, and its dry run.
 import { join, relative } from "node:path";
 import type { Result } from "../../../generated/result.ts";
-import { lentVariables, withheldVariables } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { renderPlan } from "../../core/plan/render.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import { jsonText } from "../../core/text/escape.ts";
+import { lentVariables, withheldVariables } from "../../host/adapters/github/env.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { stopOnSignals } from "../signals.ts";

@@ -2,11 +2,11 @@
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { takeFile } from "../../adapters/github/part-archive.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
 import { type PartContent, type PartInput, type PickedPart, pickArtifacts } from "../../core/merge/parts.ts";
 import { cleanName } from "../../core/text/escape.ts";
+import { takeFile } from "../../host/adapters/github/part-archive.ts";
 import type { RunArtifact, RunArtifacts } from "../../ports/code-host.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { beyondAll, maxParts, maxResultBytes, maxTextBytes, parsePart } from "./read-parts.ts";

@@ -1,6 +1,6 @@
 // What the report is about, this run or the one that caused it: from GitHub, since what the measured code wrote is untrusted.
 import { ToolError } from "../../core/errors.ts";
-import type { RunEvent, WorkflowRunEvent } from "../../formats/github/event.ts";
+import type { RunEvent, WorkflowRunEvent } from "../../host/formats/github/event.ts";
 import type { MeasuredRun, RunFacts, WorkflowRun } from "../../ports/code-host.ts";
 
 export interface Subject {

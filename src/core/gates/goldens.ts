@@ -9,9 +9,9 @@ import type {
 	InterfaceChange,
 	ProbeResult,
 } from "../../../generated/result.ts";
+import { ofSlice } from "../../golden/core/tensor/slice.ts";
 import type { Config, Gates } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import { ofSlice } from "../golden/tensor/slice.ts";
 import { counted, interfaceText, listNames } from "../text/labels.ts";
 
 interface Level {

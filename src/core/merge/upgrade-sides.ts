@@ -11,7 +11,7 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
-import { mismatchState } from "../golden/compare/checks.ts";
+import { mismatchState } from "../../golden/core/compare/checks.ts";
 import { comparedOf } from "../stats/summary.ts";
 
 const paired = "Both versions were timed in interleaved pairs on one GPU.";

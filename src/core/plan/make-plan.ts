@@ -1,10 +1,10 @@
 // Plans what is prepared, built, verified and measured, in which order.
 
 import type { Arm } from "../../../generated/result.ts";
+import { probesEnabled } from "../../golden/core/probes/subject.ts";
 import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
-import { probesEnabled } from "../golden/probes/subject.ts";
 import { type EngineSpec, engineSpecs, type Plan, type Step, type Workload } from "./plan.ts";
 
 /** Runs of a workload without a base, to show its noise. */

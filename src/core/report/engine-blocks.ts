@@ -8,8 +8,8 @@ import type {
 	TimedLayer,
 	WorkloadResult,
 } from "../../../generated/result.ts";
-import type { EngineAlone } from "../engine/alone.ts";
-import { diffOfLayers } from "../explain/layers.ts";
+import type { EngineAlone } from "../../engine/core/alone.ts";
+import { diffOfLayers } from "../../engine/core/explain/layers.ts";
 import { cleanName, quoted } from "../text/escape.ts";
 import { counted, listNames, subjectName } from "../text/labels.ts";
 import { formatCount, formatMs, formatPercent } from "../text/units.ts";

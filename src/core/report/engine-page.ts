@@ -1,6 +1,6 @@
 // Comparisons of engines, and single engines, as text, Markdown, JSON or an HTML page of their own.
 import type { EngineDiff } from "../../../generated/result.ts";
-import type { EngineAlone } from "../engine/alone.ts";
+import type { EngineAlone } from "../../engine/core/alone.ts";
 import { escapeMarkdown, jsonText } from "../text/escape.ts";
 import { fullDetail } from "./budget.ts";
 import { aloneBlocks, diffBlocks } from "./engine-blocks.ts";

@@ -6,7 +6,7 @@ import type {
 	EngineSummary,
 	LayerUnitName,
 } from "../../../generated/result.ts";
-import { fewUnchanged } from "../engine/noise.ts";
+import { fewUnchanged } from "../../engine/core/noise.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";

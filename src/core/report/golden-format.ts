@@ -6,8 +6,8 @@ import type {
 	MovedOutput,
 	Numeric,
 } from "../../../generated/result.ts";
-import { metricLabels } from "../golden/compare/registry.ts";
-import { ofSlice } from "../golden/tensor/slice.ts";
+import { metricLabels } from "../../golden/core/compare/registry.ts";
+import { ofSlice } from "../../golden/core/tensor/slice.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";

@@ -1,7 +1,7 @@
 // Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenChange } from "../../../generated/result.ts";
-import { describeSensitivity } from "../golden/record/defects/record.ts";
+import { describeSensitivity } from "../../golden/core/record/defects/record.ts";
 import { cleanName, cleanText, quoted, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";

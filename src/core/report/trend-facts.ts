@@ -1,7 +1,7 @@
 // The trend for other programs: what is worse, every alarm, and where each series is now.
-import { type Alarm, type Findings, levelNow } from "../history/alarms.ts";
-import { figureOf, type Series } from "../history/series.ts";
-import { answer } from "./html/trend/answer.ts";
+import { type Alarm, type Findings, levelNow } from "../../history/core/alarms.ts";
+import { answer } from "../../history/core/page/answer.ts";
+import { figureOf, type Series } from "../../history/core/series.ts";
 
 /** Sizes and levels are logarithms of ratios; a level is against the one that counts as normal, or null. */
 export function trendFacts(findings: Findings, series: Series) {

@@ -1,7 +1,7 @@
 // From pixels to the tensor that a model is fed: colour, resize, crop, normalisation, layout, in this order.
 
 import type { Preprocess, TensorFile } from "../../../generated/golden.ts";
-import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
+import { formatShape, type Tensor } from "../../golden/core/tensor/tensor.ts";
 import { formatLayout, tensorInvalid } from "../tensor/refusal.ts";
 import { maxPixels } from "./header.ts";
 

@@ -1,7 +1,7 @@
 // NumPy's .npz archives: one member, inflated no further than its tensor needs.
 
 import type { TensorFile } from "../../../generated/golden.ts";
-import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
+import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";

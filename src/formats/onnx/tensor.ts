@@ -1,12 +1,13 @@
 // Reads TensorProto: everything but the payload, which is skipped unless it is small.
+
+import { elementBits, elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
+import type { OnnxDType, OnnxExternalData, OnnxInitializer } from "../../core/onnx/model.ts";
 import {
 	type FloatFormat,
 	floatFormats,
 	floatOf,
 	halfFormat,
-} from "../../core/golden/tensor/small-numbers.ts";
-import { elementBits, elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
-import type { OnnxDType, OnnxExternalData, OnnxInitializer } from "../../core/onnx/model.ts";
+} from "../../golden/core/tensor/small-numbers.ts";
 import { limits } from "./cursor.ts";
 import type { NumberKind, WireReader } from "./wire.ts";
 

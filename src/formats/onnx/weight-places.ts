@@ -1,10 +1,11 @@
 // Finds the byte ranges of the float weights of a model, so that they can be changed in place.
+
+import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import {
 	accessors,
 	type WeightDType,
 	type WeightLocation,
-} from "../../core/golden/record/defects/weights.ts";
-import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
+} from "../../golden/core/record/defects/weights.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { limits } from "./cursor.ts";
 import { externalDataOf, readPair } from "./tensor.ts";

@@ -1,7 +1,8 @@
 // The nodes of ONNX Runtime's optimised graph as the layers of an engine.
-import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../core/engine/layer.ts";
-import { nameOnly } from "../../core/engine/model.ts";
+
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
+import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../engine/core/layer.ts";
+import { nameOnly } from "../../engine/core/model.ts";
 import type { CountedNode, NodeTensor } from "./profile.ts";
 
 const dtypes: Readonly<Record<string, string>> = { float: "fp32", float16: "fp16", double: "fp64" };

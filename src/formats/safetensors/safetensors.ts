@@ -2,7 +2,7 @@
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
-import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
+import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { checkLayout, formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 

@@ -1,13 +1,17 @@
 // Decodes a tensor file in any format that a golden manifest may name.
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
-import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
-import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
+import { isPacked } from "../../golden/core/tensor/small-numbers.ts";
+import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
+import {
+	maxPolygraphyBytes,
+	parsePolygraphy,
+	polygraphyMember,
+} from "../../golden/formats/polygraphy/polygraphy.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
 import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
-import { maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";

@@ -2,8 +2,8 @@
 import type { TensorFile } from "../../../generated/golden.ts";
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import { listNames } from "../../core/text/labels.ts";
+import { formatShape } from "../../golden/core/tensor/tensor.ts";
 
 const recordAgain = "Restore the file as it was recorded, or record the golden again.";
 

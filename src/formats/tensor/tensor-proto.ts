@@ -1,9 +1,9 @@
 // ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
-import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
-import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
+import { isPacked } from "../../golden/core/tensor/small-numbers.ts";
+import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
 import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 

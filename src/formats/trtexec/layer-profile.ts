@@ -1,9 +1,9 @@
 // Reads --exportProfile: the time of each layer.
 
 import type { ArmLayers } from "../../../generated/result.ts";
-import type { EngineLayers, LayerProfile, LayerTime } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
-import { joinLayers } from "../../core/explain/layers.ts";
+import { joinLayers } from "../../engine/core/explain/layers.ts";
+import type { EngineLayers, LayerProfile, LayerTime } from "../../engine/core/layer.ts";
 import { parseLayerInfo } from "./layers.ts";
 
 const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";

@@ -1,7 +1,8 @@
 // Reads --exportLayerInfo: an engine's layers, in detail or by name.
-import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor } from "../../core/engine/layer.ts";
+
 import { ToolError } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
+import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor } from "../../engine/core/layer.ts";
 import { readLayerName } from "./layer-names.ts";
 
 type Fields = ReturnType<typeof fieldsOf>;

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readTokenizer } from "../../../src/adapters/files/tokenizer.ts";
-import { fitTokens, type TokenRow } from "../../../src/core/golden/record/tokens.ts";
+import { fitTokens, type TokenRow } from "../../../src/golden/core/record/tokens.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 interface Oracle {

@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeFolder, openRef } from "../../../src/adapters/git/worktree.ts";
-import { childEnvironment } from "../../../src/adapters/github/env.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
+import { childEnvironment } from "../../../src/host/adapters/github/env.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-git-")));
 const repository = join(root, "a repo");

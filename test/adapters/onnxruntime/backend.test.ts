@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
+import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import type { BuiltEngine, InferCase } from "../../../src/ports/backend.ts";
 import {
 	buildJob,

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader, readWeights } from "../../../src/adapters/files/model-reader.ts";
-import type { DefectVerdict } from "../../../src/core/golden/record/defects/judge.ts";
+import type { DefectVerdict } from "../../../src/golden/core/record/defects/judge.ts";
 import type { ReferenceVariant } from "../../../src/ports/reference.ts";
 import { manifestOf } from "../../support/golden-tensors.ts";
 import { externalTensor, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseRunEvent } from "../../../src/formats/github/event.ts";
+import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import { push, repository } from "../../support/event-payloads.ts";
 import { checkOut, git } from "../../support/git-history.ts";
 import { pathWithoutLfs } from "../../support/git-without-lfs.ts";

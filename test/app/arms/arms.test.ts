@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { removeLeftWorktrees } from "../../../src/adapters/git/worktree.ts";
-import { parseRunEvent } from "../../../src/formats/github/event.ts";
+import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import { push, schedule, workflowDispatch } from "../../support/event-payloads.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { configOf, modelsOf, open, openPull, read, texts } from "../../support/opened-arms.ts";

@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openHistory } from "../../../src/adapters/git/history.ts";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
 import { chooseBase } from "../../../src/app/arms/choose-base.ts";
 import { type FoundBase, findBase } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
-import { parseRunEvent } from "../../../src/formats/github/event.ts";
+import { openHistory } from "../../../src/history/adapters/history.ts";
+import { parseRunEvent } from "../../../src/host/formats/github/event.ts";
 import {
 	mergeGroup,
 	pullRequest,

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { keepSelected, parsePatterns } from "../../../src/core/config/select.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { formatMatrix, type MatrixJob, parseMatrix, planMatrix } from "../../../src/core/plan/matrix.ts";
-import { artifactName } from "../../../src/formats/github/names.ts";
+import { artifactName } from "../../../src/host/formats/github/names.ts";
 import { loaded } from "../config/load.ts";
 
 const artifactOf = (job: string): string => artifactName("trtgate", { config: "trtgate.yml", job });

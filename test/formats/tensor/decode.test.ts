@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
+import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import oracle from "../../oracles/golden-files.json" with { type: "json" };
 import { fromBase64, zeros } from "../../support/golden-tensors.ts";
 

@@ -6,9 +6,9 @@ import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
 import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
-import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
+import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import type {
 	Backend,
 	BuildJob,

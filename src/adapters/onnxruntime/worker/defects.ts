@@ -6,9 +6,9 @@ import {
 	type DefectVerdict,
 	type Trial,
 	watchDefect,
-} from "../../../core/golden/record/defects/judge.ts";
-import { damageWeights } from "../../../core/golden/record/defects/weights.ts";
-import type { Tensor } from "../../../core/golden/tensor/tensor.ts";
+} from "../../../golden/core/record/defects/judge.ts";
+import { damageWeights } from "../../../golden/core/record/defects/weights.ts";
+import type { Tensor } from "../../../golden/core/tensor/tensor.ts";
 import { type DefectTask, defectLine, type Reply, type TensorPlace } from "../protocol.ts";
 import { runCase } from "./infer.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";

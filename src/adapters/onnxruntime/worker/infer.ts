@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InferenceSession } from "onnxruntime-web";
 import type { DType } from "../../../../generated/golden.ts";
-import { tensorBytes } from "../../../core/golden/tensor/tensor.ts";
+import { tensorBytes } from "../../../golden/core/tensor/tensor.ts";
 import {
 	type BuildTask,
 	type CaseReply,

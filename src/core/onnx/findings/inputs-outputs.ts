@@ -1,6 +1,6 @@
 // Checks the graph's inputs and outputs: what can be fed and compared, and whether every dynamic input gets a size.
 import type { Finding } from "../../../../generated/result.ts";
-import { isSmall } from "../../golden/tensor/small-numbers.ts";
+import { isSmall } from "../../../golden/core/tensor/small-numbers.ts";
 import { groupBy } from "../../group.ts";
 import { toDType } from "../element-type.ts";
 import { type AxisLabel, labelAxes, shapeGivenFor } from "../input-shapes/open-axes.ts";

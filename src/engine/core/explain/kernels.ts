@@ -1,0 +1,48 @@
+// The kernels that a profiler saw: bounded for the result, and the one to look at more closely.
+import type { ArmKernels, WorkloadKernels } from "../../../../generated/result.ts";
+import { shorten } from "../../../core/text/escape.ts";
+
+export interface KernelFact {
+	name: string;
+	totalNs: number;
+	instances: number;
+}
+
+const maxKernels = 100;
+const maxNameChars = 400;
+
+export function boundKernels(rows: readonly KernelFact[]): ArmKernels {
+	const totalNs = rows.reduce((sum, row) => sum + Math.max(0, row.totalNs), 0);
+	const kernels = [...rows]
+		.sort((a, b) => b.totalNs - a.totalNs)
+		.slice(0, maxKernels)
+		.map((row) => ({
+			name: shorten(row.name, maxNameChars),
+			calls: Math.max(0, Math.round(row.instances)),
+			totalMs: Math.max(0, row.totalNs) / 1e6,
+			share: totalNs > 0 ? Math.max(0, row.totalNs) / totalNs : 0,
+		}));
+	return { count: rows.length, totalMs: totalNs / 1e6, kernels };
+}
+
+/** The kernel that took so much more time in the head than in the base; where nothing can be compared, the slowest. */
+export function kernelOfInterest({ base, head }: WorkloadKernels): string | undefined {
+	const slowest = (head ?? base)?.kernels[0]?.name;
+	if (base === null || head === null) return slowest;
+	const before = totals(base);
+	const gains = [...totals(head)].map(([name, totalMs]) => ({
+		name,
+		gainMs: totalMs - (before.get(name) ?? 0),
+	}));
+	const most = gains.reduce<(typeof gains)[number] | null>(
+		(best, one) => (best !== null && best.gainMs >= one.gainMs ? best : one),
+		null,
+	);
+	return most !== null && most.gainMs > 0 ? most.name : slowest;
+}
+
+function totals({ kernels }: ArmKernels): Map<string, number> {
+	const sums = new Map<string, number>();
+	for (const { name, totalMs } of kernels) sums.set(name, (sums.get(name) ?? 0) + totalMs);
+	return sums;
+}

@@ -1,0 +1,105 @@
+// The layers of one side as a result keeps them: each joined with its time.
+
+import type {
+	Arm,
+	ArmKernels,
+	ArmLayers,
+	EngineDiff,
+	TimedLayer,
+	WorkloadLayers,
+	WorkloadResult,
+} from "../../../../generated/result.ts";
+import { numberRepeats } from "../../../core/group.ts";
+import { shorten } from "../../../core/text/escape.ts";
+import { diffEngines } from "../diff.ts";
+import { engineFingerprint } from "../fingerprint.ts";
+import {
+	type EngineLayer,
+	type EngineLayers,
+	isReformat,
+	type LayerProfile,
+	type LayerTime,
+} from "../layer.ts";
+import { type EngineModel, engineModel, nameOnly } from "../model.ts";
+
+const maxLayers = 2000;
+const [maxNameChars, maxWordChars] = [300, 160];
+
+export function joinLayers(profile: LayerProfile, info: EngineLayers | null): ArmLayers {
+	const known = new Map(numberRepeats(info?.layers ?? [], ({ name }) => name));
+	const layers = numberRepeats(profile.layers, ({ name }) => name).map(([key, time]) =>
+		describeLayer(time, known.get(key)),
+	);
+	return {
+		...(info === null ? {} : { fingerprint: engineFingerprint(info) }),
+		iterations: profile.iterations,
+		count: layers.length,
+		totalMs: layers.reduce((sum, layer) => sum + layer.meanMs, 0),
+		layers: slowest(layers),
+	};
+}
+
+function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer | undefined): TimedLayer {
+	return {
+		name: shorten(name, maxNameChars),
+		...(layer?.type == null ? {} : { type: shorten(layer.type, maxWordChars) }),
+		...(layer?.precision == null ? {} : { precision: layer.precision }),
+		...(layer?.tactic == null ? {} : { tactic: shorten(layer.tactic, maxWordChars) }),
+		...(layer !== undefined && isReformat(layer) ? { reformat: true } : {}),
+		meanMs: Math.max(0, averageMs),
+		share: Math.min(1, Math.max(0, share)),
+	};
+}
+
+function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
+	if (layers.length <= maxLayers) return [...layers];
+	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, maxLayers));
+	return layers.filter((layer) => kept.has(layer));
+}
+
+export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null {
+	const engines = base === null || head === null ? null : { base: modelOf(base), head: modelOf(head) };
+	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null, unit: head?.unit });
+}
+
+function modelOf({ iterations, layers }: ArmLayers): EngineModel {
+	const times = layers.map(({ name, meanMs, share }) => ({
+		name,
+		averageMs: meanMs,
+		share,
+	}));
+	const known = layers.map(
+		({ name, reformat, type = null, precision = null, tactic = null }): EngineLayer => ({
+			...nameOnly(name),
+			...{ kind: reformat === true ? "reformat" : "compute", type, precision, tactic },
+		}),
+	);
+	return engineModel({
+		info: { detail: "names", io: [], layers: known },
+		profiles: [{ iterations, layers: times }],
+		graph: null,
+	});
+}
+
+export interface ProfiledArm {
+	id: string;
+	arm: Arm;
+	layers?: ArmLayers;
+	kernels?: ArmKernels;
+	explanation?: EngineDiff;
+}
+
+/** The row with what one profile of it found. */
+export function withProfile(
+	row: WorkloadResult,
+	{ id, arm, layers, kernels, explanation }: ProfiledArm,
+): WorkloadResult {
+	if (row.id !== id) return row;
+	const none = { base: null, head: null };
+	return {
+		...row,
+		...(layers && { layers: { ...(row.layers ?? none), [arm]: layers } }),
+		...(explanation && { explanation }),
+		...(kernels && { kernels: { ...(row.kernels ?? none), [arm]: kernels } }),
+	};
+}

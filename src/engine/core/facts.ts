@@ -1,0 +1,134 @@
+// What one engine does in a component: its kernels, precisions, shapes, bytes and operations.
+import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
+import { groupBy } from "../../core/group.ts";
+import { shorten } from "../../core/text/escape.ts";
+import { kernelName, layerFacts, layoutsOf } from "./fingerprint.ts";
+import { rooflineOf } from "./gpus.ts";
+import { takesTime } from "./layer.ts";
+import { type EngineModel, type ModelLayer, mappedShare, undelayed } from "./model.ts";
+import { bytesMoved, operationsOf } from "./work.ts";
+
+export interface PartFacts {
+	kernels: readonly ModelLayer[];
+	reformats: readonly ModelLayer[];
+	/** Of the kernels, the one that computes most first, then the one that moves most. */
+	precisions: readonly string[];
+	bytes: number | null;
+	operations: number | null;
+	weights: number;
+	/** Shapes of what the kernels write, such as `8x16x32x32`. */
+	shapes: string;
+	structure: string;
+	tactics: string;
+	layouts: string;
+	isTimed: boolean;
+	time: PartTime;
+}
+
+export interface PartTime {
+	/** Of one inference, milliseconds: of each layer the profiles that were not delayed. */
+	ms: number;
+	eachMs: readonly number[];
+	withoutMs: readonly number[];
+	launches: number;
+}
+
+function sumOfKnown(values: readonly (number | null)[]): number | null {
+	return values.reduce((sum, value) => (sum === null || value === null ? null : sum + value), 0);
+}
+
+const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string): string =>
+	layers.map(factOf).sort().join("\n");
+
+export function factsOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartFacts {
+	const working = layers.filter(takesTime);
+	const kernels = working.filter(({ kind }) => kind !== "reformat");
+	const bySize = kernels
+		.filter(({ kind }) => kind !== "quantize")
+		.sort(
+			(a, b) =>
+				(operationsOf(b) ?? 0) - (operationsOf(a) ?? 0) || (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0),
+		);
+	const shapesOf = ({ outputs }: ModelLayer): string =>
+		outputs
+			.map(({ dims }) => dims.join("×"))
+			.sort()
+			.join(", ");
+	return {
+		kernels,
+		reformats: working.filter(({ kind }) => kind === "reformat"),
+		precisions: [...new Set(bySize.flatMap(({ precision }) => precision ?? []))],
+		bytes: sumOfKnown(working.map(bytesMoved)),
+		operations: sumOfKnown(kernels.map(operationsOf)),
+		weights: kernels.reduce((sum, { weights }) => sum + (weights?.elements ?? 0), 0),
+		shapes: joined(kernels, shapesOf),
+		structure: joined(working, (layer) => (layer.type === null ? layer.kind : layerFacts(layer))),
+		tactics: joined(kernels, kernelName),
+		layouts: joined(kernels, layoutsOf),
+		isTimed: profiles > 0,
+		time: timeOf(layers, profiles, overheadMs),
+	};
+}
+
+function timeOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartTime {
+	const timed = layers.flatMap(({ timesMs }) => (undelayed(timesMs) > 0 ? [timesMs] : []));
+	const sum = (of: (timesMs: readonly number[]) => number) =>
+		timed.reduce((total, timesMs) => total + Math.max(0, of(timesMs) - overheadMs), 0);
+	const all = Array.from({ length: profiles }, (_, at) => at);
+	return {
+		ms: sum(undelayed),
+		eachMs: all.map((at) => sum((timesMs) => timesMs[at] ?? 0)),
+		withoutMs: all.map((left) => sum((timesMs) => undelayed(timesMs.filter((_, at) => at !== left)))),
+		launches: timed.length,
+	};
+}
+
+/** An open size (-1) is the same as any. */
+export function isSameStructure({ structure: base }: PartFacts, { structure: head }: PartFacts): boolean {
+	if (base === head || !/-1/.test(base + head)) return base === head;
+	const [from, to] = [base.split(/([x:,|\n])/), head.split(/([x:,|\n])/)];
+	return (
+		from.length === to.length && from.every((size, at) => size === to[at] || size === "-1" || to[at] === "-1")
+	);
+}
+
+/** What one engine does for some nodes, as reports show it. */
+export function partOf(
+	facts: readonly PartFacts[],
+	layers: readonly ModelLayer[],
+	gpu: string | null,
+): EnginePart {
+	const bytes = sumOfKnown(facts.map((part) => part.bytes));
+	const operations = sumOfKnown(facts.map((part) => part.operations));
+	const isTimed = facts.some((part) => part.isTimed);
+	const meanMs = isTimed ? facts.reduce((sum, { time }) => sum + time.ms, 0) : null;
+	const precision = facts.find(({ precisions }) => precisions.length > 0)?.precisions[0];
+	const roofline = rooflineOf({ bytes, operations, precision: precision ?? null, timeMs: meanMs ?? 0 }, gpu);
+	return {
+		kernels: facts.reduce((sum, { kernels }) => sum + kernels.length, 0),
+		reformats: facts.reduce((sum, { reformats }) => sum + reformats.length, 0),
+		meanMs,
+		precision,
+		bytes,
+		operations,
+		...(roofline === null ? {} : { roofline }),
+		layers: layers
+			.filter(takesTime)
+			.slice(0, 12)
+			.map(({ name }) => shorten(name, 300)),
+	};
+}
+
+export function summaryOf(engine: EngineModel): EngineSummary {
+	const { layers, profiles } = engine;
+	const kernels = layers.filter(({ kind }) => kind === "compute" || kind === "quantize");
+	const byPrecision = groupBy(kernels, ({ precision }) => precision ?? "unknown");
+	return {
+		layers: layers.length,
+		kernels: kernels.length,
+		reformats: layers.filter(({ kind }) => kind === "reformat").length,
+		meanMs: profiles === 0 ? null : layers.reduce((total, { timesMs }) => total + undelayed(timesMs), 0),
+		mapped: mappedShare(engine),
+		precisions: Object.fromEntries([...byPrecision].map(([precision, own]) => [precision, own.length])),
+	};
+}

@@ -1,0 +1,134 @@
+// Profiles engines after they are timed: layers, and kernels of slower workloads.
+
+import type { VerdictKind, WorkloadKernels } from "../../../generated/result.ts";
+import { folderName } from "../../core/config/identity.ts";
+import { counted } from "../../core/text/labels.ts";
+import type { BuiltEngine, TraceJob } from "../../ports/backend.ts";
+import type { TimedWorkload } from "../../stages/workloads.ts";
+import { kernelOfInterest } from "../core/explain/kernels.ts";
+import {
+	type Explained,
+	type ExplainInput,
+	type ExplainPorts,
+	type LayerTiming,
+	timeLayers,
+} from "./time-layers.ts";
+
+export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
+	const { rows, skipped } = chooseRows(input);
+	const chosen = { ...input, rows, workloads: input.workloads.filter((timed) => wasTimed(timed, input)) };
+	const [timings, profiles] = [[...layerTimings(chosen)], [...kernelProfiles(chosen)]];
+	ports.progress.stage("explain", timings.length + profiles.length);
+	if (skipped > 0) {
+		const note = `The layers of ${skipped} more workloads that changed or are undecided were not timed; at most ${maxChanged} are.`;
+		yield { files: [], note };
+	}
+	for (const timing of timings) {
+		ports.progress.item(`layers of ${timing.timed.workload.id}`);
+		yield* timeLayers(timing, chosen, ports);
+	}
+	for (const profile of profiles) {
+		if (ports.interrupt.reason() !== null) return;
+		const what = profile.tool === "nsys" ? "kernels" : "slowest kernel";
+		ports.progress.item(`${what} of ${profile.timed.workload.id} (${profile.engine.arm})`);
+		yield await profileKernels(profile, chosen, ports);
+	}
+	ports.progress.done(counted(timings.length + profiles.length, "profile"));
+}
+
+function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
+	const row = rows.find(({ id }) => id === workload.id);
+	// A count takes two more processes: only for changes.
+	return row?.work === undefined
+		? row?.runs.length !== 0
+		: row.verdict === "regressed" || row.verdict === "improved";
+}
+
+/** Each takes two processes and some hundred kilobytes of the result. */
+const maxChanged = 16;
+
+const explainedVerdicts: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
+
+/** Regressions first, then what stands out in the history. */
+function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
+	const changed = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
+	const candidates = [...new Set([...changed, ...rows.filter(({ fresh }) => fresh !== undefined)])];
+	return { rows: candidates.slice(0, maxChanged), skipped: Math.max(0, candidates.length - maxChanged) };
+}
+
+function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
+	for (const engineId of new Set(input.workloads.map(({ workload }) => workload.engineId))) {
+		const own = input.workloads.filter(({ workload }) => workload.engineId === engineId);
+		const some = own.filter(({ workload }) => input.rows.some(({ id }) => id === workload.id));
+		for (const timed of some.length > 0 ? some : own.slice(0, 1)) {
+			const row = input.rows.find(({ id }) => id === timed.workload.id);
+			yield { timed, engines: enginesOf(timed), row };
+		}
+	}
+}
+
+function* kernelProfiles(input: ExplainInput): Generator<KernelProfile> {
+	for (const timed of input.workloads) {
+		if (input.rows.find(({ id }) => id === timed.workload.id)?.work !== undefined) continue;
+		const found: WorkloadKernels = { base: null, head: null };
+		for (const tool of ["nsys", "ncu"] as const) {
+			if (!isEnabled(tool, timed, input)) continue;
+			for (const engine of enginesOf(timed)) yield { tool, engine, timed, found };
+		}
+	}
+}
+
+function isEnabled(
+	tool: TraceJob["tool"],
+	{ workload }: TimedWorkload,
+	{ profile, rows }: ExplainInput,
+): boolean {
+	const isSlower = rows.some(({ id, verdict }) => id === workload.id && verdict === "regressed");
+	return profile[tool] === "always" || (profile[tool] === "on-regression" && isSlower);
+}
+
+function enginesOf({ base, head }: TimedWorkload): BuiltEngine[] {
+	return base === undefined || base.record.engineSha256 === head.record.engineSha256 ? [head] : [base, head];
+}
+
+interface KernelProfile {
+	tool: TraceJob["tool"];
+	engine: BuiltEngine;
+	timed: TimedWorkload;
+	found: WorkloadKernels;
+}
+
+async function profileKernels(
+	{ tool, engine, timed, found }: KernelProfile,
+	input: ExplainInput,
+	{ backend }: ExplainPorts,
+): Promise<Explained> {
+	const { id, config } = timed.workload;
+	const { arm } = engine;
+	const kernel = tool === "ncu" ? kernelOfInterest(found) : undefined;
+	const result = await backend.trace?.({
+		tool,
+		kernel,
+		engine,
+		inputs: timed.inputs,
+		streams: config.streams,
+		seed: 1,
+		timeoutMs: input.timeoutMs,
+		folder: `${input.outFolder}/${tool}`,
+		name: `${folderName(id)}-${arm}`,
+	});
+	if (result?.state !== "ran") return { files: [] };
+	const files = result.files.map((path) => ({
+		path: path.slice(input.outFolder.length + 1),
+		what: `${kindOf(path)} of ${id} (${arm})`,
+	}));
+	const { kernels, sentence } = result;
+	if (kernels !== undefined) found[arm] = kernels;
+	return { files, note: sentence, seen: kernels && { id, arm, kernels } };
+}
+
+function kindOf(path: string): string {
+	if (path.endsWith(".csv")) return "kernels by time";
+	const profile = /\.ncu(-rep|\.log)$/.test(path) ? "Nsight Compute profile" : "Nsight Systems profile";
+	return path.endsWith(".log") ? `log of the ${profile}` : profile;
+}

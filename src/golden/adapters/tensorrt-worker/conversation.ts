@@ -1,0 +1,190 @@
+// The conversation with a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
+
+import type { Pipes } from "../../../adapters/process/spawn.ts";
+import type { InferCase, InferredCase } from "../../../ports/backend.ts";
+import type { Tensor } from "../../core/tensor/tensor.ts";
+import { createFrameDecoder } from "../../formats/worker/frames.ts";
+import {
+	encodeCase,
+	encodeEnd,
+	parseMessage,
+	type WorkerHello,
+	type WorkerMessage,
+} from "../../formats/worker/messages.ts";
+
+/** Most cases in flight, and most bytes of their inputs; a single case is always allowed. */
+const maxInFlight = 32;
+const maxBytesInFlight = 64 * 1024 * 1024;
+
+interface ConversationOptions {
+	cases: readonly InferCase[];
+	/** Bytes that the inputs or the outputs of one case may have. */
+	payloadBytes: number;
+	onCase?(done: number): void;
+	onFault(): void;
+}
+
+export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
+
+export interface Outcome {
+	hello: WorkerHello | null;
+	/** In the order of the cases; null where one was not answered. */
+	cases: readonly (InferredCase | null)[];
+	ended: boolean;
+	error: WorkerError | null;
+	fault: string | null;
+}
+
+export function createConversation(options: ConversationOptions) {
+	const { cases } = options;
+	const decoder = createFrameDecoder({ payloadBytes: options.payloadBytes });
+	const outcome: Outcome & { cases: (InferredCase | null)[] } = {
+		hello: null,
+		cases: new Array<InferredCase | null>(cases.length).fill(null),
+		ended: false,
+		error: null,
+		fault: null,
+	};
+	const sender = createSender(options, (index, message) =>
+		settle(index, { id: cases[index]?.id ?? "", state: "failed", message }),
+	);
+	let done = 0;
+	const settle = (index: number, answer: InferredCase): void => {
+		outcome.cases[index] = answer;
+		done += 1;
+		options.onCase?.(done);
+	};
+	const greet = (hello: WorkerHello): string | null => {
+		if (outcome.hello !== null) return "a second hello";
+		if (hello.engine === null && cases.length > 0) return "a hello without an engine";
+		outcome.hello = hello;
+		sender.start(hello);
+		return null;
+	};
+	const takeAnswer = (message: Exclude<WorkerMessage, { kind: "hello" | "end" }>): string | null => {
+		if (message.kind === "error" && (message.fatal || message.id === null)) {
+			outcome.error = message;
+			return null;
+		}
+		const index = sender.answered(message.id ?? "");
+		if (index === null) return "an answer to a case that was not sent";
+		const id = cases[index]?.id ?? "";
+		if (message.kind === "result") settle(index, { id, state: "done", outputs: message.outputs });
+		else settle(index, { id, state: "failed", message: message.message });
+		return null;
+	};
+	/** Why the message is invalid, or null. */
+	const take = (message: WorkerMessage): string | null => {
+		if (message.kind === "hello") return greet(message);
+		if (message.kind !== "end") return takeAnswer(message);
+		outcome.ended = true;
+		return null;
+	};
+	const read = (chunk: Uint8Array, input: Pipes["input"]): void => {
+		for (const frame of decoder.push(chunk)) {
+			const message = parseMessage(frame);
+			outcome.fault ??= typeof message === "string" ? message : take(message);
+		}
+		outcome.fault ??= decoder.broken();
+		if (outcome.fault !== null) options.onFault();
+		else if (outcome.hello !== null && outcome.error === null) sender.send(input);
+	};
+	return {
+		talk({ input, output }: Pipes): void {
+			output.on("data", (chunk: Uint8Array) => {
+				if (outcome.fault === null) read(chunk, input);
+			});
+		},
+		outcome: (): Outcome => outcome,
+	};
+}
+
+/** On the wire a case's id is its place in the list: ids of users may be long or duplicate. */
+function createSender(
+	{ cases, payloadBytes }: ConversationOptions,
+	refuse: (index: number, message: string) => void,
+) {
+	const dtypes = new Map<string, string>();
+	const inFlight = new Map<string, { index: number; bytes: number }>();
+	let bytesInFlight = 0;
+	let next = 0;
+	const hasRoom = (bytes: number): boolean =>
+		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
+	const write = (input: Pipes["input"], index: number): boolean => {
+		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, { dtypes, payloadBytes });
+		if (typeof pieces === "string") {
+			refuse(index, pieces);
+			return true;
+		}
+		const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+		if (!hasRoom(bytes)) return false;
+		inFlight.set(String(index), { index, bytes });
+		bytesInFlight += bytes;
+		for (const piece of pieces) input.write(piece);
+		return true;
+	};
+	return {
+		start(hello: WorkerHello): void {
+			for (const { name, dtype } of hello.engine?.inputs ?? []) dtypes.set(name, dtype);
+		},
+		send(input: Pipes["input"]): void {
+			if (next > cases.length || input.destroyed) return;
+			// Many small pieces, one system call.
+			input.cork();
+			while (next < cases.length && write(input, next)) next += 1;
+			if (next === cases.length) {
+				next += 1;
+				input.end(encodeEnd());
+			}
+			input.uncork();
+		},
+		/** The case with this id on the wire; null if it is not in flight. */
+		answered(wireId: string): number | null {
+			const found = inFlight.get(wireId);
+			if (found === undefined) return null;
+			inFlight.delete(wireId);
+			bytesInFlight -= found.bytes;
+			return found.index;
+		},
+	};
+}
+
+function encodeFitting(
+	wireId: string,
+	inputs: Readonly<Record<string, Tensor>>,
+	limits: { dtypes: ReadonlyMap<string, string>; payloadBytes: number },
+): Uint8Array[] | string {
+	const fitted: Record<string, Tensor> = Object.create(null);
+	let bytes = 0;
+	for (const [name, tensor] of Object.entries(inputs)) {
+		const fit = fitInput(tensor, limits.dtypes.get(name) ?? tensor.dtype);
+		if (typeof fit === "string") return `input ${name} ${fit}`;
+		fitted[name] = fit;
+		bytes += fit.data.length;
+	}
+	if (bytes > limits.payloadBytes)
+		return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
+	try {
+		return encodeCase(wireId, fitted);
+	} catch (error) {
+		return `the inputs cannot be sent: ${error instanceof Error ? error.message : String(error)}`;
+	}
+}
+
+/**
+ * TensorRT 8 takes int32 where the ONNX model has int64. Other types are left as they are: the worker refuses them by name.
+ * A returned text explains why a value does not fit.
+ */
+export function fitInput(tensor: Tensor, dtype: string): Tensor | string {
+	if (tensor.dtype !== "int64" || dtype !== "int32") return tensor;
+	const count = tensor.data.length / 8;
+	const from = new DataView(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength);
+	const data = new Uint8Array(count * 4);
+	const to = new DataView(data.buffer);
+	for (let index = 0; index < count; index += 1) {
+		const value = from.getBigInt64(index * 8, true);
+		if (value !== BigInt.asIntN(32, value)) return `holds ${value}, which the engine's int32 does not hold`;
+		to.setInt32(index * 4, Number(value), true);
+	}
+	return { dtype: "int32", shape: tensor.shape, data };
+}

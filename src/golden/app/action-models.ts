@@ -1,0 +1,202 @@
+// Records or calibrates the goldens of a config's models for a pull request, and reviews what changed in each.
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { GoldenChange, Result } from "../../../generated/result.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
+import { readInput } from "../../adapters/process/input-file.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
+import { defaultMultiple } from "../../app/commands/golden-tables.ts";
+import { readConfigFile } from "../../app/config-file.ts";
+import { stopOnSignals } from "../../app/signals.ts";
+import { progressFor } from "../../app/terminal.ts";
+import type { Config, ModelConfig } from "../../core/config/config.ts";
+import { ConfigError, ToolError, usageError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { engineSpecs } from "../../core/plan/plan.ts";
+import { confine } from "../../stages/resolve-in-workspace.ts";
+import { renderCalibration } from "../core/calibrate/propose-limits.ts";
+import { reviewGoldens } from "../stages/review.ts";
+import type { GoldenJob } from "./action-job.ts";
+import { type CalibratedGolden, calibrateEngines, writeCalibration } from "./calibrate.ts";
+import { readManifest, tensorPaths } from "./keep.ts";
+import { recordGolden } from "./record.ts";
+import { findModel, goldenOf, parseRecordOptions } from "./record-options.ts";
+
+export interface GoldenTarget {
+	model: ModelConfig;
+	path: string;
+}
+
+export interface RecordedModel extends GoldenTarget {
+	state: "written" | "same";
+	manifest: GoldenManifest;
+	/** The previous manifest, or null. */
+	old: GoldenManifest | null;
+	/** null if there is nothing to compare with. */
+	change: GoldenChange | null;
+}
+
+export interface RecordedGoldens {
+	/** The config's folder. */
+	home: string;
+	recorded: RecordedModel[];
+	errors: unknown[];
+	notes: string[];
+}
+
+/** @param names one a line, or with commas; empty: all models with a golden. @throws ConfigError usage. */
+export function chooseTargets(config: Config, names: string): GoldenTarget[] {
+	const wanted = new Set(names.split(/[\n,]/).map((name) => name.trim()));
+	wanted.delete("");
+	const chosen =
+		wanted.size === 0
+			? config.models.filter((model) => goldenOf(model) !== undefined)
+			: [...wanted].map((name) => findModel(config, name));
+	const targets = chosen.map((model) => ({ model, path: recordedPath(model) }));
+	if (targets.length === 0)
+		throw usageError(
+			`No model of ${config.path} has a golden.`,
+			"Set `golden:` for a model, the path of its golden.json.",
+		);
+	for (const [index, target] of targets.entries()) {
+		const twin = targets.slice(0, index).find((other) => other.path === target.path);
+		if (twin === undefined) continue;
+		const both = `${quoteName(twin.model.name)} and ${quoteName(target.model.name)}`;
+		throw usageError(
+			`Models ${both} share the golden ${target.path}.`,
+			"Name the one that it is recorded from with the input `model`.",
+		);
+	}
+	return targets;
+}
+
+function recordedPath(model: ModelConfig): string {
+	const path = goldenOf(model);
+	const name = quoteName(model.name);
+	if (path === undefined)
+		throw usageError(`Model ${name} has no golden.`, "Set its `golden:`, the path of its golden.json.");
+	if (basename(path) === "golden.json") return path;
+	throw usageError(
+		`The golden of ${name} is ${path}, but a recorded golden must be named golden.json.`,
+		"Rename it.",
+	);
+}
+
+export function recordModel(
+	target: GoldenTarget,
+	{ terminal, inputs, author }: GoldenJob,
+	home: string,
+): Promise<RecordedModel> {
+	const work = async (before: string): Promise<RecordedModel> => {
+		const old = await keepOld(target, home, before);
+		// Joined with an equals sign, so that a value never looks like an option.
+		const argv = [
+			`--config=${inputs.config}`,
+			`--model=${target.model.name}`,
+			`--reason=${inputs.reason}`,
+			`--author=${author}`,
+			...inputs.options.flatMap(({ name, values }) => values.map((value) => `--${name}=${value}`)),
+			...(inputs.propose ? ["--propose"] : []),
+		];
+		const recorded = await recordGolden(await parseRecordOptions(argv, terminal), terminal);
+		const hasChange = recorded.state === "written" && old !== null;
+		const change = hasChange ? await reviewTarget(target, recorded.manifest, home, before) : null;
+		return { ...target, ...recorded, old, change };
+	};
+	return inNewFolder("trtgate-old-", work, terminal.environment.temp);
+}
+
+/** Copies the golden, because recording removes the old tensors, which the review compares with. */
+async function keepOld({ path }: GoldenTarget, home: string, before: string): Promise<GoldenManifest | null> {
+	await confine(fileStore(), home, dirname(path));
+	const manifest = await readManifest(join(home, path), path);
+	if (manifest === null) return null;
+	for (const file of ["golden.json", ...tensorPaths(manifest)]) {
+		const to = join(before, dirname(path), file);
+		await mkdir(dirname(to), { recursive: true });
+		// Unreadable files are skipped; the review reports them.
+		const bytes = await readInput(join(home, dirname(path), file), inputKinds.tensor).catch(() => null);
+		if (bytes !== null) await writeFile(to, bytes);
+	}
+	return manifest;
+}
+
+async function reviewTarget(
+	{ model, path }: GoldenTarget,
+	manifest: GoldenManifest,
+	home: string,
+	before: string,
+): Promise<GoldenChange | null> {
+	const specs = engineSpecs({ models: [model] }).filter((spec) => spec.engine.golden === path);
+	const set = { manifest, folder: join(home, dirname(path)) };
+	const goldens = new Map(specs.map((spec) => [spec.id, set]));
+	const engines = { baseEngines: specs, headEngines: specs, goldens, baseFolder: before };
+	const changes = await reviewGoldens(engines, { files: fileStore(), tensors: fileTensorReader() });
+	return changes[0] ?? null;
+}
+
+/** Calibrates on this runner's engines. */
+export async function calibrateModels({ terminal, inputs, author }: GoldenJob): Promise<RecordedGoldens> {
+	const { cwd, environment } = terminal;
+	const { config, home } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
+	const targets = chooseTargets(config, inputs.model);
+	const work = async (scratchFolder: string): Promise<RecordedGoldens> => {
+		const before = join(scratchFolder, "before");
+		for (const target of targets) await keepOld(target, home, before);
+		const options = {
+			cwd,
+			workspace: cwd,
+			config: inputs.config,
+			out: join(scratchFolder, "out"),
+			inputs: {},
+			only: targets.map(({ model }) => model.name).join("\n"),
+			environment,
+			progress: progressFor(terminal, { quiet: false }),
+			onStart: (stop: (reason: string) => void) => void stopOnSignals(stop),
+		};
+		const calibration = await calibrateEngines(options, { multiple: defaultMultiple, given: new Map() });
+		const { goldens, result } = calibration;
+		const engines = goldens.flatMap((golden) => golden.engines);
+		terminal.out(renderCalibration(engines, result.backend));
+		const recorded: RecordedModel[] = [];
+		for (const target of targets) {
+			const golden = goldens.find(({ path }) => path === target.path);
+			if (golden === undefined) continue;
+			const { old } = golden;
+			const manifest = await writeCalibration(golden, calibration, { reason: inputs.reason, author });
+			const change = manifest === null ? null : await reviewTarget(target, manifest, home, before);
+			const state = manifest === null ? "same" : "written";
+			recorded.push({ ...target, state, manifest: manifest ?? old, old, change });
+		}
+		return { home, recorded, errors: errorsOf(result), notes: goldens.flatMap(notesOf) };
+	};
+	return inNewFolder("trtgate-calibration-", work, environment.temp);
+}
+
+function notesOf({ engines }: CalibratedGolden): string[] {
+	return engines.flatMap(({ engine, faults, limits }) => [
+		...faults.map((fault) => `${engine} was not calibrated: ${fault}`),
+		...limits
+			.filter(({ state }) => state === "refused")
+			.map(({ errors, why }) => `${engine} sets no limit: ${errors.output}: ${why}`),
+	]);
+}
+
+function errorsOf({ errors, builds }: Result): Error[] {
+	const failed = builds.flatMap(({ model, engine, failure }) =>
+		failure === undefined || failure.kind === "runner"
+			? []
+			: [`${model}/${engine} was not built: ${failure.title} ${failure.fix}`],
+	);
+	return [
+		...errors.map(({ kind, message, fix }) =>
+			kind === "runner"
+				? new ToolError({ code: "tool-crashed", message, fix })
+				: new ConfigError({ code: "config-value", message, fix }),
+		),
+		...failed.map((message) => new ConfigError({ code: "model-unreadable", message })),
+	];
+}

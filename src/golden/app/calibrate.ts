@@ -1,0 +1,211 @@
+// `trtgate golden calibrate`: each engine's own error beside the limits of its golden, and limits that follow from it.
+import { dirname, join } from "node:path";
+import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { Result } from "../../../generated/result.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
+import { misused, parseArguments } from "../../app/commands/arguments.ts";
+import { calibrateTable } from "../../app/commands/golden-tables.ts";
+import { readConfigFile } from "../../app/config-file.ts";
+import { describeRecord, exitCodes, exitOfResult } from "../../app/exit.ts";
+import { type GateOptions, gate } from "../../app/gate.ts";
+import { stopOnSignals } from "../../app/signals.ts";
+import { progressFor, type Terminal } from "../../app/terminal.ts";
+import type { Config } from "../../core/config/config.ts";
+import { BugError, usageError } from "../../core/errors.ts";
+import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
+import { jsonText } from "../../core/text/escape.ts";
+import { childEnvironment } from "../../host/adapters/github/env.ts";
+import { applyCalibration, type CalibratedEngine, isSameCalibration } from "../core/calibrate/apply.ts";
+import { errorsOf } from "../core/calibrate/errors.ts";
+import {
+	type CalibratedErrors,
+	type CalibrationRule,
+	proposeLimits,
+	renderCalibration,
+} from "../core/calibrate/propose-limits.ts";
+import { manifestText, readManifest } from "./keep.ts";
+import { findAuthor } from "./record-options.ts";
+
+interface Change {
+	reason: string;
+	author: string;
+}
+
+export async function calibrateGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, calibrateTable);
+	const rule = { multiple: multipleOf(args.text("multiple")), given: givenLimits(args.texts("limit")) };
+	const change = args.flag("write")
+		? await changeOf(args.text("reason"), args.text("author"), terminal.cwd)
+		: null;
+	const options = {
+		cwd: terminal.cwd,
+		out: args.text("out"),
+		...args.given("config", "trtexec"),
+		onnxruntimeFolder: args.text("onnxruntime-folder"),
+		only: args.texts("only").join("\n"),
+		inputs: args.given("backend", "device", "onnxruntime"),
+		environment: terminal.environment,
+		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
+		onStart: stopOnSignals,
+	};
+	const calibration = await calibrateEngines(options, rule);
+	const { result, goldens } = calibration;
+	const engines = goldens.flatMap((golden) => golden.engines);
+	const written: string[] = [];
+	if (change !== null)
+		for (const golden of goldens) {
+			const manifest = await writeCalibration(golden, calibration, change);
+			if (manifest !== null) written.push(`${golden.path}: ${manifest.goldenId}`);
+		}
+	const isJson = args.flag("json");
+	const report = { backend: result.backend, engines, written };
+	terminal.out(isJson ? jsonText(report) : renderCalibration(engines, result.backend));
+	const unbuilt = result.builds.flatMap(({ model, engine, failure }) =>
+		failure === undefined ? [] : [`${model}/${engine} was not built: ${failure.title} ${failure.fix}\n`],
+	);
+	terminal.err([...unbuilt, ...result.errors.map(describeRecord)].join(""));
+	if (!isJson) terminal.out(conclusion(engines, written, change !== null));
+	if (result.outcome === "error") return exitOfResult(result);
+	const passes =
+		engines.every(({ faults }) => faults.length === 0) &&
+		!isRefused(engines) &&
+		result.builds.every(({ state }) => state === "built");
+	return passes ? exitCodes.ok : exitCodes.failed;
+}
+
+/** @throws ConfigError usage if nobody is named. */
+async function changeOf(reason: string | undefined, given: string | undefined, cwd: string): Promise<Change> {
+	const processes = createProcesses({ env: childEnvironment() });
+	const author = await findAuthor(given, cwd, processes).finally(() => processes.killAll());
+	if (author === undefined)
+		throw usageError(
+			"--write changes goldens, and who changes them is not known.",
+			'Name the author: --author "…".',
+		);
+	return { author, reason: reason ?? "Limits calibrated on engines." };
+}
+
+function isRefused(engines: readonly CalibratedErrors[]): boolean {
+	return engines.some(({ limits }) => limits.some(({ state }) => state === "refused"));
+}
+
+function conclusion(
+	engines: readonly CalibratedErrors[],
+	written: readonly string[],
+	writes: boolean,
+): string {
+	if (engines.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
+	if (written.length > 0) return ["Written, with the evidence:", ...written].join("\n  ").concat("\n");
+	if (writes) return "Nothing was written: the goldens already contain all evidence.\n";
+	const refused = isRefused(engines)
+		? "Fix a wrong engine first; if its error is correct nonetheless, set the limit with --limit OUTPUT=VALUE.\n"
+		: "";
+	return `${refused}Nothing was written: --write puts these limits and their evidence into the goldens.\n`;
+}
+
+function multipleOf(text: string): number {
+	const multiple = Number(text);
+	if (multiple >= 1 && multiple <= 1000) return multiple;
+	throw misused("--multiple", "a number from 1 to 1000", text);
+}
+
+function givenLimits(texts: readonly string[]): Map<string, number> {
+	return new Map(
+		texts.map((text): [string, number] => {
+			const cut = text.lastIndexOf("=");
+			const limit = Number(text.slice(cut + 1));
+			if (cut > 0 && limit > 0 && Number.isFinite(limit)) return [text.slice(0, cut), limit];
+			throw misused("--limit", "OUTPUT=VALUE with a value above 0, such as logits=2e-2", text);
+		}),
+	);
+}
+
+export interface Calibration {
+	result: Result;
+	home: string;
+	goldens: readonly CalibratedGolden[];
+}
+
+export interface CalibratedGolden {
+	path: string;
+	old: GoldenManifest;
+	engines: readonly CalibratedErrors[];
+}
+
+/** Runs the golden cases of a config through its engines, and judges each limit by one rule for all. @throws as gate. */
+export async function calibrateEngines(
+	options: Omit<GateOptions, "adapt" | "head" | "base">,
+	given: Omit<CalibrationRule, "backend">,
+): Promise<Calibration> {
+	const completed = await gate({ ...options, adapt: onlyGoldens });
+	if (completed.state !== "ran")
+		throw new BugError({ code: "internal", message: "A calibration was only planned." });
+	const { result } = completed;
+	const { cwd, inputs, workspace } = options;
+	const { config, home } = await readConfigFile({
+		cwd,
+		path: options.config ?? "trtgate.yml",
+		inputs,
+		workspace,
+	});
+	const byPath = new Map<string, EngineSpec[]>();
+	for (const spec of engineSpecs(config)) {
+		const { golden } = spec.engine;
+		if (golden !== undefined && verdictsOf(spec, result).length > 0)
+			byPath.set(golden, [...(byPath.get(golden) ?? []), spec]);
+	}
+	const goldens: CalibratedGolden[] = [];
+	for (const [path, specs] of byPath) {
+		const old = await readManifest(join(home, path), path);
+		if (old === null) continue;
+		const engines = specs.map((spec): CalibratedErrors => {
+			const errors = errorsOf(old, verdictsOf(spec, result));
+			const about = { engine: spec.id, precision: spec.engine.precision, golden: old.goldenId, ...errors };
+			// An engine that fails one case is no evidence for any limit.
+			const isUsable = about.faults.length === 0;
+			const limits = isUsable ? proposeLimits(about, { ...given, backend: result.backend.kind }) : [];
+			return { ...about, limits };
+		});
+		goldens.push({ path, old, engines });
+	}
+	return { result, home, goldens };
+}
+
+function verdictsOf({ model, engine }: EngineSpec, { golden }: Result) {
+	return golden.filter((verdict) => verdict.model === model.name && verdict.engine === engine.name);
+}
+
+/** Nothing is timed or probed, there is no base, and no verdict of an earlier run counts. */
+function onlyGoldens(config: Config): Config {
+	const models = config.models.map((model) => ({
+		...model,
+		engines: model.engines.map((engine) => ({ ...engine, workloads: [] })),
+		probes: { ...model.probes, when: "off" as const },
+	}));
+	return { ...config, models, baseline: { from: "base-ref" }, cache: { ...config.cache, verdicts: false } };
+}
+
+/** @returns the new manifest; null if no engine gave new evidence. */
+export async function writeCalibration(
+	golden: CalibratedGolden,
+	{ home, result }: Calibration,
+	change: Change,
+): Promise<GoldenManifest | null> {
+	const { kind: backend, version, device } = result.backend;
+	const engines = golden.engines.flatMap(({ engine, precision, limits }): CalibratedEngine[] => {
+		// An engine that is wrong in one output is no evidence for another.
+		const isWrong = limits.some(({ state }) => state === "refused");
+		const usable = isWrong ? limits.filter(({ state }) => state === "given") : limits;
+		const about = { engine, precision, backend, version, device, at: result.startedAt };
+		return usable.length === 0 ? [] : [{ ...about, limits: usable }];
+	});
+	if (engines.length === 0) return null;
+	const manifest = applyCalibration(golden.old, engines, change);
+	if (isSameCalibration(golden.old, manifest)) return null;
+	const path = join(home, golden.path);
+	const files = fileStore();
+	await files.makeFolder(dirname(path));
+	await files.writeText(path, manifestText(manifest));
+	return manifest;
+}

@@ -1,0 +1,81 @@
+// The real adapters that goldens need: files, models, tensors, and ONNX Runtime as the reference.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { systemClock } from "../../adapters/clock.ts";
+import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
+import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
+import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
+import { cacheFolder, distFolder, nativePlace } from "../../app/compose.ts";
+import { stopOnSignals } from "../../app/signals.ts";
+import type { Terminal } from "../../app/terminal.ts";
+import { encodeNpy } from "../../formats/tensor/npy.ts";
+import { childEnvironment } from "../../host/adapters/github/env.ts";
+import type { Reference } from "../../ports/reference.ts";
+import type { Clock, Files, ModelReader, Progress, TensorReader } from "../../ports/world.ts";
+import type { TensorPacker } from "../core/manifest/draft.ts";
+
+export interface GoldenPorts {
+	files: Files;
+	models: ModelReader;
+	tensors: TensorReader;
+	reference: Reference;
+	clock: Clock;
+	progress: Progress;
+	processes: Processes;
+	packer: TensorPacker;
+}
+
+interface GoldenWork {
+	terminal: Terminal;
+	progress: Progress;
+	onnxruntime: "auto" | "wasm" | "native" | undefined;
+	onnxruntimeFolder?: string | undefined;
+}
+
+/** The scratch folder and all child processes are gone afterwards. */
+export async function withGoldenPorts<Result>(
+	{ terminal, progress, onnxruntime, onnxruntimeFolder }: GoldenWork,
+	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
+): Promise<Result> {
+	const { environment } = terminal;
+	const processes = createProcesses({ env: childEnvironment() });
+	const letGo = stopOnSignals(() => void processes.killAll());
+	const reference = onnxRuntimeReference({
+		flavour: onnxruntime ?? "auto",
+		...nativePlace({ ...terminal, onnxruntimeFolder }),
+		onNative: (note) => terminal.err(`note: ${note}\n`),
+		workerPath: join(distFolder(), "ort", "worker.js"),
+		nodePath: process.execPath,
+		wasmFolder: join(distFolder(), "ort"),
+		cacheFolder: cacheFolder(environment),
+		processes,
+		threads: 1,
+		registry: environment.registry,
+	});
+	const ports: GoldenPorts = {
+		files: fileStore(),
+		models: fileModelReader(),
+		tensors: fileTensorReader(),
+		reference: { ...reference, weights: readWeights },
+		clock: systemClock(),
+		progress,
+		processes,
+		packer: {
+			ending: "npy",
+			pack: (tensor) => {
+				const bytes = encodeNpy(tensor);
+				return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+			},
+		},
+	};
+	try {
+		return await inNewFolder("trtgate-golden-", (scratchFolder) =>
+			work(ports, scratchFolder).finally(() => processes.killAll()),
+		);
+	} finally {
+		letGo();
+	}
+}

@@ -1,0 +1,222 @@
+// Reads a file that holds an input's values, a picture or a tensor by its ending, and `--preprocess FILE`.
+import { createHash } from "node:crypto";
+import { dirname, extname } from "node:path";
+import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
+import { image, text as textValidator } from "../../../generated/preprocess-validator.js";
+import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
+import { preprocessFile } from "../../adapters/files/image-reader.ts";
+import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
+import { readInput, readInputText } from "../../adapters/process/input-file.ts";
+import { parseYaml } from "../../core/config/yaml.ts";
+import { type ConfigError, usageError } from "../../core/errors.ts";
+import { describeFound, isObject } from "../../core/found.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { toProblem } from "../../core/schema-errors.ts";
+import { readImageHeader } from "../../formats/image/header.ts";
+import { imageShape } from "../../formats/image/preprocess.ts";
+import type { Picture } from "../core/manifest/draft.ts";
+import type { Tensor } from "../core/tensor/tensor.ts";
+import type { InputPort } from "./inputs.ts";
+import { readStored } from "./stored.ts";
+
+export interface CasePart {
+	tensors: Record<string, Tensor>;
+	pictures: Record<string, Picture>;
+}
+
+export interface FileReading {
+	/** undefined: as the files' names and the inputs' shapes say. */
+	preprocessing: Preprocessing | undefined;
+	modelFolder: string;
+	tokenizers: Map<string, TextTokenizer>;
+	/** What --preprocess came to, by input. */
+	used: Map<string, InputPreprocess>;
+	notes: Set<string>;
+}
+
+export type FileKind = "image" | "text" | "tensor";
+
+/** @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged. */
+export async function readPart(path: string, input: InputPort, reading: FileReading): Promise<CasePart> {
+	if (fileKind(path) === "tensor")
+		return { tensors: { [input.name]: await readStored(path, input) }, pictures: {} };
+	const preprocess = preprocessOf(input.name, reading);
+	if (preprocess?.kind !== "text") return readPicture(path, input, preprocess);
+	throw usageError(
+		`--preprocess describes text for input ${quoteName(input.name)}, and ${path} is an image.`,
+		"Give files of this kind.",
+	);
+}
+
+export function preprocessOf(
+	input: string,
+	{ preprocessing }: Pick<FileReading, "preprocessing">,
+): InputPreprocess | undefined {
+	return preprocessing?.byInput.get(input) ?? preprocessing?.all;
+}
+
+export function fileKind(path: string): FileKind {
+	if (isPicture(path)) return "image";
+	return extname(path).toLowerCase() === ".txt" ? "text" : "tensor";
+}
+
+export const pictureEndings = ["png", "jpg", "jpeg"] as const;
+
+export function isPicture(path: string): boolean {
+	return pictureEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
+}
+
+async function readPicture(
+	path: string,
+	port: InputPort,
+	requested: Preprocess | undefined,
+): Promise<CasePart> {
+	const input = port.sizes?.length === 4 ? oneSample(port) : port;
+	const { name, dtype, sizes } = input;
+	const bytes = await readInput(path, inputKinds.picture);
+	const own = readImageHeader(bytes) ?? { width: 1, height: 1 };
+	const preprocess = requested ?? fittingPreprocess(input, own);
+	const shape = imageShape(own, preprocess);
+	const fits =
+		sizes === null ||
+		(sizes.length === shape.length && sizes.every((size, axis) => size === null || size === shape[axis]));
+	if (!fits)
+		throw usageError(
+			`Input ${quoteName(name)} takes ${formatSizes(sizes)}, and ${path} becomes [${shape.join(", ")}].`,
+			"Correct layout, resize or crop in --preprocess.",
+		);
+	const file = { path, sha256: "", dtype, shape, format: "image" as const, preprocess };
+	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
+	const sha256 = createHash("sha256").update(bytes).digest("hex");
+	const ending = extname(path).slice(1).toLowerCase();
+	return {
+		tensors: { [name]: tensor },
+		pictures: { [name]: { bytes, sha256, ending, preprocess, tensorSha256 } },
+	};
+}
+
+/** The layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or the pixels for uint8. */
+function fittingPreprocess(
+	{ name, dtype, sizes }: InputPort,
+	own: { height: number; width: number },
+): Preprocess {
+	const isChannels = (size: number | null | undefined): boolean => size === 1 || size === 3;
+	const batched = sizes?.length === 4;
+	const axes = batched && (sizes[0] ?? 1) === 1 ? sizes.slice(1) : (sizes ?? []);
+	const channelsFirst = isChannels(axes[0]);
+	const channels = channelsFirst ? axes[0] : axes[2];
+	if (axes.length !== 3 || !isChannels(channels))
+		throw usageError(
+			`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take an image directly.`,
+			"Give tensors (.npy), bind the batch to 1 with --dims, or describe with --preprocess how images become tensors.",
+		);
+	const [height, width] = channelsFirst ? axes.slice(1) : axes;
+	return {
+		colour: channels === 1 ? "grey" : "rgb",
+		resize: [height ?? own.height, width ?? own.width],
+		...(dtype === "uint8" ? { scale: 1 } : {}),
+		layout: `${batched ? "n" : ""}${channelsFirst ? "chw" : "hwc"}` as Preprocess["layout"],
+	};
+}
+
+function formatSizes(sizes: readonly (number | null)[] | null): string {
+	return sizes === null
+		? "that the model does not state"
+		: `[${sizes.map((size) => size ?? "?").join(", ")}]`;
+}
+
+function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
+	if (typeof port.axes?.[0] === "number" || port.sizes === null) return port;
+	return { ...port, sizes: [1, ...port.sizes.slice(1)] };
+}
+
+function longAxes(sizes: InputPort["sizes"]): number[] {
+	return (sizes ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
+}
+
+/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage if two are long. */
+export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string) {
+	const { name, sizes } = longAxes(input.sizes).length > 1 ? oneSample(input) : input;
+	if (sizes === null) return { length: null, shapeOf: (elements: number) => [1, elements] };
+	const long = longAxes(sizes);
+	const open = sizes.lastIndexOf(null);
+	if (long.length > 1 || sizes.length === 0)
+		throw usageError(
+			`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take ${path}: it has to have one long axis.`,
+			"Bind the batch to 1 with --dims, or give tensors (.npy).",
+		);
+	const at = long[0] ?? (open >= 0 ? open : sizes.length - 1);
+	const length = sizes[at] ?? null;
+	return {
+		length,
+		shapeOf(elements: number): number[] {
+			if (length !== null && length !== elements)
+				throw usageError(
+					`Input ${quoteName(name)} takes ${length} values, and --preprocess makes ${elements} of ${path}.`,
+					`Make it ${length}.`,
+				);
+			return sizes.map((_, axis) => (axis === at ? elements : 1));
+		},
+	};
+}
+
+const { preprocess, textPreprocess } = goldenSchema.$defs;
+const kinds = {
+	image: { validate: image, schema: preprocess },
+	text: { validate: textValidator, schema: textPreprocess },
+};
+const kindNames = Object.keys(kinds).join(", ");
+
+export interface Preprocessing {
+	/** That of the file. */
+	folder: string;
+	/** undefined: each input by its name. */
+	all: InputPreprocess | undefined;
+	byInput: ReadonlyMap<string, InputPreprocess>;
+}
+
+/** @throws ConfigError usage if the file does not follow the schema, or names an input that the model does not have. */
+export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
+	// JSON is YAML.
+	const parsed = parseYaml(await readInputText(path, inputKinds.argument), path);
+	if (parsed.state !== "ok") throw parsed.errors[0];
+	const { value } = parsed;
+	if (!isObject(value)) throw wrong(path, "", { expected: "an object", got: describeFound(value, "") });
+	const folder = dirname(path);
+	if (!("inputs" in value)) return { folder, all: checked(value, path, ""), byInput: new Map() };
+	const byInput = new Map<string, InputPreprocess>();
+	for (const [name, one] of Object.entries(Object(value["inputs"]))) {
+		const pointer = `/inputs/${name}`;
+		if (!inputs.includes(name)) {
+			const known = inputs.map((input) => quoteName(input)).join(", ");
+			throw wrong(path, pointer, { expected: `one of the model's inputs ${known}`, got: quoteName(name) });
+		}
+		byInput.set(name, checked(one, path, pointer));
+	}
+	return { folder, all: undefined, byInput };
+}
+
+function checked(value: unknown, path: string, pointer: string): InputPreprocess {
+	const kind = isObject(value) && "kind" in value ? value["kind"] : "image";
+	if (typeof kind !== "string" || !Object.hasOwn(kinds, kind)) {
+		const got = typeof kind === "string" ? quoteName(kind) : describeFound(kind, "");
+		throw wrong(path, `${pointer}/kind`, { expected: `one of ${kindNames}`, got });
+	}
+	const { validate, schema } = kinds[kind as keyof typeof kinds];
+	if (validate(value)) return value as InputPreprocess;
+	const problem = toProblem(validate.errors ?? [], value, { schema, what: "an object" });
+	throw wrong(path, `${pointer}${problem.pointer}`, problem);
+}
+
+function wrong(
+	path: string,
+	pointer: string,
+	{ expected, got, fix }: { expected: string; got: string; fix?: string },
+): ConfigError {
+	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
+	return usageError(
+		`--preprocess: ${path}:${place} expected ${expected}, got ${got}.`,
+		fix ?? `docs/goldens-reference.md has the keys: ${kindNames}.`,
+	);
+}

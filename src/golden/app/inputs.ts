@@ -1,0 +1,218 @@
+// Generates inputs from the types and shapes of the model: whole cases, or the inputs that a case's files leave out.
+import type { DType, InputPreprocess } from "../../../generated/golden.ts";
+import { type ConfigError, usageError } from "../../core/errors.ts";
+import { toDType } from "../../core/onnx/element-type.ts";
+import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
+import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
+import { isTensor, notTensorFix, notTensorText } from "../../core/onnx/not-tensor.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import {
+	type DefaultGenerator,
+	defaultGenerators,
+	positionsBeside,
+} from "../core/record/generators/defaults.ts";
+import { canEncode } from "../core/record/generators/encode.ts";
+import { generateInput } from "../core/record/generators/generate.ts";
+import {
+	formatGenerator,
+	type GeneratorSpec,
+	isDrawn,
+	parseGenerator,
+} from "../core/record/generators/spec.ts";
+import { elementCount, formatShape, isFloating, type Tensor } from "../core/tensor/tensor.ts";
+import type { CaseToRecord } from "../stages/record-reference.ts";
+
+export interface InputPort {
+	name: string;
+	dtype: DType;
+	axes: readonly OnnxDim[] | null;
+	/** null for an axis of open size; null as a whole if the rank is unknown. */
+	sizes: readonly (number | null)[] | null;
+	/** null if a size is unknown. */
+	shape: readonly number[] | null;
+}
+
+export interface FoundInputs {
+	cases: CaseToRecord[];
+	/** How each input was made, in words. */
+	how: Record<string, string>;
+	preprocess?: Readonly<Record<string, InputPreprocess>>;
+}
+
+/** @param known sizes by input and axis. @throws ConfigError usage if a tensor file cannot hold an input's type. */
+export function inputPorts(
+	model: OnnxModel,
+	known: Readonly<Record<string, readonly (number | null)[]>>,
+): InputPort[] {
+	const stray = [...feeds(model.graph), ...model.graph.outputs].find((value) => !isTensor(value));
+	if (stray !== undefined)
+		throw usageError(`${quoteName(stray.name)} is ${notTensorText(stray)}.`, notTensorFix(model.graph));
+	return feeds(model.graph).map(({ name, dtype: declared, dims: axes }) => {
+		const dtype = toDType(declared);
+		if (dtype === null)
+			throw usageError(
+				`Input ${quoteName(name)} is ${declared}, which goldens do not support.`,
+				"Export the model with tensors of plain numbers.",
+			);
+		const sizes = known[name] ?? axes?.map((axis) => (typeof axis === "number" ? axis : null)) ?? null;
+		const shape = sizes?.every((size) => size !== null) ? sizes : null;
+		return { name, dtype, axes, sizes, shape };
+	});
+}
+
+interface InputRecipe {
+	specs: readonly GeneratorSpec[];
+	role: DefaultGenerator["role"] | "given";
+	why?: string;
+}
+
+/** By input; null if nothing says which values suit it. */
+export type Recipes = ReadonlyMap<string, InputRecipe | null>;
+
+interface Generating {
+	model: OnnxModel;
+	seed: number;
+	/** Those of --generator. */
+	generators: readonly string[];
+}
+
+/** @throws ConfigError usage if --generator is wrong. */
+export function recipesOf(ports: readonly InputPort[], { model, generators }: Generating): Recipes {
+	const names = ports.map(({ name }) => name);
+	const values = valuesOfInputs(model, names);
+	const sized = ports.map((port) => ({
+		...port,
+		shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
+	}));
+	const recipes = new Map<string, InputRecipe | null>(defaultGenerators(sized, values));
+	for (const text of generators) {
+		const parsed = parseGenerator(text);
+		if (parsed.state === "wrong") throw usageError(`--generator: ${parsed.problem}.`, parsed.fix);
+		const { input } = parsed;
+		if (!names.includes(input))
+			throw usageError(
+				`--generator: the model has no input ${quoteName(input)}.`,
+				`Its inputs are ${names.map((name) => quoteName(name)).join(", ")}.`,
+			);
+		const specs = parsed.specs.map((spec) => withRange(spec, input, values.get(input)));
+		recipes.set(input, { role: "given", specs });
+	}
+	return recipes;
+}
+
+function withRange(spec: GeneratorSpec, input: string, values: InputValues | undefined): GeneratorSpec {
+	if (spec.kind !== "tokens" || spec.range !== undefined) return spec;
+	if (values?.kind === "range") return { ...spec, range: [Math.ceil(values.low), Math.floor(values.high)] };
+	throw usageError(
+		`The number of tokens for input ${quoteName(input)} is unknown.`,
+		`Give the range: --generator ${quoteName(input, "")}=tokens:0..30521`,
+	);
+}
+
+/** @throws ConfigError usage if nothing says which values an input takes. */
+export function generateCases(
+	ports: readonly InputPort[],
+	cases: number,
+	generating: Generating,
+): FoundInputs {
+	const recipes = recipesOf(ports, generating);
+	const sized = ports.map((port) => ({ ...port, shape: port.shape ?? [] }));
+	const unknown = sized.filter(({ name }) => !recipes.get(name));
+	if (unknown.length > 0) throw valuesUnknown(unknown);
+	const inputs = sized.map(({ name, dtype, shape }) => {
+		if (!canEncode(dtype))
+			throw usageError(
+				`No values can be generated for input ${quoteName(name)}, which is ${dtype}.`,
+				"Give real ones with --inputs.",
+			);
+		const specs = recipes.get(name)?.specs ?? [];
+		return { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
+	});
+	const made = Array.from({ length: cases }, (_, caseIndex): CaseToRecord => {
+		const tensors: Record<string, Tensor> = Object.create(null);
+		const kinds = new Set<string>();
+		for (const [inputIndex, input] of inputs.entries()) {
+			const { tensor, kind } = generateInput(input, { seed: generating.seed, caseIndex, inputIndex });
+			tensors[input.name] = tensor;
+			kinds.add(kind);
+		}
+		const telling = [...kinds].filter((kind) => kind !== "const" && kind !== "length");
+		return {
+			id: `${caseIndex + 1}-${(telling.length === 0 ? [...kinds] : telling).join("-")}`,
+			tags: ["generated"],
+			inputs: tensors,
+		};
+	});
+	return { cases: made, how: describeInputs(ports, recipes) };
+}
+
+export function dataInputs(inputs: readonly InputPort[], recipes: Recipes): InputPort[] {
+	return inputs.filter(({ name }) => (recipes.get(name)?.role ?? "data") === "data");
+}
+
+/**
+ * Completes the tensors that a case's files gave.
+ * @param from path of the files, for messages.
+ * @throws ConfigError usage if an input can only come from a file.
+ */
+export function fillInputs(
+	given: Readonly<Record<string, Tensor>>,
+	inputs: readonly InputPort[],
+	{ recipes, seed, caseIndex, from }: { recipes: Recipes; seed: number; caseIndex: number; from: string },
+): Record<string, Tensor> {
+	const tensors: Record<string, Tensor> = Object.assign(Object.create(null), given);
+	const bound = new Map<OnnxDim, number>();
+	for (const { name, axes } of inputs)
+		for (const [at, axis] of (axes ?? []).entries()) {
+			const size = tensors[name]?.shape[at];
+			if (typeof axis === "string" && size !== undefined) bound.set(axis, size);
+		}
+	const sized = inputs.map(({ name, dtype, axes, sizes }) => {
+		// An axis that nothing binds is one long: a batch of one.
+		const filled = (axes ?? []).map((axis, at) => bound.get(axis) ?? sizes?.[at] ?? 1);
+		return { name, dtype, axes, shape: [...(tensors[name]?.shape ?? filled)] };
+	});
+	for (const [inputIndex, { name, dtype, shape }] of sized.entries()) {
+		if (tensors[name] !== undefined) continue;
+		const recipe = recipes.get(name);
+		if (!recipe || recipe.role === "data")
+			throw usageError(
+				`--inputs: ${from} gives no values for input ${quoteName(name)}.`,
+				`Give a folder for each case with a file for each input, or values with --generator ${quoteName(name, "")}=const:1.`,
+			);
+		const input = { name, dtype, shape, specs: recipe.specs, positions: positionsBeside(name, sized) };
+		tensors[name] = generateInput(input, { seed, caseIndex, inputIndex }).tensor;
+	}
+	return tensors;
+}
+
+export function describeInputs(
+	inputs: readonly InputPort[],
+	recipes: Recipes,
+	given: ReadonlyMap<string, string> = new Map(),
+): Record<string, string> {
+	const describe = (name: string): string => {
+		const recipe = recipes.get(name);
+		if (!recipe) return "given";
+		const { specs, why } = recipe;
+		return `${formatGenerator(specs)}${isDrawn(specs) ? ", SplitMix64" : ""}${why === undefined ? "" : ` (${why})`}`;
+	};
+	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describe(name)]));
+}
+
+function valuesUnknown(
+	inputs: readonly { name: string; dtype: DType; shape: readonly number[] }[],
+): ConfigError {
+	const named = inputs.map(
+		({ name, dtype, shape }) =>
+			`${quoteName(name)} (${shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`})`,
+	);
+	const examples = inputs.map(
+		({ name, shape, dtype }) =>
+			`--generator ${quoteName(name, "")}=${elementCount(shape) === 1 || isFloating(dtype) ? "const:1" : "tokens:0..99"}`,
+	);
+	return usageError(
+		`The model does not show which values ${inputs.length === 1 ? "this input takes" : "these inputs take"}: ${named.join(", ")}.`,
+		`Give real ones with --inputs, or the values that you serve, as in ${examples.join(" ")}.`,
+	);
+}

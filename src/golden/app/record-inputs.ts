@@ -1,0 +1,258 @@
+// Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that were not given.
+import { readdir, stat } from "node:fs/promises";
+import { dirname, extname, join, resolve } from "node:path";
+import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
+import { readInput } from "../../adapters/process/input-file.ts";
+import { usageError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import {
+	bindShapes,
+	fillShapes,
+	overConfig,
+	refuseImpossible,
+	type ShapeSource,
+	shapeCheck,
+} from "../../core/onnx/input-shapes/bind.ts";
+import {
+	labelAxes,
+	lineToCopy,
+	type OpenInputs,
+	shapeGivenFor,
+} from "../../core/onnx/input-shapes/open-axes.ts";
+import { missingSizes } from "../../core/onnx/input-shapes/resolve.ts";
+import { describeAttempts, describeChosen, type Sizes } from "../../core/onnx/input-shapes/search.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { trySizes } from "../../stages/try-sizes.ts";
+import type { Picture } from "../core/manifest/draft.ts";
+import { findInputMisfit } from "../core/manifest/validate-against-model.ts";
+import { looksLikePicture } from "../core/record/generators/defaults.ts";
+import { readTensors } from "../stages/load-goldens.ts";
+import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { GoldenPorts } from "./compose.ts";
+import { isPicture, readPreprocessing } from "./input-files.ts";
+import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";
+import { defaultCases, type GivenSizes, type RecordOptions } from "./record-options.ts";
+import { readCases } from "./stored-cases.ts";
+
+export interface RecordInputs extends FoundInputs {
+	dims: Readonly<Record<string, number>>;
+	/** Sizes that were found by trial, in words. */
+	sizes?: string;
+	notes: string[];
+}
+
+interface Finding {
+	options: RecordOptions;
+	model: ModelOnDisk;
+	/** The golden whose inputs are recorded again, or null. */
+	reused: GoldenManifest | null;
+	scratchFolder: string;
+}
+
+/** @throws ConfigError config-dims, usage and the errors of the files. */
+export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Promise<RecordInputs> {
+	const { options, model, reused } = finding;
+	const { given } = options;
+	if (reused !== null) {
+		const found = await previousCases({ old: reused, folder: options.out, model: model.onnx, given }, ports);
+		return { ...found, dims: reused.producer.dims ?? {}, notes: [] };
+	}
+	const isReal = options.inputs.length > 0;
+	const configured = isReal ? options.configured : oneSample(model.onnx, options);
+	const source = overConfig(model.onnx, configured, given);
+	const bound = bindShapes(model.onnx, source);
+	const areShown = isReal && (options.preprocess !== undefined || !(await leaveSizesOpen(options)));
+	const chosen: Chosen = areShown
+		? { sizes: new Map(), notes: [] }
+		: await chooseSizes(finding, source, bound, ports);
+	const found = isReal
+		? await readReal(finding, bound, chosen.sizes)
+		: generate(finding, source, bound, chosen.sizes);
+	const named = bound.open.flatMap(({ name, isNamed }): [string, number][] =>
+		isNamed && chosen.sizes.has(name) ? [[name, chosen.sizes.get(name) ?? 1]] : [],
+	);
+	return {
+		...found,
+		dims: { ...source.dims, ...Object.fromEntries(named) },
+		sizes: chosen.text,
+		notes: [...found.notes, ...chosen.notes],
+	};
+}
+
+interface PreviousCases {
+	old: GoldenManifest;
+	folder: string;
+	model: OnnxModel;
+	given: GivenSizes;
+}
+
+/** The stored inputs of a golden. @throws ConfigError usage if the model or --dims asks for others; golden-missing, tensor-invalid. */
+export async function previousCases(
+	{ old, folder, model, given }: PreviousCases,
+	ports: Pick<GoldenPorts, "files" | "tensors">,
+): Promise<FoundInputs> {
+	const misfit = findInputMisfit(old, model);
+	if (misfit !== null)
+		throw usageError(
+			`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`,
+			"Give real ones with --inputs, or have new ones made with --cases 8.",
+		);
+	const fix =
+		"Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";
+	for (const golden of old.cases) checkGiven(golden, model, { given, fix });
+	const { inputs: how, preprocess } = old.producer;
+	const cases: CaseToRecord[] = [];
+	for (const { id, tags, labels, inputs } of old.cases)
+		cases.push({
+			...{ id, tags, labels },
+			inputs: await readTensors(inputs, folder, ports),
+			pictures: await previousPictures(inputs, folder),
+		});
+	const unknown = Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"]));
+	return { cases, how: how ?? unknown, preprocess };
+}
+
+/** Inputs that were recorded from pictures stay pictures; undefined if there are none. */
+async function previousPictures(files: GoldenCase["inputs"], folder: string) {
+	const pictures: Record<string, Picture> = Object.create(null);
+	for (const [name, { path, sha256, preprocess, tensorSha256 }] of Object.entries(files)) {
+		if (preprocess === undefined || tensorSha256 === undefined) continue;
+		const bytes = await readInput(join(folder, path), inputKinds.picture);
+		pictures[name] = { bytes, sha256, ending: extname(path).slice(1), preprocess, tensorSha256 };
+	}
+	return Object.keys(pictures).length === 0 ? undefined : pictures;
+}
+
+/** @throws ConfigError usage if --dims or --shape asks for sizes other than those of the given inputs. */
+function checkGiven(
+	{ id, inputs }: { id: string; inputs: Readonly<Record<string, { shape: readonly number[] }>> },
+	model: OnnxModel,
+	{ given, fix }: { given: GivenSizes; fix: string },
+): void {
+	for (const { name, dims } of feeds(model.graph)) {
+		const stored = inputs[name]?.shape ?? [];
+		const where = `the stored input ${quoteName(name)} of case ${quoteName(id)}`;
+		for (const [axis, dim] of (dims ?? []).entries()) {
+			if (typeof dim !== "string" || !Object.hasOwn(given.dims, dim) || given.dims[dim] === stored[axis])
+				continue;
+			const asked = `${quoteName(dim, "")}=${given.dims[dim]}`;
+			throw usageError(`--dims asks for ${asked}, and ${where} has ${stored[axis] ?? "no such axis"}.`, fix);
+		}
+		const shape = shapeGivenFor(name, given.inputs);
+		if (shape === undefined || shape.join() === stored.join()) continue;
+		const asked = `${quoteName(name, "")}=${shape.join(",")}`;
+		throw usageError(`--shape asks for ${asked}, and ${where} has ${stored.join(",")}.`, fix);
+	}
+}
+
+/** A generated case is one sample, whatever the batch that engines are built for: eight take eight times as long. */
+function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
+	const dims = { ...configured.dims };
+	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
+		const batch = axes?.[0];
+		if (typeof batch !== "object" || !mayBeOne.includes(batch.name)) continue;
+		const sizes =
+			axes?.map((label) => (typeof label === "number" ? label : configured.dims[label.name])) ?? [];
+		const isPictureInput = sizes.every((size) => size !== undefined) && looksLikePicture(sizes);
+		if (isPictureInput || /batch/i.test(batch.name)) dims[batch.name] = 1;
+	}
+	return { ...configured, dims };
+}
+
+function generating({ options, model }: Finding) {
+	return { model: model.onnx, seed: options.seed, generators: options.generators };
+}
+
+function generate(finding: Finding, source: ShapeSource, bound: OpenInputs, sizes: Sizes) {
+	const { onnx } = finding.model;
+	const shapes = fillShapes(bound, sizes) ?? {};
+	if (bound.open.length === 0) refuseImpossible(shapeCheck(onnx), shapes, source);
+	const count = finding.options.cases ?? defaultCases;
+	return { ...generateCases(inputPorts(onnx, shapes), count, generating(finding)), notes: [] };
+}
+
+async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes) {
+	const { options, model } = finding;
+	// A size is null if it is open; inputs of unknown rank are left out.
+	const known: Record<string, (number | null)[]> = Object.create(null);
+	for (const [index, { name }] of bound.inputs.entries()) {
+		const axes = bound.labels[index]?.map((label) =>
+			typeof label === "number" ? label : (sizes.get(label.name) ?? null),
+		);
+		if (axes !== undefined) known[name] = axes;
+	}
+	const inputs = inputPorts(model.onnx, known);
+	const names = inputs.map(({ name }) => name);
+	const { preprocess } = options;
+	const found = await readCases(options.inputs, inputs, {
+		cwd: options.cwd,
+		modelFolder: dirname(options.model),
+		preprocessing: preprocess === undefined ? undefined : await readPreprocessing(preprocess, names),
+		recipes: recipesOf(inputs, generating(finding)),
+		seed: options.seed,
+	});
+	checkShown(found.cases, finding);
+	return found;
+}
+
+/** @throws ConfigError config-dims if real inputs contradict the options, the model, or each other. */
+function checkShown(cases: readonly CaseToRecord[], { options: { given }, model }: Finding): void {
+	const checked = new Set<string>();
+	const check = shapeCheck(model.onnx);
+	const fix = "Leave --dims and --shape out, or give inputs of this size.";
+	for (const one of cases) {
+		checkGiven(one, model.onnx, { given, fix });
+		const inputs = Object.fromEntries(
+			Object.entries(one.inputs).map(([name, { shape }]) => [name, { shape }]),
+		);
+		const key = JSON.stringify(inputs);
+		if (checked.has(key)) continue;
+		checked.add(key);
+		const source = { dims: {}, inputs, shownBy: `case ${quoteName(one.id)}` };
+		const shapes = fillShapes(bindShapes(model.onnx, source), new Map());
+		if (shapes !== null) refuseImpossible(check, shapes, source);
+	}
+}
+
+/** Whether a file takes its shape from the model: pictures and raw bytes, at most one folder deep. */
+async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
+	const isOpen = (name: string): boolean => isPicture(name) || /\.(raw|bin)$/i.test(name);
+	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
+	for (const path of inputs.map((input) => resolve(cwd, input))) {
+		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;
+		for (const name of isFolder ? await list(path) : [path])
+			if (isOpen(name) || (isFolder && (await list(join(path, name))).some(isOpen))) return true;
+	}
+	return false;
+}
+
+interface Chosen {
+	sizes: Sizes;
+	text?: string;
+	notes: string[];
+}
+
+const limitMs = 10_000;
+
+/** @throws ConfigError config-dims if no sizes run. */
+async function chooseSizes(
+	finding: Finding,
+	source: ShapeSource,
+	bound: OpenInputs,
+	ports: GoldenPorts,
+): Promise<Chosen> {
+	const { model, scratchFolder } = finding;
+	const { onnx } = model;
+	if (bound.labels.includes(null)) throw missingSizes(onnx, bound, source);
+	if (bound.open.length === 0) return { sizes: new Map(), notes: [] };
+	const feed = (shapes: Readonly<Record<string, readonly number[]>>) =>
+		generateCases(inputPorts(onnx, shapes), 1, generating(finding)).cases[0]?.inputs ?? {};
+	const tried = await trySizes({ model, bound, feed, limitMs, scratchFolder }, ports);
+	if (tried.state === "none")
+		throw missingSizes(onnx, bound, { ...source, tried: describeAttempts(bound, tried.attempts) });
+	const text = describeChosen(onnx, bound, { ...tried, untried: tried.state === "ran" ? null : tried.why });
+	const line = lineToCopy(bound, tried.sizes, "options");
+	return { sizes: tried.sizes, text, notes: [`${text}. Give others with ${line}`] };
+}

@@ -1,0 +1,179 @@
+// The options of `trtgate golden record`, completed from a config file.
+import { basename, dirname, join, resolve } from "node:path";
+import { fileStore } from "../../adapters/files/store.ts";
+import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
+import { type ArgumentsOf, misused, parseArguments } from "../../app/commands/arguments.ts";
+import { recordTable } from "../../app/commands/golden-tables.ts";
+import { parseDims, parseShapes } from "../../app/commands/sizes.ts";
+import { readConfigFile } from "../../app/config-file.ts";
+import type { Terminal } from "../../app/terminal.ts";
+import type { Config, ModelConfig } from "../../core/config/config.ts";
+import { didYouMean } from "../../core/config/did-you-mean.ts";
+import { starterGolden } from "../../core/config/init.ts";
+import { usageError } from "../../core/errors.ts";
+import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { confine } from "../../stages/resolve-in-workspace.ts";
+import { defaultTolerances } from "../core/compare/tolerances.ts";
+import { defaultLeastShares, type LeastShares } from "../core/record/defects/record.ts";
+
+export interface GivenSizes {
+	dims: Readonly<Record<string, number>>;
+	inputs: GivenShapes;
+}
+
+type RecordArguments = ArgumentsOf<typeof recordTable>;
+export type RecordOptions = Awaited<ReturnType<typeof parseRecordOptions>>;
+
+export const defaultCases = Number(recordTable.options.cases.default);
+
+/** @throws ConfigError usage, config-missing and the errors of a config. */
+export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<Terminal, "cwd">) {
+	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
+	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
+	const configured: Configured = byConfig
+		? await readModelConfig(args.text("config"), args.text("model") ?? "", cwd)
+		: { home: cwd, notice: defaultLeastShares };
+	const given = args.text("out");
+	const out = given ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
+	if (out === undefined)
+		throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
+	const folder = resolve(given !== undefined ? cwd : configured.home, out);
+	return {
+		cwd,
+		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
+		out: folder,
+		home: configured.home,
+		/** A golden that the config does not name yet. */
+		unnamed: given === undefined ? configured.unnamed : undefined,
+		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
+		/** How many to generate; undefined if not given. */
+		cases: args.isGiven("cases") ? wholeNumber(args, "cases", 1, 10_000) : undefined,
+		inputs: args.texts("inputs"),
+		generators: args.texts("generator"),
+		nonFinite: args.texts("non-finite"),
+		preprocess: preprocessPath(args, cwd),
+		configured: configured.sizes ?? { dims: {}, inputs: {} },
+		/** Dimensions that an engine takes at size 1. */
+		mayBeOne: configured.mayBeOne,
+		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
+		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
+		reason: args.text("reason"),
+		author: args.text("author"),
+		onnxruntime: args.text("onnxruntime"),
+		onnxruntimeFolder: args.text("onnxruntime-folder"),
+		propose: args.flag("propose"),
+		timeLimitMs: duration(args, "time-limit"),
+		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
+		timeoutMs: duration(args, "timeout"),
+		quiet: args.flag("quiet"),
+		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
+	};
+}
+
+function preprocessPath(args: RecordArguments, cwd: string): string | undefined {
+	const path = args.text("preprocess");
+	if (path === undefined) return undefined;
+	if (args.texts("inputs").length > 0) return resolve(cwd, path);
+	throw usageError(
+		"--preprocess applies to files among --inputs, and there are no --inputs.",
+		"Name the files with --inputs.",
+	);
+}
+
+interface Configured {
+	home: string;
+	unnamed?: { config: string; golden: string };
+	onnx?: string;
+	golden?: string;
+	sizes?: GivenSizes;
+	mayBeOne?: readonly string[];
+	notice: LeastShares;
+}
+
+async function readModelConfig(path: string, name: string, cwd: string): Promise<Configured> {
+	const { config, home } = await readConfigFile({ cwd, path });
+	const model = findModel(config, name);
+	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
+	const named = goldenOf(model);
+	const golden = named ?? starterGolden(name);
+	await confine(fileStore(), home, dirname(golden));
+	const ranges = Object.entries(model.engines[0]?.dims ?? {});
+	// The golden is recorded at fp32; other precisions count if an engine has them, or the config names them.
+	const judged = new Set<string>(["fp32", ...model.engines.map(({ precision }) => precision)]);
+	const shares = Object.entries(defaultLeastShares).filter(([precision]) => judged.has(precision));
+	return {
+		onnx,
+		home,
+		golden,
+		unnamed: named === undefined ? { config: join(home, basename(path)), golden } : undefined,
+		sizes: { dims: Object.fromEntries(ranges.map(([dim, { opt }]) => [dim, opt])), inputs: model.inputs },
+		mayBeOne: ranges.flatMap(([dim, { min }]) => (min <= 1 ? [dim] : [])),
+		notice: { ...Object.fromEntries(shares), ...model.notice },
+	};
+}
+
+/** @throws ConfigError usage. */
+export function findModel({ models, path }: Config, name: string): ModelConfig {
+	const found = models.find((candidate) => candidate.name === name);
+	if (found !== undefined) return found;
+	const names = models.map((candidate) => candidate.name);
+	const meant = didYouMean(name, names);
+	const fix =
+		meant === undefined
+			? `Its models are ${names.map((known) => quoteName(known)).join(", ")}.`
+			: `Did you mean ${quoteName(meant)}?`;
+	throw usageError(`${path} has no model ${quoteName(name)}.`, fix);
+}
+
+export function goldenOf(model: ModelConfig): string | undefined {
+	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
+}
+
+function wholeNumber(args: RecordArguments, name: "cases" | "seed", least: number, most: number): number {
+	const text = args.text(name);
+	const value = Number(text);
+	if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+	throw misused(`--${name}`, `a whole number from ${least} to ${most}`, text);
+}
+
+function parseShares(texts: readonly string[]): LeastShares {
+	const parts = texts.flatMap((text) => text.split(","));
+	return Object.fromEntries(
+		parts.map((text) => {
+			const [, precision = "", share = ""] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
+			if (Object.hasOwn(defaultTolerances, precision) && Number(share) <= 1)
+				return [precision, Number(share)];
+			throw misused("--notice", "PRECISION=SHARE with a share from 0 to 1, such as fp16=0.9", text);
+		}),
+	);
+}
+
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+function duration(args: RecordArguments, name: "time-limit" | "timeout"): number {
+	const text = args.text(name);
+	const [, value, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+	const unitMs = unitsMs[unit];
+	if (unitMs !== undefined) return Number(value) * unitMs;
+	throw misused(`--${name}`, "a time with its unit, such as 2m", text);
+}
+
+/** As given, else git's user; undefined if there is none, or no git. */
+export async function findAuthor(
+	given: string | undefined,
+	cwd: string,
+	processes: Processes,
+): Promise<string | undefined> {
+	if (given !== undefined) return given;
+	try {
+		const git = gitIn(cwd, processes);
+		const name = firstLine(await git(["config", "user.name"]));
+		const email = firstLine(await git(["config", "user.email"]));
+		if (name === "" || email === "") return name || email || undefined;
+		return `${name} <${email}>`;
+	} catch {
+		return undefined;
+	}
+}

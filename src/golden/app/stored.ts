@@ -1,0 +1,104 @@
+// Finds and reads tensor files that no manifest describes. What a format does not state comes from what is expected.
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { DType } from "../../../generated/golden.ts";
+import { inflate } from "../../adapters/files/tensor-reader.ts";
+import { fileSource, readWhole, withInput } from "../../adapters/process/input-file.ts";
+import { folderName } from "../../core/config/identity.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import {
+	checkFileSize,
+	decodeOwn,
+	decodeTensor,
+	type OwnSource,
+	refuseLfsPointer,
+} from "../../formats/tensor/decode.ts";
+import { tensorInvalid } from "../../formats/tensor/refusal.ts";
+import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
+import type { Tensor } from "../core/tensor/tensor.ts";
+
+interface Expected {
+	name: string;
+	dtype: DType;
+	/** null: any; then the file must declare it. */
+	shape: readonly number[] | null;
+}
+
+const severalEndings = ["npz", "safetensors", "json"] as const;
+export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
+const ownEndings: readonly string[] = ["npy", ...severalEndings] satisfies readonly OwnSource["ending"][];
+
+export function mayHoldSeveral(path: string): boolean {
+	return severalEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
+}
+
+async function isFile(path: string): Promise<boolean> {
+	return (await stat(path).catch(() => null))?.isFile() === true;
+}
+
+export async function findCaseFile(path: string): Promise<string | null> {
+	for (const ending of severalEndings) if (await isFile(`${path}.${ending}`)) return `${path}.${ending}`;
+	return null;
+}
+
+/** The names that a tensor's file may have: its own, those of `golden record` and ONNX's test data, and `plainName`. */
+export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
+	const name = names[index] ?? "";
+	const plain = plainName(name);
+	const isShared = names.some((other) => other !== name && plainName(other) === plain);
+	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
+}
+
+/** With `_` for characters that file names cannot have, as trtexec writes it. */
+export function plainName(name: string): string {
+	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
+}
+
+/** The first of the names that a file in the folder has; names that lead elsewhere are skipped. */
+export async function findTensor(
+	folder: string,
+	names: readonly string[],
+	endings: readonly string[] = storedEndings,
+): Promise<string | null> {
+	for (const name of [...names, ...names.slice(0, 1).map(folderName)]) {
+		if (/[\\/\0]/.test(name) || name.startsWith(".")) continue;
+		for (const ending of endings) {
+			const path = join(folder, `${name}.${ending}`);
+			if (await isFile(path)) return path;
+		}
+	}
+	return null;
+}
+
+/** A protobuf message cannot be larger. */
+const maxProtoBytes = 2 ** 31 - 1;
+const headBytes = 512;
+
+/**
+ * A tensor in the file's own layout if it states one, so that the judge sees a wrong shape; else in the expected one.
+ * @throws ConfigError golden-missing, tensor-invalid.
+ */
+export function readStored(path: string, { name, dtype, shape }: Expected): Promise<Tensor> {
+	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+	return withInput(path, inputKinds.tensor, async ({ file, facts: { size } }) => {
+		const source = fileSource(file, size);
+		if (ownEndings.includes(ending))
+			return decodeOwn(source, { path, ending: ending as OwnSource["ending"], member: name, dtype, inflate });
+		refuseLfsPointer(source.read(0, headBytes), path);
+		if (ending === "pb") {
+			if (size > maxProtoBytes) throw tensorInvalid(path, `at most ${maxProtoBytes} bytes`, `${size}`);
+			const bytes = await readWhole(file, size);
+			return decodeTensor(bytes, { path, sha256: "", ...describeTensorProto(bytes, path) }, path);
+		}
+		if (shape === null)
+			throw tensorInvalid(
+				path,
+				"a file that states its shape",
+				"raw bytes",
+				"Save it as .npy, or bind the model's dimensions with --dims.",
+			);
+		const raw = { path, sha256: "", dtype, shape: [...shape] };
+		checkFileSize(size, raw, path);
+		return decodeTensor(await readWhole(file, size), raw, path);
+	});
+}

@@ -1,0 +1,134 @@
+// Proposes limits from an engine's own errors: a multiple of them where the limit is far from it.
+import type { Precision } from "../../../../generated/golden.ts";
+import type { BackendFacts } from "../../../../generated/result.ts";
+import { cleanName, cleanText } from "../../../core/text/escape.ts";
+import { withCaveat } from "../../../core/text/labels.ts";
+import { formatValue, twoDigits } from "../../../core/text/units.ts";
+import { metricLabels, metrics } from "../compare/registry.ts";
+import { defaultTolerances } from "../compare/tolerances.ts";
+import { usualRoundings } from "../record/emulated-rounding.ts";
+import { roundedUp, rules } from "../record/limits.ts";
+import { ofSlice } from "../tensor/slice.ts";
+import { type ComparatorErrors, type EngineErrors, lossOf } from "./errors.ts";
+
+/** A limit is too tight where the error takes more of it than this, too loose where it is more than so many times too wide. */
+const tightShare = 0.5;
+const looseTimes = 5;
+/** An error this many times what rounding or the precision explains says that the engine is wrong. */
+const suspectTimes = 4;
+
+/** ONNX Runtime computes in fp32 whatever the engine's precision; only integer weights are in the model itself. */
+const honestOnCpu: ReadonlySet<Precision> = new Set(["fp32", "int8"]);
+
+export interface ProposedLimit {
+	errors: ComparatorErrors;
+	state: "kept" | "raised" | "lowered" | "refused" | "given";
+	before: number;
+	limit: number;
+	why: string;
+}
+
+export interface CalibrationRule {
+	multiple: number;
+	backend: BackendFacts["kind"];
+	given: ReadonlyMap<string, number>;
+}
+
+/** One for each comparator with errors, in the order of the outputs. Decibels have no loss to propose a limit from. */
+export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
+	return errors.flatMap((one): ProposedLimit[] => {
+		const [worst] = one.cases;
+		if (worst === undefined || (one.bound === "at-least" && metrics[one.kind].range.most !== 1)) return [];
+		const before = Math.max(...one.cases.map(({ allowed }) => allowed));
+		const limit = one.kind === "relative-l2" ? rule.given.get(one.output) : undefined;
+		if (limit === undefined) return [{ errors: one, before, ...judgeOn(one, before, precision, rule) }];
+		const why = `set by --limit; the engine's own error is ${formatValue(worst.got)}`;
+		return [{ errors: one, state: "given", before, limit, why }];
+	});
+}
+
+type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
+
+/** Limits that an engine on a CPU says nothing about stay. */
+function judgeOn(
+	errors: ComparatorErrors,
+	before: number,
+	precision: Precision,
+	{ multiple, backend }: CalibrationRule,
+): Judged {
+	const judged = judge(errors, before, precision, multiple);
+	if (backend === "tensorrt" || judged.state === "refused") return judged;
+	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
+	if (!honestOnCpu.has(precision))
+		return keep(`ONNX Runtime computes in fp32 here, which says nothing of ${precision}`);
+	return judged.state === "lowered"
+		? keep(`${judged.why}, but only TensorRT shows whether it may be lower`)
+		: judged;
+}
+
+function judge(errors: ComparatorErrors, before: number, precision: Precision, multiple: number): Judged {
+	const { bound, kind, cases, rounding } = errors;
+	const got = cases[0]?.got ?? null;
+	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
+	if (got === null) return keep("nothing was measured");
+	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
+	const allowed = lossOf(before, bound);
+	const isL2 = kind === "relative-l2";
+	const expected =
+		rounding === undefined
+			? defaultTolerances[precision].relativeL2
+			: Math.max(rounding, usualRoundings[precision]);
+	const suspect = suspectTimes * (isL2 ? expected : allowed);
+	if (!(error <= suspect)) {
+		const why = `an error of ${formatValue(got)} at ${precision} says that the engine is wrong: above ${formatValue(suspect)}, a limit would hide defects`;
+		return { state: "refused", limit: before, why };
+	}
+	if (error <= 0) return keep("no error");
+	const floor = isL2 ? rules.usualFp32 : 0;
+	// What rounding alone may do on another GPU stays allowed.
+	const loss = roundedUp(Math.max(multiple * Math.max(error, floor), rules.room * (rounding ?? 0)));
+	const limit = bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
+	const share = allowed > 0 ? error / allowed : Number.POSITIVE_INFINITY;
+	const takes = `its own error takes ${percent(share)} of the limit`;
+	if (share > tightShare) return { state: "raised", limit, why: `too tight: ${takes}` };
+	if (allowed / lossOf(limit, bound) <= looseTimes) return keep(`fits: ${takes}`);
+	const why = `too loose: the limit is ${twoDigits(allowed / error)}× its own error`;
+	return { state: "lowered", limit, why };
+}
+
+function percent(share: number): string {
+	return Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all";
+}
+
+export interface CalibratedErrors extends EngineErrors {
+	golden: string;
+	limits: readonly ProposedLimit[];
+}
+
+const maxFaults = 5;
+
+/** What is proposed for each limit of each engine, with the error that it follows from. */
+export function renderCalibration(engines: readonly CalibratedErrors[], backend: BackendFacts): string {
+	const where = withCaveat(`${cleanName(backend.name)} ${cleanName(backend.version)}`, backend);
+	const texts = engines.map(({ engine, precision, golden, faults, limits }) => {
+		const more = faults.length - maxFaults;
+		const lines = [
+			`${cleanName(engine)} at ${precision}, ${where} on ${cleanName(backend.device)}, golden ${cleanName(golden)}`,
+			...faults.slice(0, maxFaults).map((fault) => `  not calibrated: ${cleanText(fault)}`),
+			...(more > 0 ? [`  and ${more} more`] : []),
+			...limits.map((limit) => `  ${proposalText(limit, precision)}`),
+		];
+		return `${lines.join("\n")}\n`;
+	});
+	return texts.join("\n");
+}
+
+function proposalText({ errors, state, before, limit, why }: ProposedLimit, precision: string): string {
+	const { output, kind, slice, cases } = errors;
+	let what = `${formatValue(before)} → ${formatValue(limit)}`;
+	if (state === "kept") what = `keeps ${formatValue(before)}`;
+	if (state === "refused") what = "REFUSED";
+	const worst =
+		cases[0] === undefined ? "" : ` (${formatValue(cases[0].got)} in ${cleanName(cases[0].case, 40)})`;
+	return `${cleanName(output, 40)}, ${metricLabels[kind]}${ofSlice(slice)} at ${precision}: ${what}, ${why}${worst}`;
+}

@@ -1,0 +1,147 @@
+// Entry of compare/: judges one golden case. The only place where outputs become a verdict.
+
+import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
+import type { Threshold } from "../../../core/config/config.ts";
+import { BugError } from "../../../core/errors.ts";
+import { quoteName } from "../../../core/onnx/quote.ts";
+import { listNames } from "../../../core/text/labels.ts";
+import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
+import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./base-error.ts";
+import { checkOutput, type OutputChecks } from "./check-output.ts";
+import { markExisting, mismatchState, structuralCheck } from "./checks.ts";
+import type { CommandAnswer } from "./custom.ts";
+
+export interface CaseRef {
+	manifest: GoldenManifest;
+	caseId: string;
+	golden?: GoldenCase;
+	model: string;
+	engine: string;
+	precision: Precision;
+	modelSha256: string;
+}
+
+export interface CaseInput extends CaseRef {
+	expected: TensorSet;
+	got: TensorSet;
+	/** The base engine's outputs: the report shows its error, and the head's may grow beyond it only so far. */
+	base?: TensorSet;
+	/** The base engine's precision, where it differs: its error is judged by its own limits. */
+	basePrecision?: Precision | undefined;
+	/** The base's own golden lacks this case, so a failure of its engine excuses nothing. */
+	isNewCase?: boolean | undefined;
+	/** The config's limits, for outputs whose golden names no comparator. */
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	/** The config's limits on the head's error as a multiple of the base's; absent: the defaults. */
+	errorGrowth?: Threshold;
+	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
+}
+
+/** `match` only if something was compared and every check that may fail the case passes. */
+export function judgeCase(input: CaseInput): GoldenVerdict {
+	const { manifest } = input;
+	const golden = input.golden ?? manifest.cases.find((candidate) => candidate.id === input.caseId);
+	if (golden === undefined) throw bug(`Golden ${manifest.goldenId} has no case ${input.caseId}.`);
+	const about = aboutCase(input);
+	const policy = manifest.policy?.onModelChange ?? "compare";
+	if (about.modelChanged && policy !== "compare") {
+		const message = `${otherModel(input)}; its policy forbids a comparison: record it again.`;
+		return { ...about, state: "stale", severity: policy, message, checks: [] };
+	}
+	const { checks: all, compared } = checkOutputs(input, golden);
+	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
+	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
+	const ofSet = checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined;
+	return { ...about, state, message: messageOf(state, input, about.modelChanged) ?? ofSet, checks };
+}
+
+function bug(message: string): BugError {
+	return new BugError({ code: "internal", message });
+}
+
+/** The verdict on a case without engine output: never a match. */
+export function judgeUnanswered(ref: CaseRef, message: string): GoldenVerdict {
+	return { ...aboutCase(ref), state: "error", message, checks: [] };
+}
+
+function aboutCase({ model, engine, precision, caseId, manifest, modelSha256 }: CaseRef) {
+	const modelChanged = manifest.model.sha256 !== modelSha256;
+	return { model, engine, precision, case: caseId, golden: manifest.goldenId, modelChanged };
+}
+
+function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
+	const expected = tensorMap(input.expected);
+	const got = tensorMap(input.got);
+	const base = input.base && tensorMap(input.base);
+	const sides = { expected, got, base };
+	const all = Object.keys(golden.outputs).map((name) => checkNamed(name, input, golden, sides));
+	// A group with a missing output is reported by that output alone.
+	const groups = (input.manifest.detections ?? []).filter((spec) =>
+		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && got.has(name)),
+	);
+	for (const spec of groups) {
+		const { checks, compared } = checkBoxes(spec, sides, input.precision);
+		const growth = hasNewFailure(checks) ? [] : boxGrowthChecks(checks, growthRule(input));
+		all.push({ checks: [...checks, ...growth], compared });
+	}
+	const noSuchOutput = "the golden has no such output, so it was not compared: record the golden again";
+	const extra = [...got.keys()]
+		.filter((name) => !Object.hasOwn(golden.outputs, name))
+		.map((name) => markExisting(structuralCheck(name, "missing", noSuchOutput), base?.has(name) === true));
+	return {
+		checks: [...all.flatMap(({ checks }) => checks), ...extra],
+		compared: all.reduce((sum, { compared }) => sum + compared, 0),
+	};
+}
+
+export function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
+	return [boxes, scores, classes, count].filter((name) => name !== undefined);
+}
+
+/** An output that fails where the base passes needs no growth check. */
+function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
+	return checks.some(({ pass, existing }) => !pass && existing !== true);
+}
+
+function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: BoxSides): OutputChecks {
+	const expected = sides.expected.get(name);
+	const got = sides.got.get(name);
+	const base = sides.base?.get(name);
+	if (expected === undefined) throw bug(`Output ${name} of golden case ${input.caseId} was not read.`);
+	if (got === undefined) {
+		const names = [...sides.got.keys()].map((present) => quoteName(present));
+		const present = `the engine has no such output; it has ${listNames(names, 8)}`;
+		const detail = names.length === 0 ? "the engine gave no outputs" : present;
+		const isMissingInBase = sides.base !== undefined && base === undefined;
+		return { checks: [markExisting(structuralCheck(name, "missing", detail), isMissingInBase)], compared: 0 };
+	}
+	const { outputs, detections } = input.manifest;
+	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	// Boxes come in any order and number: element by element only where comparators ask for it.
+	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
+	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
+	const { precision, basePrecision, relativeL2 } = input;
+	const labels = Object.hasOwn(golden.labels ?? {}, name) ? golden.labels?.[name] : undefined;
+	const answers = input.answers && (input.answers.get(name) ?? []);
+	const context = { spec, precision, basePrecision, relativeL2, labels, answers };
+	const checked = checkOutput({ name, expected, got, base }, context);
+	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
+	const growth = errorGrowthChecks(checked.checks, name, { expected, got, base }, growthRule(input));
+	return { ...checked, checks: [...checked.checks, ...growth] };
+}
+
+function otherModel({ manifest, modelSha256 }: CaseInput): string {
+	const short = (sha256: string): string => `${sha256.slice(0, 7)}…`;
+	return `The golden was recorded from a different model (${short(manifest.model.sha256)}, this one is ${short(modelSha256)})`;
+}
+
+function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean): string | undefined {
+	if (state === "error") return "Nothing was compared: every output of the case is empty.";
+	if (!modelChanged) return undefined;
+	if (state === "match") return `${otherModel(input)}; the outputs still match it.`;
+	if (state === "existing")
+		return `${otherModel(input)}, and the outputs of head and base differ from it: record the golden again.`;
+	return `${otherModel(input)}: fix the change, or record the golden again.`;
+}

@@ -1,0 +1,102 @@
+// Packs recorded cases for a manifest, and tells whether two manifests judge alike.
+
+import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
+import { folderName } from "../../../core/config/identity.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { tensorStatistics } from "../tensor/values.ts";
+
+export interface RecordedCase {
+	id: string;
+	tags?: readonly string[];
+	labels?: NonNullable<GoldenCase["labels"]>;
+	inputs: Readonly<Record<string, Tensor>>;
+	outputs: Readonly<Record<string, Tensor>>;
+	pictures?: Readonly<Record<string, Picture>>;
+}
+
+export interface Picture {
+	bytes: Uint8Array;
+	sha256: string;
+	ending: string;
+	preprocess: Preprocess;
+	tensorSha256: string;
+}
+
+export interface TensorToWrite {
+	path: string;
+	bytes: Uint8Array;
+}
+
+export interface TensorPacker {
+	ending: string;
+	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
+}
+
+/** Each revision has its own folder, so that the old one stays whole until the manifest is replaced. */
+export function revisionFolder(revision: number): string {
+	return `r${revision}`;
+}
+
+export function nextRevision(
+	existing: GoldenManifest | null,
+	name: string,
+): { goldenId: string; revision: number } {
+	const [known = name, number = "0"] = existing?.goldenId.split("@") ?? [];
+	const revision = Number(number) + 1;
+	return { goldenId: `${known}@${revision}`, revision };
+}
+
+export function packCase(
+	recorded: RecordedCase,
+	folder: string,
+	packer: TensorPacker,
+): { golden: GoldenCase; files: TensorToWrite[] } {
+	const files: TensorToWrite[] = [];
+	const { id, tags, inputs, outputs, labels, pictures = {} } = recorded;
+	const fileOf = (name: string, tensor: Tensor, prefix: "in" | "out"): TensorFile => {
+		const picture = prefix === "in" && Object.hasOwn(pictures, name) ? pictures[name] : undefined;
+		const { bytes, sha256 } = picture ?? packer.pack(tensor);
+		const { ending } = picture ?? packer;
+		const path = `${folder}/${folderName(id)}/${prefix}-${folderName(name)}.${ending}`;
+		files.push({ path, bytes });
+		const image = picture && {
+			format: "image" as const,
+			preprocess: picture.preprocess,
+			tensorSha256: picture.tensorSha256,
+		};
+		const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
+		return { path, sha256, ...image, ...layout };
+	};
+	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: "in" | "out") =>
+		Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fileOf(name, tensor, prefix)]));
+	const golden = {
+		id,
+		tags: tags === undefined ? undefined : [...tags],
+		inputs: side(inputs, "in"),
+		outputs: side(outputs, "out"),
+		labels,
+	};
+	return { golden, files };
+}
+
+export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest): boolean {
+	return JSON.stringify(essence(left)) === JSON.stringify(essence(right));
+}
+
+function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
+	const hashes = (files: GoldenCase["inputs"]): unknown =>
+		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 = null }]) => [
+			name,
+			sha256,
+			dtype,
+			shape,
+			tensorSha256,
+		]);
+	return [
+		model.sha256,
+		outputs,
+		detections ?? null,
+		policy ?? null,
+		cases.map(({ id, inputs, outputs: of }) => [id, hashes(inputs), hashes(of)]),
+	];
+}

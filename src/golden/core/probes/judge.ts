@@ -1,0 +1,220 @@
+// Judges an engine's probes: compares outputs that should be equal, then with the base's probes.
+import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
+import type { OnnxDim } from "../../../core/onnx/model.ts";
+import { twoDigits } from "../../../core/text/units.ts";
+import { toNumeric } from "../compare/checks.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { type Comparison, repetition } from "./context.ts";
+import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
+import type { PlannedProbe, ProbePlan } from "./plan.ts";
+import { pick, type Tensors, upTo } from "./pool.ts";
+
+export type ProbeAnswer = { state: "done"; outputs: Tensors } | { state: "failed"; message: string };
+/** By case. */
+export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
+
+/** The outcome of one probe of one engine, before it is compared with its base. */
+export interface JudgedProbe {
+	probe: ProbeName;
+	state: "agrees" | "differs" | "skipped";
+	/** null: nothing was compared. */
+	got: number | null;
+	allowed: number | null;
+	output?: string;
+	/** Sentences. */
+	message: string;
+}
+
+interface Context {
+	plan: ProbePlan;
+	answers: ProbeAnswers;
+	rule: AllowanceRule;
+	/** What two runs of the same input measured, by output. */
+	noise: ReadonlyMap<string, Measure>;
+}
+
+interface Measure {
+	output: string;
+	got: number;
+	allowed: number;
+}
+
+export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): JudgedProbe[] {
+	const unanswered = firstFailure([repetition], answers);
+	const first = { plan, answers, rule, noise: new Map<string, Measure>() };
+	const noise = new Map(measure(repetition, first).map((own) => [own.output, own]));
+	return plan.probes.map((planned) => {
+		if (planned.state === "skipped") return skipped(planned.probe, planned.why);
+		// The model may reject generated inputs, such as indices beyond a table.
+		if (unanswered !== null)
+			return skipped(planned.probe, `The engine failed on the probes' inputs: ${unanswered}`);
+		return judgeOne(planned, planned.probe === "determinism" ? first : { ...first, noise });
+	});
+}
+
+function skipped(probe: ProbeName, message: string): JudgedProbe {
+	return { probe, state: "skipped", got: null, allowed: null, message };
+}
+
+function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
+	const { probe, comparisons, note } = planned;
+	const failure = firstFailure(comparisons, context.answers);
+	if (failure !== null) {
+		const message = `The engine failed at a size within its profile: ${failure}`;
+		return { probe, state: "differs", got: null, allowed: null, message };
+	}
+	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
+	let worst: Measure | null = null;
+	// NaN is further beyond what is allowed than anything.
+	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
+		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
+	if (worst === null) {
+		const why = [...context.noise.values()].some(isUnsteady)
+			? "Two runs of the same input already differ or contain no finite number, so other probes cannot judge the outputs."
+			: "No output has rows that both runs share.";
+		return skipped(probe, why);
+	}
+	const state = isUnsteady(worst) ? "differs" : "agrees";
+	return { probe, state, ...worst, message: [sentence(probe, worst), note].filter(Boolean).join(" ") };
+}
+
+/** Two runs that differ by more than is allowed: other probes cannot judge this output. */
+function isUnsteady({ got, allowed }: Measure): boolean {
+	return !(got <= allowed);
+}
+
+function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers): string | null {
+	for (const { expected, got } of comparisons) {
+		for (const { caseId } of [expected, got]) {
+			const answer = answers.get(caseId);
+			if (answer === undefined) return "it ended before this case.";
+			if (answer.state === "failed") return answer.message;
+		}
+	}
+	return null;
+}
+
+/** Every output that both answers have and that two runs agree on. */
+function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
+	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
+	if (expected?.state !== "done" || got?.state !== "done") return [];
+	return Object.keys(expected.outputs).flatMap((output): Measure[] => {
+		const own = noise.get(output);
+		if (own !== undefined && isUnsteady(own)) return [];
+		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
+		// An output without elements agrees with everything.
+		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
+		const { arithmetic } = comparison;
+		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: own?.got ?? 0 });
+		return [{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed }];
+	});
+}
+
+/** The rows and positions of an output to compare, and the axis of its rows; null if it has no such rows, as a sum over the batch. */
+function viewsOf(
+	output: string,
+	comparison: Comparison,
+	plan: ProbePlan,
+	outputs: { expected: Tensors; got: Tensors },
+): { expected: Tensor; got: Tensor; axis: number | null } | null {
+	const declared = plan.outputs.find(({ name }) => name === output)?.axes ?? null;
+	const sides = (["expected", "got"] as const).map((side) => {
+		const tensor = Object.hasOwn(outputs[side], output) ? outputs[side][output] : undefined;
+		const { caseId, rows } = comparison[side];
+		return { tensor, rows, batch: plan.cases.find(({ id }) => id === caseId)?.batch ?? null };
+	});
+	// The declared batch axis, else the first axis; in both outputs its size must equal the batch size.
+	const { batch } = plan;
+	const place = Math.max(0, batch?.dim == null ? 0 : (declared?.indexOf(batch.dim) ?? 0));
+	const fits = sides.every((side) => side.batch !== null && side.tensor?.shape[place] === side.batch);
+	const axis = batch !== null && fits ? place : null;
+	const [expected, got] = sides.map(({ tensor, rows }) => {
+		const cut = tensor === undefined ? null : cutPositions(tensor, declared, axis, comparison.positions);
+		if (cut === null || rows === null) return cut;
+		return axis === null ? null : pick(cut, axis, rows);
+	});
+	return expected == null || got == null ? null : { expected, got, axis };
+}
+
+/** The counted positions along every axis that holds positions. */
+function cutPositions(
+	tensor: Tensor,
+	declared: readonly OnnxDim[] | null,
+	rowsAxis: number | null,
+	positions: Comparison["positions"],
+): Tensor | null {
+	if (positions === undefined) return tensor;
+	const { counted, padded } = positions;
+	let cut: Tensor | null = tensor;
+	for (const [axis, size] of tensor.shape.entries()) {
+		const name = declared?.[axis] ?? null;
+		// A fixed size belongs to another axis; another name may have been chosen by the exporter.
+		const isOther =
+			name !== positions.axis && (typeof name === "number" || (size !== padded && size !== counted));
+		if (axis === rowsAxis || size < counted || isOther) continue;
+		cut = cut && pick(cut, axis, upTo(counted));
+	}
+	return cut;
+}
+
+/** The compared outputs, for messages. */
+const answerLabels: Readonly<Record<ProbeName, string>> = {
+	determinism: "Two runs of the same input",
+	"duplicate-rows": "Equal rows of one batch",
+	neighbours: "A row with replaced neighbours and the original row",
+	"batch-size": "A row in a large batch and in a small one",
+	"profile-ends": "Outputs that the ends of the profile share",
+	padding: "Outputs for one input with other padding",
+};
+
+function sentence(probe: ProbeName, worst: Measure): string {
+	const { output, got, allowed } = worst;
+	const name = JSON.stringify(output.slice(0, 120));
+	if (got === 0) return `${answerLabels[probe]} have the same values.`;
+	if (Number.isNaN(got)) return `${answerLabels[probe]} contain no finite number in ${name}.`;
+	const distance =
+		got === Number.POSITIVE_INFINITY
+			? "have another shape or other non-finite values"
+			: `are ${twoDigits(got)} apart`;
+	const limit = isUnsteady(worst) ? "allowed is" : "within the allowed";
+	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
+}
+
+/** As for error growth: different kernel choices change the error by less than a factor of two. */
+const maxGrowth = 2;
+
+/** @param base probed only if the head differs; null: there is no base, or its probes did not run. */
+export function settleProbes(
+	head: readonly JudgedProbe[],
+	base: ReadonlyMap<ProbeName, JudgedProbe> | null,
+	{ model, engine }: { model: string; engine: string },
+): ProbeResult[] {
+	return head.map(({ probe, state, got, allowed, output, message }) => {
+		const found = state === "differs" ? base?.get(probe) : undefined;
+		const other = found?.state === "skipped" ? undefined : found;
+		// A missing number counts as the worst, on both sides.
+		const size = (value: number | null): number =>
+			Number.isFinite(value) ? Number(value) : Number.POSITIVE_INFINITY;
+		const known = other?.state === "differs" && size(got) <= maxGrowth * size(other.got);
+		const numeric = (value: number | null) => (value === null ? null : toNumeric(value));
+		return {
+			model,
+			engine,
+			probe,
+			state: known ? "known" : state,
+			got: numeric(got),
+			allowed,
+			...(other === undefined ? {} : { base: numeric(other.got) }),
+			output,
+			message: [message, ...besideBase(got, other, known)].join(" "),
+		};
+	});
+}
+
+function besideBase(got: number | null, base: JudgedProbe | undefined, known: boolean): string[] {
+	if (base === undefined) return [];
+	if (known) return ["The base does too."];
+	if (base.state === "agrees") return ["The base's engine passes this probe."];
+	const shown = base.got === null ? "a failure" : Number(base.got.toPrecision(2));
+	return got === null ? [] : [`On the base it is ${shown}.`];
+}

@@ -1,0 +1,133 @@
+// What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
+import type { DType } from "../../../../generated/golden.ts";
+import type { DimRange, InputConfig, ProbesConfig } from "../../../core/config/config.ts";
+import { toDType } from "../../../core/onnx/element-type.ts";
+import { valuesOfInputs } from "../../../core/onnx/input-values.ts";
+import { feeds, type OnnxDim, type OnnxModel } from "../../../core/onnx/model.ts";
+import type { EngineSpec } from "../../../core/plan/plan.ts";
+import { defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
+import { canEncode } from "../record/generators/encode.ts";
+import type { GeneratorSpec } from "../record/generators/spec.ts";
+
+export interface ProbeInput {
+	name: string;
+	dtype: DType;
+	/** Sizes, names of dimensions, or null if unknown. */
+	axes: readonly OnnxDim[];
+	generator: readonly GeneratorSpec[];
+}
+
+export type Profile = Readonly<Record<string, DimRange>>;
+
+export interface ProbeSubject {
+	inputs: readonly ProbeInput[];
+	/** Axes as the file declares them; null if it does not. */
+	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
+	/** At least one. */
+	profiles: readonly Profile[];
+	/** Inputs that the config names, for padding. */
+	mask?: string;
+	length?: string;
+}
+
+/** A string is the reason why no inputs can be made. */
+export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
+	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
+	const first = engine.profiles[0] ?? {};
+	const sized: (InputToFill & { axes: readonly OnnxDim[] })[] = [];
+	for (const feed of feeds(model.graph)) {
+		const given = ownValue(config.inputs, feed.name);
+		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
+		const axes = given?.pinned ?? given?.shape ?? feed.dims;
+		if (dtype === null || axes === null || !canEncode(dtype)) return noValues(feed.name);
+		const shape = axes.map((axis) =>
+			typeof axis === "number" ? axis : (ownValue(first, axis ?? "")?.opt ?? 1),
+		);
+		sized.push({ name: feed.name, dtype, axes, shape });
+	}
+	const names = sized.map(({ name }) => name);
+	const defaults = defaultGenerators(sized, valuesOfInputs(model, names));
+	const inputs: ProbeInput[] = [];
+	for (const { name, dtype, axes } of sized) {
+		const generator = generatorsOf(ownValue(config.inputs, name)?.fill) ?? defaults.get(name)?.specs;
+		if (generator === undefined) return noValues(name);
+		inputs.push({ name, dtype, axes, generator });
+	}
+	const outputs = model.graph.outputs.map(({ name, dims }) => ({ name, axes: dims }));
+	const { mask, length } = config.probes;
+	return { inputs, outputs, profiles: engine.profiles, mask, length };
+}
+
+/** undefined: the generators of `golden record`, which fit an input better than `normal`. */
+function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
+	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
+	return fill === undefined || fill === "normal" ? undefined : [{ kind: fill }];
+}
+
+function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+	return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** null if a size is missing. */
+export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, number>): number[] | null {
+	const shape = axes.map((axis) => (typeof axis === "number" ? axis : sizes.get(axis ?? "")));
+	return shape.every((size) => size !== undefined) ? shape : null;
+}
+
+/** An engine needs at least one row, even if the profile's minimum is 0. */
+export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, number> {
+	return new Map(Object.entries(profile).map(([name, range]) => [name, Math.max(1, range[end])]));
+}
+
+/** The range of a dimension in a profile, from 1 up. */
+export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
+	const range = ownValue(profile, dim);
+	return range && { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
+}
+
+export interface Batch {
+	/** Name of the dimension; null if the size is fixed. */
+	dim: string | null;
+	/** In the profile that is probed. */
+	range: DimRange;
+	/** Axis by input; inputs that are not here serve all rows. */
+	axes: ReadonlyMap<string, number>;
+}
+
+const batchLabels = /batch|^(n|b|bs)$/i;
+/** Dimensions that stand first in some layouts and hold no independent rows. */
+const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
+
+/**
+ * A dimension named like a batch; else one that is the first axis of every input that has axes and is not named like something else;
+ * else a fixed first size above 1 if all inputs are pictures or volumes (rank 4 or 5). A string says why there is none.
+ */
+export function findBatch({ inputs }: ProbeSubject, profile: Profile): Batch | string {
+	const named = namedBatch(inputs);
+	if (named !== null) {
+		const range = rangeIn(profile, named);
+		if (range === undefined)
+			return `The config gives no size for the batch dimension ${JSON.stringify(named)}.`;
+		const holders = inputs.filter(({ axes }) => axes.includes(named));
+		return { dim: named, range, axes: new Map(holders.map(({ name, axes }) => [name, axes.indexOf(named)])) };
+	}
+	const fixed = inputs[0]?.axes[0];
+	const isFixed = inputs.every(({ axes }) => axes[0] === fixed && (axes.length === 4 || axes.length === 5));
+	if (typeof fixed !== "number" || fixed < 2 || !isFixed) return "None of its inputs has an axis of rows.";
+	const axes = new Map(inputs.map(({ name }) => [name, 0]));
+	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes };
+}
+
+function namedBatch(inputs: ProbeSubject["inputs"]): string | null {
+	const names = inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string"));
+	const called = names.find((name) => batchLabels.test(name));
+	if (called !== undefined) return called;
+	const ranked = inputs.filter(({ axes }) => axes.length > 0);
+	const first = ranked[0]?.axes[0];
+	const everywhere = typeof first === "string" && ranked.every(({ axes }) => axes[0] === first);
+	return everywhere && !otherLabels.test(first) ? first : null;
+}
+
+export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {
+	return when === "on" || (when === "nightly" && run.isScheduled);
+}

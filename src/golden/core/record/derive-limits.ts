@@ -1,0 +1,251 @@
+// Derives the limits of proposed comparators from evidence.
+import type {
+	BoxComparatorSpec,
+	ComparatorSpec,
+	Detections,
+	GoldenManifest,
+	GoldenOutput,
+	Precision,
+	Tolerance,
+} from "../../../../generated/golden.ts";
+import type { Bound } from "../../../../generated/result.ts";
+import { twoDigits } from "../../../core/text/units.ts";
+import { boxKinds, boxLimit } from "../boxes/check-boxes.ts";
+import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
+import { metrics } from "../compare/registry.ts";
+import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
+import { clearShare } from "../metrics/classification.ts";
+import { cutSlice, ofSlice } from "../tensor/slice.ts";
+import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import {
+	byRelativeL2,
+	type ComparatorErrors,
+	comparatorKey,
+	measureErrors,
+	type RoundedRun,
+} from "./comparator-errors.ts";
+import {
+	type Emulated,
+	emulatedPrecisions,
+	growthOf,
+	type NetworkTraits,
+	peakToRms,
+	relativeL2Limits,
+	rules,
+	type StrayAt,
+	scaledLimit,
+} from "./limits.ts";
+import { distance, type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
+
+export interface LimitEvidence {
+	reference: RunOutputs;
+	noise: readonly LabelledRun[];
+	rounded: readonly RoundedRun[];
+	network: NetworkTraits;
+}
+
+type DerivedLimits = Pick<GoldenManifest, "outputs" | "detections"> & { why: string[] };
+
+interface Measured extends LimitEvidence {
+	noiseErrors: ComparatorErrors;
+	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
+}
+
+/** The kinds of the manifest's comparators stay, their limits follow. Yields its progress. */
+export function* deriveLimits(
+	manifest: GoldenManifest,
+	evidence: LimitEvidence,
+): Generator<string, DerivedLimits> {
+	const { reference } = evidence;
+	const noise = evidence.noise.map((run) => ({ ...run, precision: referencePrecision }));
+	const noiseErrors = yield* measureErrors(byRelativeL2(manifest), reference, noise);
+	const roundingErrors = new Map<Precision, ComparatorErrors>();
+	for (const run of evidence.rounded)
+		roundingErrors.set(run.precision, yield* measureErrors(manifest, reference, [run]));
+	const measured = { ...evidence, noiseErrors, roundingErrors };
+	const why: string[] = [];
+	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
+		const tensors = reference.flatMap((named) => named[name] ?? []);
+		if (output.comparators === undefined || tensors.length === 0) return [name, output];
+		const derived = deriveOutput(name, output.comparators, tensors, measured);
+		why.push(...derived.why.map((sentence) => `${name}: ${sentence}`));
+		return [name, { ...output, comparators: derived.comparators }];
+	});
+	const groups = manifest.detections?.map((group) => deriveGroup(group, roundingErrors));
+	return { outputs: Object.fromEntries(outputs), detections: groups as DerivedLimits["detections"], why };
+}
+
+/** The relative L2 of a part of the output, from which the limits of its other comparators follow. */
+interface Basis {
+	rounding: Partial<Record<Emulated, number>>;
+	limits: Partial<Record<Precision, StrayAt>>;
+}
+
+type Comparators = NonNullable<GoldenOutput["comparators"]>;
+
+function deriveOutput(
+	name: string,
+	specs: Comparators,
+	tensors: readonly Tensor[],
+	measured: Measured,
+): { comparators: Comparators; why: string[] } {
+	const dtype = tensors[0]?.dtype ?? "float32";
+	const why: string[] = [];
+	const bases = new Map<string, Basis>();
+	const keyed = specs.map((spec, index) => {
+		const before = specs.slice(0, index).filter((other) => placeKey(other) === placeKey(spec));
+		return { spec, key: comparatorKey(name, spec.kind, spec.slice, before.length) };
+	});
+	for (const { spec, key } of keyed) {
+		if (spec.kind !== "relative-l2" || !isFloating(dtype)) continue;
+		const rounding: Basis["rounding"] = {};
+		for (const precision of emulatedPrecisions) {
+			const error = measured.roundingErrors.get(precision)?.get(key);
+			if (error !== undefined) rounding[precision] = error;
+		}
+		const noise = measured.noiseErrors.get(key) ?? 0;
+		const parts = tensors.map((tensor) => cutSlice(tensor, spec.slice));
+		const peakRatio = peakToRms(parts, spec.floor);
+		const limits = relativeL2Limits({ dtype, noise, peakRatio, rounding, ...measured.network });
+		bases.set(JSON.stringify(spec.slice), { rounding, limits });
+		why.push(...explainLimits(spec, { noise, limits }));
+	}
+	const comparators = keyed.map(({ spec, key }) => {
+		if (!isMetricSpec(spec)) return spec;
+		if (growthOf(spec.kind) === "share") return deriveShare(spec, key, name, measured);
+		const basis = bases.get(JSON.stringify(spec.slice));
+		return basis === undefined ? spec : deriveMetric(spec, key, basis, measured.roundingErrors);
+	});
+	return { comparators: comparators as Comparators, why };
+}
+
+function placeKey({ kind, slice, scope }: ComparatorSpec): string {
+	return JSON.stringify([kind, slice, scope === "set"]);
+}
+
+function explainLimits(
+	{ slice }: ComparatorSpec,
+	{ noise, limits }: { noise: number; limits: Basis["limits"] },
+): string[] {
+	const all = Object.entries(limits) as [Precision, StrayAt][];
+	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
+	const sentence = `relative-l2${ofSlice(slice)} may be ${list}: ${rules.room} times the deviation of correct outputs (noise ${twoDigits(noise)}); other precisions keep their defaults.`;
+	const lost = all.filter(([, { stray }]) => stray > rules.mostStray).map(([precision]) => precision);
+	if (lost.length === 0) return [sentence];
+	return [
+		sentence,
+		`At ${lost.join(", ")} this golden says little: correct outputs deviate so much that a wrong engine may pass.`,
+	];
+}
+
+/** Shares of rows and elements keep their defaults unless rounding alone comes near them. */
+function deriveShare(spec: MetricSpec, key: string, name: string, measured: Measured): ComparatorSpec {
+	const { kind, tolerance } = spec;
+	return loosened(spec, {
+		bound: metrics[kind].bound,
+		usualAt: (precision) => toleranceAt(tolerance, precision) ?? shareDefault(kind, precision),
+		measuredAt: (precision) => {
+			const value = measured.roundingErrors.get(precision)?.get(key);
+			if (value === undefined || kind !== "top-k") return value;
+			// Rows that may turn count once; those that turned in the emulation stand for others.
+			return Math.min(value, 1 - (1 - clearRows(spec, name, precision, measured)) / rules.room);
+		},
+	});
+}
+
+/** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
+function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
+	const run = measured.rounded.find((other) => other.precision === precision);
+	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };
+	const shares = (run?.outputs ?? []).flatMap((outputs, index) => {
+		const [expected, got] = [measured.reference[index]?.[name], outputs[name]];
+		if (expected === undefined || got === undefined) return [];
+		const error = distance(expected, got);
+		return error === null ? [] : [clearShare(expected, options, 2 * error.maxAbs)];
+	});
+	return Math.min(1, ...shares);
+}
+
+function shareDefault(kind: string, precision: Precision): number | undefined {
+	const { topK } = defaultTolerances[precision];
+	if (kind === "pixel-disagreement") return 1 - topK;
+	return kind === "allclose" || kind === "accuracy" ? undefined : topK;
+}
+
+/** Beyond so many times the measured error, the metric no longer follows it. */
+const furthest = 100;
+
+/** The value that the metric has where relative L2 reaches its limit: the emulation relates the two. */
+function deriveMetric(
+	spec: MetricSpec,
+	key: string,
+	basis: Basis,
+	rounding: Measured["roundingErrors"],
+): ComparatorSpec {
+	const { bound } = metrics[spec.kind];
+	const limits: Partial<Record<Precision, number>> = {};
+	for (const [precision, { limit }] of Object.entries(basis.limits) as [Precision, StrayAt][]) {
+		if (spec.kind === "relative-l2") {
+			limits[precision] = limit;
+			continue;
+		}
+		const known = emulatedPrecisions.filter(
+			(at) => (basis.rounding[at] ?? 0) > 0 && rounding.get(at)?.has(key),
+		);
+		const from = known.find((at) => at === precision) ?? known[0];
+		const error = from && basis.rounding[from];
+		const value = from && rounding.get(from)?.get(key);
+		if (error === undefined || value === undefined || limit > furthest * error) continue;
+		const derived = scaledLimit(spec.kind, bound, { value, times: limit / error });
+		if (derived !== null) limits[precision] = derived;
+	}
+	return withLimits(spec, limits);
+}
+
+function deriveGroup(group: Detections, rounding: Measured["roundingErrors"]): Detections {
+	const comparators = group.comparators?.map(
+		(spec): BoxComparatorSpec =>
+			loosened(spec, {
+				bound: boxKinds[spec.kind].bound,
+				usualAt: (precision) => boxLimit(spec, precision),
+				measuredAt: (precision) =>
+					rounding.get(precision)?.get(comparatorKey(group.name, spec.kind, undefined)),
+			}),
+	);
+	return { ...group, comparators: comparators as Detections["comparators"] };
+}
+
+interface Loosening {
+	bound: Bound;
+	usualAt(precision: Precision): number | undefined;
+	measuredAt(precision: Precision): number | undefined;
+}
+
+/** Changes the limit at the precisions where a correct engine would break the usual one, or come near it. */
+function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
+	spec: Spec,
+	{ bound, usualAt, measuredAt }: Loosening,
+): Spec {
+	const limits: Partial<Record<Precision, number>> = {};
+	for (const precision of emulatedPrecisions) {
+		const [value, allowed] = [measuredAt(precision), usualAt(precision)];
+		if (value === undefined || allowed === undefined) continue;
+		const limit = scaledLimit(spec.kind, bound, { value, times: rules.room });
+		if (limit !== null && (bound === "at-most" ? limit > allowed : limit < allowed))
+			limits[precision] = limit;
+	}
+	return withLimits(spec, limits);
+}
+
+function withLimits<Spec extends { tolerance?: Tolerance }>(
+	spec: Spec,
+	limits: Partial<Record<Precision, number>>,
+): Spec {
+	if (Object.keys(limits).length === 0) return spec;
+	const { tolerance } = spec;
+	const before =
+		typeof tolerance === "number"
+			? Object.fromEntries(Object.keys(defaultTolerances).map((precision) => [precision, tolerance]))
+			: tolerance;
+	return { ...spec, tolerance: { ...before, ...limits } };
+}

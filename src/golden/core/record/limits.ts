@@ -1,0 +1,182 @@
+// Derives limits from how far correct outputs deviate: emulated rounding, other implementations, rounding of the output's type.
+import type { DType, Precision } from "../../../../generated/golden.ts";
+import { isQuantised, type OnnxModel } from "../../../core/onnx/model.ts";
+import { scopesOf } from "../../../core/onnx/walk.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { forEachValue } from "../tensor/values.ts";
+import { floorOf } from "./noise-floor.ts";
+
+/** Unit roundoff of the precisions that are emulated. */
+export const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
+export type Emulated = keyof typeof emulated;
+export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
+const unitOfFp32 = 2 ** -24;
+
+export const rules = {
+	/**
+	 * A limit is this many times what correct outputs deviate by. Emulated fp16 lies within 40 % of an H200's on the recorded
+	 * engines; the rest is for other cases, other kernels and sums in fp16.
+	 */
+	room: 3,
+	/** Each kernel adds up in its own order: TensorRT's fp32 engines deviate three times as much as one rounding for each node. */
+	sumsAt: 3,
+	/**
+	 * ONNX Runtime adds up the rows of an instance normalisation one by one: over 16,384 elements its fp32 errors are 1/130 to 1/250
+	 * of emulated fp16's.
+	 */
+	instanceSumsAt: 64,
+	/**
+	 * The runs of the noise floor are few. The scores of a YOLOv8n differ by 1e-5 between levels of ONNX Runtime on WebAssembly, and
+	 * by 3.2e-5 from its native build.
+	 */
+	othersAt: 3,
+	/** Two correct fp32 builds of a real network may differ by this much (relative L2). */
+	usualFp32: 2e-5,
+	/**
+	 * The same with quantised layers, where a value near a boundary becomes one integer or its neighbour: ONNX Runtime's builds differ
+	 * by 2e-4, 5e-3 and 2e-2 in three public models.
+	 */
+	usualQuantised: 3e-2,
+	/** Error of sigmoid, exp and long sums, as a share of the largest value. */
+	absolute: 1e-7,
+	/** A golden says little about an output that rounding alone moves this far. */
+	mostStray: 0.25,
+	/** Above it zeros would pass, so the room shrinks, but no further than to `minRoom`. */
+	mostLimit: 0.9,
+	minRoom: 1.2,
+	/** The largest share of changed rows or elements that a limit allows. */
+	mostChanged: 0.5,
+} as const;
+
+/** An engine rounds its results at least once: about a third of the unit roundoff. */
+const ownRounding: Readonly<Record<Emulated, number>> = { fp16: 3e-4, tf32: 3e-4, bf16: 2.5e-3 };
+
+export interface NetworkTraits {
+	isQuantised: boolean;
+	normalisesInstances: boolean;
+}
+
+export function networkTraits(model: OnnxModel): NetworkTraits {
+	const normalisesInstances = scopesOf(model).some(({ nodes }) =>
+		nodes.some(({ op }) => op === "InstanceNormalization"),
+	);
+	return { isQuantised: isQuantised(model.graph), normalisesInstances };
+}
+
+export interface Strayed extends NetworkTraits {
+	dtype: DType;
+	noise: number;
+	/** Relative L2 of the emulated precisions; absent where one was not emulated or gave no numbers. */
+	rounding: Readonly<Partial<Record<Emulated, number>>>;
+	/** The largest value of all cases ÷ the root mean square of the smallest case. */
+	peakRatio: number;
+}
+
+export interface StrayAt {
+	stray: number;
+	limit: number;
+}
+
+/**
+ * The error of fp32, from that of the emulated precisions: it is proportional to the rounding. In quantised layers the number of
+ * integers that change is, so that relative L2 grows with its root.
+ */
+function amplifiedRounding({ rounding, isQuantised, normalisesInstances }: Strayed): number {
+	const sumsAt = normalisesInstances && !isQuantised ? rules.instanceSumsAt : rules.sumsAt;
+	const estimates = emulatedPrecisions.map((precision) => {
+		const error = rounding[precision] ?? 0;
+		const share = unitOfFp32 / emulated[precision];
+		// An output that is all wrong does not show how errors grow, except that quantised layers make much of little.
+		if (error > rules.mostStray) return isQuantised && Number.isFinite(error) ? error : 0;
+		return sumsAt * error * (isQuantised ? Math.sqrt(share) : share);
+	});
+	return Math.max(...estimates);
+}
+
+export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, StrayAt>> {
+	const { dtype, noise, peakRatio } = strayed;
+	const single = Math.max(
+		rules.othersAt * noise,
+		floorOf(undefined, dtype),
+		rules.absolute * peakRatio,
+		amplifiedRounding(strayed),
+		(strayed.isQuantised ? rules.usualQuantised : rules.usualFp32) / rules.room,
+	);
+	const fp32 = { stray: single, limit: withRoom(single) };
+	const limits: Partial<Record<Precision, StrayAt>> = { fp32 };
+	for (const precision of emulatedPrecisions) {
+		const error = strayed.rounding[precision];
+		if (error === undefined || !Number.isFinite(error)) continue;
+		const stray = Math.max(error, ownRounding[precision], single);
+		limits[precision] = { stray, limit: Math.max(withRoom(stray), fp32.limit) };
+	}
+	return limits;
+}
+
+/** Two digits, rounded down, so that a deviation beyond the room is beyond the limit. */
+function withRoom(stray: number): number {
+	const most = Math.max(rules.mostLimit, rules.minRoom * stray);
+	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
+}
+
+/** How a proposed metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
+type Growth = "linear" | "square" | "decibels" | "share" | "count";
+const growths: Readonly<Record<string, Growth>> = {
+	"relative-l2": "linear",
+	"max-abs": "linear",
+	cosine: "square",
+	kl: "square",
+	ssim: "square",
+	psnr: "decibels",
+	"box-missing": "count",
+	"box-extra": "count",
+};
+
+export function growthOf(kind: string): Growth {
+	return growths[kind] ?? "share";
+}
+
+/** The limit of a metric for an error `times` as large as the one it was measured at; null where none follows. */
+export function scaledLimit(
+	kind: string,
+	bound: "at-most" | "at-least",
+	{ value, times }: { value: number; times: number },
+): number | null {
+	const growth = growthOf(kind);
+	if (growth === "decibels")
+		return Number.isFinite(value) ? Math.floor(10 * (value - 20 * Math.log10(times))) / 10 : null;
+	const measured = bound === "at-most" ? value : 1 - value;
+	const away = measured * (growth === "square" ? times ** 2 : times);
+	if (!(away > 0) || !Number.isFinite(away)) return null;
+	if (growth === "count") return Math.ceil(away);
+	const limit = roundedUp(growth === "share" ? Math.min(away, rules.mostChanged) : away);
+	if (bound === "at-most") return limit;
+	return limit < 1 ? Number((1 - limit).toPrecision(12)) : null;
+}
+
+export function roundedUp(value: number): number {
+	const step = 10 ** (Math.floor(Math.log10(value)) - 1);
+	return Number((Math.ceil(value / step - 1e-9) * step).toPrecision(2));
+}
+
+function roundedDown(value: number): number {
+	const step = 10 ** (Math.floor(Math.log10(value) + 1e-12) - 1);
+	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
+}
+
+/** At least 1. Elements below the floor do not count. Numbers from 0 to 1 are taken for results of a sigmoid, whose peak is 1. */
+export function peakToRms(tensors: readonly Tensor[], floor = 0): number {
+	let [min, max, smallest] = [0, 0, Number.POSITIVE_INFINITY];
+	for (const tensor of tensors) {
+		let [squares, count] = [0, 0];
+		forEachValue(tensor, (value) => {
+			if (!Number.isFinite(value) || Math.abs(value) < floor) return;
+			min = Math.min(min, value);
+			max = Math.max(max, value);
+			squares += value * value;
+			count += 1;
+		});
+		if (squares > 0) smallest = Math.min(smallest, Math.sqrt(squares / count));
+	}
+	return Math.max(1, (min >= 0 && max <= 1 ? 1 : Math.max(-min, max)) / smallest);
+}

@@ -1,0 +1,163 @@
+// Finds goldens that cannot fail, because their outputs are not finite, constant, or the same for every input.
+
+import type { GoldenManifest } from "../../../../generated/golden.ts";
+import { ConfigError } from "../../../core/errors.ts";
+import { quoteName } from "../../../core/onnx/quote.ts";
+import { counted } from "../../../core/text/labels.ts";
+import { makePair } from "../compare/difference.ts";
+import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { everyValue, float64Reader, tensorStatistics } from "../tensor/values.ts";
+import type { RunOutputs } from "./noise-floor.ts";
+
+export interface Weakness {
+	kind: "non-finite" | "constant" | "same-for-all" | "one-case" | "unnoticed" | "unseen" | "unmeasured";
+	severity: "refuse" | "warn";
+	/** Absent: all outputs. */
+	output?: string;
+	/** Absent: all cases. */
+	case?: string;
+	message: string;
+	fix: string;
+}
+
+const refuse = "refuse" as const;
+const recordAgain = "Record the golden with other inputs, or fix the model that made it.";
+
+/**
+ * Takes the outputs case by case, in the order of the manifest, and keeps at most those of the first. Constant outputs, such as the
+ * zeros of a dead layer, are refused only where all outputs are constant.
+ */
+export function watchSensitivity(manifest: GoldenManifest): {
+	see(outputs: TensorSet): void;
+	findings(): Weakness[];
+} {
+	const watches = new Map<string, OutputWatch>();
+	/** The first finding of each output. */
+	const nonFinite = new Map<string, Weakness>();
+	let seen = 0;
+	/** Outputs of the first case; null once a case differs. */
+	let first: ReadonlyMap<string, Tensor> | null = null;
+	return {
+		see(set) {
+			const tensors = tensorMap(set);
+			const id = manifest.cases[seen]?.id ?? String(seen);
+			if (seen === 0) first = tensors;
+			else if (first !== null && !isSame(first, tensors)) first = null;
+			seen += 1;
+			for (const [name, tensor] of tensors) {
+				const finding = nonFinite.has(name) ? null : findNonFinite(manifest, id, { name, tensor });
+				if (finding !== null) nonFinite.set(name, finding);
+				const watch = watches.get(name) ?? { elements: 0, first: Number.NaN, constant: true };
+				watches.set(name, watch);
+				watchTensor(watch, tensor);
+			}
+		},
+		findings() {
+			if (nonFinite.size > 0) return [...nonFinite.values()];
+			const filled = [...watches].filter(([, { elements }]) => elements > 0);
+			const constant = filled.filter(([, watch]) => watch.elements > 1 && watch.constant);
+			const findings =
+				constant.length < filled.length
+					? []
+					: constant.map(([output, watch]): Weakness => {
+							const message = `output ${quoteName(output)} is ${watch.first} everywhere in every case`;
+							return { kind: "constant", severity: refuse, output, message, fix: recordAgain };
+						});
+			if (seen > 1 && first !== null) {
+				const message = `all ${seen} cases have the same outputs, so the inputs have no effect`;
+				findings.push({ kind: "same-for-all", severity: refuse, message, fix: recordAgain });
+			}
+			return findings;
+		},
+	};
+}
+
+interface OutputWatch {
+	elements: number;
+	first: number;
+	constant: boolean;
+}
+
+function watchTensor(watch: OutputWatch, tensor: Tensor): void {
+	const count = elementCount(tensor.shape);
+	if (watch.elements === 0 && count > 0) watch.first = float64Reader(tensor)(0, 1)[0] ?? Number.NaN;
+	watch.elements += count;
+	watch.constant &&= everyValue(tensor, (value) => value === watch.first);
+}
+
+function isSame(left: ReadonlyMap<string, Tensor>, right: ReadonlyMap<string, Tensor>): boolean {
+	if (left.size !== right.size) return false;
+	return [...right].every(([name, { data }]) => {
+		const other = left.get(name);
+		return other !== undefined && Buffer.compare(data, other.data) === 0;
+	});
+}
+
+export function findInsensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): Weakness[] {
+	const watch = watchSensitivity(manifest);
+	for (const outputs of cases) watch.see(outputs);
+	return watch.findings();
+}
+
+/** @throws ConfigError golden-uninformative for the first of the findings. */
+export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readonly Weakness[]): void {
+	const [first, ...others] = findings;
+	if (first === undefined) return;
+	const more = others.length === 0 ? "" : ` (and ${counted(others.length, "more finding")})`;
+	throw new ConfigError({
+		code: "golden-uninformative",
+		message: `Golden ${goldenId} cannot fail: ${first.message}${more}.`,
+		fix: first.fix,
+	});
+}
+
+function findNonFinite(
+	{ outputs }: GoldenManifest,
+	id: string,
+	{ name, tensor }: { name: string; tensor: Tensor },
+): Weakness | null {
+	const { elements, nonFinite } = makePair(tensor, tensor).difference();
+	const isAllowed = Object.hasOwn(outputs, name) && outputs[name]?.nonFinite === "must-match";
+	if (nonFinite.expected === 0 || (isAllowed && elements > 0)) return null;
+	const [values, allow] =
+		elements === 0
+			? ["nothing but NaN or infinite values", ""]
+			: [
+					`NaN or infinite values (${nonFinite.expected})`,
+					` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`,
+				];
+	const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
+	return {
+		kind: "non-finite",
+		severity: refuse,
+		output: name,
+		case: id,
+		message,
+		fix: `${recordAgain}${allow}`,
+	};
+}
+
+/** Warnings: a single case, and outputs that never change. */
+export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
+	const found = Object.keys(manifest.outputs).flatMap((output): Weakness[] => {
+		const value = constantOf(cases.flatMap((outputs) => outputs[output] ?? []));
+		if (value === null) return [];
+		const message = `output ${quoteName(output)} is ${value} everywhere in every case: it is compared, but left out of what the golden has to notice`;
+		return [{ kind: "constant", severity: "warn", output, message, fix: "Give inputs on which it varies." }];
+	});
+	if (cases.length !== 1) return found;
+	const message = `there is only one case, ${quoteName(manifest.cases[0]?.id ?? "")}`;
+	const fix = "Add cases: a fault may not affect every input.";
+	return [...found, { kind: "one-case", severity: "warn", message, fix }];
+}
+
+/** The one value of an output in all its elements and cases; null: it varies, is not finite, or has one element at most. */
+export function constantOf(tensors: readonly Tensor[]): number | null {
+	const filled = tensors.filter(({ shape }) => elementCount(shape) > 1);
+	const statistics = filled.map(tensorStatistics);
+	const [first] = statistics;
+	const isConstant = statistics.every(
+		({ min, max, nan, inf }) => nan + inf === 0 && min === first?.min && max === first?.min,
+	);
+	return isConstant ? (first?.min ?? null) : null;
+}

@@ -1,0 +1,93 @@
+// Polygraphy's JSON: inputs (a list of feeds) and run results, whose arrays are .npy files in base64.
+
+import type { TensorFile } from "../../../../generated/golden.ts";
+import { isObject } from "../../../core/found.ts";
+import { memberMissing, tensorInvalid } from "../../../formats/tensor/refusal.ts";
+
+/** A string of more characters than this is more than V8 holds in one piece; the text also lies in memory beside the values. */
+export const maxPolygraphyBytes = 256 * 1024 * 1024;
+
+const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
+
+/** The .npy file that an array of the run is. @throws ConfigError tensor-invalid. */
+export function polygraphyMember(
+	document: object,
+	run: RunOfFile,
+	{ path, member }: { path: string; member: string },
+): Uint8Array {
+	const feed = feedOf(document, run, path);
+	if (!Object.hasOwn(feed, member)) throw memberMissing(path, member, Object.keys(feed));
+	return npyOf(feed[member], path);
+}
+
+type RunOfFile = Pick<TensorFile, "iteration" | "runner">;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldOf(value: unknown, key: string): unknown {
+	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** Once for all members: it takes far longer than finding one. @throws ConfigError tensor-invalid. */
+export function parsePolygraphy(bytes: Uint8Array, path: string): object {
+	const refused = (got: string): Error => tensorInvalid(path, "Polygraphy's JSON", got);
+	let value: unknown;
+	try {
+		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+	} catch {
+		throw refused("invalid JSON");
+	}
+	if (typeof value !== "object" || value === null) throw refused("a single value");
+	return value;
+}
+
+function feedOf(value: unknown, file: RunOfFile, path: string): Fields {
+	const runs = Array.isArray(value) ? value : iterationsOf(value, file, path);
+	const iteration = file.iteration ?? 0;
+	const run: unknown = runs[iteration];
+	if (run === undefined) throw tensorInvalid(path, `iteration ${iteration}`, `${runs.length} iterations`);
+	const feed = Array.isArray(value) ? run : fieldOf(run, "outputs");
+	if (isObject(feed)) return feed;
+	throw tensorInvalid(path, "arrays by name", "something else");
+}
+
+function iterationsOf(value: unknown, file: RunOfFile, path: string): readonly unknown[] {
+	const list = fieldOf(value, "lst");
+	if (!Array.isArray(list)) throw tensorInvalid(path, "Polygraphy's inputs or RunResults", "other JSON");
+	const runners = list.filter(
+		(pair): pair is [string, unknown[]] =>
+			Array.isArray(pair) && typeof pair[0] === "string" && Array.isArray(pair[1]),
+	);
+	const names = runners.map(([name]) => JSON.stringify(name)).join(", ");
+	const [first, second] =
+		file.runner === undefined ? runners : runners.filter(([name]) => name === file.runner);
+	if (first === undefined)
+		throw tensorInvalid(path, `the runner ${JSON.stringify(file.runner ?? "")}`, names || "no runners");
+	if (second === undefined) return first[1];
+	throw tensorInvalid(path, "results of one runner", `${names}`, 'Add "runner" to the manifest.');
+}
+
+/** An array is wrapped as a LazyArray in results. Pickles of torch are programs, and are never loaded. */
+export function npyOf(value: unknown, path: string): Uint8Array {
+	const wrapped = fieldOf(value, "values") ?? value;
+	if (
+		fieldOf(wrapped, "polygraphy_class") === "Tensor" ||
+		fieldOf(wrapped, "__polygraphy_encoded_Tensor") !== undefined
+	)
+		throw tensorInvalid(
+			path,
+			"an array of numpy",
+			"a torch tensor (a pickle), which is never loaded",
+			saveAgain,
+		);
+	const text = fieldOf(wrapped, "array");
+	if (typeof text !== "string") throw tensorInvalid(path, "an array", "no `array`", saveAgain);
+	// Before base64, the bytes were written as the characters of Latin-1.
+	if (text.startsWith("\u0093NUMPY")) return new Uint8Array(Buffer.from(text, "latin1"));
+	if (text.startsWith("PK\u0003\u0004"))
+		throw tensorInvalid(path, "an array as .npy", "one as .npz", saveAgain);
+	if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
+		throw tensorInvalid(path, "an array in base64", "other text", saveAgain);
+	const bytes = Buffer.from(text, "base64");
+	return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+}

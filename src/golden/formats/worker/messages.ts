@@ -1,0 +1,168 @@
+// The messages in the golden worker's frames: cases go out; a hello, results, errors and an end come back.
+
+import type { DType } from "../../../../generated/golden.ts";
+import { isObject } from "../../../core/found.ts";
+import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
+import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
+
+/** An input or output of the engine. Its dtype may be one that goldens do not support, such as `float8_e8m0`. */
+export interface WorkerPort {
+	name: string;
+	dtype: string;
+	/** -1: dynamic. */
+	shape: readonly number[];
+}
+
+export interface WorkerHello {
+	kind: "hello";
+	tensorrt: string;
+	device: string;
+	engine: { profiles: number; inputs: readonly WorkerPort[]; outputs: readonly WorkerPort[] } | null;
+}
+
+export type WorkerMessage =
+	| WorkerHello
+	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
+	| { kind: "unsupported-output"; id: string; message: string }
+	| { kind: "error"; id: string | null; tensor: string | null; code: string; message: string; fatal: boolean }
+	| { kind: "end"; cases: number };
+
+/** Types that the worker names as TensorRT does, and goldens as ONNX does. TensorRT's FP8 is the one without infinities. */
+const typesByWireName: ReadonlyMap<string, DType> = new Map([
+	["float8_e4m3", "float8e4m3fn"],
+	["float4_e2m1", "float4e2m1"],
+]);
+const wireNames: ReadonlyMap<DType, string> = new Map(
+	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
+);
+
+/** The parts of a case's frame, in order; tensors are not copied. */
+export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>): Uint8Array[] {
+	const entries = Object.entries(inputs);
+	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
+		name,
+		dtype: wireNames.get(dtype) ?? dtype,
+		shape,
+		bytes: data.length,
+	}));
+	const parts = entries.map(([, { data }]) => data).filter((data) => data.length > 0);
+	const payloadBytes = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+	return [encodeHeader({ kind: "case", id, tensors }, payloadBytes), ...parts];
+}
+
+export function encodeEnd(): Uint8Array {
+	return encodeHeader({ kind: "end" }, 0);
+}
+
+export function parseMessage({ header, payload }: RawFrame): WorkerMessage | string {
+	switch (header["kind"]) {
+		case "hello":
+			return parseHello(header);
+		case "result":
+			return parseResult(header, payload);
+		case "error":
+			return parseError(header);
+		case "end":
+			return isCount(header["cases"]) ? { kind: "end", cases: header["cases"] } : "an end without a count";
+		default:
+			return "a frame of unknown kind";
+	}
+}
+
+function parseHello(header: Header): WorkerHello | string {
+	const { tensorrt, device, engine } = header;
+	if (typeof tensorrt !== "string" || !isObject(device) || typeof device["name"] !== "string")
+		return "a hello without a version or a device";
+	const known = { kind: "hello", tensorrt, device: device["name"] } as const;
+	if (engine === null) return { ...known, engine: null };
+	if (!isObject(engine) || !isCount(engine["profiles"])) return "a hello without an engine";
+	const { inputs, outputs } = engine;
+	if (!arePorts(inputs) || !arePorts(outputs)) return "a hello with unreadable inputs or outputs";
+	return { ...known, engine: { profiles: engine["profiles"], inputs, outputs } };
+}
+
+function arePorts(value: unknown): value is WorkerPort[] {
+	return Array.isArray(value) && value.every(isPort);
+}
+
+function isPort(value: unknown): value is WorkerPort {
+	return (
+		isObject(value) &&
+		typeof value["name"] === "string" &&
+		typeof value["dtype"] === "string" &&
+		isShape(value["shape"], -1)
+	);
+}
+
+function parseError(header: Header): WorkerMessage | string {
+	const { id, tensor, code, message, fatal } = header;
+	if (typeof code !== "string" || typeof message !== "string" || typeof fatal !== "boolean")
+		return "an error without a message";
+	if (!isNameOrNull(id) || !isNameOrNull(tensor)) return "an error with an invalid case or tensor";
+	return { kind: "error", id, tensor, code, message, fatal };
+}
+
+function parseResult(header: Header, payload: Uint8Array): WorkerMessage | string {
+	const { id, tensors } = header;
+	if (typeof id !== "string" || !Array.isArray(tensors)) return "a result without a case";
+	// An output may be named `__proto__`.
+	const outputs: Record<string, Tensor> = Object.create(null);
+	let unsupported: string | null = null;
+	let at = 0;
+	for (const entry of tensors) {
+		if (!isEntry(entry)) return "a result with an unreadable tensor";
+		if (Object.hasOwn(outputs, entry.name)) return `output ${entry.name} twice in one result`;
+		const tensor = readTensor(entry, payload.subarray(at, at + entry.bytes));
+		if (typeof tensor === "string") return tensor;
+		if (tensor === null)
+			unsupported ??= `output ${entry.name} has type ${entry.dtype}, which goldens do not support`;
+		else outputs[entry.name] = tensor;
+		at += entry.bytes;
+	}
+	if (at !== payload.length) return `a result with ${payload.length} bytes of tensors, expected ${at}`;
+	return unsupported === null
+		? { kind: "result", id, outputs }
+		: { kind: "unsupported-output", id, message: unsupported };
+}
+
+interface Entry {
+	name: string;
+	dtype: string;
+	shape: number[];
+	bytes: number;
+}
+
+/** Null if goldens do not support the type; a message if the bytes do not match the shape. */
+function readTensor(
+	{ name, dtype: wireName, shape, bytes }: Entry,
+	data: Uint8Array,
+): Tensor | string | null {
+	const dtype = typesByWireName.get(wireName) ?? wireName;
+	if (!isDType(dtype)) return null;
+	const expected = tensorBytes({ dtype, shape });
+	if (bytes !== expected || data.length !== bytes)
+		return `output ${name} has ${data.length} bytes, expected ${expected}`;
+	return { dtype, shape, data };
+}
+
+function isEntry(value: unknown): value is Entry {
+	if (!isObject(value) || typeof value["name"] !== "string" || typeof value["dtype"] !== "string")
+		return false;
+	return isShape(value["shape"], 0) && isCount(value["bytes"]);
+}
+
+function isDType(value: string): value is DType {
+	return Object.hasOwn(elementBytes, value);
+}
+
+function isShape(value: unknown, least: number): value is number[] {
+	return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= least);
+}
+
+function isCount(value: unknown): value is number {
+	return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isNameOrNull(value: unknown): value is string | null {
+	return value === null || typeof value === "string";
+}

@@ -1,0 +1,270 @@
+// If an output does not match its golden: marks inner tensors as outputs in both engines, and finds the first that diverges.
+import type { Bisection, GoldenVerdict } from "../../../generated/result.ts";
+import { folderName } from "../../core/config/identity.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
+import { counted } from "../../core/text/labels.ts";
+import type { Backend, BuiltEngine, InferCase, InferResult } from "../../ports/backend.ts";
+import type { Ports } from "../../ports/ports.ts";
+import type { Clock, ModelOnDisk } from "../../ports/world.ts";
+import {
+	describeAgreement,
+	describeFound,
+	describeHealed,
+	describeUnfinished,
+	type Finding,
+} from "../core/bisect/describe.ts";
+import {
+	type BisectGraph,
+	beginSearch,
+	bisectGraph,
+	deviates,
+	nextTensors,
+	type Search,
+	settle,
+	type TensorErrors,
+} from "../core/bisect/search.ts";
+import { distanceBetween } from "../core/probes/distance.ts";
+import type { Tensor } from "../core/tensor/tensor.ts";
+import { type GoldenSet, readTensors } from "./load-goldens.ts";
+
+export interface BisectInput {
+	engines: readonly BuiltEngine[];
+	goldens: ReadonlyMap<string, GoldenSet>;
+	verdicts: readonly GoldenVerdict[];
+	outFolder: string;
+	threads: number;
+	/** For one run, and for one build. */
+	timeoutMs: number;
+	buildTimeoutMs: number;
+	/** For all searches together. */
+	budgetMs: number;
+}
+
+export type BisectPorts = Required<
+	Pick<Ports, "reference" | "files" | "tensors" | "progress" | "interrupt">
+> & {
+	backend: Pick<Backend, "build" | "infer">;
+	clock: Pick<Clock, "now">;
+};
+
+/** Tensors marked at once: each costs memory and a fusion, but fewer cost more builds. */
+const mostMarked = 8;
+const mostRounds = 16;
+
+export async function* bisect(input: BisectInput, ports: BisectPorts): AsyncGenerator<Bisection> {
+	const wrong = input.engines.flatMap((head) => wrongOutput(head, input));
+	if (wrong.length === 0) return;
+	ports.progress.stage("bisect", wrong.length);
+	const endMs = ports.clock.now() + input.budgetMs;
+	for (const one of wrong) {
+		const { model, engine, id } = one.head.spec;
+		ports.progress.item(id);
+		const work: Work = { ...one, input, ports, endMs, rounds: 0, compared: 0 };
+		const finding = await search(work).catch((error: unknown) => {
+			// A search that fails does not end the run.
+			if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
+			return impossible(error.message);
+		});
+		yield {
+			model: model.name,
+			engine: engine.name,
+			case: one.caseId,
+			output: one.output,
+			rounds: work.rounds,
+			compared: work.compared,
+			...finding,
+		};
+	}
+	ports.progress.done("searched");
+}
+
+interface WrongOutput {
+	head: BuiltEngine;
+	base: BuiltEngine | null;
+	set: GoldenSet;
+	caseId: string;
+	output: string;
+}
+
+/** The first failing output that the base does not get wrong too. */
+function wrongOutput(head: BuiltEngine, { engines, goldens, verdicts }: BisectInput): WrongOutput[] {
+	const { spec, arm, record, model } = head;
+	const set = goldens.get(spec.id);
+	if (arm !== "head" || set === undefined) return [];
+	const outputs = new Set(model.onnx.graph.outputs.map(({ name }) => name));
+	const first = verdicts
+		.filter((one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope !== "set")
+		.flatMap(({ case: caseId, checks }) => checks.map((check) => ({ caseId, ...check })))
+		.find(({ pass, existing, output }) => !pass && existing !== true && outputs.has(output));
+	if (first === undefined) return [];
+	const isBase = (other: BuiltEngine) => other.arm === "base" && other.spec.id === spec.id;
+	const base = record.sharedWithBase === true ? null : (engines.find(isBase) ?? null);
+	return [{ head, base, set, caseId: first.caseId, output: first.output }];
+}
+
+interface Work extends WrongOutput {
+	input: BisectInput;
+	ports: BisectPorts;
+	endMs: number;
+	rounds: number;
+	compared: number;
+}
+
+function impossible(why: string): Finding {
+	return { state: "impossible", message: `The search ended without a node: ${why}` };
+}
+
+interface Round {
+	work: Work;
+	graph: BisectGraph;
+	/** What ONNX Runtime runs. */
+	reference: ModelOnDisk;
+	cases: readonly InferCase[];
+}
+
+async function search(work: Work): Promise<Finding> {
+	const { head, base, set, caseId, output } = work;
+	const reference = base !== null && base.model.sha256 !== head.model.sha256 ? base.model : head.model;
+	const golden = set.manifest.cases.find(({ id }) => id === caseId);
+	const cases = [{ id: caseId, inputs: await readTensors(golden?.inputs ?? {}, set.folder, work.ports) }];
+	const round: Round = { work, graph: bisectGraph(head.model.onnx, reference.onnx), reference, cases };
+	const first = await compareTensors(round, []);
+	if (typeof first === "string") return impossible(first);
+	const errors = first.get(output);
+	const { gates, precision } = head.spec.engine;
+	const begun = errors === undefined ? null : beginSearch(output, errors, gates.relativeL2[precision]);
+	return begun === null ? describeAgreement(output, reference === head.model) : narrow(round, begun);
+}
+
+async function narrow(round: Round, begun: Search): Promise<Finding> {
+	const { work, graph, reference } = round;
+	const { head, output, ports, endMs } = work;
+	let current = begun;
+	for (;;) {
+		const next = nextTensors(graph, current, mostMarked);
+		if (next.length === 0) break;
+		const left = { search: current, graph };
+		const isOver =
+			ports.clock.now() > endMs || work.rounds >= mostRounds || ports.interrupt.reason() !== null;
+		if (isOver) return describeUnfinished(left, "The search ran out of time (`explain.budget`).");
+		const found = await compareTensors(round, next);
+		if (typeof found === "string")
+			return describeUnfinished(left, `The search ended: ${found.replace(/\.$/, "")}.`);
+		const again = found.get(output);
+		if (again !== undefined && !deviates(again, current.allowed)) return describeHealed(left, next);
+		current = settle(graph, current, found);
+	}
+	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx });
+}
+
+/** Errors of the marked tensors and of the output; a string says why there are none. */
+async function compareTensors(
+	round: Round,
+	marked: readonly string[],
+): Promise<Map<string, TensorErrors> | string> {
+	const { work, reference } = round;
+	if (marked.length > 0) work.rounds += 1;
+	work.compared += marked.length;
+	const expected = await referenceOutputs(round, reference, marked);
+	if (typeof expected === "string") return expected;
+	const got = await engineOutputs(round, work.head, marked);
+	if (typeof got === "string") return got;
+	// A base that fails with more outputs has no errors of its own.
+	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
+	const errors = new Map<string, TensorErrors>();
+	for (const name of [...marked, work.output]) {
+		const head = distance(expected, got, name);
+		const base = typeof before === "string" ? null : distance(expected, before, name);
+		if (head !== null) errors.set(name, { head, base });
+	}
+	return errors;
+}
+
+type Outputs = Readonly<Record<string, Tensor>>;
+
+function distance(expected: Outputs, got: Outputs, name: string): number | null {
+	const [right, own] = [expected[name], got[name]];
+	return right === undefined || own === undefined ? null : distanceBetween(right, own, null);
+}
+
+async function referenceOutputs(
+	round: Round,
+	model: ModelOnDisk,
+	marked: readonly string[],
+): Promise<Outputs | string> {
+	const { work, cases } = round;
+	const { reference } = work.ports;
+	const [build] = await reference.builds();
+	const scratchFolder = folderOf(work, "reference");
+	const result = await reference.run({
+		model: await markModel(round, model, marked, scratchFolder),
+		cases,
+		variant: { flavour: build?.flavour ?? "wasm", level: "basic", threads: 1 },
+		scratchFolder,
+		logPath: logOf(work, "reference"),
+		timeoutMs: work.input.timeoutMs,
+	});
+	return outputsOf(result);
+}
+
+async function engineOutputs(
+	round: Round,
+	engine: BuiltEngine,
+	marked: readonly string[],
+): Promise<Outputs | string> {
+	const { work, cases } = round;
+	const { backend, progress } = work.ports;
+	const { threads, timeoutMs } = work.input;
+	progress.detail(`round ${work.rounds}, ${engine.arm}`);
+	const built = marked.length === 0 ? engine : await buildMarked(round, engine, marked);
+	if (typeof built === "string") return built;
+	const scratchFolder = folderOf(work, `${engine.arm}-run`);
+	const logPath = logOf(work, engine.arm);
+	return outputsOf(await backend.infer({ engine: built, cases, scratchFolder, logPath, threads, timeoutMs }));
+}
+
+async function buildMarked(
+	round: Round,
+	engine: BuiltEngine,
+	marked: readonly string[],
+): Promise<BuiltEngine | string> {
+	const { input, ports, endMs } = round.work;
+	const { spec, arm, assets } = engine;
+	const folder = folderOf(round.work, arm);
+	const model = await markModel(round, engine.model, marked, folder);
+	const record = await ports.backend.build({
+		spec,
+		arm,
+		model,
+		assets,
+		engineFolder: `${folder}/engine`,
+		cacheFolder: `${input.outFolder}/cache`,
+		logPath: logOf(round.work, `build-${arm}`),
+		timeoutMs: Math.max(1000, Math.min(input.buildTimeoutMs, endMs - ports.clock.now())),
+	});
+	if (record.state === "built" && record.enginePath !== undefined)
+		return { ...engine, model, record, path: record.enginePath };
+	return `the ${arm}'s engine with ${counted(marked.length, "tensor")} marked as outputs was not built: ${record.failure?.title ?? record.state}`;
+}
+
+async function markModel(
+	{ graph, work }: Round,
+	model: ModelOnDisk,
+	marked: readonly string[],
+	folder: string,
+): Promise<ModelOnDisk> {
+	if (marked.length === 0) return model;
+	const outputs = marked.map((name) => ({ name, dtype: graph.comparable.get(name) ?? ("float" as const) }));
+	return work.ports.reference.mark({ model, outputs, folder: `${folder}/model` });
+}
+
+function outputsOf(result: InferResult): Outputs | string {
+	if (result.state === "failed") return result.failure.message;
+	const [first] = result.cases;
+	return first?.state === "done" ? first.outputs : (first?.message ?? "nothing came back");
+}
+
+const folderOf = ({ input, head, rounds }: Work, what: string): string =>
+	`${input.outFolder}/scratch/bisect-${folderName(head.spec.id)}/${rounds}-${what}`;
+const logOf = ({ input, head, rounds }: Work, what: string): string =>
+	`${input.outFolder}/logs/bisect-${folderName(head.spec.id)}-${rounds}-${what}.log`;

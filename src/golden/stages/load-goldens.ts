@@ -1,0 +1,162 @@
+// Reads goldens; refuses those that are missing, of another model, or unable to fail.
+
+import type { GoldenCase, GoldenManifest, TensorFile } from "../../../generated/golden.ts";
+import type { GoldenVerdict } from "../../../generated/result.ts";
+import { ConfigError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import type { EngineSpec } from "../../core/plan/plan.ts";
+import { isSameRecipe } from "../../core/plan/recipe.ts";
+import { formatCount } from "../../core/text/units.ts";
+import type { Ports } from "../../ports/ports.ts";
+import type { Progress } from "../../ports/world.ts";
+import { type PreparedModel, recipeOf } from "../../stages/prepared.ts";
+import { confine } from "../../stages/resolve-in-workspace.ts";
+import { isSameCase, underLimitsOf } from "../core/manifest/base-limits.ts";
+import { parseManifest } from "../core/manifest/parse-manifest.ts";
+import { validateAgainstModel } from "../core/manifest/validate-against-model.ts";
+import { refuseInsensitive, watchSensitivity } from "../core/record/sensitivity.ts";
+import type { Tensor } from "../core/tensor/tensor.ts";
+import { wholeSet } from "../core/whole-set/tally.ts";
+
+export interface GoldenSet {
+	/** The head's cases under the limits that hold. */
+	manifest: GoldenManifest;
+	/** The head's own, if other limits hold. */
+	asWritten?: GoldenManifest;
+	/** Absolute; tensors' paths are relative to it. */
+	folder: string;
+	/** Absent if the base has none that can be read. */
+	ofBase?: GoldenManifest;
+}
+
+type Built = Parameters<typeof recipeOf>[0];
+
+type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
+
+/** Reading takes seconds from here on. */
+const manyCases = 1000;
+const casesBetweenLabels = 100;
+
+/** By id of the head's engine. */
+export interface Goldens {
+	sets: ReadonlyMap<string, GoldenSet>;
+	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid. */
+	faults: ReadonlyMap<string, ConfigError>;
+}
+
+interface GoldenInput {
+	models: readonly PreparedModel[];
+	/** Engines with a changed interface, whose missing outputs the verdict names. */
+	changed: ReadonlySet<string>;
+	headFolder: string;
+	/** Absent without a base, or if both sides are the same files. */
+	baseFolder?: string | undefined;
+	/** A change is under review. */
+	limitsOfBase: boolean;
+}
+
+export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promise<Goldens> {
+	const sets = new Map<string, GoldenSet>();
+	const faults = new Map<string, ConfigError>();
+	const byPath = new Map<string, Promise<GoldenSet>>();
+	for (const prepared of input.models) {
+		const path = prepared.spec.engine.golden;
+		if (prepared.arm === "base" || prepared.state !== "ready" || path === undefined) continue;
+		const { id } = prepared.spec;
+		try {
+			const loading = byPath.get(path) ?? loadSet(path, input.headFolder, ports);
+			byPath.set(path, loading);
+			const set = await loading;
+			validateAgainstModel(set.manifest, prepared.model.onnx, input.changed.has(id) ? "inputs" : "both");
+			const ofBase = await baseManifest(id, input, ports);
+			sets.set(id, ofBase === null ? set : besideBase(set, ofBase, input.limitsOfBase));
+		} catch (error) {
+			if (!(error instanceof ConfigError)) throw error;
+			faults.set(id, error);
+		}
+	}
+	return { sets, faults };
+}
+
+function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolean): GoldenSet {
+	const { manifest } = set;
+	const limited = limitsOfBase ? underLimitsOf(ofBase, manifest) : manifest;
+	return { ...set, manifest: limited, asWritten: manifest, ofBase };
+}
+
+/** null if the base has no readable golden; the review reports unreadable ones. */
+async function baseManifest(
+	id: string,
+	{ models, baseFolder }: GoldenInput,
+	ports: GoldenPorts,
+): Promise<GoldenManifest | null> {
+	const path = models.find(({ arm, spec }) => arm === "base" && spec.id === id)?.spec.engine.golden;
+	if (path === undefined || baseFolder === undefined) return null;
+	try {
+		const file = await confine(ports.files, baseFolder, path);
+		return file === null ? null : parseManifest(await ports.files.readText(file, inputKinds.golden), path);
+	} catch (error) {
+		if (error instanceof ConfigError) return null;
+		throw error;
+	}
+}
+
+/** A base that is built otherwise may fail what was recorded for the new engine. */
+export function isNewCase(
+	golden: GoldenCase,
+	{ set, head, base }: { set: GoldenSet; head: Built; base: Built | undefined },
+): boolean {
+	return (
+		base !== undefined && !isSameRecipe(recipeOf(base), recipeOf(head)) && !isSameCase(golden, set.ofBase)
+	);
+}
+
+export function judgeUnusable(
+	{ model, engine }: EngineSpec,
+	{ code, message, fix = "" }: ConfigError,
+): GoldenVerdict {
+	const { name, precision } = engine;
+	const about = { model: model.name, engine: name, precision, case: wholeSet, scope: "set" } as const;
+	// Reports show the fix apart.
+	const what = fix !== "" && message.endsWith(fix) ? message.slice(0, -fix.length).trim() : message;
+	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };
+}
+
+async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<GoldenSet> {
+	const file = (await confine(ports.files, root, path)) ?? `${root}/${path}`;
+	const manifest = parseManifest(await ports.files.readText(file, inputKinds.golden), path);
+	const set = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
+	await checkSensitivity(set, ports);
+	return set;
+}
+
+/** One case at a time: a set may be larger than memory. */
+async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
+	const watch = watchSensitivity(manifest);
+	const total = manifest.cases.length;
+	const progress = total >= manyCases ? ports.progress : undefined;
+	progress?.stage("goldens", 0);
+	for (const [index, golden] of manifest.cases.entries()) {
+		if (index % casesBetweenLabels === 0)
+			progress?.detail(`case ${formatCount(index + 1)} of ${formatCount(total)}`);
+		watch.see(await readTensors(golden.outputs, folder, ports));
+	}
+	progress?.done(`${formatCount(total)} golden cases of ${manifest.goldenId} read`);
+	refuseInsensitive(manifest, watch.findings());
+}
+
+export async function readTensors(
+	files: GoldenCase["inputs"],
+	folder: string,
+	ports: GoldenPorts,
+): Promise<Record<string, Tensor>> {
+	const tensors: [string, Tensor][] = [];
+	for (const [name, file] of Object.entries(files))
+		tensors.push([name, await readTensor({ member: name, ...file }, folder, ports)]);
+	return Object.fromEntries(tensors);
+}
+
+async function readTensor(file: TensorFile, folder: string, ports: GoldenPorts): Promise<Tensor> {
+	const path = await confine(ports.files, folder, file.path);
+	return ports.tensors.read(path ?? `${folder}/${file.path}`, file);
+}

@@ -1,0 +1,167 @@
+// Emulates other precisions on the cases of a golden: how far correct engines of those precisions deviate from it.
+
+import type { GoldenManifest, Precision, RoundingRecord } from "../../../generated/golden.ts";
+import type { OnnxModel } from "../../core/onnx/model.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { counted, listNames } from "../../core/text/labels.ts";
+import type { InferCase } from "../../ports/backend.ts";
+import type { EmulationResult } from "../../ports/reference.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { nextTurn } from "../../stages/follow.ts";
+import { inParallel } from "../../stages/in-parallel.ts";
+import type { RoundedRun } from "../core/record/comparator-errors.ts";
+import { coveredParts, partKey, type RoundingTable } from "../core/record/defects/judge.ts";
+import {
+	type Emulated,
+	emulatedPrecisions,
+	networkTraits,
+	peakToRms,
+	relativeL2Limits,
+	rules,
+} from "../core/record/limits.ts";
+import {
+	measuredCases,
+	measureNoise,
+	noiseOfPart,
+	type OutputParts,
+	type RunOutputs,
+} from "../core/record/noise-floor.ts";
+import { cutSlice } from "../core/tensor/slice.ts";
+import { partsOfOutputs } from "./record-noise.ts";
+import type { Answers } from "./record-reference.ts";
+import type { RecordPorts } from "./record-sensitivity.ts";
+
+interface RoundingInput {
+	model: ModelOnDisk;
+	cases: readonly InferCase[];
+	answers: Answers;
+	scratchFolder: string;
+	timeoutMs: number;
+}
+
+interface RoundingMeasured {
+	rounded: RoundedRun[];
+	/** null: nothing was emulated. */
+	rounding: RoundingRecord | null;
+	notes: string[];
+}
+
+/** Bounded by the size of the model, not by the clock, so that the limits are the same on every machine. */
+const mostBytes = 128 * 1024 ** 2;
+const mostCases = 16;
+/** However large the model: in one case the class scores of a YOLOv8n deviate four times as much as in the two before it. */
+const minCases = 4;
+
+export async function measureRounding(
+	{ model, cases: all, answers, scratchFolder, timeoutMs }: RoundingInput,
+	{ progress, reference }: Omit<RecordPorts, "clock">,
+): Promise<RoundingMeasured> {
+	const largest = measuredCases(answers.outputs);
+	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / model.onnx.bytes)));
+	const cases = all.slice(0, Math.min(largest, count));
+	const measured: RoundingMeasured = { rounded: [], rounding: null, notes: [] };
+	progress.stage("rounding", emulatedPrecisions.length);
+	const results = await inParallel(emulatedPrecisions, reference.parallelRuns(model), (precision) => {
+		progress.item(`${precision}, emulated`);
+		const logPath = `${scratchFolder}/rounding-${precision}.log`;
+		const { variant } = answers;
+		return reference.emulate({ model, cases, variant, scratchFolder, timeoutMs, precision, logPath });
+	});
+	const against = { reference: answers.outputs, parts: partsOfOutputs(answers.outputs) };
+	const failed = new Map<string, Emulated[]>();
+	for (const [index, precision] of emulatedPrecisions.entries()) {
+		await nextTurn();
+		const result = results[index] as EmulationResult;
+		const why = whyAbsent(result);
+		if (why !== null) failed.set(why, [...(failed.get(why) ?? []), precision]);
+		else keep(measured, result, precision, against);
+	}
+	progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
+	for (const [why, precisions] of failed)
+		measured.notes.push(
+			`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`,
+		);
+	if (measured.rounded.length > 0 && cases.length < Math.min(largest, all.length))
+		measured.notes.push(
+			`Rounding was emulated on the first ${cases.length} of ${counted(all.length, "case")}, to save time.`,
+		);
+	return measured;
+}
+
+function whyAbsent(result: EmulationResult): string | null {
+	if (result.state === "absent") return result.sentence;
+	if (result.state === "failed") return result.failure.message.replace(/\.$/, "");
+	const failed = result.cases.find((item) => item.state === "failed");
+	return failed?.message.replace(/\.$/, "") ?? null;
+}
+
+const mostRecorded = 100;
+const mostShown = 3;
+
+function keep(
+	measured: RoundingMeasured,
+	result: EmulationResult,
+	precision: Emulated,
+	{ reference, parts }: { reference: RunOutputs; parts: OutputParts },
+): void {
+	if (result.state !== "done") return;
+	const { cases, tensors, beyondRange } = result;
+	const outputs = cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
+	const spreads = measureNoise(reference, [{ label: precision, outputs }], parts)?.outputs ?? {};
+	const finite = Object.entries(spreads).filter(
+		([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs),
+	);
+	measured.rounded.push({ precision, outputs });
+	const [first, ...others] = beyondRange.slice(0, mostRecorded);
+	measured.rounding = {
+		...measured.rounding,
+		[precision]: {
+			cases: outputs.length,
+			tensors,
+			...(first === undefined ? {} : { beyondRange: [first, ...others] }),
+			outputs: Object.fromEntries(finite),
+		},
+	};
+	if (first === undefined) return;
+	const shown = listNames(
+		beyondRange.map((name) => quoteName(name)),
+		mostShown,
+	);
+	measured.notes.push(
+		`${counted(beyondRange.length, "tensor")} would overflow at ${precision} and stayed in fp32 in the emulation (${shown}); an engine has to keep their layers in fp32 too.`,
+	);
+}
+
+/** How far correct outputs, and the parts of them that comparators cover, deviate at each precision (relative L2). */
+export function roundingTable(
+	{ outputs, noiseFloor, rounding = {} }: GoldenManifest,
+	model: OnnxModel,
+	reference: RunOutputs,
+): RoundingTable {
+	const network = networkTraits(model);
+	const table: Partial<Record<Precision, Record<string, number>>> = {};
+	for (const [name, spec] of Object.entries(outputs))
+		for (const { slice, floor } of coveredParts(spec)) {
+			const tensors = reference
+				.flatMap((named) => named[name] ?? [])
+				.map((tensor) => cutSlice(tensor, slice));
+			const emulated = emulatedPrecisions.flatMap((precision) => {
+				const spread = noiseOfPart(rounding[precision]?.outputs[name], slice);
+				return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
+			});
+			const limits = relativeL2Limits({
+				dtype: "float32",
+				noise: noiseOfPart(noiseFloor?.outputs[name], slice)?.relativeL2 ?? 0,
+				peakRatio: peakToRms(tensors, floor),
+				rounding: Object.fromEntries(emulated),
+				...network,
+			});
+			for (const [precision, { stray, limit }] of Object.entries(limits))
+				table[precision as Precision] = {
+					...table[precision as Precision],
+					// The smallest limits leave room for more than was measured.
+					[partKey(name, slice)]: Math.max(stray, limit / rules.room),
+				};
+		}
+	return table;
+}

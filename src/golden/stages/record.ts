@@ -1,0 +1,199 @@
+// Records a golden: reference, noise, rounding, limits, sensitivity.
+
+import type {
+	GoldenManifest,
+	GoldenOutput,
+	NoiseFloor,
+	Precision,
+	RoundingRecord,
+	SensitivityRecord,
+} from "../../../generated/golden.ts";
+import { feeds } from "../../core/onnx/model.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import { counted } from "../../core/text/labels.ts";
+import type { ReferenceVariant } from "../../ports/reference.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { follow } from "../../stages/follow.ts";
+import { findSensitivityWeaknesses, type LeastShares } from "../core/record/defects/record.ts";
+import { deriveLimits, type LimitEvidence } from "../core/record/derive-limits.ts";
+import { networkTraits } from "../core/record/limits.ts";
+import type { RunOutputs } from "../core/record/noise-floor.ts";
+import { isBatched, proposeOutput } from "../core/record/propose.ts";
+import { proposeDetections } from "../core/record/propose-detections.ts";
+import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
+import { measureScatter } from "./record-noise.ts";
+import { type Answers, type CaseToRecord, makeReference, withoutLarge } from "./record-reference.ts";
+import { measureRounding, roundingTable } from "./record-rounding.ts";
+import { type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
+
+export interface RecordInput {
+	model: ModelOnDisk;
+	cases: readonly CaseToRecord[];
+	mayDrop: boolean;
+	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
+	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
+	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
+	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
+	/** Whether the existing golden is the same, so that there is nothing to keep. */
+	isKnown(draft: GoldenManifest): boolean;
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+	seed: number;
+	least: LeastShares;
+	limitMs: number;
+	save(manifest: GoldenManifest): Promise<void>;
+	scratchFolder: string;
+	timeoutMs: number;
+}
+
+export interface Evidence {
+	model: ModelOnDisk;
+	answers: Answers;
+	noise: NoiseFloor | null;
+	/** null: no precision was emulated. */
+	rounding: RoundingRecord | null;
+	strayed: Pick<LimitEvidence, "noise" | "rounded">;
+}
+
+export interface Limits {
+	outputs: GoldenManifest["outputs"];
+	detections?: GoldenManifest["detections"];
+	/** Sentences that begin with the output's name. */
+	why: string[];
+}
+
+export interface Recorded extends Pick<Limits, "why"> {
+	state: "recorded" | "known";
+	manifest: GoldenManifest;
+	findings: Weakness[];
+	notes: string[];
+}
+
+/** @throws ToolError where it was stopped; what was saved until then stays. */
+export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
+	const startedMs = ports.clock.now();
+	const notes: string[] = [];
+	const drafted =
+		input.begun === null
+			? await draftGolden(input, ports, notes)
+			: { draft: input.begun.manifest, answers: recall(input.begun, input.cases), why: [] };
+	const { draft, answers, why } = drafted;
+	const state = input.isKnown(draft) ? "known" : "recorded";
+	const findings = findRecordWeaknesses(draft, answers.outputs);
+	if (findings.some(({ severity }) => severity === "refuse"))
+		return { state, manifest: draft, findings, why, notes };
+	const spentMs = ports.clock.now() - startedMs;
+	const tested = await testSensitivity(
+		{
+			...jobOf(input, answers),
+			variant: answers.variant,
+			trial: {
+				manifest: draft,
+				reference: answers.outputs,
+				relativeL2: input.relativeL2,
+				rounding: roundingTable(draft, input.model.onnx, answers.outputs),
+			},
+			seed: input.seed,
+			known: draft.sensitivity ?? null,
+			limitMs: Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs),
+			// A known golden stays as it is, but its limits may have been changed by hand since it was tested.
+			save: async (sensitivity: SensitivityRecord): Promise<void> =>
+				state === "known" ? undefined : input.save({ ...draft, sensitivity }),
+		},
+		ports,
+	);
+	return {
+		state,
+		manifest: { ...draft, sensitivity: tested.record },
+		findings: [...findSensitivityWeaknesses(tested.record, answers.outputs, input.least), ...findings],
+		why,
+		notes: [...notes, ...tested.notes],
+	};
+}
+
+const minTrialShare = 0.15;
+/** The rest is for the start, defects that are being tried when the time is up, and the last save. */
+const usableShare = 0.92;
+
+async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]) {
+	const evidence = await gatherEvidence(input, ports, notes);
+	const { answers, model } = evidence;
+	if (input.given !== null)
+		return { draft: input.assemble(evidence, { ...input.given, why: [] }), answers, why: [] };
+	ports.progress.stage("limits", 0);
+	const proposed = proposeLimits(evidence);
+	const manifest = input.assemble(evidence, proposed);
+	const network = networkTraits(model.onnx);
+	const deriving = deriveLimits(manifest, { reference: answers.outputs, ...evidence.strayed, network });
+	const derived = await follow(deriving, (step) => ports.progress.detail(step));
+	const { outputs, detections } = derived;
+	ports.progress.done(counted(Object.keys(outputs).length, "output"));
+	return { draft: { ...manifest, outputs, detections }, answers, why: [...proposed.why, ...derived.why] };
+}
+
+function recall(
+	{ manifest, outputs }: NonNullable<RecordInput["begun"]>,
+	given: readonly CaseToRecord[],
+): Pick<Answers, "variant" | "cases" | "outputs"> {
+	const { backend, optimisation, threads } = manifest.producer;
+	const flavour = backend.endsWith("native") ? "native" : "wasm";
+	const variant = { flavour, level: optimisation ?? "basic", threads: threads ?? 1 } as ReferenceVariant;
+	const cases = manifest.cases.map(({ id }, index) => {
+		const known = given.find((one) => one.id === id);
+		return { id, inputs: {}, ...known, outputs: outputs[index] ?? {} };
+	});
+	return { variant, cases, outputs };
+}
+
+async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
+	const answers = withoutLarge(await makeReference(input, ports), input.mayDrop);
+	const job = jobOf(input, answers);
+	const scatter = await measureScatter({ ...job, reference: answers.outputs, made: answers.variant }, ports);
+	const rounded = await measureRounding({ ...job, answers }, ports);
+	notes.push(...answers.notes, ...scatter.notes, ...rounded.notes);
+	const strayed = { noise: scatter.runs, rounded: rounded.rounded };
+	return { model: input.model, answers, noise: scatter.noise, rounding: rounded.rounding, strayed };
+}
+
+function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Pick<Answers, "cases">) {
+	return { model, cases: cases.map(({ id, inputs }) => ({ id, inputs })), scratchFolder, timeoutMs };
+}
+
+function proposeLimits({ model, answers, noise }: Evidence): Limits {
+	const cases = answers.outputs;
+	const outputs: Record<string, GoldenOutput> = {};
+	const group = proposeDetections(cases, noise?.outputs ?? {});
+	const inputs = feeds(model.onnx.graph).map((feed) => feed.dims);
+	const why: string[] = [];
+	for (const name of Object.keys(cases[0] ?? {})) {
+		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
+		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
+		// What a file declares about its outputs may be wrong, in rank too.
+		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
+		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched });
+		const { comparators, ...plain } = proposal.output;
+		const isGrouped = group?.outputs.includes(name) === true;
+		const value = isGrouped ? plain : proposal.output;
+		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
+		if (!isGrouped) why.push(...proposal.why.map((sentence) => `${name}: ${sentence}`));
+	}
+	if (group === null) return { outputs, why };
+	return { outputs, detections: [group.detections], why: [...why, `${group.detections.name}: ${group.why}`] };
+}
+
+/** Finds what makes the golden useless whatever its limits are. */
+function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
+	const hard = findInsensitive(manifest, cases);
+	if (hard.length > 0) return hard;
+	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {})
+		.filter(([, spread]) => !Number.isFinite(spread.relativeL2))
+		.map(
+			([output]): Weakness => ({
+				kind: "non-finite",
+				severity: "refuse",
+				output,
+				message: `output ${quoteName(output)} is NaN or infinite in some runs and a number in others`,
+				fix: "Fix the model: the result depends on the order of its sums.",
+			}),
+		);
+	return unsure.length > 0 ? unsure : findWeaknesses(manifest, cases);
+}

@@ -1,0 +1,66 @@
+// Runs comparator commands on the outputs of a case.
+import type { CommandConfig } from "../../core/config/config.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
+import type { CustomCommands } from "../../ports/world.ts";
+import { layoutCheck } from "../core/compare/checks.ts";
+import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/compare/custom.ts";
+import type { CaseInput } from "../core/compare/judge.ts";
+import { toleranceAt } from "../core/compare/tolerances.ts";
+import { tensorMap } from "../core/tensor/tensor.ts";
+
+export interface AvailableCommands {
+	/** From trtgate.yml, never from a golden, which an outsider may write. */
+	known: readonly CommandConfig[];
+	/** Absolute. */
+	cwd: string;
+	scratchFolder: string;
+	port: CustomCommands;
+}
+
+/** By output, in the order of its comparators. */
+export async function runComparatorCommands(
+	input: Omit<CaseInput, "answers">,
+	commands: AvailableCommands,
+): Promise<ReadonlyMap<string, readonly CommandAnswer[]>> {
+	const answers = new Map<string, readonly CommandAnswer[]>();
+	for (const [output, spec] of Object.entries(input.manifest.outputs)) {
+		const given: CommandAnswer[] = [];
+		for (const custom of customSpecs(spec)) given.push(await runOne(input, { output, custom, commands }));
+		if (given.length > 0) answers.set(output, given);
+	}
+	return answers;
+}
+
+async function runOne(
+	input: Omit<CaseInput, "answers">,
+	{ output, custom, commands }: { output: string; custom: CustomSpec; commands: AvailableCommands },
+): Promise<CommandAnswer> {
+	const command = commands.known.find(({ name }) => name === custom.name);
+	if (command === undefined)
+		return {
+			state: "failed",
+			message: `trtgate.yml has no command ${quoteName(custom.name)} under \`comparators\``,
+		};
+	const [expected, got] = [tensorMap(input.expected).get(output), tensorMap(input.got).get(output)];
+	// The judge refuses these outputs.
+	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null)
+		return { state: "failed", message: "it was not run" };
+	const labels = Object.hasOwn(input.golden?.labels ?? {}, output)
+		? input.golden?.labels?.[output]
+		: undefined;
+	const { model, engine, precision } = input;
+	const about = {
+		schemaVersion: 1 as const,
+		comparator: custom.name,
+		golden: input.manifest.goldenId,
+		case: input.caseId,
+		output,
+		model,
+		engine,
+		precision,
+		tolerance: toleranceAt(custom.tolerance, precision) ?? null,
+		labels,
+	};
+	const { cwd, scratchFolder, port } = commands;
+	return port.run({ command, cwd, scratchFolder, about, expected, got });
+}

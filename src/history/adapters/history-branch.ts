@@ -1,0 +1,264 @@
+// A history on a branch: fetched shallow, appended by a push on top of the fetched tip, and retried if another writer came first.
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isPlainRef, refuseForeignOwner } from "../../adapters/git/refs.ts";
+import { pickRemote } from "../../adapters/git/remote.ts";
+import {
+	firstLine,
+	type Git,
+	type GitAccess,
+	type GitCall,
+	gitIn,
+	slowMs,
+	succeeded,
+} from "../../adapters/git/run-git.ts";
+import { toBytes } from "../../adapters/process/gzip-text.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
+import type { ProcessRecord } from "../../adapters/process/spawn.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
+import { classifyFetch } from "../../formats/git/output.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+import type { HistoryFile } from "../core/files.ts";
+
+export interface HistoryBranchOptions {
+	/** A clone whose remote, or without one itself, has the branch. */
+	repository: string;
+	branch: string;
+	processes: Processes;
+	access?: GitAccess | undefined;
+	readFolder(root: string): Promise<readonly HistoryFile[]>;
+	patienceMs?: number;
+}
+
+interface Scratch {
+	git: Git;
+	folder: string;
+	branch: string;
+	patienceMs: number;
+}
+
+const defaultPatienceMs = 5 * 60_000;
+const longestWaitMs = 4_000;
+const configBytes = 4 * 1024 * 1024;
+
+export function historyBranch(options: HistoryBranchOptions): HistoryStore {
+	const { branch } = options;
+	return {
+		name: `branch ${branch}`,
+		read: () =>
+			withScratch(options, async (scratch) =>
+				(await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch, options.readFolder),
+			),
+		add: (files) =>
+			withScratch(options, (scratch) =>
+				untilFirst(scratch, async () => {
+					const tip = await fetchTip(scratch, "trees");
+					await commit(scratch, {
+						tip,
+						files,
+						message: `Add ${files.length === 1 ? files[0]?.path : `${files.length} records`}`,
+					});
+					return push(scratch, []);
+				}),
+			),
+		compact: (plan) =>
+			withScratch(options, async (scratch) => {
+				let isNeeded = true;
+				await untilFirst(scratch, async () => {
+					const tip = await fetchTip(scratch, "all");
+					const files = tip === null ? [] : await checkOut(scratch, options.readFolder);
+					const planned = plan(files);
+					isNeeded = planned !== null && tip !== null;
+					if (planned === null || tip === null) return null;
+					const gone = new Set([...planned.remove, ...planned.write.map(({ path }) => path)]);
+					const kept = files.filter(({ path }) => !gone.has(path));
+					// A new root frees the space. The lease refuses it if a record was added in between.
+					await commit(scratch, { tip: null, files: [...kept, ...planned.write], message: "Compact" });
+					return push(scratch, [`--force-with-lease=refs/heads/${branch}:${tip}`]);
+				});
+				return isNeeded;
+			}),
+	};
+}
+
+/** Works in a temporary repository, so that no depth, filter or ref reaches the user's clone. */
+async function withScratch<Value>(
+	options: HistoryBranchOptions,
+	work: (scratch: Scratch) => Promise<Value>,
+): Promise<Value> {
+	const { repository, branch, processes, access, patienceMs = defaultPatienceMs } = options;
+	if (!isPlainRef(branch)) throw denied(branch, "its name is not one that git allows", []);
+	const own = gitIn(repository, processes, access);
+	return inNewFolder("trtgate-history-", async (folder) => {
+		const env = variablesOf([...scratchSettings, ...(await remoteSettings(own, access))]);
+		const run = (args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> =>
+			own([`--git-dir=${folder}`, ...args], {
+				timeoutMs: slowMs,
+				...call,
+				online: true,
+				env: { ...env, ...call.env },
+			});
+		const git: Git = Object.assign(run, { identity: own.identity });
+		const created = await own(["init", "--quiet", "--bare", "--template=", folder]);
+		if (!succeeded(created)) throw unwritable(branch, created);
+		return work({ git, folder, branch, patienceMs });
+	});
+}
+
+type Setting = readonly [name: string, value: string];
+
+/** A temporary repository need not reach the disk. */
+const scratchSettings: readonly Setting[] = [
+	["core.fsync", "none"],
+	["fastimport.unpackLimit", "1"],
+];
+
+/** What is needed to reach the clone's remote: address and credentials, passed on as variables, which `ps` does not show. */
+async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
+	const listed = (
+		await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })
+	).stdout.split("\0");
+	const settings = listed.flatMap((entry, index): Setting[] => {
+		const at = entry.indexOf("\n");
+		const scope = listed[index - 1] ?? "";
+		// Settings of the machine and the user apply anyway, and servers refuse a header that is sent twice.
+		return index % 2 === 0 || at < 0 || scope === "system" || scope === "global"
+			? []
+			: [[entry.slice(0, at), entry.slice(at + 1)]];
+	});
+	const name = pickRemote(settings.flatMap(([key]) => /^remote\.(.*)\.url$/.exec(key)?.[1] ?? []));
+	const last = (key: string): string | undefined => settings.findLast(([own]) => own === key)?.[1];
+	const url = name === null ? undefined : (last(`remote.${name}.pushurl`) ?? last(`remote.${name}.url`));
+	const token =
+		access === undefined || (await own.identity()) !== "token"
+			? []
+			: [[`http.${access.serverUrl}/.extraheader`, access.header] as const];
+	const reaching = settings.filter(([key]) => /^(http|credential|core\.sshcommand|ssh|url)(\.|$)/.test(key));
+	return [
+		["remote.origin.url", url ?? firstLine(await own(["rev-parse", "--absolute-git-dir"]))],
+		...reaching,
+		...token,
+	];
+}
+
+function variablesOf(settings: readonly Setting[]): Record<string, string> {
+	return Object.fromEntries([
+		["GIT_CONFIG_COUNT", String(settings.length)],
+		...settings.flatMap(([key, value], index) => [
+			[`GIT_CONFIG_KEY_${index}`, key],
+			[`GIT_CONFIG_VALUE_${index}`, value],
+		]),
+	]);
+}
+
+const tipRef = "refs/heads/tip";
+const nextRef = "refs/heads/next";
+
+/** trees: without the files' contents. null: there is no such branch yet. */
+async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
+	const filter = what === "trees" ? ["--filter=blob:none"] : [];
+	const args = [
+		"fetch",
+		"--quiet",
+		"--depth=1",
+		"--no-tags",
+		"--force",
+		...filter,
+		"origin",
+		`refs/heads/${branch}:${tipRef}`,
+	];
+	const record = await git(args);
+	if (succeeded(record))
+		return (await readFile(join(folder, "FETCH_HEAD"), "utf8")).slice(0, 64).split(/\s/, 1)[0] ?? null;
+	const fault = classifyFetch(record.tail);
+	if (fault === "absent") return null;
+	if (fault === "denied") throw denied(branch, "the remote denied the fetch", record.tail);
+	throw unreadable(branch, record);
+}
+
+async function checkOut<Value>(
+	{ git, folder }: Scratch,
+	readFolder: (root: string) => Promise<Value>,
+): Promise<Value> {
+	const tree = join(folder, "trtgate-files");
+	await rm(tree, { recursive: true, force: true });
+	await mkdir(tree);
+	const record = await git([`--work-tree=${tree}`, "read-tree", "--reset", "-u", tipRef], {
+		settings: ["core.symlinks=false", "core.bare=false"],
+	});
+	if (!succeeded(record)) throw unreadable("of the history", record);
+	return readFolder(tree);
+}
+
+/** @param tip parent; null: a root. */
+async function commit(
+	{ git, branch }: Scratch,
+	{ tip, files, message }: { tip: string | null; files: readonly HistoryFile[]; message: string },
+): Promise<void> {
+	const data = (bytes: Buffer) => [`data ${bytes.length}\n`, bytes, "\n"];
+	const parts = [
+		`commit ${nextRef}\ncommitter trtgate <trtgate@users.noreply.github.com> ${Math.floor(Date.now() / 1000)} +0000\n`,
+		...data(Buffer.from(message)),
+		tip === null ? "deleteall\n" : `from ${tip}\n`,
+		...files.flatMap((file) => [`M 100644 inline ${file.path}\n`, ...data(toBytes(file))]),
+		"done\n",
+	];
+	const stdin = Buffer.concat(parts.map((part) => Buffer.from(part)));
+	const record = await git(["fast-import", "--quiet", "--force", "--done"], { stdin });
+	if (!succeeded(record)) throw unwritable(branch, record);
+}
+
+async function push({ git, branch }: Scratch, flags: readonly string[]): Promise<ProcessRecord> {
+	return git(["push", "--quiet", ...flags, "origin", `${nextRef}:refs/heads/${branch}`]);
+}
+
+const isBehind =
+	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
+const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
+
+/** Repeats an attempt until its push is the first on its tip. @param attempt null: nothing to push. */
+async function untilFirst(
+	{ branch, patienceMs }: Scratch,
+	attempt: () => Promise<ProcessRecord | null>,
+): Promise<void> {
+	const endMs = performance.now() + patienceMs;
+	for (let tries = 0; ; tries++) {
+		const record = await attempt();
+		if (record === null || succeeded(record)) return;
+		const text = record.tail.join("\n");
+		if (!isBehind.test(text) && isDenied.test(text))
+			throw denied(branch, "the remote refused the push", record.tail);
+		if (performance.now() > endMs) throw unwritable(branch, record);
+		const waitMs = Math.random() * Math.min(longestWaitMs, 50 * 2 ** tries);
+		await new Promise((resolve) => setTimeout(resolve, waitMs));
+	}
+}
+
+function denied(branch: string, why: string, tail: readonly string[]): ConfigError {
+	refuseForeignOwner(tail);
+	return new ConfigError({
+		code: "history-denied",
+		message: `The history cannot use the branch ${branch}: ${why}.`,
+		excerpt: tail.slice(-5),
+		fix: "Give the job `permissions: contents: write`, the action its `token`, and exempt the branch from protection rules.",
+	});
+}
+
+function unwritable(branch: string, { tail }: ProcessRecord): ToolError {
+	return new ToolError({
+		code: "history-unwritable",
+		message: `The record could not be added to the branch ${branch}.`,
+		excerpt: tail.slice(-5),
+		fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
+	});
+}
+
+function unreadable(branch: string, { tail }: ProcessRecord): ToolError {
+	return new ToolError({
+		code: "history-unreadable",
+		message: `The branch ${branch} could not be fetched.`,
+		excerpt: tail.slice(-5),
+		fix: "Check that the remote can be reached, and run it again.",
+	});
+}

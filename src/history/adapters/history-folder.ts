@@ -1,0 +1,83 @@
+// A history in a folder: on a volume, or one that the user syncs with a bucket.
+import { opendir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileStore, lockFolder } from "../../adapters/files/store.ts";
+import { toBytes, toText } from "../../adapters/process/gzip-text.ts";
+import { readInput } from "../../adapters/process/input-file.ts";
+import { errorCode, orWriteError } from "../../adapters/process/write-error.ts";
+import { ToolError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+import type { HistoryFile } from "../core/files.ts";
+
+const staleMs = 24 * 60 * 60_000;
+const maxDepth = 4;
+const maxFiles = 200_000;
+
+export function historyFolder(root: string): HistoryStore {
+	const files = fileStore();
+	const write = async (file: HistoryFile): Promise<void> => {
+		await files.makeFolder(join(root, dirname(file.path)));
+		await files.writeBytes(join(root, file.path), toBytes(file));
+	};
+	return {
+		name: root,
+		read: () => readFolder(root),
+		async add(added) {
+			for (const file of added) await write(file);
+		},
+		async compact(plan) {
+			await files.makeFolder(root);
+			const lock = await lockFolder(root, { staleMs });
+			try {
+				const planned = plan(await readFolder(root));
+				if (planned === null) return false;
+				// A run is removed only once its month is on disk.
+				for (const file of planned.write) await write(file);
+				for (const path of planned.remove)
+					await orWriteError(rm(join(root, path), { force: true }), join(root, path));
+				return true;
+			} finally {
+				await lock.release();
+			}
+		},
+	};
+}
+
+/** All files below; links are not followed. A folder that is not there yet has none; a file that cannot be read is empty. */
+export async function readFolder(root: string): Promise<HistoryFile[]> {
+	const paths: string[] = [];
+	await collect(root, "", paths);
+	if (paths.length > maxFiles)
+		throw new ToolError({
+			code: "history-unreadable",
+			message: `${root} contains more than ${maxFiles} files.`,
+			fix: "Run `trtgate history compact` on it, or name the folder of the history itself.",
+		});
+	const found: HistoryFile[] = [];
+	for (const path of paths) {
+		const bytes = readInput(join(root, path), inputKinds.history);
+		found.push({ path, text: await bytes.then((whole) => toText(path, whole)).catch(() => "") });
+	}
+	return found;
+}
+
+async function collect(root: string, folder: string, paths: string[]): Promise<void> {
+	for (const entry of await listed(join(root, folder))) {
+		const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+		if (entry.name.startsWith(".") || paths.length > maxFiles) continue;
+		if (entry.isFile()) paths.push(path);
+		else if (entry.isDirectory() && path.split("/").length < maxDepth) await collect(root, path, paths);
+	}
+}
+
+async function listed(folder: string) {
+	try {
+		const entries = [];
+		for await (const entry of await opendir(folder)) entries.push(entry);
+		return entries;
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return [];
+		throw error;
+	}
+}

@@ -1,0 +1,218 @@
+// Reads the history of a clone, and fetches more of it as needed.
+
+import { commitOf, isShallow } from "../../adapters/git/refs.ts";
+import { type Depth, openRemote, type Remote, remoteName, silentRemote } from "../../adapters/git/remote.ts";
+import { firstLine, type Git, slowMs, succeeded } from "../../adapters/git/run-git.ts";
+import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
+import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
+
+export interface History {
+	/** Makes a commit available. @returns false if neither this clone nor its remote has it. */
+	bring(commit: string): Promise<boolean>;
+	parents(commit: string): Promise<string[]>;
+	/** The newest commit of a branch of the remote, else of this clone. */
+	branchTip(branch: string): Promise<string | null>;
+	/** The commit of a branch, tag or hash, fetched if this clone lacks it. */
+	find(ref: string): Promise<string | null>;
+	mergeBase(left: string, right: string): Promise<string | null>;
+	isAncestor(commit: string, of: string): Promise<boolean>;
+	tags(): Promise<Tag[]>;
+	/** The first candidate other than `head` that `head` descends from. */
+	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
+}
+
+export interface FoundTag {
+	tag: Tag;
+	isAncestor: boolean;
+}
+
+/** Each step fetches several times as many commits as those before. */
+const steps: readonly Depth[] = [
+	{ deepenBy: 32 },
+	{ deepenBy: 128 },
+	{ deepenBy: 512 },
+	{ deepenBy: 2048 },
+	"all",
+];
+/** Clocks of committers differ. */
+const clockSlackSeconds = 24 * 3600;
+const maxEdges = 200;
+const maxVersions = 8;
+const maxUndated = 50;
+
+/** @param mayFetch false: reads only what the clone has. */
+export async function openHistory(
+	git: Git,
+	{ mayFetch = true }: { mayFetch?: boolean } = {},
+): Promise<History> {
+	const remote = mayFetch ? await openRemote(git) : silentRemote(await remoteName(git));
+	const walk: Walk = { git, remote };
+	return {
+		bring: (commit) => bring(commit, walk),
+		parents: async (commit) => parseParents((await git(["cat-file", "commit", commit])).stdout),
+		branchTip: (branch) => branchTip(branch, walk),
+		find: (ref) => find(ref, walk),
+		mergeBase: (left, right) => mergeBase(left, right, walk),
+		isAncestor: (commit, of) => isAncestor(commit, of, walk),
+		tags: () => tags(walk),
+		nearestTag: (candidates, head) =>
+			candidates.order === "version"
+				? nearestVersion(candidates.tags, head, walk)
+				: nearestByDate(candidates.tags, head, walk),
+	};
+}
+
+interface Walk {
+	git: Git;
+	remote: Remote;
+}
+
+async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
+	if ((await commitOf(commit, git)) !== null) return true;
+	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
+}
+
+/** A complete clone already has what it may read, so its remote is not contacted. */
+async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
+	const names = [
+		...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]),
+		`refs/heads/${branch}`,
+	];
+	const local = async (): Promise<string | null> => firstCommit(names, git);
+	return (await isShallow(git))
+		? ((await remote.branchTip(branch)) ?? (await local()))
+		: ((await local()) ?? remote.branchTip(branch));
+}
+
+async function firstCommit(names: readonly string[], git: Git): Promise<string | null> {
+	for (const name of names) {
+		const commit = await commitOf(name, git);
+		if (commit !== null) return commit;
+	}
+	return null;
+}
+
+async function find(ref: string, walk: Walk): Promise<string | null> {
+	const { git, remote } = walk;
+	const local = await firstCommit(
+		[ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])],
+		git,
+	);
+	if (local !== null) return local;
+	if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(ref)) return (await bring(ref, walk)) ? ref : null;
+	const name = ref.replace(/^refs\/(heads|tags)\//, "");
+	const tag = ref.startsWith("refs/heads/")
+		? undefined
+		: (await remote.tags()).find((candidate) => candidate.name === name);
+	const commit = tag?.commit ?? (ref.startsWith("refs/tags/") ? null : await remote.branchTip(name));
+	return commit !== null && (await bring(commit, walk)) ? commit : null;
+}
+
+async function mergeBase(left: string, right: string, walk: Walk): Promise<string | null> {
+	for (const step of [null, ...steps]) {
+		if (step !== null && !(await walk.remote.deepen(await edges([left, right], walk), step))) break;
+		const found = firstLine(await walk.git(["merge-base", left, right]));
+		// Beyond an edge there might be a nearer one.
+		if (found !== "" && (await edges([left, right, `^${found}`], walk)).length === 0) return found;
+		if (found === "" && (await edges([left, right], walk)).length === 0) return null;
+	}
+	const found = firstLine(await walk.git(["merge-base", left, right]));
+	return found === "" ? null : found;
+}
+
+/** Commits whose parents are missing from this clone. */
+async function edges(revisions: readonly string[], { git }: Walk): Promise<string[]> {
+	if (!(await isShallow(git))) return [];
+	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], {
+		timeoutMs: slowMs,
+	});
+	const ends: string[] = [];
+	for (const commit of parseHashes(record.stdout)) {
+		if (parseParents((await git(["cat-file", "commit", commit])).stdout).length > 0) ends.push(commit);
+	}
+	return ends;
+}
+
+async function isAncestor(commit: string, of: string, walk: Walk): Promise<boolean> {
+	const { git, remote } = walk;
+	const isKnown = async (): Promise<boolean> =>
+		succeeded(await git(["merge-base", "--is-ancestor", commit, of], { timeoutMs: slowMs }));
+	if (await isKnown()) return true;
+	const since = (await dates([commit], git)).get(commit);
+	if (since === undefined) return false;
+	// Older commits cannot descend from it.
+	const sinceSeconds = since - clockSlackSeconds;
+	if (!(await remote.deepen(await newerEdges(of, sinceSeconds, walk), { sinceSeconds }))) return false;
+	return isKnown();
+}
+
+async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise<string[]> {
+	const ends = await edges([of], walk);
+	const seconds = await dates(ends, walk.git);
+	return ends.filter((end) => (seconds.get(end) ?? 0) >= sinceSeconds);
+}
+
+async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
+	if (commits.length === 0) return new Map();
+	const record = await git([
+		"log",
+		"--no-walk=unsorted",
+		"--no-show-signature",
+		"--format=%H %ct",
+		...commits,
+	]);
+	const lines = record.stdout.split("\n").flatMap((line) => {
+		const [commit, time] = line.split(" ");
+		return commit === undefined || time === undefined ? [] : [[commit, Number(time)] as const];
+	});
+	return new Map(lines);
+}
+
+/** A shallow clone has no tags; listing the remote's costs one request. */
+async function tags({ git, remote }: Walk): Promise<Tag[]> {
+	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
+		captureBytes: 4 * 1024 * 1024,
+	});
+	const local = parseLocalTags(record.stdout);
+	if (await isShallow(git))
+		return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
+	// A complete clone without tags is usually one of a repository without tags.
+	return local.length > 0 ? local : remote.tags().catch(() => []);
+}
+
+async function nearestVersion(
+	candidates: readonly Tag[],
+	head: string,
+	walk: Walk,
+): Promise<FoundTag | null> {
+	let other: Tag | null = null;
+	for (const tag of candidates.filter(({ commit }) => commit !== head).slice(0, maxVersions)) {
+		if (!(await bring(tag.commit, walk))) continue;
+		if (await isAncestor(tag.commit, head, walk)) return { tag, isAncestor: true };
+		other ??= tag;
+	}
+	return other === null ? null : { tag: other, isAncestor: false };
+}
+
+async function nearestByDate(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
+	if (candidates.length === 0) return null;
+	for (const step of [null, ...steps]) {
+		if (step !== null && !(await walk.remote.deepen(await edges([head], walk), step))) return null;
+		const found = await newestAncestor(candidates, head, walk.git);
+		if (found !== null) return { tag: found, isAncestor: true };
+	}
+	return null;
+}
+
+async function newestAncestor(candidates: readonly Tag[], head: string, git: Git): Promise<Tag | null> {
+	const byCommit = new Map(
+		candidates.filter(({ commit }) => commit !== head).map((tag) => [tag.commit, tag]),
+	);
+	const args = ["rev-list", "--no-walk=sorted", "--ignore-missing", `--max-count=${maxUndated}`, "--stdin"];
+	const record = await git(args, { stdin: `${[...byCommit.keys()].join("\n")}\n` });
+	for (const commit of parseHashes(record.stdout)) {
+		if (succeeded(await git(["merge-base", "--is-ancestor", commit, head])))
+			return byCommit.get(commit) ?? null;
+	}
+	return null;
+}

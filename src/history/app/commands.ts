@@ -1,0 +1,129 @@
+// `trtgate history import`, `history compact`, `history accept` and `trend`.
+import { stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { systemClock } from "../../adapters/clock.ts";
+import { fileStore } from "../../adapters/files/store.ts";
+import { parseArguments, readArgument } from "../../app/commands/arguments.ts";
+import { acceptTable, compactTable, importTable, trendTable } from "../../app/commands/history-tables.ts";
+import { exitCodes } from "../../app/exit.ts";
+import type { Terminal } from "../../app/terminal.ts";
+import { version } from "../../app/version.ts";
+import { parsePatterns } from "../../core/config/select.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
+import { parseResult } from "../../core/report/parse-result.ts";
+import { trendFacts } from "../../core/report/trend-facts.ts";
+import { cleanName, cleanText, jsonText, shorten } from "../../core/text/escape.ts";
+import { counted } from "../../core/text/labels.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+import { reportFiles } from "../../stages/report.ts";
+import { acceptance, openShifts } from "../core/accept.ts";
+import { findAlarms } from "../core/alarms.ts";
+import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../core/files.ts";
+import { recordOf } from "../core/from-result.ts";
+import { shiftText } from "../core/judge-trend.ts";
+import { answer } from "../core/page/answer.ts";
+import { renderTrend } from "../core/page/page.ts";
+import { readSeries } from "../core/series.ts";
+import { openStore, sha256 } from "./open-store.ts";
+
+function storeOf(
+	args: { text(name: "folder" | "branch"): string | undefined },
+	terminal: Terminal,
+): HistoryStore {
+	return openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+}
+
+export async function importHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, importTable, { more: true });
+	const store = storeOf(args, terminal);
+	const files: HistoryFile[] = [];
+	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
+	if (files.length === 0) {
+		const fix = "Give results of runs that timed at least one engine; of a merged result, its parts.";
+		throw new ConfigError({
+			code: "nothing-to-check",
+			message: "None of these results was timed, so there is nothing to import.",
+			fix,
+		});
+	}
+	await store.add(files);
+	terminal.out(`Imported ${counted(files.length, "record")} into ${store.name}.\n`);
+	return exitCodes.ok;
+}
+
+/** Of a result.json, a folder with one, or a record that a run wrote. */
+async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
+	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
+	const { text, path: shown } = await readArgument(
+		isFolder ? join(path, reportFiles.result) : path,
+		cwd,
+		inputKinds.result,
+	);
+	const read = readRecord(text);
+	const record =
+		read.state === "ok" ? read.record : recordOf(parseResult(text, shown), { run: "imported" }, sha256);
+	return record === null ? [] : [fileOf(record, sha256)];
+}
+
+export async function compactHistory(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, compactTable);
+	const store = storeOf(args, terminal);
+	const thisMonth = systemClock().timestamp().slice(0, 7);
+	const isChanged = await store.compact((files) => compact(files, thisMonth));
+	terminal.out(
+		isChanged
+			? `Compacted the months before ${thisMonth} of ${store.name}.\n`
+			: `${store.name} has nothing to compact.\n`,
+	);
+	return exitCodes.ok;
+}
+
+const reasonChars = 500;
+
+export async function acceptAlarms(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, acceptTable);
+	const store = storeOf(args, terminal);
+	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
+	const findings = findAlarms(series);
+	const describe = (shift: ReturnType<typeof openShifts>[number]): string =>
+		`${cleanName(shift.chain.series, 120)}: ${shiftText(shift, series)}`;
+	const found = acceptance(findings, {
+		patterns: parsePatterns(args.positionals.join()),
+		figure: args.text("figure"),
+		reason: cleanText(shorten(args.text("reason"), reasonChars)),
+		at: systemClock().timestamp(),
+		hash: sha256,
+	});
+	if (found === null) {
+		const open = openShifts(findings).slice(0, 12).map(describe);
+		const fix = open.length === 0 ? `${store.name} has no open alarm.` : `Open are: ${open.join("; ")}.`;
+		throw new ConfigError({ code: "nothing-to-check", message: "No alarm is open for these engines.", fix });
+	}
+	await store.add([fileOf(found.record, sha256)]);
+	terminal.out(found.shifts.map((shift) => `Accepted ${describe(shift)}\n`).join(""));
+	return exitCodes.ok;
+}
+
+/** Writes the page of a history. */
+export async function trend(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, trendTable, { more: true });
+	const [folder, ...others] = args.positionals;
+	if (others.length > 0) throw usageError("A history is in one folder.", "Name one folder.");
+	const store = openStore({ folder, branch: args.text("branch") }, terminal);
+	const { records, skipped } = readHistory(await store.read());
+	if (records.length === 0) {
+		const fix =
+			"Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
+		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} has no records.`, fix });
+	}
+	const series = readSeries(records.map(({ record }) => record));
+	const findings = findAlarms(series);
+	const out = resolve(terminal.cwd, args.text("out"));
+	const files = fileStore();
+	await files.makeFolder(dirname(out));
+	await files.writeText(out, renderTrend(findings, series, { version, skipped }));
+	terminal.out(args.flag("json") ? jsonText(trendFacts(findings, series)) : `${answer(findings, series)}\n`);
+	terminal.err(`${[...skipped, `The page is ${out}.`].join("\n")}\n`);
+	return exitCodes.ok;
+}

@@ -1,0 +1,174 @@
+// Keeps the record of a run in the history that its config names, and judges the run by it.
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import type { HistoryRow } from "../../../generated/history.ts";
+import type { Result } from "../../../generated/result.ts";
+import type { Config } from "../../core/config/config.ts";
+import { recordError } from "../../core/errors.ts";
+import { outcomeOf } from "../../core/outcome.ts";
+import { readWorkflowRun } from "../../host/adapters/github/env.ts";
+import { runUrl } from "../../host/app/publish/publish-run.ts";
+import type { RunEvent } from "../../host/formats/github/event.ts";
+import type { HistoryStore } from "../../ports/history.ts";
+import type { Files } from "../../ports/world.ts";
+import { dueForFreshPairs, findAlarms } from "../core/alarms.ts";
+import { compact, fileOf, type HistoryFile, readHistory } from "../core/files.ts";
+import { type RecordedFacts, type RunIdentity, recordOf } from "../core/from-result.ts";
+import { judgeTrend } from "../core/judge-trend.ts";
+import { answer } from "../core/page/answer.ts";
+import { kindOf } from "../core/points.ts";
+import { pinToLink, readSeries } from "../core/series.ts";
+import { sha256 } from "./open-store.ts";
+
+export interface Keeping {
+	store: HistoryStore;
+	outFolder: string;
+	files: Files;
+	gpuUuid: string | null;
+}
+
+/** Pull requests never write: their code is not merged. */
+export function isKept({ history }: Pick<Config, "history">, event: RunEvent | undefined): boolean {
+	if (history === undefined || event?.kind === "pull-request" || event?.kind === "workflow-run") return false;
+	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
+}
+
+export interface HistoryWatch {
+	/** Ids of the workloads that stand out and need fresh pairs. */
+	suspects(recorded: RecordedFacts): Promise<readonly string[]>;
+	/** Commit of the previous pin on such a machine if the pins are not linked yet. */
+	oldPin(result: Result): Promise<string | null>;
+	/** Adds the record, with these rows beside its own, and the gates of the trend. A record that is not kept makes the run an error. */
+	keep(result: Result, rows: readonly HistoryRow[]): Promise<Result>;
+}
+
+const maxSkipped = 5;
+
+export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): HistoryWatch {
+	const identity = identityOf(gpuUuid);
+	let read: Promise<readonly HistoryFile[]> | undefined;
+	const known = (): Promise<readonly HistoryFile[]> => {
+		read ??= store.read();
+		return read;
+	};
+	const seriesWith = async (added: HistoryFile | null) => {
+		const { records, skipped } = readHistory([...(await known()), ...(added === null ? [] : [added])]);
+		return { series: readSeries(records.map(({ record }) => record)), skipped };
+	};
+	const fileFor = (result: RecordedFacts, rows: readonly HistoryRow[]): HistoryFile | null => {
+		const record = recordOf(result, identity, sha256);
+		return record && fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256);
+	};
+	const record = async (result: Result, added: HistoryFile): Promise<Result> => {
+		// First in the output folder, from which it can be imported if the store refuses it.
+		const path = join(outFolder, "history", added.path);
+		await files.makeFolder(dirname(path));
+		await files.writeText(path, added.text);
+		await store.add([added]);
+		const { series, skipped } = await seriesWith(added);
+		const findings = findAlarms(series);
+		const gates = [...result.gates, ...judgeTrend(findings, series)];
+		const notes = [
+			...result.notes,
+			`Trend: ${answer(findings, series)}.`,
+			`Kept a record in the history (${store.name}).`,
+			...skipped.slice(0, maxSkipped),
+			...(await compactWhenDue(store, await known(), result.startedAt.slice(0, 7))),
+		];
+		return { ...result, ...outcomeOf({ ...result, gates }), gates, notes };
+	};
+	return {
+		suspects: (result) =>
+			seriesWith(fileFor(result, [])).then(
+				({ series }) => dueForFreshPairs(series),
+				// `keep` will report the same fault.
+				() => [],
+			),
+		async oldPin(result) {
+			const own = recordOf(result, identity, sha256);
+			if (own === null) return null;
+			const { series } = await seriesWith(null);
+			return pinToLink(series, { kind: kindOf(own), pin: own.reference?.commit });
+		},
+		async keep(result, rows) {
+			const added = fileFor(result, rows);
+			if (added === null) {
+				const note = "Nothing was timed, so the history has no record of this run.";
+				return { ...result, notes: [...result.notes, note] };
+			}
+			return record(result, added).catch((error: unknown) => {
+				const errors = [...result.errors, recordError(error)];
+				return { ...result, ...outcomeOf({ ...result, errors }), errors };
+			});
+		},
+	};
+}
+
+/** Past months are compacted once so many of their records wait. */
+const dueRecords = 60;
+
+/** The record is already kept, so a failure is only noted. */
+async function compactWhenDue(
+	store: HistoryStore,
+	files: readonly HistoryFile[],
+	month: string,
+): Promise<string[]> {
+	if ((compact(files, month)?.remove.length ?? 0) < dueRecords) return [];
+	try {
+		const isDone = await store.compact((newest) => compact(newest, month));
+		return isDone ? [`Compacted the months before ${month}.`] : [];
+	} catch (error) {
+		return [`The months before ${month} were not compacted: ${recordError(error).message}`];
+	}
+}
+
+function identityOf(gpuUuid: string | null = null): RunIdentity {
+	const run = readWorkflowRun();
+	const machine = { host: hostname(), ...(gpuUuid === null ? {} : { gpuUuid }) };
+	return run === null
+		? { run: "local", machine }
+		: { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
+}
+
+/** A further run in the same job, of one commit against another. */
+export interface SideRun {
+	base: string;
+	head: string;
+	out: string;
+	adapt(config: Config): Config;
+}
+
+export interface Night {
+	config: Config;
+	outFolder: string;
+	watching: HistoryWatch;
+	/** null: it was only planned. */
+	run(side: SideRun): Promise<Result | null>;
+}
+
+export async function concludeNight(ran: Result, night: Night): Promise<Result> {
+	return night.watching.keep(ran, await linkPins(ran, night));
+}
+
+/** A link's error stays in the chain, so it takes this many times the pairs of a night. */
+const linkTimes = 3;
+
+/** Measures the old pin against a new one, so that their levels form one chain. */
+async function linkPins(ran: Result, { config, watching, outFolder, run }: Night): Promise<HistoryRow[]> {
+	const pin = ran.arms.base?.commit;
+	if (config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
+	const old = await watching.oldPin(ran).catch(() => null);
+	if (old === null) return [];
+	// Latency alone, on one TensorRT, and without a record of its own.
+	const adapt = ({ base: _, ...own }: Config): Config => ({
+		...own,
+		history: undefined,
+		profile: { nsys: "never", ncu: "never" },
+		measure: { ...own.measure, looks: [linkTimes * Math.max(...own.measure.looks)] },
+	});
+	const result = await run({ base: old, head: pin, out: join(outFolder, "link"), adapt });
+	const record = result && recordOf(result, identityOf(), sha256);
+	return (record?.rows ?? []).flatMap(({ series, ratio, base, head }) =>
+		ratio === undefined ? [] : [{ series, kind: "link", ratio, base, head }],
+	);
+}

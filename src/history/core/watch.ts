@@ -1,0 +1,214 @@
+// Watches one chain: finds creep by a clipped CUSUM and steps by single points, and lets fresh pairs decide.
+import { median } from "../../core/stats/quantile.ts";
+import type { Point, Run } from "./points.ts";
+import type { Chain, Metric } from "./series.ts";
+import { creepStart, likelyStarts } from "./starts.ts";
+
+export interface Shift {
+	direction: "up" | "down";
+	/** Places among the points: the likeliest first with the change, and the one that decided. */
+	from: number;
+	raised: number;
+	starts: readonly { place: number; nats: number }[];
+	/** It moved a little every night since `from`. */
+	isCreep: boolean;
+	size: number;
+	low: number;
+	high: number;
+	closed?: { at: number; by: "accepted" | "recovered" };
+}
+
+export interface Watched {
+	shifts: Shift[];
+	suspects: number[];
+	/** The normal level from each place on, and the noise around it. */
+	references: { from: number; level: number; sd: number }[];
+}
+
+interface MetricRules {
+	minSd: number;
+	minSize: number;
+	/** Only fresh pairs decide; other figures must persist instead. */
+	confirms: boolean;
+}
+
+const rules: Readonly<Record<Metric, MetricRules>> = {
+	latency: { minSd: 2e-4, minSize: 5e-4, confirms: true },
+	memory: { minSd: 2e-3, minSize: 5e-3, confirms: false },
+	size: { minSd: 1e-3, minSize: 5e-3, confirms: false },
+	// Another choice of kernels moves an error by some percent.
+	error: { minSd: 2e-2, minSize: 5e-2, confirms: false },
+};
+
+/** Newer points may already include an unnoticed change. */
+const embargoDays = 7;
+/** Points until a chain is watched, and how many its reference is made of. */
+const fewest = 10;
+const referencePoints = 20;
+/** After so many its noise is known well enough, and stays. */
+const noisePoints = 60;
+const slack = 1;
+const limit = 6;
+const clip = 3;
+/** A single point so far off is looked at again at once. */
+const suspicious = 2.5;
+/** Points in a row that put an end to an alarm. */
+const wellAgain = 2;
+/** Without fresh pairs, so many points in a row must be off by four times the noise. */
+const persistent = 2;
+/** A level that is accepted may still move, so only its newest points count. */
+const acceptedPoints = 5;
+
+interface Noise {
+	level: number;
+	sd: number;
+	/** Scatter between nights that the pairs do not explain: of machines. */
+	between: number;
+	error: number;
+}
+
+interface State {
+	rule: MetricRules;
+	points: readonly Point[];
+	/** Places of the points that the reference is made of, never of an open alarm. */
+	learned: number[];
+	noise: Noise | null;
+	/** First place of the present level, which was accepted or improved if it is not 0. */
+	since: number;
+	/** First place that an alarm may reach back to: the end of the last one. */
+	first: number;
+	up: number;
+	down: number;
+	open: Shift | null;
+	well: number;
+	/** Points in a row beyond four times the noise, with their sign. */
+	streak: number;
+}
+
+export function watch({ metric, points, accepted }: Chain, runs: readonly Run[]): Watched {
+	const state: State = {
+		rule: rules[metric],
+		points,
+		learned: [],
+		noise: null,
+		since: 0,
+		first: 0,
+		up: 0,
+		down: 0,
+		open: null,
+		well: 0,
+		streak: 0,
+	};
+	const found: Watched = { shifts: [], suspects: [], references: [] };
+	const dayAt = (at: number): number => runs[points[at]?.run ?? 0]?.day ?? 0;
+	let waiting = 0;
+	for (const [at, point] of points.entries()) {
+		while (waiting < at && dayAt(waiting) <= dayAt(at) - embargoDays) learn(waiting++, state);
+		if (state.noise === null) continue;
+		if (state.open !== null) follow(at, point, state, state.noise);
+		else judge(at, point, state, found);
+		if (state.open !== null && accepted.has(at)) {
+			state.open.closed = { at, by: "accepted" };
+			const newest = points.slice(Math.max(state.open.from, at - acceptedPoints + 1), at + 1);
+			state.open = null;
+			settle(state, at, newest);
+		}
+		const { level, sd } = state.noise;
+		const { references } = found;
+		if (references.at(-1)?.level !== level)
+			references.push({ from: references.length === 0 ? 0 : at, level, sd });
+	}
+	return found;
+}
+
+/** The reference never follows later points: a baseline that moves absorbs creep. */
+function learn(at: number, state: State): void {
+	const { learned, open, points, rule } = state;
+	if (learned.length >= noisePoints || at < state.since || (open !== null && at >= open.from)) return;
+	learned.push(at);
+	if (learned.length < fewest) return;
+	const known = learned.flatMap((place) => points[place] ?? []);
+	const steps = known
+		.slice(1)
+		.map((point, index) => Math.abs(point.level - (known[index]?.level ?? point.level)));
+	// Steps between neighbours, so that creep within the points does not count as noise.
+	const most = 3 * 1.4826 * median(steps);
+	const usual = steps.filter((one) => one <= most);
+	const scatter = Math.sqrt(usual.reduce((sum, one) => sum + one ** 2, 0) / usual.length / 2);
+	const own = median(known.map(({ error }) => error));
+	const first = known.slice(0, referencePoints).map(({ level }) => level);
+	const sd = Math.max(scatter, own, rule.minSd);
+	const between = Math.sqrt(Math.max(0, scatter ** 2 - own ** 2));
+	state.noise = { sd, between, level: median(first), error: sd / Math.sqrt(first.length) };
+}
+
+function judge(at: number, point: Point, state: State, found: Watched): void {
+	const { noise, rule } = state;
+	if (noise === null) return;
+	const z = (point.level - noise.level) / Math.hypot(noise.sd, noise.error, point.linkError);
+	const clipped = Math.min(clip, Math.max(-clip, z));
+	state.up = Math.max(0, state.up + clipped - slack);
+	state.down = Math.max(0, state.down - clipped - slack);
+	if (Math.abs(z) < 4) state.streak = 0;
+	else state.streak = Math.sign(z) + (Math.sign(z) === Math.sign(state.streak) ? state.streak : 0);
+	const isOff = rule.confirms ? Math.abs(z) > suspicious : Math.abs(state.streak) >= persistent;
+	if (!isOff && state.up <= limit && state.down <= limit) return;
+	found.suspects.push(at);
+	const raised = decide(at, state, noise, z > 0 || state.up > limit ? "up" : "down");
+	if (raised === null) return;
+	found.shifts.push(raised);
+	if (raised.direction === "up") state.open = raised;
+	else settle(state, at, [{ level: noise.level + raised.size }]);
+}
+
+/** Fresh pairs that agree with the reference end the suspicion. */
+function decide(at: number, state: State, noise: Noise, direction: Shift["direction"]): Shift | null {
+	const { rule, points, first } = state;
+	const { level: once = noise.level, linkError = 0, fresh } = points[at] ?? {};
+	if (rule.confirms && fresh === undefined) return null;
+	const { level, half } = fresh ?? { level: once, half: 2 * noise.sd };
+	const margin = Math.max(rule.minSize, 3 * Math.hypot(noise.between, noise.error), 2 * linkError);
+	const size = level - noise.level;
+	if ((direction === "up" ? size : -size) - half <= margin) {
+		if (fresh !== undefined) reset(state);
+		return null;
+	}
+	const course = { at, noise, points, first };
+	const starts = likelyStarts(course, size);
+	const from = starts.reduce((best, one) => (one.nats > best.nats ? one : best)).place;
+	const creep = creepStart(course, size, from);
+	reset(state);
+	const interval = { size, low: size - half, high: size + half };
+	return { direction, from: creep ?? from, isCreep: creep !== null, starts, raised: at, ...interval };
+}
+
+function reset(state: State): void {
+	state.up = 0;
+	state.down = 0;
+	state.streak = 0;
+	state.well = 0;
+}
+
+/** An open alarm ends when the level is back. */
+function follow(at: number, { level, error }: Point, state: State, noise: Noise): void {
+	const { open } = state;
+	// A disturbed night proves nothing.
+	const isWell = open !== null && level + error - noise.level < Math.max(2 * noise.sd, open.size / 2);
+	state.well = isWell ? state.well + 1 : 0;
+	if (open === null || state.well < wellAgain) return;
+	open.closed = { at, by: "recovered" };
+	state.open = null;
+	state.first = at;
+	reset(state);
+}
+
+/** Takes these levels for the reference, with the known noise, until there are enough later points. */
+function settle(state: State, at: number, points: readonly Pick<Point, "level">[]): void {
+	const { noise } = state;
+	const level = median(points.map((point) => point.level));
+	if (noise !== null) state.noise = { ...noise, level, error: noise.sd / Math.sqrt(points.length) };
+	state.learned = [];
+	state.since = at;
+	state.first = at;
+	reset(state);
+}

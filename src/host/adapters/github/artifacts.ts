@@ -1,0 +1,146 @@
+// Artifacts and caches, through the toolkit's clients. Nothing throws, and every wait is bounded.
+import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type {
+	ApiFault,
+	ArtifactDraft,
+	ArtifactStore,
+	RemoteCache,
+	RunArtifacts,
+	WorkflowRun,
+} from "../../../ports/code-host.ts";
+import { otherNames } from "../../formats/github/names.ts";
+import { attempt, unsupported, withTimeout } from "./faults.ts";
+
+interface ArtifactOptions {
+	run: WorkflowRun;
+	retentionDays?: number | undefined;
+	temp: string | undefined;
+}
+
+/** Limit of all tries of one artifact, for which the client takes some 25 seconds, plus the time for its size. */
+const uploadMs = 60_000;
+/** 2 MB a second. */
+const bytesPerMs = 2000;
+
+async function openClient() {
+	const { DefaultArtifactClient } = await import("@actions/artifact");
+	return new DefaultArtifactClient();
+}
+
+export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): ArtifactStore {
+	const send = async ({ name, files, root, ...draft }: ArtifactDraft, waitMs: number) => {
+		const client = await openClient();
+		const options = {
+			compressionLevel: draft.compression,
+			...(retentionDays && { retentionDays }),
+			...(draft.asIs && { skipArchive: true }),
+		};
+		const sent = await withTimeout(waitMs, client.uploadArtifact(name, [...files], root, options));
+		if (sent.id === undefined) throw new Error("the artifact service gave no id");
+		const url = `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}/artifacts/${sent.id}`;
+		return { artifact: { id: sent.id, name, url, bytes: sent.size ?? 0 } };
+	};
+	return {
+		async upload(draft) {
+			if (!run.services.artifacts) return { state: "failed", fault: unsupported("artifacts") };
+			const copies = draft.asIs ? await mkdtemp(join(temp ?? tmpdir(), "trtgate-artifact-")) : null;
+			let fault: ApiFault = unsupported("artifacts");
+			try {
+				// A name stays taken by the job or attempt that used it first.
+				for (const name of otherNames(draft.name, run.runAttempt)) {
+					const sent = await attempt(`upload of the artifact ${name}`, async () => {
+						const named = copies === null ? { ...draft, name } : await renamed(draft, copies, name);
+						const sizes = await Promise.all(draft.files.map(async (path) => (await stat(path)).size));
+						const bytes = sizes.reduce((sum, size) => sum + size, 0);
+						return send(named, uploadMs + bytes / bytesPerMs);
+					});
+					if (sent.state === "done" || sent.fault.code !== "github-conflict") return sent;
+					fault = sent.fault;
+				}
+				return { state: "failed", fault };
+			} finally {
+				if (copies !== null) await rm(copies, { recursive: true, force: true });
+			}
+		},
+	};
+}
+
+/** An artifact that is uploaded as it is gets the name of its file. */
+async function renamed(draft: ArtifactDraft, root: string, name: string): Promise<ArtifactDraft> {
+	const [file] = draft.files;
+	if (file !== undefined) await copyFile(file, join(root, name));
+	return { ...draft, name, root, files: [join(root, name)] };
+}
+
+const listMs = 90_000;
+
+/** @param other absent: our own run, which needs no permission. */
+export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; token: string }): RunArtifacts {
+	const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
+	const from = other && {
+		findBy: { token: other.token, workflowRunId: other.runId, repositoryOwner, repositoryName },
+	};
+	const lacks = other === undefined && !run.services.artifacts;
+	return {
+		async list() {
+			if (lacks) return { state: "failed", fault: unsupported("artifacts") };
+			return attempt("list of the run's artifacts", async () => {
+				const client = await openClient();
+				const { artifacts } = await withTimeout(listMs, client.listArtifacts(from));
+				const known = artifacts.map(({ id, name, size: bytes, createdAt, digest }) => ({
+					id,
+					name,
+					bytes,
+					digest,
+					uploadedMs: createdAt?.getTime(),
+				}));
+				return { artifacts: known.sort((a, b) => a.id - b.id) };
+			});
+		},
+		fetch: ({ id, name, bytes, digest }, folder) =>
+			attempt(`download of the artifact ${name}`, async () => {
+				const path = join(folder, String(id));
+				await mkdir(path, { recursive: true });
+				const options = { ...from, path, skipDecompress: true, ...(digest && { expectedHash: digest }) };
+				const client = await openClient();
+				const { digestMismatch } = await withTimeout(
+					listMs + bytes / bytesPerMs,
+					client.downloadArtifact(id, options),
+				);
+				if (digestMismatch === true) throw new Error("its digest is not the one that the service lists");
+				const [file] = await readdir(path);
+				if (file === undefined) throw new Error("no file was downloaded");
+				return { path: join(path, file) };
+			}),
+	};
+}
+
+/** 2 GB at 10 MB a second. */
+const downloadMs = 200_000;
+const cacheBytesPerMs = 10_000;
+/** The client tries for some 30 seconds, which is too long for a runner with a GPU. */
+const answerMs = 10_000;
+
+/** @param available whether the runner gives access to the service. */
+export function githubCache(available: boolean): RemoteCache {
+	const missing = async () => ({ state: "failed" as const, fault: unsupported("caches") });
+	if (!available) return { restore: missing, save: missing };
+	return {
+		restore: (folder, [first, ...others]) =>
+			attempt(`restore of the cache ${first}`, async () => {
+				const { restoreCache } = await import("@actions/cache");
+				const looking = restoreCache([folder], first, others, { lookupOnly: true });
+				const found = await withTimeout(answerMs, looking);
+				if (found === undefined) return { key: null };
+				return { key: (await withTimeout(downloadMs, restoreCache([folder], found, []))) ?? null };
+			}),
+		save: (folder, { key, bytes }) =>
+			attempt(`save of the cache ${key}`, async () => {
+				const { saveCache } = await import("@actions/cache");
+				const id = await withTimeout(answerMs + bytes / cacheBytesPerMs, saveCache([folder], key));
+				return { saved: id !== -1 };
+			}),
+	};
+}

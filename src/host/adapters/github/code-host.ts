@@ -1,0 +1,163 @@
+// GitHub's comments, check runs and issues. Only the fields in use are read, and only as its API documents them.
+import { fieldsOf, isObject } from "../../../core/found.ts";
+import type {
+	CodeHost,
+	HostedComment,
+	HostedIssue,
+	HostedReport,
+	ReportDraft,
+} from "../../../ports/code-host.ts";
+import { type Api, type GitHubOptions, openApi } from "./request.ts";
+
+export const idOf = (value: unknown): number | null =>
+	Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** null unless every item is readable. */
+export function parseList<Item>(data: unknown, parse: (item: unknown) => Item | null): Item[] | null {
+	if (!Array.isArray(data)) return null;
+	const items = data.map(parse);
+	return items.every((item) => item !== null) ? items : null;
+}
+
+export function githubCodeHost(options: GitHubOptions): CodeHost {
+	const api = openApi(options);
+	return {
+		pause: api.pause,
+		async login() {
+			const answer = await api.graphQl("query { viewer { login } }", "metadata: read", parseLogin);
+			return answer.state === "done" ? answer.value : null;
+		},
+		...commentCalls(api),
+		...reportCalls(api),
+		...issueCalls(api),
+	};
+}
+
+/** null also if GraphQL reports errors, with status 200. */
+function parseLogin(data: unknown): string | null {
+	const { errors, data: found } = fieldsOf(data);
+	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
+}
+
+function parseText(data: unknown): Pick<HostedComment, "body" | "author" | "url"> {
+	const { body, user, html_url: url } = fieldsOf(data);
+	const { login, type } = fieldsOf(user);
+	const author = typeof login === "string" ? { login, type: textOf(type) } : null;
+	return { body: textOf(body), author, url: textOf(url) };
+}
+
+function commentCalls(
+	api: Api,
+): Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment"> {
+	const parse = (data: unknown): HostedComment | null => {
+		const id = idOf(fieldsOf(data)["id"]);
+		return id === null ? null : { id, ...parseText(data) };
+	};
+	const all = "/issues/{issue_number}/comments";
+	const one = "/issues/comments/{comment_id}";
+	const permission = "pull-requests: write";
+	const ask = api.asking(permission);
+	return {
+		comments: (issue) =>
+			api.pages("comments", {
+				route: `GET ${all}`,
+				given: { issue_number: issue },
+				permission,
+				parse: (data) => parseList(data, parse),
+			}),
+		createComment: (issue, body, on) =>
+			api.asking(on === "issue" ? "issues: write" : permission)(
+				"comment",
+				`POST ${all}`,
+				{ issue_number: issue, body },
+				parse,
+			),
+		updateComment: (id, body) => ask("comment", `PATCH ${one}`, { comment_id: id, body }, parse),
+		deleteComment: (id) => ask("value", `DELETE ${one}`, { comment_id: id }, () => true),
+	};
+}
+
+const batchSize = 50;
+
+type FoundReport = HostedReport & { key: string };
+
+function parseReport(data: unknown): FoundReport | null {
+	const { id: given, html_url: url, status, external_id: key } = fieldsOf(data);
+	const id = idOf(given);
+	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", key: textOf(key) };
+}
+
+function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport"> {
+	const ask = api.asking("checks: write");
+	/** Sends the annotations from `first` on in batches, in at least one request. */
+	const update = async (id: number, draft: ReportDraft, first: number) => {
+		for (let from = first; ; from += batchSize) {
+			const given = { check_run_id: id, ...parametersOf(draft, from) };
+			const answer = await ask("report", "PATCH /check-runs/{check_run_id}", given, parseReport);
+			if (answer.state === "failed" || from + batchSize >= draft.annotations.length) return answer;
+		}
+	};
+	return {
+		async findReport({ name, sha, key }) {
+			const given = { ref: sha, check_name: name, filter: "all", per_page: 100 };
+			const answer = await ask("reports", "GET /commits/{ref}/check-runs", given, (data) =>
+				parseList(fieldsOf(data)["check_runs"], parseReport),
+			);
+			if (answer.state === "failed") return answer;
+			// Attempts of one run follow each other: an earlier one that is still open has died.
+			const runOf = (of: string): string => of.slice(0, of.lastIndexOf("/"));
+			const attempts = answer.reports.filter((report) => runOf(report.key) === runOf(key));
+			const own = attempts.find((report) => report.key === key);
+			return { state: "done", report: own ?? attempts.find(({ isOpen }) => isOpen) ?? null };
+		},
+		async createReport(draft) {
+			const given = { head_sha: draft.sha, ...parametersOf(draft, 0) };
+			const answer = await ask("report", "POST /check-runs", given, parseReport);
+			if (answer.state === "failed" || draft.annotations.length <= batchSize) return answer;
+			return update(answer.report.id, draft, batchSize);
+		},
+		updateReport: (id, draft) => update(id, draft, 0),
+	};
+}
+
+function parametersOf({ name, key, conclusion, title, summary, ...draft }: ReportDraft, from: number) {
+	const annotations = draft.annotations.slice(from, from + batchSize);
+	return {
+		name,
+		external_id: key,
+		...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
+		details_url: draft.detailsUrl,
+		output: {
+			title,
+			summary,
+			annotations: annotations.map(({ line, level, ...texts }) => ({
+				start_line: line,
+				end_line: line,
+				annotation_level: level,
+				...texts,
+			})),
+		},
+	};
+}
+
+function issueCalls(api: Api): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
+	const ask = api.asking("issues: write");
+	const parse = (data: unknown): HostedIssue | null => {
+		const number = idOf(fieldsOf(data)["number"]);
+		return number === null ? null : { number, ...parseText(data) };
+	};
+	const isIssue = (one: unknown): boolean => !isObject(fieldsOf(one)["pull_request"]);
+	return {
+		openIssues: (label) => {
+			const given = { labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 };
+			// GitHub lists pull requests among issues.
+			return ask("issues", "GET /issues", given, (data) =>
+				Array.isArray(data) ? parseList(data.filter(isIssue), parse) : null,
+			);
+		},
+		createIssue: (draft) => ask("issue", "POST /issues", { ...draft }, parse),
+		updateIssue: (number, change) =>
+			ask("issue", "PATCH /issues/{issue_number}", { issue_number: number, ...change }, parse),
+	};
+}

@@ -1,0 +1,170 @@
+// The one file that reads the action's inputs.
+import { getInput } from "@actions/core";
+import { usageError } from "../../../core/errors.ts";
+
+/** Inputs of action.yml as the user wrote them; absent if empty. */
+export interface ActionInputs {
+	config?: string;
+	base?: string;
+	head?: string;
+	trtexec?: string;
+	onnxruntimeFolder?: string;
+	only?: string;
+	out: string;
+	overrides: Readonly<Record<string, string>>;
+}
+
+const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"];
+
+const given = (name: string): string | undefined => getInput(name) || undefined;
+
+export function readInputs(): ActionInputs {
+	return {
+		config: given("config"),
+		base: given("base"),
+		head: given("head"),
+		trtexec: given("trtexec"),
+		only: given("only"),
+		onnxruntimeFolder: given("onnxruntime-folder"),
+		out: getInput("out") || "trtgate-out",
+		overrides: Object.fromEntries(
+			overridden.map((name) => [name, getInput(name)] as const).filter(([, value]) => value !== ""),
+		),
+	};
+}
+
+export type PlanInputs = ReturnType<typeof readPlanInputs>;
+
+export function readPlanInputs() {
+	return {
+		announce: isOn("announce"),
+		config: getInput("config") || "trtgate.yml",
+		runners: getInput("runners") || "ubuntu-latest",
+		/** Patterns as the user wrote them; empty: all engines. */
+		only: getInput("only"),
+		name: getInput("name"),
+		artifact: getInput("artifact") || "trtgate",
+		token: getInput("token"),
+	};
+}
+
+export interface PublishInputs {
+	/** "" if the workflow gives none. */
+	token: string;
+	name: string;
+	comment: "auto" | "changes" | "never";
+	checkRun: boolean;
+	issue: "auto" | "true" | "false";
+	/** What the artifact's name begins with, or `none`. */
+	artifact: string;
+	artifactEngines?: boolean;
+	retentionDays?: number | undefined;
+}
+
+/** Inputs of action.yml beside those of `readInputs`. @throws ConfigError usage. */
+export function readPublishInputs() {
+	return {
+		...readShownInputs(),
+		artifactEngines: isOn("artifact-engines"),
+		cache: oneOf("cache", ["auto", "true", "false"]),
+	};
+}
+
+const maxNameChars = 100;
+
+function readShownInputs(): PublishInputs {
+	const days = getInput("retention-days");
+	return {
+		token: getInput("token"),
+		name: getInput("name").slice(0, maxNameChars),
+		comment: oneOf("comment", ["auto", "changes", "never"]),
+		checkRun: oneOf("check-run", ["true", "false"]) === "true",
+		issue: oneOf("issue", ["auto", "true", "false"]),
+		artifact: getInput("artifact") || "trtgate",
+		retentionDays: days === "" ? undefined : readDays(days),
+	};
+}
+
+/** GitHub's upper bound, of private repositories. */
+const maxRetentionDays = 400;
+
+function readDays(text: string): number {
+	const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+	if (days >= 1 && days <= maxRetentionDays) return days;
+	throw usageError(
+		`input retention-days is ${JSON.stringify(text.slice(0, 60))}; expected a number of days from 1 to ${maxRetentionDays}.`,
+		"Correct it under `with:`, or leave it out.",
+	);
+}
+
+export type ReportInputs = ReturnType<typeof readReportInputs>;
+
+/** Inputs of report/action.yml. @throws ConfigError usage. */
+export function readReportInputs() {
+	return {
+		...readShownInputs(),
+		config: getInput("config") || "trtgate.yml",
+		expected: getInput("expected"),
+		review: getInput("review"),
+		/** Id of the one job that measures without a plan. */
+		job: getInput("job") || "gate",
+		out: getInput("out") || "trtgate-merged",
+		fail: oneOf("fail", ["auto", "true", "false"]),
+	};
+}
+
+const recordOptions = [
+	"cases",
+	"inputs",
+	"generator",
+	"dims",
+	"shape",
+	"seed",
+	"onnxruntime",
+	"onnxruntime-folder",
+	"notice",
+	"time-limit",
+	"timeout",
+] as const;
+
+export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
+
+/** Inputs of golden/action.yml. @throws ConfigError usage. */
+export function readGoldenInputs() {
+	const lines = (name: string): string[] =>
+		getInput(name)
+			.split(/\r?\n/)
+			.map((line) => line.trim())
+			.filter((line) => line !== "");
+	return {
+		token: getInput("token"),
+		config: getInput("config") || "trtgate.yml",
+		/** Names of models, separated by lines or commas; empty: all that have a golden. */
+		model: getInput("model"),
+		reason: getInput("reason"),
+		author: getInput("author"),
+		options: recordOptions
+			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
+			.filter(({ values }) => values.length > 0),
+		propose: isOn("propose"),
+		/** Derive limits from the engines of this runner, and record nothing. */
+		calibrate: isOn("calibrate"),
+		branch: getInput("branch") || "trtgate/goldens",
+		base: getInput("base"),
+		draft: isOn("draft"),
+	};
+}
+
+function isOn(name: string): boolean {
+	return oneOf(name, ["false", "true"]) === "true";
+}
+
+function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
+	const value = getInput(name).toLowerCase();
+	const found = value === "" ? values[0] : values.find((one) => one === value);
+	if (found !== undefined) return found;
+	throw usageError(
+		`input ${name} is ${JSON.stringify(value.slice(0, 60))}; expected one of ${values.join(", ")}.`,
+		`Write ${values[0]}, or leave it out.`,
+	);
+}

@@ -1,0 +1,52 @@
+// Writes to the workflow run: outputs, annotations, job summary.
+import { error, notice, setOutput, summary, warning } from "@actions/core";
+import type { Result } from "../../../../generated/result.ts";
+import { annotations } from "../../../core/report/annotations.ts";
+import { headline } from "../../../core/report/highlights.ts";
+import { log } from "./log.ts";
+
+const write = { error, warning, notice } as const;
+
+export function writeAnnotations(result: Result): void {
+	for (const { message, level, path, line, column, title } of annotations(result))
+		write[level](message, { title, file: path, startLine: line, startColumn: column });
+}
+
+/** The runner drops a summary above 1 MiB whole. */
+const maxSummaryBytes = 1024 * 1024 - 1024;
+
+/** Replaces what this step has written before. A summary that cannot be written is reported in the log. */
+export async function writeSummary(markdown: string): Promise<void> {
+	const fits = Buffer.byteLength(markdown) <= maxSummaryBytes;
+	const text = fits ? markdown : markdown.slice(0, maxSummaryBytes / 4);
+	try {
+		await summary.emptyBuffer().addRaw(text).write({ overwrite: true });
+	} catch (fault) {
+		log(`The job summary could not be written: ${String(fault)}`);
+	}
+}
+
+export function setOutputs(result: Result, resultPath: string): void {
+	const count = (status: string): number => result.gates.filter((gate) => gate.status === status).length;
+	setOutput("outcome", result.outcome);
+	setOutput("failure-kind", result.failureKind ?? "");
+	setOutput("headline", headline(result));
+	setOutput("result", resultPath);
+	setOutput("passed", count("pass"));
+	setOutput("warned", count("warn"));
+	setOutput("failed", count("fail"));
+	setOutput("inconclusive", count("inconclusive"));
+}
+
+/** Where people find what was published; "" for what was not. */
+export function setUrls(urls: { comment: string; artifact: string; report: string }): void {
+	setOutput("comment-url", urls.comment);
+	setOutput("artifact-url", urls.artifact);
+	setOutput("report-url", urls.report);
+}
+
+/** Marks outputs of a run that ended before there was a result. */
+export function publishFailure(failureKind: string): void {
+	setOutput("outcome", "error");
+	setOutput("failure-kind", failureKind);
+}

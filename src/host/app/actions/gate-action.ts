@@ -1,0 +1,158 @@
+// The action: the same gate as the command line, reported to the workflow run.
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { saveState, setFailed } from "@actions/core";
+import type { Result } from "../../../../generated/result.ts";
+import { cacheFolder } from "../../../app/compose.ts";
+import { chooseConfig } from "../../../app/config-file.ts";
+import { exitCodes, exitOfResult, explainError } from "../../../app/exit.ts";
+import { gate } from "../../../app/gate.ts";
+import { outRoots } from "../../../app/out-folder.ts";
+import { stopOnSignals } from "../../../app/signals.ts";
+import { openTerminal, progressFor, type Terminal } from "../../../app/terminal.ts";
+import { headline } from "../../../core/report/highlights.ts";
+import { renderTerminal } from "../../../core/report/terminal.ts";
+import { reportFiles } from "../../../stages/report.ts";
+import type { Environment } from "../../adapters/github/env.ts";
+import { readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
+import { log } from "../../adapters/github/log.ts";
+import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
+import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
+import {
+	publishNoResult,
+	reportNoResult,
+	writePublishOutputs,
+	writeResultOutputs,
+} from "../publish/publish-result.ts";
+import { announce, type PublishContext, publishRun } from "../publish/publish-run.ts";
+import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
+import { accessOf, readRun, workflowJob } from "./workflow-run.ts";
+
+interface Job {
+	terminal: Terminal;
+	cwd: string;
+	configPath: string;
+	inputs: ReturnType<typeof readPublishInputs>;
+	/** null outside of a workflow. */
+	context: PublishContext | null;
+	caches: SharedCaches | null;
+	/** A requested stop leaves only seconds. */
+	stop: { requested: boolean };
+}
+
+export async function runAction(): Promise<number> {
+	const terminal = openTerminal({ color: false });
+	let job: Job | null = null;
+	try {
+		job = await openJob(terminal);
+		const ran = await runJob(job);
+		if (ran === null) return exitCodes.internal;
+		await publishJob(job, ran);
+		const exit = exitOfResult(ran.result);
+		if (exit !== exitCodes.ok) setFailed(headline(ran.result));
+		return exit;
+	} catch (error) {
+		if (job !== null) await writeNoResultOutputs(job, error);
+		return reportNoResult(error);
+	}
+}
+
+async function writeNoResultOutputs(
+	{ terminal, cwd, configPath, context, stop }: Job,
+	fault: unknown,
+): Promise<void> {
+	if (context === null || stop.requested) return;
+	const place = { outFolder: resolve(cwd, readInputs().out), roots: outRoots(terminal.environment, cwd) };
+	if (await publishNoResult(explainError(fault).records, { ...context, configPath, ...place }))
+		saveState("published", "true");
+}
+
+async function openJob(terminal: Terminal): Promise<Job> {
+	const { environment } = terminal;
+	const inputs = readPublishInputs();
+	const known = await readRun(environment, inputs.token);
+	const cwd = environment.workspace ?? terminal.cwd;
+	const context = known && { ...known, inputs };
+	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), inputs, context };
+	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
+}
+
+/** An untrusted run leaves nothing on this machine that later runs would use. */
+function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">): Environment {
+	const { environment } = terminal;
+	if (context === null || !isUntrustedRun(context.event, context.run.eventName)) return environment;
+	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
+}
+
+function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches | null {
+	if (inputs.cache === "false" || context === null) return null;
+	const { event, host, run } = context;
+	return sharedCaches({
+		remote: host.cache(),
+		temp: terminal.environment.temp ?? tmpdir(),
+		cacheFolder: cacheFolder(environmentOf({ terminal, context })),
+		refusal: cacheWriteRefusal(event, { eventName: run.eventName, cacheMode: run.services.cacheMode }),
+		always: inputs.cache === "true",
+		startedMs: Date.now(),
+	});
+}
+
+interface FinishedRun {
+	result: Result;
+	outFolder: string;
+}
+
+async function runJob(job: Job): Promise<FinishedRun | null> {
+	const { overrides, ...inputs } = readInputs();
+	const { cwd, context, caches, configPath, stop, terminal } = job;
+	const { cache } = job.inputs;
+	saveState("out", resolve(cwd, inputs.out));
+	saveState("config", configPath);
+	// Beside the work, which does not wait for it.
+	const announced = context === null ? undefined : announce("measuring", configPath, context);
+	const completed = await gate({
+		cwd,
+		workspace: cwd,
+		...inputs,
+		inputs: overrides,
+		environment: environmentOf(job),
+		event: context?.event,
+		job: context === null ? undefined : workflowJob(context.run, context.inputs.name),
+		...accessOf(job.inputs),
+		isFresh: cache === "false",
+		progress: progressFor(terminal, { quiet: false }),
+		onStart: (stopRun) =>
+			stopOnSignals((reason) => {
+				stop.requested = true;
+				saveState("stopped", "true");
+				stopRun(reason);
+			}),
+		beforeBuild: async (known) => caches?.restore(known),
+	}).finally(() => (stop.requested ? undefined : announced));
+	if (completed.state !== "ran") return null;
+	const { result, outFolder } = completed;
+	log(renderTerminal(result, { color: false, columns: 120 }));
+	setOutputs(result, join(outFolder, reportFiles.result));
+	await writeResultOutputs(result);
+	return { result, outFolder };
+}
+
+/** A failure here is reported and does not change the outcome. */
+async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
+	const { context, caches, terminal, cwd } = job;
+	if (context === null || job.stop.requested) {
+		writeAnnotations(result);
+		return;
+	}
+	try {
+		const roots = outRoots(terminal.environment, cwd);
+		const shown = await publishRun(result, { ...context, outFolder, roots });
+		saveState("published", "true");
+		await caches?.save();
+		const published = [...shown.published, ...(caches?.published() ?? [])];
+		await writePublishOutputs(result, { ...shown, published }, { outFolder });
+	} catch (error) {
+		log(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);
+		writeAnnotations(result);
+	}
+}

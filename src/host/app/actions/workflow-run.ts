@@ -1,0 +1,84 @@
+// What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
+import { error as annotateError, setSecret } from "@actions/core";
+import type { WorkflowJob } from "../../../../generated/result.ts";
+import type { GitAccess } from "../../../adapters/git/run-git.ts";
+import { readInputText } from "../../../adapters/process/input-file.ts";
+import { describeRecord, explainError } from "../../../app/exit.ts";
+import { usageError } from "../../../core/errors.ts";
+import { inputKinds } from "../../../core/input-kind.ts";
+import type { Host, WorkflowRun } from "../../../ports/code-host.ts";
+import { type Environment, forgetEventFile, gitAccess, readWorkflowRun } from "../../adapters/github/env.ts";
+import { openGitHub } from "../../adapters/github/github.ts";
+import { log } from "../../adapters/github/log.ts";
+import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
+
+const maxPayloadBytes = 32 * 1024 * 1024;
+
+/** Absent outside of GitHub Actions. A payload that cannot be read makes the event `other`, by its name. */
+export async function readRunEvent(environment: Environment): Promise<RunEvent | undefined> {
+	const { isActions, eventName, eventPath = "", sha = "", ref = "" } = environment;
+	if (!isActions || eventName === undefined) return undefined;
+	const kind = { ...inputKinds.argument, maxBytes: maxPayloadBytes };
+	let payload: unknown = null;
+	try {
+		payload = JSON.parse(await readInputText(eventPath, kind));
+	} catch {}
+	if (payload === null) forgetEventFile();
+	return parseRunEvent(eventName, payload, { sha, ref });
+}
+
+export interface KnownRun {
+	run: WorkflowRun;
+	event: RunEvent;
+	host: Host;
+}
+
+/** The workflow run that we are part of, and what it runs for; null outside of a workflow. */
+export async function readRun(environment: Environment, token: string): Promise<KnownRun | null> {
+	const run = readWorkflowRun();
+	const event = await readRunEvent(environment);
+	if (run === null || event === undefined) return null;
+	return { run, event, host: openGitHub(run, token, environment.temp) };
+}
+
+/** @throws ConfigError usage outside of a workflow. */
+export async function requireRun(
+	environment: Environment,
+	token: string,
+	otherwise: string,
+): Promise<KnownRun> {
+	const known = await readRun(environment, token);
+	if (known !== null) return known;
+	throw usageError(
+		"This action runs in a workflow of GitHub Actions only.",
+		`On your machine, ${otherwise}.`,
+	);
+}
+
+export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, part = ""): WorkflowJob {
+	return { id: runId, attempt: runAttempt, job, part: part || undefined, runner: runner || undefined };
+}
+
+/** For calls of git alone. The runner masks the token itself; what git gets is derived from it. */
+export function accessOf({ token }: { token: string }): { access?: GitAccess } {
+	if (token === "") return {};
+	const access = gitAccess(token);
+	setSecret(access.header.slice(access.header.lastIndexOf(" ") + 1));
+	return { access };
+}
+
+/** Logs an error and annotates the file that it is in. @returns the exit code. */
+export function reportError(fault: unknown): number {
+	const { exit, records, text } = explainError(fault);
+	log(text);
+	for (const record of records) {
+		const { code, location } = record;
+		const place = location && {
+			file: location.path,
+			startLine: location.line ?? 1,
+			startColumn: location.column ?? 1,
+		};
+		annotateError(describeRecord(record), { title: `trtgate: ${code}`, ...place });
+	}
+	return exit;
+}

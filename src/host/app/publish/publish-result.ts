@@ -1,0 +1,158 @@
+// Publishes a result, or why there is none, to the workflow run: log, job summary, publish.json, outputs, and the code host.
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { notice } from "@actions/core";
+import type { ErrorRecord, Result } from "../../../../generated/result.ts";
+import { fileStore, lockFolder } from "../../../adapters/files/store.ts";
+import { createProcesses } from "../../../adapters/process/processes.ts";
+import { makeFolders } from "../../../adapters/process/write-error.ts";
+import { explainError } from "../../../app/exit.ts";
+import { checkOutFolder, type OutRoots, removeEarlierResult } from "../../../app/out-folder.ts";
+import { version } from "../../../app/version.ts";
+import { resultWithoutRun } from "../../../core/outcome.ts";
+import { renderMarkdown, renderUnpublished } from "../../../core/report/markdown.ts";
+import { reportFiles, reportList, writeReport } from "../../../stages/report.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
+import { log } from "../../adapters/github/log.ts";
+import {
+	publishFailure,
+	setOutputs,
+	setUrls,
+	writeAnnotations,
+	writeSummary,
+} from "../../adapters/github/publish.ts";
+import { isCommit } from "../../formats/github/names.ts";
+import type { Published } from "../../stages/publish/plan.ts";
+import { reportError, workflowJob } from "../actions/workflow-run.ts";
+import { type PublishContext, type PublishedRun, publishRun } from "./publish-run.ts";
+
+export interface Unmeasured extends PublishContext {
+	configPath: string;
+	outFolder: string;
+	roots: OutRoots;
+}
+
+/** So that no older result is mistaken for this commit's. Never throws. @returns false if nothing could be shown. */
+export async function publishNoResult(
+	records: readonly ErrorRecord[],
+	context: Unmeasured,
+): Promise<boolean> {
+	const { run, inputs, configPath } = context;
+	try {
+		const result = resultWithoutRun(records, {
+			version,
+			startedAt: new Date().toISOString(),
+			configPath,
+			head: { label: "head", commit: isCommit(run.sha) ? run.sha : undefined, ref: run.ref || undefined },
+			run: workflowJob(run, inputs.name),
+			files: [...reportList],
+		});
+		const outFolder = await usableFolder(context);
+		await writeResult(result, outFolder);
+		await publishResult(result, { ...context, outFolder });
+		return true;
+	} catch (error) {
+		log(`The error could not be published: ${String(error)}`);
+		return false;
+	}
+}
+
+export async function publishResult(result: Result, context: Unmeasured): Promise<void> {
+	const { outFolder } = context;
+	setOutputs(result, join(outFolder, reportFiles.result));
+	await writeResultOutputs(result);
+	await writePublishOutputs(result, await publishRun(result, context), { outFolder, annotate: false });
+}
+
+/** @returns a temporary folder if the output folder is refused. */
+async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
+	const processes = createProcesses({ env: childEnvironment() });
+	try {
+		await checkOutFolder(outFolder, { cwd: roots.workspace, roots }, processes);
+		return outFolder;
+	} catch (error) {
+		log(`The reports go to another folder: ${error instanceof Error ? error.message : String(error)}`);
+		return mkdtemp(join(roots.temp, "trtgate-out-"));
+	}
+}
+
+/** Replaces an earlier run's files, but not those of a run in progress. */
+async function writeResult(result: Result, outFolder: string): Promise<void> {
+	await makeFolders(outFolder);
+	const lock = await lockFolder(outFolder);
+	try {
+		await removeEarlierResult(outFolder, { isOwn: false });
+		await writeReport(result, outFolder, fileStore());
+	} finally {
+		await lock.release();
+	}
+}
+
+/** As `reportError`, for actions with an outcome among their outputs. */
+export function reportNoResult(fault: unknown): number {
+	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
+	return reportError(fault);
+}
+
+const summaryLimit = 900_000;
+const publishFile = "publish.json";
+
+/** Written right after the measurement, so that the run's page has the report even if publishing fails. */
+export async function writeResultOutputs(result: Result): Promise<void> {
+	await writeSummary(renderMarkdown(result, { limit: summaryLimit }));
+}
+
+export async function writePublishOutputs(
+	result: Result,
+	{ published, links, ...shown }: PublishedRun,
+	{ outFolder, annotate = true }: { outFolder: string; annotate?: boolean },
+): Promise<void> {
+	const done = published.filter((one) => one.state === "done");
+	setUrls({
+		comment: done.find(({ what }) => what === "comment")?.url ?? "",
+		artifact: links.artifact ?? "",
+		report: links.report ?? "",
+	});
+	// The check run shows the same on the same lines.
+	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
+	const failed = mergePermissionFaults(published.filter((one) => one.state === "failed"));
+	for (const one of published) if (one.state !== "failed") log(describePublished(one));
+	for (const one of failed) log(describePublished(one));
+	const partly = done.flatMap(({ what, note }) =>
+		note === undefined || what !== "artifact"
+			? []
+			: [{ what, message: note, fix: "The output folder has all of them." }],
+	);
+	const unpublished = failed.map(({ what, fault }) => ({ what, ...fault }));
+	const report = renderMarkdown(result, { limit: summaryLimit, links, ...shown });
+	await writeSummary(report + renderUnpublished([...unpublished, ...partly]));
+	const [first] = unpublished;
+	if (first !== undefined)
+		notice(`${first.message} ${first.fix}`, {
+			title: `trtgate: ${first.what} not published (the outcome stands)`,
+		});
+	await fileStore()
+		.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`)
+		.catch((fault: unknown) => log(`${publishFile} could not be written: ${String(fault)}`));
+}
+
+type Failed = Pick<Extract<Published, { state: "failed" }>, "state" | "fault"> & { what: string };
+
+/** Names all missing permissions in one line, to be added at once. */
+function mergePermissionFaults(faults: readonly Failed[]): Failed[] {
+	const lacking = faults.filter(({ fault }) => fault.lacks !== undefined);
+	const [first] = lacking;
+	if (first === undefined) return [...faults];
+	const rights = [...new Set(lacking.map(({ fault }) => `\`${fault.lacks}\``))].join(", ");
+	const fix = `Add under \`permissions:\` of the job: ${rights}.`;
+	const fault = { ...first.fault, message: "GitHub denies it to the token of this job.", fix };
+	const what = lacking.map((one) => one.what).join(", ");
+	return [{ ...first, what, fault }, ...faults.filter((one) => !lacking.includes(one))];
+}
+
+export function describePublished(one: Exclude<Published, { state: "failed" }> | Failed): string {
+	if (one.state === "skipped") return `no ${one.what}: ${one.why}`;
+	if (one.state === "failed")
+		return `no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`;
+	return [`published ${one.what}`, one.url, one.note].filter((part) => part).join(": ");
+}

@@ -1,0 +1,170 @@
+// Restores kernel timings and engines from the repository's cache on a machine without its own, and saves new ones.
+import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Arm } from "../../../../generated/result.ts";
+import { collectEntries, importEntries } from "../../../adapters/cache/transfer.ts";
+import type { PreparedRun } from "../../../app/run-context.ts";
+import { formatBytes } from "../../../core/text/units.ts";
+import type { RemoteCache } from "../../../ports/code-host.ts";
+import type { PreparedModel } from "../../../stages/prepared.ts";
+import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
+import type { Published } from "../../stages/publish/plan.ts";
+
+export interface SharedCacheOptions {
+	remote: RemoteCache;
+	cacheFolder: string;
+	/** Folder for transfers; its path is part of the key by which the service finds entries. */
+	temp: string;
+	/** Why nothing may be saved, or null. */
+	refusal: string | null;
+	always: boolean;
+	startedMs: number;
+}
+
+export interface SharedCaches {
+	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
+	restore(known: PreparedRun): Promise<void>;
+	save(): Promise<void>;
+	published(): readonly Published[];
+}
+
+const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
+	{ kind: "timing", store: "timing-caches", maxBytes: 256 * 1024 ** 2 },
+	// A repository has 10 GB in all by default.
+	{ kind: "engines", store: "engines", maxBytes: 2 * 1024 ** 3 },
+];
+
+interface Shared {
+	/** For anything saved by this kind of machine. */
+	prefix: string;
+	/** For what was built from this head. A digest of the content follows, since a key cannot be written twice. */
+	head: string;
+	base: string | null;
+	store: string;
+	folder: string;
+	maxBytes: number;
+	/** Restored entries, and their key. */
+	names: readonly string[];
+	key: string | null;
+}
+
+/** File systems may count in whole seconds. */
+const clockSlackMs = 2000;
+
+export function sharedCaches(options: SharedCacheOptions): SharedCaches {
+	const opened: Shared[] = [];
+	const published: Published[] = [];
+	/** @returns whether to go on: a service that fails once is not asked again. */
+	const attempt = async (work: () => Promise<Published>): Promise<boolean> => {
+		// A full disk must not end the run.
+		const status = await work().catch((fault: unknown) =>
+			skipped(`its files cannot be used here: ${fault instanceof Error ? fault.message : String(fault)}`),
+		);
+		published.push(status);
+		return status.state !== "failed";
+	};
+	return {
+		published: () => published,
+		async restore(known) {
+			for (const shared of locationsOf(known, options)) {
+				if (!options.always && (await hasStore(shared).catch(() => false))) continue;
+				if (!(await attempt(() => restoreOne(shared, options.remote)))) break;
+				opened.push(shared);
+			}
+		},
+		async save() {
+			for (const shared of opened) if (!(await attempt(() => saveOne(shared, options)))) break;
+		},
+	};
+}
+
+function skipped(why: string): Published {
+	return { what: "cache", state: "skipped", why };
+}
+
+function locationsOf(
+	{ config, fingerprint, models }: PreparedRun,
+	{ cacheFolder, temp }: SharedCacheOptions,
+): Shared[] {
+	const head = recipeDigest(models, "head");
+	const base = recipeDigest(models, "base");
+	return kinds.flatMap(({ kind, store, maxBytes }) => {
+		const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
+		if (prefix === null || head === null) return [];
+		const keys = { prefix, head: `${prefix}${head}-`, base: base === null ? null : `${prefix}${base}-` };
+		const folders = { store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) };
+		return [{ ...keys, ...folders, maxBytes, names: [], key: null }];
+	});
+}
+
+async function hasStore({ store, folder }: Shared): Promise<boolean> {
+	const own = await collectEntries(store, `${folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
+	await rm(`${folder}-own`, { recursive: true, force: true });
+	return own.left > 0;
+}
+
+async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Published> {
+	const { folder, store, head, base, prefix } = shared;
+	await rm(folder, { recursive: true, force: true });
+	const restored = await remote.restore(folder, [head, ...(base === null ? [] : [base]), prefix]);
+	if (restored.state === "failed") return { what: "cache", ...restored };
+	const { key } = restored;
+	if (key === null) return skipped(`nothing is stored under ${prefix} yet`);
+	const { names, refused } = await importEntries(folder, store);
+	await rm(folder, { recursive: true, force: true });
+	Object.assign(shared, { names, key });
+	const damaged = refused === 0 ? "" : `; ${refused} were damaged and are not used`;
+	const note = `restored ${names.length} entries of ${key}, ${originOf(key, shared)}${damaged}`;
+	return { what: "cache", state: "done", note };
+}
+
+function originOf(key: string, { head, base }: Shared): string {
+	if (key.startsWith(head)) return "built from the head's models and flags";
+	return base !== null && key.startsWith(base)
+		? "built from the base's models and flags"
+		: "the newest of this kind of machine";
+}
+
+async function saveOne(
+	shared: Shared,
+	{ refusal, startedMs, remote }: SharedCacheOptions,
+): Promise<Published> {
+	const { prefix, folder, maxBytes, names, store, head } = shared;
+	if (refusal !== null) return skipped(`${prefix} is not saved: ${refusal}`);
+	try {
+		await rm(folder, { recursive: true, force: true });
+		const selection = { sinceMs: startedMs - clockSlackMs, names, maxBytes };
+		const { entries, left, digest, bytes } = await collectEntries(store, folder, selection);
+		const key = `${head}${digest}`;
+		if (entries === 0 && left > 0)
+			return skipped(`${key} is not saved: its engines are larger than ${formatBytes(maxBytes)}`);
+		if (entries === 0 || shared.key?.endsWith(`-${digest}`)) return skipped(`${prefix} holds nothing new`);
+		const saved = await remote.save(folder, { key, bytes });
+		if (saved.state === "failed") return { what: "cache", ...saved };
+		if (!saved.saved) return skipped(`${key} was not saved: it exists already, or the log above shows why`);
+		const missing = left === 0 ? "" : `; ${left} older ones did not fit`;
+		const note = `saved ${entries} entries, ${formatBytes(bytes)}, as ${key}${missing}`;
+		return { what: "cache", state: "done", note };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+const digestChars = 16;
+
+/** Identifies the models and flags of a side by the digests of its files; null if it has no model. */
+export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
+	const recipes = models.flatMap((prepared) => {
+		if (prepared.arm !== arm || prepared.state !== "ready") return [];
+		const { spec, model, assets } = prepared;
+		const { precision, profiles, tensorrt } = spec.engine;
+		const { workspaceBytes, optimizationLevel, dla, flags } = tensorrt;
+		const plugins = assets?.plugins.map(({ sha256, dynamic }) => ({ sha256, dynamic }));
+		const files = { model: model.sha256, plugins, calibration: assets?.calibration?.sha256 };
+		const settings = { workspaceBytes, optimizationLevel, dla, flags };
+		return JSON.stringify([spec.id, files, spec.model.inputs, precision, profiles, settings]);
+	});
+	if (recipes.length === 0) return null;
+	return createHash("sha256").update(recipes.sort().join("\n")).digest("hex").slice(0, digestChars);
+}

@@ -1,0 +1,168 @@
+// Reads the event that a workflow runs for. Its payload is untrusted, so only well-formed values are taken.
+import { fieldsOf } from "../../../core/found.ts";
+import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
+
+type Fields = ReturnType<typeof fieldsOf>;
+
+export type RunEvent =
+	| PullRequestEvent
+	| PushEvent
+	| { kind: "tag"; tag: string; sha: string }
+	| { kind: "schedule" | "dispatch"; ref: string; sha: string }
+	| { kind: "merge-group"; headSha: string; baseSha: string; baseRef: string }
+	| WorkflowRunEvent
+	| { kind: "other"; name: string; sha: string };
+
+export interface PullRequestEvent {
+	kind: "pull-request";
+	number: number;
+	headSha: string;
+	baseRef: string;
+	baseSha: string;
+	/** The merge of the head into the base branch, which actions/checkout takes by default. */
+	mergeSha?: string;
+	/** The head is in another repository, or in a deleted one: its author may be anyone. */
+	isFork: boolean;
+}
+
+export interface PushEvent {
+	kind: "push";
+	ref: string;
+	/** null if the branch is new. */
+	before: string | null;
+	after: string;
+	/** The branch was rewritten, so that `before` is no ancestor. */
+	isForced: boolean;
+	defaultBranch?: string | undefined;
+}
+
+export interface WorkflowRunEvent {
+	kind: "workflow-run";
+	runId: number;
+	headSha: string;
+}
+
+export interface RunFacts {
+	sha: string;
+	ref: string;
+}
+
+const pullRequestEvents = [
+	"pull_request",
+	"pull_request_target",
+	"pull_request_review",
+	"pull_request_review_comment",
+];
+const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** Never throws: a payload that is not as GitHub documents it makes the event `other`. */
+export function parseRunEvent(name: string, payload: unknown, run: RunFacts): RunEvent {
+	const sha = isCommit(run.sha) ? run.sha : "";
+	const other: RunEvent = { kind: "other", name: namePattern.test(name) ? name : "", sha };
+	const root = fieldsOf(payload);
+	if (pullRequestEvents.includes(name)) return parsePullRequest(root, { sha, ref: run.ref }) ?? other;
+	switch (name) {
+		case "push":
+			return parsePush(root, { sha, ref: run.ref }) ?? other;
+		case "release": {
+			const tag = fieldsOf(root["release"])["tag_name"];
+			return isRefName(tag) && sha !== "" ? { kind: "tag", tag, sha } : other;
+		}
+		case "schedule":
+			return { kind: "schedule", ref: branchOrTag(run.ref), sha };
+		case "workflow_dispatch":
+		case "repository_dispatch":
+			return tagOf(run) ?? { kind: "dispatch", ref: branchOrTag(run.ref), sha };
+		case "merge_group":
+			return parseMergeGroup(fieldsOf(root["merge_group"])) ?? other;
+		case "workflow_run":
+			return parseWorkflowRun(fieldsOf(root["workflow_run"])) ?? other;
+		default:
+			return other;
+	}
+}
+
+/** A run that was started by hand on a tag is for its release. */
+function tagOf({ ref, sha }: RunFacts): RunEvent | null {
+	const tag = shortName(ref, "tags");
+	return tag === null || !isCommit(sha) ? null : { kind: "tag", tag, sha };
+}
+
+function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null {
+	const pull = fieldsOf(root["pull_request"]);
+	const [head, base] = [fieldsOf(pull["head"]), fieldsOf(pull["base"])];
+	const headSha = head["sha"];
+	const [baseSha, baseRef] = [base["sha"], base["ref"]];
+	const number = pull["number"] ?? root["number"];
+	if (!isCommit(headSha) || !isCommit(baseSha) || !isRefName(baseRef) || !isId(number)) return null;
+	const merge = mergeOf(pull, number, run);
+	return {
+		kind: "pull-request",
+		number,
+		headSha,
+		baseRef,
+		baseSha,
+		...(merge === null ? {} : { mergeSha: merge }),
+		isFork: !isSameRepository(fieldsOf(head["repo"]), fieldsOf(base["repo"])),
+	};
+}
+
+/** GITHUB_SHA is the merge commit of the run; the payload's may be from an earlier push. */
+function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
+	if (run.ref === `refs/pull/${number}/merge` && isCommit(run.sha)) return run.sha;
+	const merge = pull["merge_commit_sha"];
+	return isCommit(merge) ? merge : null;
+}
+
+/** Anything not known to be the same repository counts as a fork. */
+function isSameRepository(head: Fields, base: Fields): boolean {
+	const [headId, baseId] = [head["id"], base["id"]];
+	if (isId(headId) && isId(baseId)) return headId === baseId;
+	const [headName, baseName] = [head["full_name"], base["full_name"]];
+	return (
+		isRepositoryName(headName) &&
+		isRepositoryName(baseName) &&
+		headName.toLowerCase() === baseName.toLowerCase()
+	);
+}
+
+function parsePush(root: Fields, run: RunFacts): RunEvent | null {
+	const ref = root["ref"] ?? run.ref;
+	const tag = shortName(ref, "tags");
+	// `after` of an annotated tag is the tag object; GITHUB_SHA is its commit.
+	if (tag !== null) return run.sha === "" ? null : { kind: "tag", tag, sha: run.sha };
+	const branch = shortName(ref, "heads");
+	const [before, after] = [root["before"], root["after"]];
+	const sha = isCommit(after) ? after : run.sha;
+	if (branch === null || sha === "") return null;
+	const defaultBranch = fieldsOf(root["repository"])["default_branch"];
+	return {
+		kind: "push",
+		ref: branch,
+		before: isCommit(before) ? before : null,
+		after: sha,
+		isForced: root["forced"] !== false,
+		...(isRefName(defaultBranch) ? { defaultBranch } : {}),
+	};
+}
+
+function parseMergeGroup(group: Fields): RunEvent | null {
+	const [headSha, baseSha] = [group["head_sha"], group["base_sha"]];
+	const baseRef = shortName(group["base_ref"], "heads");
+	if (!isCommit(headSha) || !isCommit(baseSha) || baseRef === null) return null;
+	return { kind: "merge-group", headSha, baseSha, baseRef };
+}
+
+function parseWorkflowRun(run: Fields): RunEvent | null {
+	const [runId, headSha] = [run["id"], run["head_sha"]];
+	return isId(runId) && isCommit(headSha) ? { kind: "workflow-run", runId, headSha } : null;
+}
+
+/** The name of the branch or tag in GITHUB_REF; "" for any other ref. */
+function branchOrTag(ref: string): string {
+	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
+}
+
+function isId(value: unknown): value is number {
+	return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+}

@@ -1,0 +1,103 @@
+// Layers of each side as a result keeps them: from the recorded files, bounded.
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { kernelOfInterest } from "../../../../src/engine/core/explain/kernels.ts";
+import { diffOfLayers, joinLayers, withProfile } from "../../../../src/engine/core/explain/layers.ts";
+import { parseTimedLayers } from "../../../../src/formats/trtexec/layer-profile.ts";
+import { buildKernels, buildLayers } from "../../../support/build-layers.ts";
+import { buildWorkload } from "../../../support/build-result.ts";
+
+function recorded() {
+	const { steps } = JSON.parse(
+		gunzipSync(readFileSync("test/fixtures/comparisons/slower-head/steps.json.gz")).toString("utf8"),
+	);
+	const step = steps.find(
+		(one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === "base",
+	);
+	return parseTimedLayers(step.text["profile.json"], step.text["layers.json"]).layers;
+}
+
+describe("the layers of a recorded engine", () => {
+	const base = recorded();
+
+	it("the layers of a recorded engine have their times, types, precisions and kernels", () => {
+		expect(base).toMatchObject({ iterations: 1898, count: 15 });
+		expect(base.totalMs).toBeCloseTo(0.05672, 4);
+		expect(base.layers[1]).toMatchObject({
+			name: "stem + stem.relu",
+			type: "CaskConvolution",
+			precision: "fp16",
+		});
+		expect(base.layers[1]?.meanMs).toBeCloseTo(0.0059671, 7);
+		expect(base.layers[1]?.tactic).toMatch(/^sm\d+_/);
+		expect(base.layers.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
+		expect(base.layers.filter(({ reformat }) => reformat === true)).toHaveLength(4);
+	});
+
+	it("the layers of a recorded engine are known by their times alone where the details cannot be read", () => {
+		const times =
+			'[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
+		expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
+		expect(() => parseTimedLayers("[", "{}")).toThrow("cannot be read");
+	});
+});
+
+it("diffOfLayers explains a result that has layers and no explanation: new, gone, and in another precision", () => {
+	const base = buildLayers(
+		{ stem_myl11_2: 1, gone: 2, tail: 1 },
+		{ tail: { type: "gemm", precision: "fp32" } },
+	);
+	const head = buildLayers(
+		{ fresh: 3, stem_myl12_3: 1, tail: 2 },
+		{ tail: { type: "gemm", precision: "fp16" } },
+	);
+	const diff = diffOfLayers({ base, head });
+	expect(diff?.rows.map(({ label, changeMs, causes }) => [label, changeMs, causes[0]?.says])).toEqual([
+		["fresh", 3, "new: 1 kernel"],
+		["gone", -2, "removed: 1 kernel"],
+		["tail", 1, "fp32 → fp16; like most of the engine"],
+	]);
+	expect(diff?.unchanged).toMatchObject({ groups: 1, of: 4 });
+	expect(diffOfLayers({ base: null, head })).toBeNull();
+});
+
+it("what is kept of layers and kernels is bounded: the slowest layers, in their order, their names cut in the middle", () => {
+	const time = (index: number) => ({ name: `l${index}`, averageMs: index % 100, share: 0 });
+	const layers = [
+		...Array.from({ length: 5000 }, (_, index) => time(index)),
+		{ ...time(99), name: `start${"x".repeat(5000)}end` },
+	];
+	const kept = joinLayers({ iterations: 1, layers }, null);
+	expect(kept.count).toBe(5001);
+	expect(kept.layers).toHaveLength(2000);
+	expect(kept.layers.every(({ meanMs }) => meanMs >= 60)).toBe(true);
+	expect(kept.layers.at(-1)?.name).toMatch(/^startx+…x+end$/);
+	expect(kept.layers.at(-1)?.name.length).toBeLessThanOrEqual(300);
+});
+
+it("what is kept of layers and kernels lies beside its workload, and nothing else is touched", () => {
+	const known = [buildWorkload({ id: "a" }), buildWorkload({ id: "b" })];
+	const layers = buildLayers({ stem: 1 });
+	const profiled = [
+		{ id: "b", arm: "head", layers },
+		{ id: "b", arm: "base", kernels: buildKernels({ k: 1 }) },
+		{ id: "c", arm: "base", layers },
+	] as const;
+	const rows = known.map((row) => profiled.reduce(withProfile, row));
+	expect(rows[0]?.layers).toBeUndefined();
+	expect(rows[1]?.layers).toEqual({ base: null, head: layers });
+	expect(rows[1]?.kernels?.head).toBeNull();
+});
+
+it.each([
+	[{ a: 5, b: 1 }, { a: 5, b: 2 }, "b"],
+	[{ a: 5, b: 1 }, { a: 5, c: 2 }, "c"],
+	[{ a: 5, b: 2 }, { a: 4, b: 1 }, "a"],
+	[null, { b: 1, a: 4 }, "b"],
+	[null, null, undefined],
+])("kernelOfInterest of %j and %j is %s", (base, head, name) => {
+	const of = (times: object | null) =>
+		times === null ? null : buildKernels(times as Record<string, number>);
+	expect(kernelOfInterest({ base: of(base), head: of(head) })).toBe(name);
+});

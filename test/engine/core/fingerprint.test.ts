@@ -1,0 +1,59 @@
+// An engine's fingerprint: the same for rebuilds of one model and for other names, another for another structure.
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { engineFingerprint } from "../../../src/engine/core/fingerprint.ts";
+import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
+
+function recorded(comparison: string, arm: "base" | "head"): string {
+	const { steps } = JSON.parse(
+		gunzipSync(readFileSync(`test/fixtures/comparisons/${comparison}/steps.json.gz`)).toString("utf8"),
+	);
+	return steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm).text[
+		"layers.json"
+	];
+}
+
+const print = (text: string) => engineFingerprint(parseLayerInfo(text));
+
+describe("engineFingerprint", () => {
+	const encoder = recorded("same-model", "base");
+
+	it("engineFingerprint is the same for two builds of one model", () => {
+		expect(print(recorded("same-model", "head"))).toEqual(print(encoder));
+		expect(print(recorded("wrong-head", "head"))).toEqual(print(recorded("wrong-head", "base")));
+	});
+
+	it("engineFingerprint is the same where names and Myelin's numbers are others, and layers come in another order", () => {
+		const renamed = encoder
+			.replaceAll("__mye", "__mye9")
+			.replaceAll("layer0", "block0")
+			.replaceAll("_myl0_", "_myl4_");
+		expect(print(renamed)).toEqual(print(encoder));
+		const { Layers, ...more } = JSON.parse(encoder);
+		expect(print(JSON.stringify({ ...more, Layers: [...Layers].reverse() })).structure).toBe(
+			print(encoder).structure,
+		);
+	});
+
+	it("engineFingerprint is another for other shapes, precisions, kernels and connections", () => {
+		const { structure, tactics } = print(encoder);
+		expect(print(recorded("slower-head", "head")).structure).not.toBe(
+			print(recorded("slower-head", "base")).structure,
+		);
+		expect(print(encoder.replace('"Half"', '"Float"')).structure).not.toBe(structure);
+		expect(
+			print(encoder.replaceAll('"add_33', '"other_33').replace('"other_33', '"add_33')).structure,
+		).not.toBe(structure);
+		const otherKernel = print(encoder.replace(/"TacticName": ?"sm80/, '"TacticName": "sm90'));
+		expect(otherKernel.structure).toBe(structure);
+		expect(otherKernel.tactics).not.toBe(tactics);
+	});
+
+	it("engineFingerprint compares names alone where an engine was built without details", () => {
+		const named = (...names: string[]) =>
+			engineFingerprint(parseLayerInfo(JSON.stringify({ Layers: names })));
+		expect(named("a", "b_myl1_2")).toEqual(named("b_myl3_4", "a"));
+		expect(named("a")).not.toEqual(named("a + b"));
+	});
+});

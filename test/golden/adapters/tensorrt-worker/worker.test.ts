@@ -1,0 +1,431 @@
+// The golden worker and its client, with a stand-in for TensorRT and CUDA behind them.
+import { spawnSync } from "node:child_process";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { DType } from "../../../../generated/golden.ts";
+import { createProcesses } from "../../../../src/adapters/process/processes.ts";
+import { tensorRtWorker, type WorkerJob } from "../../../../src/golden/adapters/tensorrt-worker/worker.ts";
+import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import { createFrameDecoder } from "../../../../src/golden/formats/worker/frames.ts";
+import { encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
+import type { InferCase, InferResult } from "../../../../src/ports/backend.ts";
+import { temporaryFolder } from "../../../support/project.ts";
+import {
+	type FakePlan,
+	fakeEnvironment,
+	fakeWorker,
+	float32,
+	int64,
+	missing,
+	python,
+	workerPath,
+	writePlan,
+} from "../../../support/tensorrt-worker.ts";
+
+const suite = missing === null ? describe : describe.skip;
+
+/** Shapes [rows, 2] from the least to the largest. */
+const profile = (...rows: number[]) => rows.map((count) => [count, 2]);
+
+/** An engine that makes y of x. */
+function plan(dtype: string, shape: number[], op: string, more: Partial<FakePlan> = {}): FakePlan {
+	return {
+		inputs: [{ name: "x", dtype, shape }],
+		outputs: [{ name: "y", dtype, shape, op, from: "x" }],
+		...more,
+	};
+}
+
+const negation = plan("FLOAT", [-1, 2], "negate", { profiles: [{ x: profile(1, 4, 8) }] });
+
+const caseOf = (x: Tensor): InferCase => ({ id: "a", inputs: { x } });
+const filled = (rows: number, value = 1): Tensor => float32([rows, 2], new Array(rows * 2).fill(value));
+
+function numbered(count: number): InferCase[] {
+	return Array.from({ length: count }, (_, index) => ({
+		id: `case ${index}`,
+		inputs: { x: float32([1, 2], [index, 0.5]) },
+	}));
+}
+
+interface Extra extends Partial<WorkerJob> {
+	payloadBytes?: number;
+}
+
+function infer(
+	engine: FakePlan,
+	cases: readonly InferCase[],
+	{ payloadBytes, ...job }: Extra = {},
+): Promise<InferResult> {
+	const folder = temporaryFolder();
+	return fakeWorker(payloadBytes).infer({
+		enginePath: writePlan(folder, engine),
+		cases,
+		device: 0,
+		plugins: [],
+		timeoutMs: 600_000,
+		logPath: join(folder, "worker.log"),
+		...job,
+	});
+}
+
+/** The outputs of each case, or why it failed. */
+async function answers(engine: FakePlan, cases: readonly InferCase[], extra?: Extra) {
+	const result = await infer(engine, cases, extra);
+	if (result.state === "failed") throw new Error(`${result.failure.code}: ${result.failure.message}`);
+	return result.cases.map((answer) => (answer.state === "done" ? answer.outputs : answer.message));
+}
+
+function failureOf(result: InferResult): { code: string; message: string } {
+	if (result.state !== "failed") throw new Error("the job was done");
+	return result.failure;
+}
+
+function withHeader(text: string): Uint8Array {
+	const head = Buffer.alloc(20);
+	head.write("TGWF");
+	head[4] = 1;
+	head.writeUInt32LE(text.length, 8);
+	return Buffer.concat([head, Buffer.from(text)]);
+}
+
+suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${missing})`, () => {
+	it("answers many cases in their order, several in flight", async () => {
+		const counts: number[] = [];
+		const all = Array.from({ length: 300 }, (_, index) => index);
+		expect(await answers(negation, numbered(300), { onCase: (done) => counts.push(done) })).toEqual(
+			all.map((index) => ({ y: float32([1, 2], [-index, -0.5]) })),
+		);
+		expect(counts).toEqual(all.map((index) => index + 1));
+	});
+
+	it.each<[DType, string, number]>([
+		["float32", "FLOAT", 4],
+		["float16", "HALF", 2],
+		["bfloat16", "BF16", 2],
+		["int64", "INT64", 8],
+		["int32", "INT32", 4],
+		["int8", "INT8", 1],
+		["uint8", "UINT8", 1],
+		["bool", "BOOL", 1],
+	])("carries every byte of %s", async (dtype, member, size) => {
+		const data = Uint8Array.from({ length: 32 * size }, (_, index) => (index * 37 + 200) % 256);
+		const tensor: Tensor = { dtype, shape: [32], data };
+		expect(await answers(plan(member, [32], "same"), [caseOf(tensor)])).toEqual([{ y: tensor }]);
+	});
+
+	it("names the type of an output that no golden can hold", async () => {
+		const outputs = [{ name: "scales", dtype: "E8M0", shape: [3], op: "same", from: "x" }];
+		const x: Tensor = { dtype: "int8", shape: [3], data: new Uint8Array(3) };
+		expect(await answers(plan("INT8", [3], "same", { outputs }), [caseOf(x)])).toEqual([
+			"output scales has type float8_e8m0, which goldens do not support",
+		]);
+	});
+
+	it("narrows int64 to the int32 that an engine of TensorRT 8 takes, if the values fit", async () => {
+		const cases = [int64([2], [-1, 2_147_483_647]), int64([2], [0, 2_147_483_648])].map(caseOf);
+		expect(await answers(plan("INT32", [2], "same"), cases)).toEqual([
+			{ y: { dtype: "int32", shape: [2], data: new Uint8Array(Int32Array.of(-1, 2_147_483_647).buffer) } },
+			"input x holds 2147483648, which the engine's int32 does not hold",
+		]);
+	});
+
+	it("follows shapes from case to case, empty ones too, and picks the profile that holds them", async () => {
+		const rows = [1, 5, 2, 0, 3];
+		const engine = { ...negation, profiles: [{ x: profile(0, 1, 2) }, { x: profile(3, 3, 5) }] };
+		const got = await answers(
+			engine,
+			rows.map((row) => caseOf(filled(row, row))),
+		);
+		expect(got).toEqual(rows.map((row) => ({ y: filled(row, -row) })));
+	});
+
+	it("names the input whose shape no profile holds", async () => {
+		expect(await answers(negation, [caseOf(filled(9)), caseOf(filled(1))])).toEqual([
+			"input x has the shape [9, 2], the engine's profiles hold [1, 2] to [8, 2]",
+			{ y: filled(1, -1) },
+		]);
+	});
+
+	it("returns outputs whose shape only the data decides, an empty one too", async () => {
+		const outputs = [{ name: "at", dtype: "INT64", shape: [2, -1], op: "nonzero", from: "x" }];
+		const cases = ["1002", "0000", "1111"].map((digits) => caseOf(float32([2, 2], [...digits].map(Number))));
+		expect(await answers(plan("FLOAT", [2, 2], "same", { outputs }), cases)).toEqual([
+			{ at: int64([2, 2], [0, 1, 0, 1]) },
+			{ at: int64([2, 0], []) },
+			{ at: int64([2, 4], [0, 0, 1, 1, 0, 1, 0, 1]) },
+		]);
+	});
+
+	it("feeds shape tensors from host memory", async () => {
+		const engine: FakePlan = {
+			inputs: [
+				{ name: "x", dtype: "FLOAT", shape: [6] },
+				{ name: "to", dtype: "INT64", shape: [2], host: true },
+			],
+			outputs: [{ name: "y", dtype: "FLOAT", shape: [-1, -1], op: "reshape", from: "x", to: "to" }],
+			profiles: [
+				{
+					"to values": [
+						[1, 1],
+						[2, 3],
+						[6, 6],
+					],
+				},
+			],
+		};
+		const x = float32([6], [1, 2, 3, 4, 5, 6]);
+		const shapes = [
+			[2, 3],
+			[3, 2],
+		];
+		const cases = shapes.map((shape) => ({ id: "a", inputs: { x, to: int64([2], shape) } }));
+		expect(await answers(engine, cases)).toEqual(shapes.map((shape) => ({ y: { ...x, shape } })));
+	});
+
+	it("shows bytes that the engine never wrote as NaN, not as the last case's answer", async () => {
+		for (const outputs of await answers(plan("FLOAT", [1, 2], "nothing"), numbered(2)))
+			expect(typeof outputs !== "string" && outputs["y"]?.data).toEqual(new Uint8Array(8).fill(255));
+	});
+
+	it("names case and tensor of inputs that do not fit, and goes on", async () => {
+		const x = float32([1, 2], [1, 2]);
+		const inputs: Record<string, Tensor>[] = [
+			{},
+			{ x, z: float32([1], [1]) },
+			{ x: int64([1, 2], [1, 2]) },
+			{ x: { ...x, shape: [1, 3] } },
+			{ x },
+		];
+		expect(
+			await answers(
+				negation,
+				inputs.map((one) => ({ id: "a", inputs: one })),
+			),
+		).toEqual([
+			"input x is missing",
+			"the engine has no input z; it has x",
+			"input x is int64, the engine takes float32",
+			"input x has 8 bytes, its shape [1, 3] of float32 has 12",
+			{ y: float32([1, 2], [-1, -2]) },
+		]);
+	});
+
+	it.each<[string, string]>([
+		[
+			"refuse",
+			"TensorRT did not run the case: IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)",
+		],
+		["raise", "TensorRT raised an error (a binding raised): API Usage Error"],
+		["confuse", "KeyError: 'a bug'"],
+	])("loses one case and not the others when TensorRT does %s", async (what, message) => {
+		expect(await answers({ ...negation, behave: [{ run: 2, do: what }] }, numbered(3))).toEqual([
+			{ y: float32([1, 2], [-0, -0.5]) },
+			message,
+			{ y: float32([1, 2], [-2, -0.5]) },
+		]);
+	});
+
+	it("loses one case when GPU memory is short", async () => {
+		const engine = { ...negation, bytesLeft: 256, profiles: [{ x: profile(1, 4, 99) }] };
+		expect(await answers(engine, [caseOf(filled(99)), caseOf(filled(1))])).toEqual([
+			"792 bytes of GPU memory for x could not be had",
+			{ y: filled(1, -1) },
+		]);
+	});
+
+	it("refuses inputs and answers above the limit, and goes on", async () => {
+		const z = { name: "z", dtype: "FLOAT", shape: [-1, 2], op: "same", from: "x" };
+		const engine = { ...negation, outputs: [...negation.outputs, z] };
+		const cases = [8, 5, 1].map((rows) => caseOf(filled(rows)));
+		expect(await answers(engine, cases, { payloadBytes: 60 })).toEqual([
+			"the inputs have 64 bytes, a case may have 60",
+			"output z has 80 bytes, an answer may have 60",
+			{ y: filled(1, -1), z: filled(1) },
+		]);
+	});
+
+	it.each<[string, number, Extra, string, string]>([
+		[
+			"lose the GPU",
+			2,
+			{},
+			"tool-crashed",
+			'at case "case 1" stopped: cuStreamSynchronize: CUDA error 700, CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered.',
+		],
+		["crash", 3, {}, "tool-crashed", 'at case "case 2" was ended by SIGSEGV.'],
+		["hang", 2, { timeoutMs: 4_500 }, "tool-timeout", 'at case "case 1" did not finish within 4.5 s'],
+	])("names the current case when TensorRT does %s", async (what, run, extra, code, words) => {
+		const result = await infer({ ...negation, behave: [{ run, do: what }] }, numbered(4), extra);
+		expect(failureOf(result)).toMatchObject({ code, message: expect.stringContaining(words) });
+	});
+
+	it("keeps a plugin's printf out of the frames and in the log", async () => {
+		const logPath = join(temporaryFolder(), "worker.log");
+		const engine = { ...negation, behave: [{ run: 1, do: "printf" }] };
+		expect(await answers(engine, numbered(2), { logPath })).toHaveLength(2);
+		expect(readFileSync(logPath, "utf8")).toBe("a plugin says hello\n");
+	});
+
+	it.each<[string, string | null, string]>([
+		["is absent", null, "cannot be read: No such file or directory"],
+		["is empty", "", "is empty"],
+		["is text", "not a plan", "is not a TensorRT plan"],
+		[
+			"is damaged",
+			`ftrt${"\0".repeat(24)}{`,
+			"a plan of version 0.0.0.0: IRuntime::deserializeCudaEngine: the plan is damaged",
+		],
+	])("reports that an engine %s", async (_, content, message) => {
+		const enginePath = join(temporaryFolder(), "other.plan");
+		if (content !== null) writeFileSync(enginePath, content);
+		expect(failureOf(await infer(negation, numbered(1), { enginePath }))).toMatchObject({
+			code: "tool-output",
+			message: expect.stringContaining(message),
+		});
+	});
+
+	it.each<[string, FakePlan, Extra, string]>([
+		[
+			"a memory format that it cannot feed",
+			{ ...negation, inputs: negation.inputs.map((input) => ({ ...input, format: "CHW4" })) },
+			{},
+			"x has the memory format CHW4",
+		],
+		["an absent plugin", negation, { plugins: ["/no/plugin.so"] }, "library /no/plugin.so cannot be loaded"],
+		["an absent device", negation, { device: 3 }, "There is no CUDA device 3: the driver shows 1."],
+	])("refuses %s", async (_, engine, extra, words) => {
+		expect(failureOf(await infer(engine, numbered(1), extra)).message).toContain(words);
+	});
+
+	const tensorHeader = (shape: string, bytes: number): Uint8Array =>
+		withHeader(
+			`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[${shape}],"bytes":${bytes}}]}`,
+		);
+	const good = Buffer.concat(encodeCase("a", { x: float32([1, 2], [1, 2]) }));
+	it.each<[string, Uint8Array, string]>([
+		["text", Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"), "the input is not made of frames"],
+		["nothing", Buffer.alloc(0), "ended without an end frame"],
+		["half a prefix", good.subarray(0, 9), "ends inside a frame"],
+		["half a header", good.subarray(0, 30), "ends inside a frame"],
+		["half a payload", good.subarray(0, good.length - 3), "ends inside a frame"],
+		[
+			"a header of 4 GB",
+			Buffer.concat([good.subarray(0, 8), Buffer.alloc(4, 255), good.subarray(12)]),
+			"a header of 4294967295 bytes",
+		],
+		[
+			"a payload of 2^64 bytes",
+			Buffer.concat([good.subarray(0, 12), Buffer.alloc(8, 255)]),
+			"a payload of 18446744073709551615 bytes",
+		],
+		["deep JSON", withHeader("[".repeat(100_000)), "is not JSON"],
+		["a case without an id", withHeader(`{"kind":"case"}`), "a case has no id"],
+		["a frame of another kind", withHeader(`{"kind":"hello"}`), "a frame of kind 'hello'"],
+		["a case without tensors", withHeader(`{"kind":"case","id":"a"}`), "no list of at most"],
+		["an absurd shape", tensorHeader("9e99", 1), "has no shape"],
+		["huge sizes", tensorHeader(`${"9007199254740991,".repeat(15)}2`, 8), "has 8 bytes"],
+	])("answers %s with an error frame", (_, input, message) => {
+		const engine = writePlan(temporaryFolder(), negation);
+		const done = spawnSync(python, [workerPath, `--engine=${engine}`], { input, env: fakeEnvironment() });
+		const frames = createFrameDecoder({ payloadBytes: 1_000 }).push(done.stdout);
+		expect(frames[0]?.header).toMatchObject({ kind: "hello" });
+		expect(frames[1]?.header).toMatchObject({ kind: "error", message: expect.stringContaining(message) });
+		expect(done.status).toBe(4);
+	});
+
+	const probe = (program: string, path: string, PYTHONPATH: string) => {
+		const processes = createProcesses({ env: { ...fakeEnvironment(), PYTHONPATH } });
+		return tensorRtWorker({ python: program, workerPath: path, processes }).probe();
+	};
+	const found = { tensorrt: "10.6.0", device: "Fake GPU" };
+
+	it("does not take itself for TensorRT when a link leads to it", async () => {
+		const folder = temporaryFolder();
+		symlinkSync(workerPath, join(folder, "link.py"));
+		symlinkSync(dirname(workerPath), join(folder, "worker"));
+		// The worker's folder by another name, before the one that has TensorRT.
+		const folders = [join(folder, "worker"), dirname(workerPath), fakeEnvironment()["PYTHONPATH"]];
+		for (const path of [workerPath, join(folder, "link.py"), join(folder, "worker/tensorrt.py")])
+			expect([path, await probe(python, path, folders.join(delimiter))]).toEqual([path, found]);
+	});
+
+	it.each<[string, string, string, string]>([
+		[
+			"a broken one",
+			python,
+			"raise ImportError('libnvinfer.so.10: cannot open shared object file')",
+			"has no TensorRT: libnvinfer.so.10: cannot open",
+		],
+		["an old one", python, "__version__ = '8.2.1'", "TensorRT 8.2.1 is too old"],
+		["no Python", "/no/python3", "", "did not start"],
+	])("explains why there is no TensorRT: %s", async (_, program, module, words) => {
+		const folder = temporaryFolder();
+		writeFileSync(join(folder, "tensorrt.py"), module);
+		expect(await probe(program, workerPath, folder)).toEqual({ absent: expect.stringContaining(words) });
+		expect(await fakeWorker().probe()).toEqual(found);
+	});
+});
+
+describe("the client of the golden worker", () => {
+	const talkTo = (script: string): Promise<InferResult> =>
+		tensorRtWorker({
+			python: process.execPath,
+			workerPath: scriptFile(script),
+			processes: createProcesses(),
+		}).infer({
+			enginePath: "engine.plan",
+			cases: numbered(1),
+			device: 0,
+			plugins: [],
+			timeoutMs: 600_000,
+			logPath: join(temporaryFolder(), "worker.log"),
+		});
+	const scriptFile = (script: string): string => {
+		const path = join(temporaryFolder(), "worker.mjs");
+		writeFileSync(path, script);
+		return path;
+	};
+	const hello = `{"kind":"hello","protocol":1,"tensorrt":"10.6.0","device":{"name":"x"},"engine":{"profiles":1,"inputs":[],"outputs":[]}}`;
+	const says = (...headers: string[]): string =>
+		`${headers.map((header) => `process.stdout.write(Buffer.from("${Buffer.from(withHeader(header)).toString("base64")}", "base64"));`).join("\n")}\nsetInterval(() => {}, 1000);`;
+
+	it.each<[string, string, string]>([
+		[
+			"text",
+			`console.log("Hello, I am not a worker at all"); setInterval(() => {}, 1000);`,
+			"the output is not made of frames",
+		],
+		["a frame of no kind", says("{}"), "a frame of unknown kind"],
+		["two hellos", says(hello, hello), "a second hello"],
+		[
+			"a hello without an engine",
+			says(hello.replace(/"engine":.*/, `"engine":null}`)),
+			"a hello without an engine",
+		],
+		[
+			"answers to a case that was not sent",
+			says(hello, `{"kind":"result","id":"7","tensors":[]}`),
+			"an answer to a case that was not sent",
+		],
+		[
+			"one answer twice",
+			says(hello, ...new Array(2).fill(`{"kind":"result","id":"0","tensors":[]}`)),
+			"an answer to a case that was not sent",
+		],
+	])("ends a worker that says %s", async (_, script, fault) => {
+		expect(failureOf(await talkTo(script))).toMatchObject({
+			code: "tool-output",
+			message: expect.stringContaining(fault),
+		});
+	});
+
+	it("does not take an early end for an answer", async () => {
+		const script = `${says(hello, `{"kind":"end","cases":0}`).split("\nsetInterval")[0]}`;
+		expect(failureOf(await talkTo(script))).toMatchObject({
+			code: "tool-output",
+			message: expect.stringContaining(`at case "case 0" ended before it had answered`),
+		});
+	});
+});

@@ -1,0 +1,165 @@
+// The search on graphs whose first wrong node is known: everything after it deviates, as far as a path leads there.
+import { describe, expect, it } from "vitest";
+import type { OnnxGraph, OnnxModel, OnnxNode } from "../../../../src/core/onnx/model.ts";
+import { describeFound } from "../../../../src/golden/core/bisect/describe.ts";
+import {
+	type BisectGraph,
+	beginSearch,
+	bisectGraph,
+	nextTensors,
+	type Search,
+	settle,
+	suspectNodes,
+	type TensorErrors,
+} from "../../../../src/golden/core/bisect/search.ts";
+import { randomOf } from "../../../support/planted-engines.ts";
+
+const node = (at: number, inputs: readonly string[], op = "Relu"): OnnxNode => ({
+	name: `n${at}`,
+	domain: "",
+	op,
+	inputs,
+	outputs: [`t${at}`],
+	attributes: [],
+});
+
+function modelOf(nodes: readonly OnnxNode[]): OnnxModel {
+	const value = (name: string) => ({ name, kind: "tensor" as const, dtype: "float" as const, dims: [1] });
+	const last = nodes.at(-1)?.outputs[0] ?? "";
+	const graph: OnnxGraph = {
+		name: "",
+		inputs: [value("x")],
+		outputs: [value(last)],
+		nodes,
+		initializers: [],
+		valueInfo: [],
+		subgraphs: [],
+	};
+	return {
+		bytes: 0,
+		irVersion: 8,
+		producer: "",
+		producerVersion: "",
+		opsets: { "": 17 },
+		graph,
+		functions: [],
+	};
+}
+
+/** Nodes that read one or two of the tensors before them, mostly near ones. */
+function randomModel(count: number, random: () => number): OnnxModel {
+	const before = (at: number) => (at === 0 ? "x" : `t${Math.max(0, at - 1 - Math.floor(random() ** 3 * 8))}`);
+	return modelOf(
+		Array.from({ length: count }, (_, at) =>
+			node(at, random() < 0.3 ? [before(at), before(at)] : [before(at)], "Max"),
+		),
+	);
+}
+
+/** Blocks of three with a connection around them, as in a residual network. */
+function residual(blocks: number): OnnxModel {
+	const nodes: OnnxNode[] = [];
+	for (let at = 0; at < blocks * 3; at += 3) {
+		const input = at === 0 ? "x" : `t${at - 1}`;
+		nodes.push(node(at, [input]), node(at + 1, [`t${at}`]), node(at + 2, [`t${at + 1}`, input], "Add"));
+	}
+	return modelOf(nodes);
+}
+
+function errorsOf({ graph: { nodes } }: OnnxModel, wrong: number): Map<string, TensorErrors> {
+	const bad = new Set([`t${wrong}`]);
+	for (const { inputs, outputs } of nodes.slice(wrong + 1))
+		if (inputs.some((name) => bad.has(name))) bad.add(outputs[0] ?? "");
+	return new Map(
+		nodes.map(({ outputs: [name = ""] }) => [name, { head: bad.has(name) ? 0.05 : 1e-6, base: 1e-6 }]),
+	);
+}
+
+function run(
+	graph: BisectGraph,
+	begun: Search,
+	truth: ReadonlyMap<string, TensorErrors>,
+): { search: Search; rounds: number } {
+	let [search, rounds] = [begun, 0];
+	for (let next = nextTensors(graph, search, 8); next.length > 0; next = nextTensors(graph, search, 8)) {
+		rounds += 1;
+		search = settle(graph, search, new Map(next.map((name) => [name, truth.get(name) as TensorErrors])));
+	}
+	return { search, rounds };
+}
+
+function find(model: OnnxModel, wrong: number) {
+	const [graph, truth] = [bisectGraph(model, model), errorsOf(model, wrong)];
+	const output = model.graph.outputs[0]?.name ?? "";
+	const begun = beginSearch(output, truth.get(output) as TensorErrors, 1e-3);
+	return begun === null ? null : { graph, ...run(graph, begun, truth) };
+}
+
+describe("the search for the first tensor that deviates", () => {
+	it("finds the wrong node of every random graph in which it reaches the output", () => {
+		const random = randomOf(7);
+		let found = 0;
+		for (let turn = 0; turn < 150; turn += 1) {
+			const model = randomModel(10 + Math.floor(random() * 150), random);
+			const wrong = Math.floor(random() * model.graph.nodes.length);
+			const end = find(model, wrong);
+			if (end === null) continue;
+			found += 1;
+			expect(end.search.bad, `turn ${turn}`).toBe(`t${wrong}`);
+			expect(suspectNodes(end.graph, end.search)).toEqual([wrong]);
+		}
+		expect(found).toBeGreaterThan(50);
+	});
+
+	it("a search takes five rounds at most on a thousand residual blocks", () => {
+		for (const wrong of [0, 1, 2, 1500, 1501, 2999]) {
+			const end = find(residual(1000), wrong);
+			expect(end?.search.bad).toBe(`t${wrong}`);
+			expect(end?.rounds).toBeLessThanOrEqual(5);
+		}
+	});
+
+	it("looks past tensors that only one model has, and says that any of their nodes may be the cause", () => {
+		const head = residual(4);
+		const renamed = (names: readonly string[]) =>
+			names.map((name) => (["t4", "t5"].includes(name) ? `${name}_new` : name));
+		const nodes = head.graph.nodes.map((one) => ({
+			...one,
+			inputs: renamed(one.inputs),
+			outputs: renamed(one.outputs),
+		}));
+		const graph = bisectGraph(head, modelOf(nodes));
+		const begun = beginSearch("t11", { head: 0.05, base: 0 }, 1e-3) as Search;
+		const { search } = run(graph, begun, errorsOf(head, 4));
+		expect(suspectNodes(graph, search)).toEqual([4, 5, 6]);
+		const { message } = describeFound({ search, graph, head, reference: modelOf(nodes) });
+		expect(message).toContain("It, or one of 2 nodes before it whose tensors cannot be compared.");
+	});
+
+	it("blames no node if the error grows little by little, and does not begin if the output agrees", () => {
+		const model = residual(30);
+		const graph = bisectGraph(model, model);
+		const growing = new Map(
+			model.graph.nodes.map((_, at) => [`t${at}`, { head: 1e-4 * 1.05 ** at, base: null }]),
+		);
+		const { search } = run(
+			graph,
+			beginSearch("t89", growing.get("t89") as TensorErrors, 1e-3) as Search,
+			growing,
+		);
+		expect(describeFound({ search, graph, head: model, reference: model }).state).toBe("accumulates");
+		expect(beginSearch("t89", { head: 1e-7, base: 1e-7 }, 1e-3)).toBeNull();
+		expect(beginSearch("t89", { head: 0, base: null }, 1e-3)).toBeNull();
+		expect(beginSearch("t89", { head: Number.POSITIVE_INFINITY, base: null }, 1e-3)?.allowed).toBe(1e-3);
+	});
+
+	it("compares no constants, and no tensors without a float type", () => {
+		const constant = { ...node(1, [], "Constant"), attributes: [{ name: "value_float", value: 1 }] };
+		const graph = bisectGraph(
+			modelOf([node(0, ["x"]), constant, node(2, ["t0"], "ArgMax"), node(3, ["t0", "t1"], "Add")]),
+			modelOf([node(0, ["x"])]),
+		);
+		expect([...graph.comparable.keys()]).toEqual(["t0"]);
+		expect(graph.reads).toEqual([[], [], ["t0"], ["t0"]]);
+	});
+});

@@ -1,0 +1,213 @@
+// Comparators of a part of an output: the same numbers as of the part alone, at the places of the whole.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ComparatorSpec, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
+import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
+import { cutSlice, slicedShape, sliceLabel, sliceProblem } from "../../../../src/golden/core/tensor/slice.ts";
+import { elementCount, type Tensor, unravel } from "../../../../src/golden/core/tensor/tensor.ts";
+import { valueAt } from "../../../../src/golden/core/tensor/values.ts";
+import { judgeSet } from "../../../../src/golden/core/whole-set/judge-set.ts";
+import { caseInput, float32 } from "../../../support/golden-tensors.ts";
+
+const kinds: readonly ComparatorSpec[] = [
+	{ kind: "relative-l2" },
+	{ kind: "max-abs" },
+	{ kind: "allclose" },
+	{ kind: "cosine" },
+	{ kind: "top-k", k: 2, axis: 1 },
+	{ kind: "kl", input: "logits", axis: 1 },
+	{ kind: "psnr" },
+	{ kind: "ssim", window: "uniform" },
+	{ kind: "miou" },
+	{ kind: "pixel-disagreement" },
+	{ kind: "recall-at-k", k: 2 },
+	{ kind: "rank-agreement" },
+	{ kind: "token-agreement", axis: 1 },
+];
+
+/** Independent of the product's own walk: element by element. */
+function cutByHand(tensor: Tensor, axis: number, kept: readonly number[]): Tensor {
+	const shape = tensor.shape.map((size, index) => (index === axis ? kept.length : size));
+	const values = Array.from({ length: elementCount(shape) }, (_, flat) => {
+		const at = unravel(flat, shape).map((index, dimension) =>
+			dimension === axis ? (kept[index] ?? 0) : index,
+		);
+		return valueAt(
+			tensor,
+			at.reduce((sum, index, dimension) => sum * (tensor.shape[dimension] ?? 1) + index, 0),
+		);
+	});
+	return float32(values, shape);
+}
+
+function judge(expected: Tensor, got: Tensor, output: GoldenOutput, base?: Tensor) {
+	const sides = base === undefined ? {} : { base: { y: base } };
+	const input = caseInput({ y: expected }, { y: got }, { specs: { y: output }, ...sides });
+	const [golden] = input.manifest.cases;
+	return { input, verdict: judgeCase(input), set: () => judgeSet(input, [{ golden, sides: input }]) };
+}
+
+const shape = [2, 9, 8, 10];
+const values = (seed: number) =>
+	Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * 1.7 + seed) * (1 + (at % 5)));
+const golden = float32(values(0), shape);
+const engine = float32(
+	values(0).map((value, at) => value + 0.02 * Math.cos(at * 3.1)),
+	shape,
+);
+const threeRanges: OutputSlice["ranges"] = [
+	[0, 2],
+	[3, 4],
+	[6, 9],
+];
+const slices: readonly { slice: OutputSlice; axis: number; kept: readonly number[] }[] = [
+	{ slice: { axis: 1, from: 2, to: 9 }, axis: 1, kept: [2, 3, 4, 5, 6, 7, 8] },
+	{ slice: { axis: -3, ranges: threeRanges }, axis: 1, kept: [0, 1, 3, 6, 7, 8] },
+	{ slice: { axis: -1, from: 1 }, axis: 3, kept: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
+];
+
+it.each(kinds.flatMap((spec) => slices.map((part) => ({ spec, ...part }))))(
+	"a comparator of a slice $spec.kind of $slice equals that of the part alone",
+	(of) => {
+		const left = cutByHand(golden, of.axis, of.kept);
+		const right = cutByHand(engine, of.axis, of.kept);
+		const output = (spec: ComparatorSpec): GoldenOutput => ({ batchAxis: 0, comparators: [spec] });
+		const whole = judge(golden, engine, output({ ...of.spec, slice: of.slice }), engine).verdict.checks[0];
+		const alone = judge(left, right, output(of.spec), right).verdict.checks[0];
+		const index = alone?.worst?.index.map((at, axis) => (axis === of.axis ? of.kept[at] : at));
+		const worst = alone?.worst && { ...alone.worst, index };
+		expect(whole).toEqual({ ...alone, slice: of.slice, worst, detail: whole?.detail });
+	},
+);
+
+it.each(slices)(
+	"a comparator of a slice over the whole set is that of the parts of $slice alone",
+	({ slice, axis, kept }) => {
+		const [left, right] = [cutByHand(golden, axis, kept), cutByHand(engine, axis, kept)];
+		const spec: ComparatorSpec = { kind: "relative-l2", scope: "set" };
+		const check = judge(golden, engine, { comparators: [{ ...spec, slice }] }).set()?.checks[0];
+		expect(check).toMatchObject({
+			slice,
+			got: judge(left, right, { comparators: [spec] }).set()?.checks[0]?.got,
+		});
+	},
+);
+
+it("a comparator of a slice sees what the whole hides: class scores that are permuted beside boxes of hundreds", () => {
+	const boxesAndScores = float32(
+		Array.from({ length: 22 * 50 }, (_, at) => (at < 200 ? 100 + at : ((at * 7) % 11) / 11)),
+		[1, 22, 50],
+	);
+	const channels = Array.from({ length: 22 }, (_, at) => (at < 4 ? at : 4 + ((at - 3) % 18)));
+	const permuted = cutByHand(boxesAndScores, 1, channels);
+	const l2 = { kind: "relative-l2", tolerance: 5e-3 } as const;
+	const whole = judge(boxesAndScores, permuted, { comparators: [l2] }).verdict;
+	const comparators: GoldenOutput["comparators"] = [
+		{ ...l2, slice: { axis: 1, to: 4 } },
+		{ ...l2, slice: { axis: 1, from: 4, to: 22 } },
+	];
+	const byPart = judge(boxesAndScores, permuted, { comparators }).verdict;
+	expect(whole.state).toBe("match");
+	expect(byPart.checks.map(({ pass }) => pass)).toEqual([true, false]);
+});
+
+describe("the floor of a comparator", () => {
+	const expected = float32([1, 0.5, 1e-8, -2e-8, 3e-3]);
+	const spec = (floor?: number): GoldenOutput => ({
+		comparators: [{ kind: "allclose", rtol: 1e-5, tolerance: 0, ...(floor ? { floor } : {}) }],
+	});
+	it("the floor of a comparator leaves out what is below it on both sides, and only that", () => {
+		const noisy = float32([1, 0.5, -7e-8, 0, 3e-3]);
+		expect(judge(expected, noisy, spec()).verdict.state).toBe("mismatch");
+		expect(judge(expected, noisy, spec(1e-6)).verdict.checks[0]).toMatchObject({ got: 0, pass: true });
+		expect(judge(expected, float32([1, 0.5, 1e-8, 2e-6, 3e-3]), spec(1e-6)).verdict.state).toBe("mismatch");
+		expect(judge(expected, float32([1, 0.5, 1e-8, -2e-8, 0]), spec(1e-6)).verdict.state).toBe("mismatch");
+	});
+});
+
+describe("top-k of rows that reach a score", () => {
+	const output: GoldenOutput = { comparators: [{ kind: "top-k", axis: 1, minScore: 0.25 }] };
+	const scores = float32([0.9, 0.01, 0.011, 0.05, 0.011, 0.01], [1, 2, 3]);
+	it("top-k of rows that reach a score ignores the background, whose best class is noise", () => {
+		const check = (values: number[]) => judge(scores, float32(values, [1, 2, 3]), output).verdict.checks[0];
+		expect(check([0.9, 0.011, 0.01, 0.05, 0.01, 0.011])).toMatchObject({ got: 1 });
+		expect(check([0.05, 0.01, 0.01, 0.9, 0.01, 0.01])).toMatchObject({ got: 0, pass: false });
+	});
+	it("top-k of rows that reach a score agrees where no row reaches it, and reports it", () => {
+		const quiet = float32([0.1, 0.2, 0.1, 0.2, 0.1, 0.2], [1, 2, 3]);
+		expect(judge(quiet, quiet, output).verdict.checks[0]).toMatchObject({
+			got: 1,
+			pass: true,
+			detail: "no row of the golden reaches 0.25",
+		});
+	});
+});
+
+it("cutSlice keeps the elements of the ranges, of every width of element", () => {
+	const dtypes = fc.constantFrom("float32", "float16", "uint8", "float64", "int4", "uint4");
+	const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
+	fc.assert(
+		fc.property(dtypes, sizes, fc.nat(), fc.nat(), fc.nat(), (dtype, size, a, b, c) => {
+			const axis = a % size.length;
+			const from = b % (size[axis] ?? 1);
+			const to = from + 1 + (c % ((size[axis] ?? 1) - from));
+			const tensor = {
+				dtype,
+				shape: size,
+				data: Uint8Array.from({ length: elementCount(size) * 8 }, (_, at) => (at * 37 + b) % 120),
+			};
+			const part = cutSlice(tensor, { axis, from, to });
+			const kept = Array.from({ length: to - from }, (_, at) => from + at);
+			const byHand = cutByHand(tensor, axis, kept);
+			expect(part.shape).toEqual(byHand.shape);
+			expect(slicedShape({ axis, from, to }, size)).toEqual(byHand.shape);
+			for (let flat = 0; flat < elementCount(part.shape); flat += 1) {
+				expect(Math.fround(valueAt(part, flat))).toEqual(valueAt(byHand, flat));
+			}
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+it.each<[OutputSlice, string]>([
+	[{ axis: 3, to: 2 }, "an axis of the output, which has 3"],
+	[{ axis: 1, from: 4, to: 30 }, "indices up to 22, the size of the axis"],
+	[{ axis: 1, from: 22 }, "indices up to 22, the size of the axis"],
+	[{ axis: 1, from: 4, to: 4 }, "an end behind the start, 4"],
+	[{ axis: 1, from: 0, ranges: [[0, 1]] }, "either ranges, or from and to"],
+	[
+		{
+			axis: 1,
+			ranges: [
+				[4, 6],
+				[5, 8],
+			],
+		},
+		"a range from 6 on",
+	],
+])("sliceProblem of %j: expected %s", (slice, expected) => {
+	expect(sliceProblem(slice, [1, 22, 8400])?.expected).toContain(expected);
+});
+
+it("sliceProblem is null for slices inside of the shape", () => {
+	expect(sliceProblem({ axis: -2, from: 4, to: 22 }, [1, 22, 8400])).toBeNull();
+});
+
+it.each<[OutputSlice, string]>([
+	[{ axis: 1, from: 4, to: 22 }, "channels 4…21"],
+	[{ axis: -1, to: 4 }, "columns 0…3"],
+	[{ axis: 1, from: 4, to: 5 }, "channel 4"],
+	[{ axis: 2, from: 7 }, "7… of axis 2"],
+	[
+		{
+			axis: 1,
+			ranges: [
+				[0, 4],
+				[5, 6],
+			],
+		},
+		"channels 0…3, 5",
+	],
+])("sliceLabel of %j is %s", (slice, label) => {
+	expect(sliceLabel(slice)).toBe(label);
+});

@@ -1,0 +1,113 @@
+// Golden manifests: the examples beside the schema, and hostile ones.
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { ConfigError } from "../../../../src/core/errors.ts";
+import { parseManifest } from "../../../../src/golden/core/manifest/parse-manifest.ts";
+
+const examples = new URL("../../../../golden-schema/examples/golden/", import.meta.url);
+const example = (name: string): string => readFileSync(new URL(name, examples), "utf8");
+
+/** What the error of each invalid example says. */
+const complaints: Record<string, readonly string[]> = {
+	"unknown-key": ["/outputz", 'Write "outputs"'],
+	"unknown-comparator": ["/outputs/y/comparators/0/kind", 'Write "relative-l2"'],
+	"unknown-precision": ["/outputs/y/comparators/0/tolerance/fp17", 'Write "fp16"'],
+	"missing-cases": ["/cases", "missing", 'Add "cases"'],
+	"no-cases": ["/cases", "at least 1 entry", "an empty list"],
+	"no-comparators": ["/outputs/y/comparators", "at least 1 entry"],
+	"no-outputs-in-case": ["/cases/0/outputs", "at least 1 entry"],
+	"other-version": ["/schemaVersion", "expected 1, got 2"],
+	"bad-id": ["/goldenId", "name@revision"],
+	"bad-hash": ["/model/sha256", "64 lower-case hexadecimal digits"],
+	"negative-size": ["/cases/0/inputs/x/shape/0: expected a number of at least 0, got -"],
+	"fractional-size": ["/cases/0/inputs/x/shape/0", "integer"],
+	"path-upwards": ["/cases/0/outputs/y/path", "inside the manifest's folder", "a/../../y.npy"],
+	"path-absolute": ["/cases/0/outputs/y/path", "/etc/passwd"],
+	"path-drive": ["/cases/0/outputs/y/path", "C:y.npy"],
+	"path-backslash": ["/cases/0/outputs/y/path"],
+	"duplicate-case": ["/cases/1/id", "that of /cases/0"],
+	"huge-tensor": ["/cases/0/inputs/x/shape", "at most 4294967296 bytes"],
+	"compares-nothing": ["/cases/0/outputs", "nothing that could be compared"],
+	"comparators-of-no-output": ["/outputs/yy", 'an output of the cases: "y"'],
+	"unexpected-key": ["/outputs/y/comparators/0/rtol", "no such key for relative-l2"],
+	"kl-of-what": ["/outputs/y/comparators/0/input", "logits or probabilities"],
+	"sample-without-axis": ["/outputs/y/comparators/0/scope", "batchAxis"],
+	"batch-axis-beyond-rank": ["/outputs/y/batchAxis", "an axis of the output, which has 2"],
+	"class-axis-beyond-rank": ["/outputs/y/comparators/0/axis"],
+	"slice-beyond-shape": ["/outputs/y/comparators/0/slice/to", "indices up to 10, the size of the axis", "40"],
+	"class-axis-is-batch-axis": ["/outputs/y/comparators/0/axis", "another axis than the batch axis"],
+	"limit-that-cannot-break": ["/outputs/y/comparators/0/tolerance", "one that top-k always keeps"],
+	"share-above-one": ["/outputs/y/comparators/0/tolerance", "a limit from 0 to 1"],
+};
+
+function refusalOf(text: string): ConfigError {
+	try {
+		parseManifest(text, "golden/net/golden.json");
+	} catch (error) {
+		if (error instanceof ConfigError) return error;
+		throw error;
+	}
+	throw new Error("the manifest was taken");
+}
+
+it.each(readdirSync(new URL("valid/", examples)))("parseManifest takes the valid example %s", (name) => {
+	expect(parseManifest(example(`valid/${name}`), name).schemaVersion).toBe(1);
+});
+
+it("parseManifest knows every invalid example", () => {
+	expect(readdirSync(new URL("invalid/", examples)).toSorted()).toEqual(
+		Object.keys(complaints)
+			.map((name) => `${name}.json`)
+			.toSorted(),
+	);
+});
+
+it.each(Object.entries(complaints))("parseManifest refuses %s and reports where and why", (name, words) => {
+	const error = refusalOf(example(`invalid/${name}.json`));
+	expect(error.code).toBe("golden-invalid");
+	expect(error.message).toContain("golden/net/golden.json: ");
+	for (const word of words) expect(error.message).toContain(word);
+	expect(error).toMatchObject({ pointer: expect.any(String), fix: expect.any(String) });
+});
+
+it("parseManifest takes names of the language for names of outputs, and refuses them as keys", () => {
+	const named = example("valid/minimal.json").replaceAll('"y"', '"__proto__"');
+	expect(Object.keys(parseManifest(named, "x").cases[0].outputs)).toEqual(["__proto__"]);
+	expect(
+		refusalOf(example("valid/minimal.json").replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"'))
+			.message,
+	).toContain("__proto__");
+});
+
+it.each([
+	["zero width space", "a\u200bb", "U+200B"],
+	["right-to-left override", "a\u202eb", "U+202E"],
+	["soft hyphen", "\u00adab", "U+00AD"],
+	["line break", "a\nb", "U+000A"],
+	["variation selector", "a\u{e0100}b", "U+E0100"],
+])("parseManifest refuses a case whose name contains a %s", (_, id, point) => {
+	const manifest = JSON.parse(example("valid/minimal.json"));
+	manifest.cases[0].id = id;
+	const { message, pointer } = refusalOf(JSON.stringify(manifest));
+	expect(pointer).toBe("/cases/0/id");
+	expect(message).toContain(point);
+});
+
+it.each([
+	["", "expected JSON"],
+	["{", "expected JSON"],
+	["[]", "type object"],
+	["null", "type object"],
+	["version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", "a Git LFS pointer"],
+])("parseManifest refuses the text %j", (text, words) => {
+	expect(refusalOf(text).message).toContain(words);
+});
+
+it("parseManifest reads a file with a byte order mark", () => {
+	expect(parseManifest(`\uFEFF${example("valid/minimal.json")}`, "x").goldenId).toBe("net@1");
+});
+
+it("parseManifest shows no control characters of a hostile file", () => {
+	const hostile = example("valid/minimal.json").replace("first/y.npy", "/\\u001b[31mred\\u0007");
+	expect(refusalOf(hostile).message).not.toMatch(/\p{Cc}/u);
+});

@@ -1,0 +1,137 @@
+// Changed goldens: what is weaker is listed, what moved is measured, what is unchanged is silent.
+import { expect, it } from "vitest";
+import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import { type ReviewInput, reviewGolden, reviewGone } from "../../../../src/golden/core/manifest/review.ts";
+import { float32, manifestOf } from "../../../support/golden-tensors.ts";
+
+const y = float32([1, 2]);
+
+function golden(output: GoldenOutput = {}, more: Partial<GoldenManifest> = {}): GoldenManifest {
+	return { ...manifestOf({ y }, { y: output }), ...more };
+}
+
+const review = (base: GoldenManifest, head: GoldenManifest, moved: ReviewInput["moved"] = []) =>
+	reviewGolden({
+		...{ model: "m", path: "golden.json", base, head, moved },
+		...{ expected: new Map([["y", y]]), relativeL2: {} },
+	});
+const l2: ComparatorSpec = { kind: "relative-l2" };
+const custom: ComparatorSpec = { kind: "custom", name: "lpips" };
+const part = { axis: 0, to: 1 };
+
+it("reviewGolden has nothing to say of goldens that judge alike", () => {
+	expect(review(golden(), golden({}, { goldenId: "net@2", reason: "again", author: "me" }))).toBeNull();
+});
+
+it.each<[string, ComparatorSpec[], ComparatorSpec[], RegExp | null]>([
+	[
+		"a looser limit",
+		[{ ...l2, tolerance: 1e-4 }],
+		[{ ...l2, tolerance: 1e-2 }],
+		/relative-l2 of output "y" is looser: every precision 0\.0001 → 0\.01/,
+	],
+	["a tighter limit", [{ ...l2, tolerance: 1e-2 }], [{ ...l2, tolerance: 1e-4 }], null],
+	[
+		"a limit looser at one precision",
+		[{ ...l2, tolerance: { fp16: 1e-3 } }],
+		[{ ...l2, tolerance: { fp16: 4e-3 } }],
+		/fp16 0\.001 → 0\.004/,
+	],
+	["a limit below a looser default", [{ ...l2, tolerance: { fp32: 1e-6 } }], [l2], /fp32 0\.000001 → 0\.001/],
+	[
+		"a lower cosine",
+		[{ kind: "cosine", tolerance: 0.999 }],
+		[{ kind: "cosine", tolerance: 0.9 }],
+		/cosine of output "y" is looser/,
+	],
+	["a comparator that is gone", [l2, { kind: "cosine" }], [l2], /no longer compared by cosine/],
+	["a comparator that is new", [l2], [l2, { kind: "cosine" }], null],
+	[
+		"a looser limit of one part",
+		[
+			{ ...l2, tolerance: 1e-4 },
+			{ ...l2, slice: part, tolerance: 1e-4 },
+		],
+		[
+			{ ...l2, slice: part, tolerance: 1e-2 },
+			{ ...l2, tolerance: 1e-4 },
+		],
+		/^relative-l2 of 0 of axis 0 of output "y" is looser: every precision 0\.0001 → 0\.01/,
+	],
+	["a part that is gone", [l2, { ...l2, slice: { axis: -1, to: 1 } }], [l2], /by relative-l2 of column 0/],
+	["a higher floor", [l2], [{ ...l2, floor: 1e-3 }], /floor 0 → 0\.001/],
+	["a failure that only warns now", [l2], [{ ...l2, severity: "warn" }], /severity fail → warn/],
+	["a command that is gone", [l2, custom], [l2], /no longer compared by custom lpips/],
+	["a command that is new", [l2], [l2, custom], null],
+	[
+		"a looser command",
+		[{ ...custom, tolerance: 1 }],
+		[{ ...custom, tolerance: 2 }],
+		/custom lpips .* looser: every precision 1 → 2/,
+	],
+	["a tighter command", [{ ...custom, tolerance: 2 }], [{ ...custom, tolerance: 1 }], null],
+	["a command without its limit", [{ ...custom, tolerance: 2 }], [custom], /every precision 2 → default/],
+	["a command that only warns", [custom], [{ ...custom, severity: "warn" }], /severity fail → warn/],
+])("reviewGolden calls out %s", (_, before, after, says) => {
+	const change = review(
+		golden({ comparators: before as [ComparatorSpec] }),
+		golden({ comparators: after as [ComparatorSpec] }),
+	);
+	expect(change?.tolerances.length).toBeGreaterThan(0);
+	if (says === null) expect(change?.weakened).toEqual([]);
+	else expect(change?.weakened.join("\n")).toMatch(says);
+});
+
+it.each<[string, GoldenOutput, GoldenOutput, string]>([
+	["samples that are no longer judged one by one", { batchAxis: 0 }, {}, "scope per-sample → whole"],
+	["NaN that is allowed", {}, { nonFinite: "must-match" }, "nonFinite reject → must-match"],
+])("reviewGolden calls out %s", (_, before, after, says) => {
+	expect(review(golden(before), golden(after))?.weakened.join("\n")).toContain(says);
+});
+
+it("reviewGolden calls out dropped cases and a softer policy, and notes new ones", () => {
+	const [only] = golden().cases;
+	const renamed = golden({}, { cases: [{ ...only, id: "other" }], policy: { onModelChange: "warn" } });
+	const change = review(golden({}, { policy: { onModelChange: "fail" } }), renamed);
+	expect(change?.weakened).toEqual([
+		'1 case dropped: "only".',
+		"A changed model now means warn, before fail.",
+	]);
+	expect(change?.notes).toContain('1 case added: "other".');
+});
+
+it("reviewGolden reports the reason only if it belongs to this change, and its absence", () => {
+	const base = golden({}, { reason: "First recording." });
+	const otherModel = { model: { path: "net.onnx", sha256: "c".repeat(64) } };
+	expect(review(base, golden({}, { ...otherModel, reason: "First recording." }))?.notes).toEqual([
+		"It was recorded from another model.",
+		"Its id is still net@1: it was changed by hand.",
+		"No reason is given.",
+		"No author is named.",
+	]);
+	const again = { ...otherModel, goldenId: "net@2", reason: "Trained again.", author: "Ann" };
+	expect(review(base, golden({}, again))).toMatchObject({
+		reason: "Trained again.",
+		author: "Ann",
+		weakened: [],
+		notes: ["It was recorded from another model."],
+	});
+});
+
+it("reviewGolden puts what moved furthest first and keeps the list short", () => {
+	const [only] = golden().cases;
+	const outputs = { y: { ...only.outputs["y"]!, sha256: "d".repeat(64) } };
+	const moved = Array.from({ length: 150 }, (_, index) => {
+		return { case: `c${index}`, output: "y", relativeL2: index, maxAbs: index };
+	});
+	const change = review(golden(), golden({}, { cases: [{ ...only, outputs }] }), moved);
+	expect(change).toMatchObject({ movedTotal: 150, moved: { length: 100, 0: { relativeL2: 149 } } });
+});
+
+it("reviewGone says that the outputs are no longer checked", () => {
+	const { head, weakened } = reviewGone("m", "golden.json", golden());
+	expect([head, weakened.join()]).toEqual([
+		null,
+		expect.stringContaining("net@1 with its 1 case was removed"),
+	]);
+});

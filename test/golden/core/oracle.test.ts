@@ -1,0 +1,90 @@
+// The metrics against numpy, scipy and mpmath (test/oracles/golden.py).
+import { createHash } from "node:crypto";
+import { expect, it } from "vitest";
+import { makePair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
+import { topKAgreement } from "../../../src/golden/core/metrics/classification.ts";
+import { cosineDistance } from "../../../src/golden/core/metrics/cosine.ts";
+import { klDivergence } from "../../../src/golden/core/metrics/divergence.ts";
+import { allclose, maxAbs, relativeL2 } from "../../../src/golden/core/metrics/element-errors.ts";
+import { defaultMetricOptions } from "../../../src/golden/core/metrics/measured.ts";
+import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
+import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
+import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
+import { float32, fromBase64, toNumber } from "../../support/golden-tensors.ts";
+
+const options = defaultMetricOptions;
+
+function expectNear(value: number, wanted: number | string, tolerance = 1e-12): void {
+	const target = toNumber(wanted);
+	if (!Number.isFinite(target) || target === 0) expect(value).toBe(target);
+	else expect(Math.abs(value / target - 1)).toBeLessThanOrEqual(tolerance);
+}
+
+it.each(oracle.cases)("metrics agree with numpy and mpmath on: $name", (entry) => {
+	const pair = makePair(
+		fromBase64(entry.dtype, entry.shape, entry.expected),
+		fromBase64(entry.dtype, entry.shape, entry.got),
+	);
+	expectNear(relativeL2(pair).value, entry.relativeL2);
+	const largest = maxAbs(pair);
+	expectNear(largest.value, entry.maxAbs);
+	expect(largest.worstAt).toBe(entry.maxAbsAt);
+	const { rtol, atol } = entry;
+	const close = allclose(pair, { ...options, rtol, atol });
+	expect(close.value * close.elements).toBeCloseTo(entry.outside, 9);
+	expectNear(rootMeanSquare(pair.expected), entry.rms);
+	if (entry.cosineDistance !== undefined) expectNear(cosineDistance(pair), entry.cosineDistance);
+	for (const { k, axis, value } of entry.topK)
+		expectNear(topKAgreement(pair, { ...options, k, axis }).value, value);
+});
+
+it("metrics agree with numpy over several chunks with an odd rest", () => {
+	const golden: number[] = [];
+	const got: number[] = [];
+	for (let i = 0; i < oracle.formula.elements; i += 1) {
+		const value = (((i * 37) % 101) - 50) / 16;
+		golden.push(value);
+		got.push(Math.fround(value + (((i * 17) % 7) - 3) / 4096));
+	}
+	got[140_000] = (got[140_000] ?? 0) + 1;
+	const pair = makePair(float32(golden), float32(got));
+	expectNear(relativeL2(pair).value, oracle.formula.relativeL2);
+	expect(maxAbs(pair)).toMatchObject({ worstAt: oracle.formula.maxAbsAt, elements: oracle.formula.elements });
+	expectNear(maxAbs(pair).value, oracle.formula.maxAbs);
+	expect(pair.difference({ rtol: oracle.formula.rtol, atol: oracle.formula.atol }).outside).toBe(
+		oracle.formula.outside,
+	);
+	expectNear(cosineDistance(pair), oracle.formula.cosineDistance, 1e-11);
+});
+
+it.each(oracle.kl.map((entry, index) => ({ ...entry, index })))(
+	"KL divergence agrees with mpmath and scipy: $input, axis $axis, #$index",
+	(entry) => {
+		const pair = makePair(
+			fromBase64("float64", entry.shape, entry.expected),
+			fromBase64("float64", entry.shape, entry.got),
+		);
+		const input = entry.input === "logits" ? "logits" : "probabilities";
+		expectNear(klDivergence(pair, { ...options, axis: entry.axis, input }).value, entry.kl);
+	},
+);
+
+it("metrics give the published values of the written vectors", () => {
+	const [five] = oracle.cases;
+	expectNear(toNumber(five?.relativeL2 ?? 0), 0.00100178408696, 1e-10);
+	expectNear(toNumber(oracle.kl[0]?.kl ?? 0), 1.33568009353, 1e-10);
+	expectNear(toNumber(oracle.kl[2]?.kl ?? 0), 0.004321748942788, 1e-10);
+});
+
+it.each(["float16", "bfloat16"] as const)(
+	"16-bit floats decode all 65,536 patterns of %s as numpy does",
+	(dtype) => {
+		const patterns = Uint16Array.from({ length: 65_536 }, (_, index) => index);
+		const tensor: Tensor = { dtype, shape: [65_536], data: new Uint8Array(patterns.buffer) };
+		const bits = new Uint32Array(Float32Array.from(float64Reader(tensor)(0, 65_536)).buffer);
+		const canonical = bits.map((word) => ((word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word));
+		expect(createHash("sha256").update(new Uint8Array(canonical.buffer)).digest("hex")).toBe(
+			oracle.decode[dtype],
+		);
+	},
+);

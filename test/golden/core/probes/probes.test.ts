@@ -1,0 +1,346 @@
+// Which probes apply, what they send, and the verdicts on engines that are plain functions of their inputs.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ProbeName } from "../../../../generated/result.ts";
+import {
+	type JudgedProbe,
+	judgeProbes,
+	type ProbeAnswer,
+	type ProbeAnswers,
+	settleProbes,
+} from "../../../../src/golden/core/probes/judge.ts";
+import { type ProbePlan, planProbes } from "../../../../src/golden/core/probes/plan.ts";
+import type { Tensors } from "../../../../src/golden/core/probes/pool.ts";
+import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/golden/core/probes/subject.ts";
+import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import { float64Reader } from "../../../../src/golden/core/tensor/values.ts";
+import { float32 } from "../../../support/golden-tensors.ts";
+
+const input = (name: string, axes: ProbeInput["axes"], more: Partial<ProbeInput> = {}): ProbeInput => ({
+	name,
+	dtype: "float32",
+	axes,
+	generator: [{ kind: "normal" }],
+	...more,
+});
+
+const range = (min: number, opt: number, max: number) => ({ min, opt, max });
+
+function subject(over: Partial<ProbeSubject> = {}): ProbeSubject {
+	return {
+		inputs: [input("x", ["batch", 3])],
+		outputs: [{ name: "y", axes: ["batch", 3] }],
+		profiles: [{ batch: range(1, 4, 6) }],
+		...over,
+	};
+}
+
+const rule = { precision: "fp32", cap: 1e-3 } as const;
+const ask = (of: ProbeSubject | string, only: readonly ProbeName[] = [], donors: Tensors[] = []) =>
+	planProbes(of, { only, donors });
+
+/** What a function of one row gives for a batch. */
+type RowFunction = (
+	row: readonly number[],
+	at: { place: number; batch: readonly (readonly number[])[]; call: number },
+) => number[];
+
+function answer(plan: ProbePlan, each: RowFunction): ProbeAnswers {
+	return new Map(
+		plan.cases.map(({ id, inputs }, call): [string, ProbeAnswer] => {
+			const x = inputs["x"]!;
+			const values = [...float64Reader(x)(0, x.data.length / 4)];
+			const width = x.shape[1]!;
+			const batch = Array.from({ length: x.shape[0]! }, (_, row) =>
+				values.slice(row * width, (row + 1) * width),
+			);
+			const outputs = {
+				y: float32(
+					batch.flatMap((row, place) => each(row, { place, batch, call })),
+					x.shape,
+				),
+			};
+			return [id, { state: "done", outputs }];
+		}),
+	);
+}
+
+const states = (judged: readonly JudgedProbe[]): Record<string, string> =>
+	Object.fromEntries(judged.map(({ probe, state }) => [probe, state]));
+
+const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends"] as const;
+const allOf = (state: string) => Object.fromEntries(rowProbes.map((name) => [name, state]));
+const matching = (words: RegExp) => expect.stringMatching(words);
+
+describe("findBatch", () => {
+	const profile = { batch: range(1, 4, 6), n: range(1, 2, 3), rows: range(1, 2, 3), seq: range(8, 16, 32) };
+	const x = (...axes: ProbeInput["axes"]) => input("x", axes);
+	const none = matching(/axis of rows/);
+	it.each<[string, ProbeInput[], unknown]>([
+		["the dimension called so", [x("batch", 3)], { dim: "batch" }],
+		["one that is not the first axis", [x("seq", "batch", 3)], { dim: "batch", axes: new Map([["x", 1]]) }],
+		["one of some inputs", [x("batch", 3), input("anchors", [9, 4])], { axes: new Map([["x", 0]]) }],
+		["a letter", [x("n", 3)], { dim: "n" }],
+		["what comes first everywhere", [x("rows", 3), input("s", [])], { dim: "rows" }],
+		["a fixed size of pictures", [x(3, 1, 8, 8)], { dim: null, range: range(3, 3, 3) }],
+		["no fixed size of anything else", [x(128, 768)], none],
+		["no sequence that comes first", [x("seq", 3)], none],
+		["nothing that comes first in some inputs only", [x("rows", 3), input("z", [4, 2])], none],
+		["no single row", [x(1, 3, 8, 8)], none],
+		["nothing if the config gives no size", [x("batch_of_mine", 3)], matching(/gives no size/)],
+	])("takes %s", (_, inputs, expected) => {
+		const found = findBatch(subject({ inputs }), profile);
+		if (typeof found === "string") expect(found).toEqual(expected);
+		else expect(found).toMatchObject(expected as object);
+	});
+});
+
+describe("planProbes", () => {
+	it("gives the reason if no inputs can be made", () => {
+		expect(ask("No values.").probes.map((probe) => probe.state === "skipped" && probe.why)).toEqual(
+			Array(6).fill("No values."),
+		);
+		const [first] = ask(subject({ inputs: [input("x", ["batch", "gone"])] })).probes;
+		expect(first).toMatchObject({ state: "skipped", why: matching(/no size/) });
+	});
+
+	it("plans only the selected probes, and the anchor twice", () => {
+		const plan = ask(subject(), ["neighbours"]);
+		const ids = ["anchor", "neighbours-of-even", "neighbours-of-odd", "again"];
+		expect(plan.cases.map(({ id }) => id)).toEqual(ids);
+		expect(plan.probes.map(({ probe }) => probe)).toEqual(["neighbours"]);
+	});
+
+	it("stays within the profile and in the model's shapes", () => {
+		const sizes = fc.tuple(fc.integer({ min: 0, max: 5 }), fc.nat(4), fc.nat(4));
+		const within = (size: number | undefined, { min, max }: ReturnType<typeof range>): void => {
+			expect(size).toBeGreaterThanOrEqual(Math.max(1, min));
+			expect(size).toBeLessThanOrEqual(max);
+		};
+		fc.assert(
+			fc.property(sizes, sizes, ([min, opt, max], [least, usual, most]) => {
+				const batch = range(min, min + opt, Math.max(1, min + opt + max));
+				const seq = range(least, least + usual, Math.max(1, least + usual + most));
+				const inputs = [
+					input("ids", ["batch", "seq"], { dtype: "int64", generator: [{ kind: "tokens", range: [0, 9] }] }),
+					input("attention_mask", ["batch", "seq"], { dtype: "int64", generator: [{ kind: "ones" }] }),
+				];
+				const plan = ask(subject({ inputs, profiles: [{ batch, seq }] }));
+				expect(plan.cases.length).toBeGreaterThan(1);
+				for (const one of plan.cases) {
+					for (const { shape, data } of Object.values(one.inputs)) {
+						expect(shape[0]).toBe(one.batch);
+						within(shape[0], batch);
+						within(shape[1], seq);
+						expect(data.length).toBe(8 * shape[0]! * shape[1]!);
+					}
+				}
+			}),
+			{ numRuns: 60 },
+		);
+	});
+
+	const floatsOf = ({ cases: [first] }: ProbePlan) => [...new Float32Array(first!.inputs["x"]!.data.buffer)];
+
+	it("takes the rows of golden cases, and their sizes", () => {
+		const donors = [5, 6].map((value) => ({ x: float32([value, value, value], [1, 3]) }));
+		const plan = ask(subject(), ["determinism"], donors);
+		expect(floatsOf(plan)).toEqual([5, 5, 5, 6, 6, 6, 5, 5, 5, 6, 6, 6]);
+	});
+
+	it.each<[string, Tensor]>([
+		["one golden row is all there is", float32([1, 2, 3], [1, 3])],
+		["the golden is of another type", { dtype: "int8", shape: [2, 3], data: new Uint8Array(6) }],
+	])("generates inputs if %s", (_, x) => {
+		expect(new Set(floatsOf(ask(subject(), ["determinism"], [{ x }]))).size).toBe(12);
+	});
+
+	it("skips neighbours that cannot be others", () => {
+		const ones = input("x", ["batch", 3], { generator: [{ kind: "ones" }] });
+		const why = matching(/All rows of its inputs are equal/);
+		expect(ask(subject({ inputs: [ones] }), ["neighbours"]).probes[0]).toMatchObject({
+			state: "skipped",
+			why,
+		});
+	});
+
+	it("makes batches smaller than memory, and says so if even one is too large", () => {
+		const wide = (columns: number) => {
+			const x = input("x", ["batch", columns], { generator: [{ kind: "zeros" }] });
+			const profiles = [{ batch: range(1, 64, 64) }];
+			return ask(subject({ inputs: [x], outputs: [], profiles }), ["determinism"]);
+		};
+		expect(wide(2 ** 19).cases[0]!.batch).toBeLessThan(64);
+		expect(wide(2 ** 25).probes[0]).toMatchObject({ state: "skipped" });
+	});
+
+	const mask = (name: string, more: Partial<ProbeInput> = {}) =>
+		input(name, ["batch", "seq"], { dtype: "int64", generator: [{ kind: "ones" }], ...more });
+	const ids = mask("ids", { generator: [{ kind: "tokens", range: [1, 9] }] });
+	const length = (name: string) => input(name, ["batch"], { dtype: "int32" });
+	const profiles = [{ batch: range(1, 2, 4), seq: range(2, 8, 8) }];
+	const full = [{ batch: range(1, 2, 4), seq: range(8, 8, 8) }];
+	const all = ["padding-zeros", "padding-others", "padding-none"];
+	const noName = /No input is named like a mask/;
+	it.each<[string, Partial<ProbeSubject>, string[] | RegExp]>([
+		["a mask by its name", { inputs: [ids, mask("attention_mask")] }, all],
+		["a mask that the config names", { inputs: [ids, mask("keep")], mask: "keep" }, all],
+		["a length by its name", { inputs: [ids, length("lengths")] }, all],
+		["a length that the config names", { inputs: [ids, length("l")], length: "l" }, all],
+		["fixed positions", { inputs: [ids, mask("attention_mask")], profiles: full }, all.slice(0, 2)],
+		["no mask that may mean the padding", { inputs: [ids, mask("key_padding_mask")] }, noName],
+		["no mask of floats", { inputs: [ids, mask("attention_mask", { dtype: "float32" })] }, noName],
+		["no absent input", { inputs: [ids], mask: "gone" }, /has no input "gone"/],
+		["no mask alone", { inputs: [mask("attention_mask")] }, /No input holds values that could fill/],
+	])("finds padding: %s", (_, over, expected) => {
+		const plan = ask(subject({ profiles, ...over }), ["padding"]);
+		if (expected instanceof RegExp)
+			expect(plan.probes[0]).toMatchObject({ state: "skipped", why: matching(expected) });
+		else expect(plan.cases.map(({ id }) => id).filter((id) => id.startsWith("padding"))).toEqual(expected);
+	});
+
+	it("keeps what counts and changes only the padding", () => {
+		const plan = ask(subject({ profiles, inputs: [ids, mask("attention_mask")] }), ["padding"]);
+		const values = (id: string, name: string) => {
+			const { data } = plan.cases.find((one) => one.id === id)!.inputs[name]!;
+			return [...new BigInt64Array(data.slice().buffer)].map(Number);
+		};
+		const [zeros, others] = [values("padding-zeros", "ids"), values("padding-others", "ids")];
+		const half = [1, 1, 1, 1, 0, 0, 0, 0];
+		expect(values("padding-zeros", "attention_mask")).toEqual([...half, ...half]);
+		for (const row of [0, 8]) {
+			expect(zeros.slice(row, row + 4)).toEqual(others.slice(row, row + 4));
+			expect(zeros.slice(row + 4, row + 8)).toEqual([0, 0, 0, 0]);
+			expect(others.slice(row + 4, row + 8)).not.toContain(0);
+		}
+	});
+});
+
+describe("judgeProbes", () => {
+	const plan = ask(subject());
+	const judge = (each: RowFunction) => judgeProbes(plan, answer(plan, each), rule);
+
+	it("finds nothing in any function of one row", () => {
+		const weights = fc.array(fc.double({ min: -3, max: 3, noNaN: true }), { minLength: 3, maxLength: 3 });
+		fc.assert(
+			fc.property(weights, (factors) => {
+				const judged = judge((row) => row.map((value, index) => Math.tanh(value * factors[index]!)));
+				expect(states(judged)).toEqual({ ...allOf("agrees"), padding: "skipped" });
+				for (const { got, state } of judged) if (state !== "skipped") expect(got).toBe(0);
+			}),
+			{ numRuns: 20 },
+		);
+	});
+
+	const mean = (batch: readonly (readonly number[])[], index: number) =>
+		batch.reduce((sum, row) => sum + row[index]!, 0) / batch.length;
+	const besideBy =
+		(step: number): RowFunction =>
+		(row, { batch, place }) =>
+			row.map((value, index) => value + (batch[place + step]?.[index] ?? 0));
+	it.each<[string, RowFunction, Record<string, string>]>([
+		[
+			"a mean over the batch",
+			(row, { batch }) => row.map((value, index) => value - mean(batch, index)),
+			{ neighbours: "differs", "batch-size": "differs", "duplicate-rows": "agrees" },
+		],
+		["the row above alone", besideBy(-1), { neighbours: "differs" }],
+		["the row below alone", besideBy(1), { neighbours: "differs" }],
+		[
+			"its place",
+			(row, { place }) => row.map((value) => value + place),
+			{ "duplicate-rows": "differs", neighbours: "agrees" },
+		],
+		[
+			"the size of the batch",
+			(row, { batch }) => row.map((value) => value + batch.length),
+			{ ...allOf("agrees"), "batch-size": "differs", "profile-ends": "differs" },
+		],
+		[
+			"chance",
+			(row, { call }) => row.map((value) => value + call),
+			{ ...allOf("skipped"), determinism: "differs" },
+		],
+		[
+			"no number",
+			() => [Number.NaN, Number.NaN, Number.NaN],
+			{ ...allOf("skipped"), determinism: "differs" },
+		],
+		[
+			"rounding of another order",
+			(row, { batch }) => row.map((value) => value * (1 + 1e-4 * batch.length)),
+			{ "batch-size": "agrees", "profile-ends": "agrees" },
+		],
+	])("finds an answer that depends on %s", (_, each, expected) => {
+		expect(states(judge(each))).toMatchObject(expected);
+	});
+
+	it("forgives others what two runs differ by, and no more", () => {
+		const noisy =
+			(leak: number): RowFunction =>
+			(row, { call, place, batch }) =>
+				row.map((value) => value + (place === 0 ? 0 : leak * batch[0]![0]!) + (call % 2) * 2e-5);
+		expect(states(judge(noisy(0)))).toMatchObject(allOf("agrees"));
+		expect(states(judge(noisy(0.1)))).toMatchObject({ determinism: "agrees", neighbours: "differs" });
+	});
+
+	it("reports a size at which the engine fails, and inputs that it refuses", () => {
+		const answers = new Map(answer(plan, (row) => [...row]));
+		const failing = new Map(answers);
+		for (const { id, batch } of plan.cases)
+			if (batch === 1) failing.set(id, { state: "failed", message: "no kernel." });
+		const failed = judgeProbes(plan, failing, rule).find(({ probe }) => probe === "batch-size");
+		expect(failed).toMatchObject({ state: "differs", got: null, message: matching(/no kernel/) });
+		answers.set("anchor", { state: "failed", message: "an index is out of range." });
+		const refused = judgeProbes(plan, answers, rule);
+		expect(states(refused)).toEqual({ ...allOf("skipped"), padding: "skipped" });
+		expect(refused[0]?.message).toMatch(/failed on the probes' inputs: an index is out of range/);
+	});
+
+	/** The same outputs for every case. */
+	const answersOf = (outputsOf: (y: Tensor) => Tensors): ProbeAnswers =>
+		new Map(
+			[...answer(plan, (row) => [...row])].map(([id, one]): [string, ProbeAnswer] => [
+				id,
+				one.state === "done" ? { ...one, outputs: outputsOf(one.outputs["y"]!) } : one,
+			]),
+		);
+
+	it("compares no rows of an output that has none, and never calls that agreement", () => {
+		const judged = judgeProbes(
+			plan,
+			answersOf(() => ({ y: float32([1], []) })),
+			rule,
+		);
+		const expected = { determinism: "agrees", neighbours: "skipped", "batch-size": "skipped" };
+		expect(states(judged)).toMatchObject(expected);
+	});
+
+	it("takes any name of an output", () => {
+		const named = (y: Tensor): Tensors =>
+			Object.defineProperty(Object.create(null), "__proto__", { value: y, enumerable: true });
+		expect(states(judgeProbes(plan, answersOf(named), rule))).toMatchObject(allOf("agrees"));
+	});
+});
+
+describe("settleProbes", () => {
+	const place = { model: "net", engine: "fp16" };
+	const judged = (state: JudgedProbe["state"], got: number | null): JudgedProbe => {
+		return { probe: "neighbours", state, got, allowed: 1e-4, message: "Apart." };
+	};
+	const { NaN: nothing, POSITIVE_INFINITY: infinite } = Number;
+	it.each<[string, JudgedProbe, JudgedProbe | null, string]>([
+		["new without a base", judged("differs", 0.1), null, "differs"],
+		["new if the base passes", judged("differs", 0.1), judged("agrees", 0), "differs"],
+		["known if the base differs as much", judged("differs", 0.1), judged("differs", 0.06), "known"],
+		["new if it grew", judged("differs", 0.1), judged("differs", 0.01), "differs"],
+		["known if neither gives a number", judged("differs", nothing), judged("differs", infinite), "known"],
+		["known if neither answers", judged("differs", null), judged("differs", null), "known"],
+		["new if the base could not be asked", judged("differs", 0.1), judged("skipped", null), "differs"],
+		["an agreement, whatever the base does", judged("agrees", 0), judged("differs", 1), "agrees"],
+	])("calls it %s", (_, head, base, expected) => {
+		const [settled] = settleProbes([head], base === null ? null : new Map([["neighbours", base]]), place);
+		expect(settled).toMatchObject({ ...place, probe: "neighbours", state: expected });
+		expect(JSON.parse(JSON.stringify(settled))).toEqual(settled);
+	});
+});

@@ -1,0 +1,162 @@
+// Generated inputs match their generator, and the same for the same seed.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { DType } from "../../../../../generated/golden.ts";
+import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
+import {
+	defaultGenerators,
+	positionsBeside,
+} from "../../../../../src/golden/core/record/generators/defaults.ts";
+import { brainFloatBits, halfBits } from "../../../../../src/golden/core/record/generators/encode.ts";
+import { generateInput } from "../../../../../src/golden/core/record/generators/generate.ts";
+import { formatGenerator, parseGenerator } from "../../../../../src/golden/core/record/generators/spec.ts";
+import { decodeBrainFloat, decodeHalf } from "../../../../../src/golden/core/tensor/small-numbers.ts";
+
+const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
+
+it("encodeTensor writes every binary16 back as it was read", () => {
+	const patterns = Uint16Array.from({ length: 65_536 }, (_, bits) => bits);
+	const values = new Float32Array(patterns.length);
+	decodeHalf(patterns, values);
+	const wrong = patterns.filter(
+		(bits) => !Number.isNaN(values[bits]) && halfBits(values[bits] ?? 0) !== bits,
+	);
+	expect([...wrong]).toEqual([]);
+});
+
+it("encodeTensor rounds to the nearer binary16 and bfloat16", () => {
+	const read = (decode: typeof decodeHalf, bits: number): number => {
+		const out = new Float32Array(1);
+		decode(Uint16Array.of(bits), out);
+		return out[0] ?? Number.NaN;
+	};
+	fc.assert(
+		fc.property(fc.float({ noNaN: true, noDefaultInfinity: true, min: -60_000, max: 60_000 }), (value) => {
+			const half = Math.abs(read(decodeHalf, halfBits(value)) - value);
+			expect(half).toBeLessThanOrEqual(Math.max(2 ** -25, Math.abs(value) * 2 ** -11));
+			const brain = Math.abs(read(decodeBrainFloat, brainFloatBits(value)) - value);
+			expect(brain).toBeLessThanOrEqual(Math.max(2 ** -134, Math.abs(value) * 2 ** -8));
+		}),
+	);
+});
+
+it.each([
+	["image=image", "image", "image"],
+	["a=b=uniform:-1..1", "a=b", "uniform:-1..1"],
+	["ids=tokens:0..30521", "ids", "tokens:0..30521"],
+	["x=normal+zeros", "x", "normal+zeros"],
+])("parseGenerator reads %s", (text, input, kinds) => {
+	const parsed = parseGenerator(text);
+	expect(parsed).toMatchObject({ state: "ok", input });
+	if (parsed.state === "ok") expect(formatGenerator(parsed.specs)).toBe(kinds);
+});
+
+it.each([
+	["normal", /names no input/],
+	["x=norml", /did you mean normal/],
+	["x=normal:0..1", /takes no range/],
+	["x=uniform:5..1", /not a range/],
+	["x=tokens:a..b", /not a range/],
+])("parseGenerator refuses %s", (text, problem) => {
+	expect(parseGenerator(text)).toMatchObject({ state: "wrong", problem: expect.stringMatching(problem) });
+});
+
+it("generateInput gives the same bytes for a seed, others for another seed or case", () => {
+	const input = { name: "x", dtype: "float32", shape: [3, 5], specs: [{ kind: "normal" }] } as const;
+	const bytes = (seed: number, index: number): string =>
+		Buffer.from(generateInput(input, turn(index, seed)).tensor.data).toString("hex");
+	expect(bytes(1, 0)).toBe(bytes(1, 0));
+	expect(new Set([bytes(1, 0), bytes(1, 1), bytes(2, 0)]).size).toBe(3);
+});
+
+describe("what suits an input", () => {
+	const unknown: InputValues = { kind: "unknown" };
+	const table: InputValues = { kind: "range", low: 0, high: 30_521, why: "looked up" };
+	const choice = (values: number[], only = true): InputValues => ({
+		kind: "choice",
+		values,
+		only,
+		why: "compared",
+	});
+	const of = (inputs: [string, DType, (number | string)[], InputValues, number?][]): (string | null)[] => {
+		const sized = inputs.map(([name, dtype, axes, , open = 12]) => ({
+			name,
+			dtype,
+			axes,
+			shape: axes.map((axis) => (typeof axis === "number" ? axis : open)),
+		}));
+		const found = defaultGenerators(sized, new Map(inputs.map(([name, , , values]) => [name, values])));
+		return sized.map(({ name }) => {
+			const generator = found.get(name) ?? null;
+			return generator && formatGenerator(generator.specs);
+		});
+	};
+
+	it.each<[string, DType, (number | string)[], InputValues, string | null]>([
+		["image", "float32", [1, 3, 224, 224], unknown, "image"],
+		["image", "float32", [1, 224, 224, 3], unknown, "image"],
+		["features", "float32", [1, 128], unknown, "normal"],
+		["ids", "float32", [1, 128], table, "tokens:0..30521"],
+		["input_ids", "int64", [1, "seq"], table, "tokens:0..30521"],
+		["attention_mask", "int64", [1, "seq"], choice([0]), "ones"],
+		["mask", "bool", [1, "seq"], unknown, "ones"],
+		["flags", "bool", ["seq"], unknown, "tokens:0..1"],
+		["pixels", "uint8", [1, 3, 32, 32], unknown, "image"],
+		["quantised", "int8", [1, 4], unknown, "tokens:-128..127"],
+		["rate", "int64", [], choice([16_000, 8000], false), "const:16000"],
+		["rate", "int64", [1], choice([16_000]), "const:16000"],
+		["ids", "int64", [1, "seq"], choice([5]), "tokens:0..5"],
+		["rest", "int64", [], { kind: "unused" }, "zeros"],
+		["ids", "int64", [1, "seq"], unknown, null],
+		["ids", "int64", [1, "seq"], choice([0], false), null],
+		["steps", "int64", [], unknown, null],
+		["new_shape", "int32", ["n", 2], { kind: "size" }, null],
+		["gains", "float32", [3], unknown, "normal"],
+		["threshold", "float32", [], unknown, null],
+		["use_cache", "bool", [1], unknown, null],
+	])("what suits an input is for %s %s %j %j: %s", (name, dtype, axes, values, kind) => {
+		expect(of([[name, dtype, axes, values]])).toEqual([kind]);
+	});
+
+	const float = (name: string, shape: (string | number)[], values: InputValues = unknown) =>
+		[name, "float32", shape, values] as [string, DType, (string | number)[], InputValues];
+	const phonemes: [string, DType, (string | number)[], InputValues] = [
+		"ids",
+		"int64",
+		["batch", "seq"],
+		table,
+	];
+	const states = ["state", "h0", "hidden", "c", "past_key_values.0.key"];
+	const audio = float("input", [1, 576]);
+	it.each<[string, Parameters<typeof of>[0], (string | null)[]]>([
+		["parameters that nothing explains", [phonemes, float("scales", [3])], ["tokens:0..30521", null]],
+		[
+			"parameters that are not read",
+			[phonemes, float("scales", [3], { kind: "unused" })],
+			["tokens:0..30521", "zeros"],
+		],
+		[
+			"states",
+			[audio, ...states.map((name) => float(name, [2, 1, 128])), float("x1", [1, 1, 8], { kind: "state" })],
+			["normal", ...new Array(6).fill("zeros")],
+		],
+		["hidden states, which are data", [audio, float("hidden_states", [1, 8])], ["normal", "normal"]],
+		["a length", [phonemes, ["input_lengths", "int64", ["batch"], unknown]], ["tokens:0..30521", "length"]],
+	])("what suits inputs beside data: %s", (_, inputs, kinds) => {
+		expect(of(inputs)).toEqual(kinds);
+	});
+
+	it("what suits a state alone is data", () => {
+		expect(of([float("state", [1, 8])])).toEqual(["normal"]);
+	});
+
+	it("positionsBeside takes the size of the inputs beside a length", () => {
+		const mel = { name: "mel", axes: ["batch", 80, "time"], shape: [2, 80, 300] };
+		const fixed = { name: "ids", axes: [1, 7], shape: [1, 7] };
+		const length = { name: "n", axes: ["batch"], shape: [2] };
+		expect([positionsBeside("n", [length, mel]), positionsBeside("n", [fixed])]).toEqual([300, 7]);
+		const input = { name: "n", dtype: "int64", shape: [2], specs: [{ kind: "length" }] } as const;
+		const { tensor } = generateInput({ ...input, positions: 300 }, turn(0));
+		expect([...new BigInt64Array(tensor.data.buffer)]).toEqual([300n, 300n]);
+	});
+});

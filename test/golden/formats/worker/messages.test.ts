@@ -1,0 +1,172 @@
+// What the golden worker's frames say; the fixtures are what it said with TensorRT 10.6 on an NVIDIA H200.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import {
+	createFrameDecoder,
+	type Header,
+	type RawFrame,
+} from "../../../../src/golden/formats/worker/frames.ts";
+import {
+	encodeCase,
+	encodeEnd,
+	parseMessage,
+	type WorkerMessage,
+} from "../../../../src/golden/formats/worker/messages.ts";
+
+const folder = "test/fixtures/tensorrt-worker/10.6";
+
+function framesOf(bytes: Uint8Array): RawFrame[] {
+	const decoder = createFrameDecoder({ payloadBytes: 1_000_000 });
+	const frames = decoder.push(bytes);
+	expect(decoder.broken()).toBeNull();
+	return frames;
+}
+
+function recorded(name: string): (WorkerMessage | string)[] {
+	return framesOf(readFileSync(join(folder, `${name}.out`))).map(parseMessage);
+}
+
+function parse(header: Header, payload = new Uint8Array()): WorkerMessage | string {
+	return parseMessage({ header, payload });
+}
+
+const int64 = (shape: number[], values: number[]): Tensor => ({
+	dtype: "int64",
+	shape,
+	data: new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer),
+});
+
+it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))(
+	"messages of a real worker are all understood: %s",
+	(name) => {
+		const messages = recorded(name.slice(0, -4));
+		expect(messages.filter((message) => typeof message === "string")).toEqual([]);
+		expect(messages.at(-1)).toMatchObject(
+			name === "not-a-plan.out" ? { kind: "error", fatal: true, code: "plan" } : { kind: "end" },
+		);
+	},
+);
+
+it("messages of a real worker begin with its version and the engine's inputs", () => {
+	expect(recorded("data-dependent")[0]).toEqual({
+		kind: "hello",
+		tensorrt: "10.6.0",
+		device: "NVIDIA H200",
+		engine: {
+			profiles: 1,
+			inputs: [expect.objectContaining({ name: "x", dtype: "float32", shape: [4, 4] })],
+			outputs: [expect.objectContaining({ name: "y", dtype: "int64", shape: [2, -1] })],
+		},
+	});
+});
+
+it("messages of a real worker hold outputs of shapes that the data decides", () => {
+	const [, three, none] = recorded("data-dependent");
+	expect(three).toMatchObject({ id: "three", outputs: { y: int64([2, 4], [0, 1, 2, 3, 0, 1, 2, 3]) } });
+	expect(none).toMatchObject({ id: "none", outputs: { y: int64([2, 0], []) } });
+});
+
+it("messages of a real worker name the case and the tensor that failed", () => {
+	expect(recorded("conditional")[3]).toMatchObject({
+		kind: "error",
+		id: "without",
+		tensor: "c",
+		code: "input",
+		fatal: false,
+	});
+	expect(recorded("shape-tensor")[2]).toMatchObject({
+		kind: "error",
+		id: "outside",
+		tensor: "to",
+		code: "shape",
+	});
+});
+
+it("messages of a real worker carry FP8 under the name that goldens have for it", () => {
+	expect(recorded("fp8")[1]).toMatchObject({
+		kind: "result",
+		id: "a",
+		outputs: { y: { dtype: "float8e4m3fn" } },
+	});
+});
+
+it("messages to a worker are the bytes that the real one took", () => {
+	const x = (values: number[]): Record<string, Tensor> => ({ x: int64([values.length], values) });
+	const pieces = [...encodeCase("a", x([1, -2, 3, 2 ** 40])), ...encodeCase("short", x([1, 2])), encodeEnd()];
+	expect(Buffer.concat(pieces).equals(readFileSync(join(folder, "int64.in")))).toBe(true);
+});
+
+it("messages to a worker do not copy tensors and have no piece for an empty one", () => {
+	const [x, empty] = [int64([1], [7]), int64([0], [])];
+	const pieces = encodeCase("a", { x, empty });
+	expect(pieces).toHaveLength(2);
+	expect(pieces[1]).toBe(x.data);
+});
+
+describe("hostile messages", () => {
+	const tensor = { name: "y", dtype: "int8", shape: [2], bytes: 2 };
+	const result = (tensors: unknown, payload = Uint8Array.of(1, 2)): WorkerMessage | string =>
+		parse({ kind: "result", id: "a", tensors }, payload);
+
+	it.each<[string, unknown, string]>([
+		["no list", {}, "a result without a case"],
+		["a tensor without a name", [{ ...tensor, name: 1 }], "a result with an unreadable tensor"],
+		["a negative size", [{ ...tensor, shape: [-2] }], "a result with an unreadable tensor"],
+		["a size that is no integer", [{ ...tensor, shape: [0.5] }], "a result with an unreadable tensor"],
+		["fewer bytes than its shape", [{ ...tensor, shape: [3] }], "output y has 2 bytes, expected 3"],
+		["more bytes than came", [{ ...tensor, shape: [3], bytes: 3 }], "output y has 2 bytes, expected 3"],
+		["bytes of nobody", [], "a result with 2 bytes of tensors, expected 0"],
+		[
+			"one output twice",
+			[
+				{ ...tensor, shape: [1], bytes: 1 },
+				{ ...tensor, shape: [1], bytes: 1 },
+			],
+			"output y twice in one result",
+		],
+		[
+			"bytes of an unknown type beyond its end",
+			[{ ...tensor, dtype: "float8_e8m0", bytes: 9 }],
+			"a result with 2 bytes of tensors, expected 9",
+		],
+	])("hostile messages are refused with %s", (_, tensors, reason) => {
+		expect(result(tensors)).toBe(reason);
+	});
+
+	it("hostile messages may call an output __proto__, or its type constructor", () => {
+		const message = result([{ ...tensor, name: "__proto__" }]);
+		expect(
+			typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs),
+		).toEqual([["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }]]);
+		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
+	});
+});
+
+it("hostile messages never make the reader throw", () => {
+	const word = fc.constantFrom(
+		"kind",
+		"id",
+		"tensors",
+		"tensor",
+		"code",
+		"message",
+		"fatal",
+		"cases",
+		"engine",
+		"device",
+		"tensorrt",
+		"inputs",
+		"outputs",
+		"profiles",
+	);
+	const kind = fc.constantFrom("hello", "result", "error", "end", "case", 7, null);
+	fc.assert(
+		fc.property(fc.dictionary(word, fc.jsonValue()), kind, fc.uint8Array(), (header, said, payload) => {
+			expect(() => parse({ ...header, kind: said }, payload)).not.toThrow();
+		}),
+	);
+});

@@ -1,0 +1,119 @@
+// Probes as a stage: who is asked, in what order, and what becomes of a machine that breaks down.
+import { expect, it } from "vitest";
+import type { Arm } from "../../../generated/result.ts";
+import { loadConfig } from "../../../src/core/config/parse.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
+import { type Probed, probe } from "../../../src/golden/stages/probe.ts";
+import type { BuiltEngine, InferJob, InferResult, InferredCase } from "../../../src/ports/backend.ts";
+import type { Files } from "../../../src/ports/world.ts";
+import { silent } from "../../support/fakes.ts";
+import {
+	allFiles,
+	countingReader,
+	echo,
+	inferBackend,
+	streamedEngine,
+	streamedSet,
+} from "../../support/golden-stream.ts";
+
+function engine(arm: Arm, probes: string): BuiltEngine {
+	const loaded = loadConfig(
+		`version: 1\nmodels: { net: { onnx: n.onnx, dims: { batch: { min: 1, opt: 4, max: 6 } }, probes: ${probes} } }`,
+		{
+			path: "trtgate.yml",
+		},
+	);
+	if (loaded.state === "invalid") throw loaded.errors[0];
+	const plain = streamedEngine(arm);
+	const [spec] = engineSpecs(loaded.config);
+	const port = (name: string) => ({ name, kind: "tensor", dtype: "float", dims: ["batch", 3] }) as const;
+	const node = { name: "", domain: "", op: "Identity", inputs: ["x"], outputs: ["y"], attributes: [] };
+	const graph = { ...plain.model.onnx.graph, nodes: [node], inputs: [port("x")], outputs: [port("y")] };
+	return { ...plain, spec: spec!, model: { ...plain.model, onnx: { ...plain.model.onnx, graph } } };
+}
+
+interface Asked {
+	answer: (job: InferJob, nth: number) => InferResult;
+	probes?: string;
+	arms?: readonly Arm[];
+	isScheduled?: boolean;
+}
+
+async function probeAll({ answer, probes = "on", arms = ["base", "head"], isScheduled = false }: Asked) {
+	const engines = arms.map((arm) => engine(arm, probes));
+	const backend = inferBackend(answer);
+	const reader = countingReader();
+	const input = {
+		engines,
+		goldens: new Map([[engines[0]!.spec.id, streamedSet(3)]]),
+		outFolder: "/out",
+		threads: 1,
+		timeoutMs: 1000,
+		isScheduled,
+	};
+	const probed: Probed[] = [];
+	for await (const one of probe(input, {
+		backend: backend as never,
+		files: allFiles as Files,
+		tensors: reader,
+		progress: silent,
+	}))
+		probed.push(one);
+	return { probed, asked: backend.jobs.map(({ arm }) => arm), jobs: backend.jobs };
+}
+
+/** An engine that adds the first row of the batch to every other. */
+function leaking(job: InferJob): InferResult {
+	const cases = job.cases.map(({ id, inputs }): InferredCase => {
+		const x = inputs["x"]!;
+		const values = new Float32Array(x.data.slice().buffer);
+		const leaked = values.map((value, index) => (index < 3 ? value : value + values[index % 3]!));
+		return { id, state: "done", outputs: { y: { ...x, data: new Uint8Array(leaked.buffer) } } };
+	});
+	return { state: "done", cases, wallMs: 1 };
+}
+
+const found = (probed: readonly Probed[], name: string) =>
+	probed.flatMap((one) => (one.state === "judged" ? one.results : [])).find(({ probe: of }) => of === name);
+
+it("probes only the head if it agrees with itself", async () => {
+	const { probed, asked, jobs } = await probeAll({ answer: echo });
+	expect(asked).toEqual(["head"]);
+	expect(jobs[0]?.ids[0]).toBe("probe anchor");
+	expect(jobs[0]?.logPath).toMatch(/^\/out\/logs\/probe-.*-head\.log$/);
+	expect(found(probed, "neighbours")).toMatchObject({ state: "agrees", got: 0, model: "net" });
+});
+
+it("probes the base if the head does not agree with itself, and reports what is new", async () => {
+	const fresh = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : echo(job)) });
+	expect(fresh.asked).toEqual(["head", "base"]);
+	expect(found(fresh.probed, "neighbours")).toMatchObject({ state: "differs", base: 0 });
+	const old = await probeAll({ answer: leaking });
+	expect(found(old.probed, "neighbours")).toMatchObject({ state: "known" });
+});
+
+const crash: InferResult = {
+	state: "failed",
+	failure: { code: "tool-crashed", message: "it died" },
+	wallMs: 1,
+};
+it("probe reports a machine that failed, and goes on without a base that did", async () => {
+	const { probed } = await probeAll({ answer: () => crash });
+	expect(probed).toMatchObject([
+		{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } },
+	]);
+	const alone = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : crash) });
+	expect(found(alone.probed, "neighbours")).toMatchObject({ state: "differs" });
+	expect(found(alone.probed, "neighbours")).not.toHaveProperty("base");
+});
+
+it.each([
+	["nightly", false, 0],
+	["nightly", true, 1],
+	["off", true, 0],
+	["on", false, 1],
+	["[neighbours]", false, 1],
+])("probe is asked by %s, scheduled %s: %i times", async (probes, isScheduled, times) => {
+	const { asked } = await probeAll({ answer: echo, probes, isScheduled });
+	expect(asked.length).toBe(times);
+});

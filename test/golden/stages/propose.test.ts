@@ -1,0 +1,144 @@
+// Proposing to a repository in memory: what is committed, and what others do meanwhile.
+import { describe, expect, it } from "vitest";
+import { propose, writeFiles } from "../../../src/golden/stages/propose.ts";
+import type { Repository } from "../../../src/ports/code-host.ts";
+import {
+	branch,
+	goldenFiles,
+	openPlace,
+	type ProposalPlace,
+	proposalOn,
+	proposed,
+	proposedFile,
+} from "../../support/proposals.ts";
+
+type Calls = Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>;
+
+/** A repository where another actor intervenes just before a call. */
+function interrupted(repository: Repository, name: keyof Repository, act: () => unknown): Repository {
+	const call = (repository as unknown as Calls)[name];
+	const busy = async (...given: unknown[]): Promise<unknown> => {
+		await act();
+		return call?.(...given);
+	};
+	return { ...repository, [name]: busy };
+}
+
+it("a first proposal is one commit on the one that was checked out, with files put and taken, and a pull request", async () => {
+	const { repository, main } = openPlace();
+	const { commit, isNew, pull, pullIs } = await proposed(proposalOn(main[1], { draft: true }), repository);
+	expect([isNew, pullIs]).toEqual([true, "opened"]);
+	expect(repository.branches.get(branch)).toBe(commit);
+	expect(repository.parents(commit)).toEqual([main[1]]);
+	expect(repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
+	expect(repository.pulls).toMatchObject([
+		{ number: pull.number, head: branch, base: "main", draft: true, title: "Record new" },
+	]);
+	expect(repository.branches.get("main")).toBe(main[2]);
+});
+
+it("a second proposal of the same changes nothing that anybody sees", async () => {
+	const { repository, main } = openPlace();
+	const first = await proposed(proposalOn(main[2]), repository);
+	repository.writes.splice(0);
+	const second = await proposed(proposalOn(main[2]), repository);
+	expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
+	expect(repository.writes).toEqual(["tree"]);
+});
+
+describe("meanwhile", () => {
+	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
+
+	it("another run makes the branch: it stays, and the next run builds on it", async () => {
+		const place = openPlace();
+		const rival = () => proposed(proposalOn(place.main[2], { says: "rival" }), place.repository);
+		const busy = interrupted(place.repository, "createBranch", rival);
+		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
+		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
+		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), place.repository);
+		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
+		const [parent = ""] = place.repository.parents(commit);
+		expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
+	});
+
+	it("a person commits to the branch: their commit stays", async () => {
+		const place = openPlace();
+		await proposed(proposalOn(place.main[2], { says: "first" }), place.repository);
+		const person = () =>
+			place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
+		const busy = interrupted(place.repository, "advanceBranch", person);
+		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
+		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
+		expect(await propose(proposalOn(place.main[2]), place.repository)).toMatchObject({
+			state: "refused",
+			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
+		});
+	});
+});
+
+it("propose leaves a person's pull request and what they wrote as it is", async () => {
+	const { repository, main } = openPlace();
+	const first = await proposed(proposalOn(main[2]), repository);
+	for (const pull of repository.pulls)
+		Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
+	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
+	expect(second).toMatchObject({ isNew: true, pullIs: "left as it is", pull: { number: first.pull.number } });
+	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
+});
+
+it.each(["openPulls", "createPull"] as const)(
+	"propose reports what kept it from %s, and asks once",
+	async (name) => {
+		const { repository, main } = openPlace();
+		const fault = { code: "github-permission", message: "no", fix: "ask" } as const;
+		let asked = 0;
+		const call = async () => {
+			asked += 1;
+			return { state: "failed", fault } as const;
+		};
+		expect(await propose(proposalOn(main[2]), { ...repository, [name]: call })).toEqual({
+			state: "failed",
+			fault,
+		});
+		expect(asked).toBe(1);
+	},
+);
+
+const golden = "golden/net/golden.json";
+
+it.each(["GitHub answered 413 to POST", "Sorry, your input was too large to process."])(
+	"a file that GitHub does not take is named if GitHub says %j",
+	async (message) => {
+		const { repository, main } = openPlace();
+		const storeFile = async () =>
+			({ state: "failed", fault: { code: "github-rejected", message, fix: "?" } }) as const;
+		expect(await writeFiles(proposalOn(main[2]), null, { ...repository, storeFile })).toMatchObject({
+			state: "failed",
+			fault: { message: `${golden} (6 bytes): ${message}`, fix: expect.stringMatching(/Git LFS/) },
+		});
+	},
+);
+
+it("propose reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {
+	const { repository, main } = openPlace();
+	let reads = 0;
+	const counting: typeof repository = {
+		...repository,
+		readFile: (hash) => repository.readFile(hash).finally(() => (reads += 1)),
+	};
+	const write = (text: string, agrees: boolean) =>
+		writeFiles(
+			proposalOn(main[1], {
+				files: [proposedFile(golden, text, (earlier) => agrees && earlier === "of old")],
+				removed: [],
+			}),
+			main[0],
+			counting,
+		);
+	const tree = (await repository.snapshotOf(main[1])) as object;
+	expect(await write("of old", false)).toEqual(tree);
+	expect(reads).toBe(0);
+	expect(await write("of another", true)).toEqual(tree);
+	expect(await write("of another", false)).not.toEqual(tree);
+	expect(reads).toBe(2);
+});

@@ -1,0 +1,250 @@
+// Alarms of a history: what is found, when, and what it is put down to, on nights whose truth is known.
+import { expect, it } from "vitest";
+import type { HistoryRecord } from "../../../generated/history.ts";
+import { acceptance } from "../../../src/history/core/accept.ts";
+import { dueForFreshPairs, findAlarms } from "../../../src/history/core/alarms.ts";
+import { judgeTrend } from "../../../src/history/core/judge-trend.ts";
+import { answer } from "../../../src/history/core/page/answer.ts";
+import { kindOf } from "../../../src/history/core/points.ts";
+import { pinToLink, readSeries } from "../../../src/history/core/series.ts";
+import { planOf, randomFrom, simulateNights } from "../../support/history-nights.ts";
+import {
+	buildFacts,
+	buildRatio,
+	buildRecord,
+	buildRow,
+	hash,
+	nightAt,
+	short,
+} from "../../support/history-records.ts";
+import { scoreNights } from "../../support/history-score.ts";
+
+const alarmsOf = (records: readonly HistoryRecord[]) => findAlarms(readSeries(records));
+
+/** Quiet nights of one series, changed from a night on. */
+function nights(
+	count: number,
+	change: (night: number) => Parameters<typeof buildRow>[0] & { ppm?: number },
+	record: (night: number) => Partial<HistoryRecord> = () => ({}),
+): HistoryRecord[] {
+	const random = randomFrom(5);
+	return Array.from({ length: count }, (_, night) => {
+		const { ppm = 0, ...row } = change(night);
+		const level = Math.round(ppm + 300 * random.normal());
+		return buildRecord(night, {
+			rows: [
+				buildRow({
+					ratio: buildRatio(level, { sdPpm: 800 }),
+					fresh: buildRatio(ppm, { halfPpm: 500 }),
+					...row,
+				}),
+			],
+			...record(night),
+		});
+	});
+}
+
+const other = buildFacts({ model: short("other model"), structure: short("other layers") });
+
+it("alarms of a history find creep, steps and a golden that deviates, attribute each to its cause, and never a machine's step to a change", () => {
+	const plan = planOf(1);
+	const events = plan.events.filter(({ night }) => night < 96);
+	const score = scoreNights(simulateNights({ ...plan, nights: 96, series: 12, events }));
+	expect(Math.max(...score.delays.creep.map((delay) => delay ?? 99))).toBeLessThanOrEqual(15);
+	expect(Math.max(...score.delays.step.map((delay) => delay ?? 99))).toBeLessThanOrEqual(2);
+	expect(score).toMatchObject({ falseAlarms: 0, blamed: 0 });
+	expect(score.right / score.explained).toBeGreaterThanOrEqual(0.95);
+	expect(score.levelError).toBeLessThanOrEqual(0.002);
+});
+
+it("alarms of a history name the first night whose structure changed, and close when the level is back", () => {
+	const { alarms } = alarmsOf(
+		nights(60, (night) => (night >= 40 && night < 50 ? { ppm: 6000, head: other } : {})),
+	);
+	expect(alarms).toHaveLength(1);
+	expect(alarms[0]).toMatchObject({ start: 40, raised: 40, cause: "change", isOpen: false });
+	expect(alarms[0]?.shifts[0]).toMatchObject({
+		foundBy: "structure",
+		shift: { closed: { by: "recovered" } },
+	});
+});
+
+it.each([
+	[
+		"method",
+		() => ({}),
+		(night: number) => ({ method: { trtgate: night < 40 ? "1.0" : "1.1" } }),
+		"trtgate: 1.0 → 1.1",
+	],
+	[
+		"host",
+		(night: number) => (night < 40 ? {} : { base: buildFacts({ ns: 680_000 }) }),
+		() => ({}),
+		"+9.1 %",
+	],
+	["noise", () => ({}), () => ({}), "are the same"],
+])(
+	"alarms of a history put a step of the same engine down to %s, never to a change",
+	(cause, row, record, evidence) => {
+		const { alarms } = alarmsOf(
+			nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record),
+		);
+		expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
+	},
+);
+
+it("alarms of a history say their size, start, cause and commits, with a command that compares these", () => {
+	const url = (night: number) => ({ url: `https://github.com/acme/engines/actions/runs/${night}` });
+	const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }), url);
+	const series = readSeries(records);
+	const [good, bad] = [39, 40].map((night) => records[night]?.commit ?? "");
+	expect(judgeTrend(findAlarms(series), series)).toEqual([
+		{
+			gate: "trend",
+			...{ model: "det", engine: "fp16", workload: "b1" },
+			status: "fail",
+			message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`. The run in which it began: \`https://github.com/acme/engines/actions/runs/40\`.`,
+		},
+	]);
+});
+
+it("the answer counts engines of one figure, and other alarms apart", () => {
+	const row = (series: string, late: boolean, change: Parameters<typeof buildRow>[0]) =>
+		buildRow({ series, ...(late ? change : {}) });
+	const records = Array.from({ length: 60 }, (_, night) => {
+		const level = buildRatio(night >= 40 ? 13_000 : 0);
+		const slower = { ratio: level, fresh: buildRatio(13_000, { halfPpm: 500 }), head: other };
+		const rows = [
+			{ ...row("a/fp16/b1", night >= 40, slower), ...(night < 40 ? { ratio: level } : {}) },
+			{
+				...row("b/fp16/b1", false, {}),
+				errors: { "out l2": night >= 50 ? 2e-3 : 1e-3 },
+				head: night >= 50 ? other : buildFacts(),
+			},
+		];
+		return buildRecord(night, { reference: { label: "v3.2" }, rows });
+	});
+	const series = readSeries(records);
+	expect(answer(findAlarms(series), series)).toMatch(
+		/^1 engine further from the golden than v3\.2, since 2026-02-20, .*; 1 more open alarm$/,
+	);
+});
+
+it("alarms of a history name a golden that has crept for weeks with its own start, beside a step of the same engine in the night that finds it", () => {
+	const random = randomFrom(7);
+	const records = nights(53, (night) => ({
+		...(night < 52 ? {} : { ppm: 13_000 }),
+		head: buildFacts({
+			model: short(`trained ${Math.floor(night / 3)}`),
+			structure: short(night < 52 ? "layers" : "other layers"),
+		}),
+		errors: {
+			"out l2": Number(
+				(1e-3 * Math.exp(0.008 * Math.max(0, night - 38) + 0.005 * random.normal())).toPrecision(4),
+			),
+		},
+	}));
+	const series = readSeries(records);
+	const { alarms } = findAlarms(series);
+	expect(alarms.map(({ start, shifts }) => [shifts[0]?.chain.metric, start]).sort()).toEqual([
+		["error", expect.toSatisfy((start: number) => start >= 35 && start <= 43)],
+		["latency", 52],
+	]);
+	const messages = judgeTrend({ alarms }, series).map(({ message }) => message);
+	expect(messages).toContainEqual(
+		expect.stringMatching(
+			/^\+[\d.]+ % ± \S+ % further from its golden \(out l2\), creeping since 2026-02-\d\d\. .*It moved between/,
+		),
+	);
+	expect(messages).toContainEqual(expect.stringMatching(/slower since 2026-02-22/));
+});
+
+it("alarms of a history need fresh pairs to confirm a step", () => {
+	const quiet = { fresh: buildRatio(0, { halfPpm: 500 }) };
+	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual(
+		[],
+	);
+});
+
+it("alarms of a history request fresh pairs only for outliers of the newest night", () => {
+	const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
+	for (const { rows } of records) for (const row of rows) delete row.fresh;
+	const series = (count: number) => readSeries(records.slice(0, count));
+	expect(dueForFreshPairs(series(50))).toEqual(["det/fp16/b1"]);
+	expect(dueForFreshPairs(series(49))).toEqual([]);
+});
+
+it("alarms of a history take an accepted level for the new one, and find the next step from there", () => {
+	const records = nights(80, (night) =>
+		night < 30
+			? {}
+			: night < 60
+				? { ppm: 6000, head: other }
+				: { ppm: 12_000, head: buildFacts({ model: short("third") }) },
+	);
+	const series = readSeries(records.slice(0, 36));
+	const decision = acceptance(findAlarms(series), {
+		patterns: ["det"],
+		reason: "larger net",
+		at: nightAt(35.5),
+		hash,
+	});
+	const { alarms } = alarmsOf([...records, ...(decision === null ? [] : [decision.record])]);
+	expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
+		// One later: the decision is a run of its own.
+		[61, true],
+		[30, false],
+	]);
+	expect(alarms[0]?.shifts[0]?.shift.size).toBeCloseTo(0.006, 3);
+});
+
+it("alarms of a history begin an epoch that names the field where the driver changes, and raise nothing for it", () => {
+	const records = nights(
+		60,
+		(night) => (night < 30 ? {} : { ppm: 20_000 }),
+		(night) => (night < 30 ? {} : { machine: { ...buildRecord(0).machine, driverBranch: "590" } }),
+	);
+	const found = alarmsOf(records);
+	expect(found.alarms).toEqual([]);
+	expect(
+		found.chains.filter(({ chain }) => chain.metric === "latency").map(({ chain }) => chain.changed),
+	).toEqual([[], ["driverBranch"]]);
+});
+
+it("alarms of a history chain a new pin by its link, and begin an epoch where nothing links it", () => {
+	const pin = buildFacts({ model: short("new pin") });
+	const link = buildRow({ kind: "link", ratio: buildRatio(10_000), head: pin });
+	const rotated = (night: number): HistoryRecord[] =>
+		nights(30, (at) => (at < night ? { ppm: 10_000 } : { ppm: 0, base: pin }));
+	const linked = rotated(15).map((record, night) =>
+		night === 15 ? { ...record, rows: [link, ...record.rows] } : record,
+	);
+	const chains = readSeries(linked).chains.filter(({ metric }) => metric === "latency");
+	expect(chains.map(({ joints, points }) => [joints, points.length])).toEqual([[[15], 30]]);
+	expect(chains[0]?.points.every(({ level }) => Math.abs(level - 0.01) < 0.002)).toBe(true);
+	expect(
+		alarmsOf(rotated(15))
+			.chains.filter(({ chain }) => chain.metric === "latency")
+			.map(({ chain }) => chain.changed),
+	).toEqual([[], ["pin"]]);
+});
+
+it.each([
+	["is due where the pin moved", [], "old"],
+	["is due again after a disturbed night", [2000], "old"],
+	["is done where it is certain", [500], null],
+	["is done where several nights together are certain", [1000, 1000, 1000], null],
+	["is given up after four nights", [9000, 9000, 9000, 9000], null],
+])("a link %s", (_what, sdPpms: number[], due) => {
+	const ratio = (sdPpm: number) => buildRatio(10_000, { pairs: 16, sdPpm });
+	const pinned = (night: number, pin: string, links: number[]) =>
+		buildRecord(night, {
+			reference: { label: pin, commit: pin },
+			rows: [buildRow(), ...links.map((sdPpm) => buildRow({ kind: "link", ratio: ratio(sdPpm) }))],
+		});
+	const records = [pinned(0, "old", []), ...sdPpms.map((sdPpm, index) => pinned(index + 1, "new", [sdPpm]))];
+	const series = readSeries(records);
+	const kind = kindOf({ machine: buildRecord(0).machine });
+	expect(pinToLink(series, { kind, pin: "new" })).toBe(due);
+	expect(pinToLink(series, { kind: "another machine", pin: "new" })).toBeNull();
+});

@@ -1,0 +1,59 @@
+// What the history keeps of a result.
+import { expect, it } from "vitest";
+import { readRecord } from "../../../src/history/core/files.ts";
+import { recordOf } from "../../../src/history/core/from-result.ts";
+import { buildResult, buildWorkload } from "../../support/build-result.ts";
+import { hash } from "../../support/history-records.ts";
+
+const identity = { run: "7-1", url: "https://example.invalid/7", machine: { host: "h200-a" } };
+
+it("the record of a result keeps ratios as logarithms, hashes, the fingerprint with the host, and fits its schema", () => {
+	const record = recordOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
+	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
+	const [row] = record?.rows ?? [];
+	expect(record).toMatchObject({
+		run: "7-1",
+		machine: { host: "h200-a" },
+		method: { trtgate: expect.any(String) },
+	});
+	expect(row?.ratio).toMatchObject({
+		ppm: Math.round(Math.log1p(-0.0006) * 1e6),
+		halfPpm: Math.round(((Math.log1p(0.0016) - Math.log1p(-0.0028)) / 2) * 1e6),
+		pairs: 8,
+	});
+	expect(row?.head).toMatchObject({ ns: expect.any(Number), memoryBytes: 742 * 1024 * 1024 });
+});
+
+it("the record of a result gives the same record by whatever way the result comes, and another for another run", () => {
+	const result = buildResult({ workloads: [buildWorkload()] });
+	const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map(
+		(of) => recordOf(of, identity, hash)?.source,
+	);
+	expect(sources[0]).toBe(sources[1]);
+	expect(sources[0]).not.toBe(sources[2]);
+});
+
+it("the record of a result has the structure and the kernels of an engine only where its layers are known in detail", () => {
+	const structureOf = (fingerprint?: { structure: string; tactics: string }) => {
+		const arm = {
+			iterations: 10,
+			count: 0,
+			totalMs: 1,
+			layers: [],
+			...(fingerprint === undefined ? {} : { fingerprint }),
+		};
+		const workload = buildWorkload({ layers: { base: arm, head: arm } });
+		return recordOf(buildResult({ workloads: [workload] }), identity, hash)?.rows[0]?.head.structure;
+	};
+	expect(structureOf()).toBeUndefined();
+	expect(structureOf({ structure: "s", tactics: "t" })).toMatch(/^[0-9a-f]{12}$/);
+	expect(structureOf({ structure: "s", tactics: "t" })).not.toBe(
+		structureOf({ structure: "s", tactics: "u" }),
+	);
+});
+
+it("the record of a result is none where nothing was timed, and for a merged result", () => {
+	const parts = [{ name: "l4", state: "merged" as const }];
+	for (const result of [{ workloads: [] }, { workloads: [buildWorkload({ part: "l4" })], parts }])
+		expect(recordOf(buildResult(result), identity, hash)).toBeNull();
+});

@@ -1,0 +1,148 @@
+// What is read of the environment, and what children get of it.
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import {
+	childEnvironment,
+	lentVariables,
+	readEnvironment,
+	readWorkflowRun,
+	userSearchPaths,
+	withheldVariables,
+} from "../../../../src/host/adapters/github/env.ts";
+import { temporaryFolder } from "../../../support/project.ts";
+
+const rights = [
+	...[
+		"INPUT_TOKEN",
+		"INPUT_CONFIG",
+		"STATE_out",
+		"GITHUB_TOKEN",
+		"GH_TOKEN",
+		"GH_ENTERPRISE_TOKEN",
+		"GITHUB_ENTERPRISE_TOKEN",
+		"github_token",
+	],
+	...[
+		"ACTIONS_RUNTIME_TOKEN",
+		"ACTIONS_RUNTIME_URL",
+		"ACTIONS_ID_TOKEN_REQUEST_URL",
+		"ACTIONS_CACHE_URL",
+		"RUNNER_PERFLOG",
+	],
+	...["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"],
+	...[
+		"HF_TOKEN",
+		"AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY",
+		"NPM_AUTH",
+		"NODE_AUTH_TOKEN",
+		"DOCKER_AUTH_CONFIG",
+		"GH_PAT",
+		"PGPASSWORD",
+	],
+	...[
+		"GOOGLE_APPLICATION_CREDENTIALS",
+		"GOOGLE_GHA_CREDS_PATH",
+		"AZURE_CLIENT_SECRET",
+		"SSH_PRIVATE_KEY",
+		"GPG_PASSPHRASE",
+		"KUBECONFIG",
+	],
+	...["SLACK_WEBHOOK_URL", "SENTRY_DSN", "KEYMAP"],
+];
+const harmless = [
+	...[
+		"PATH",
+		"HOME",
+		"CUDA_VISIBLE_DEVICES",
+		"LD_LIBRARY_PATH",
+		"GITHUB_SHA",
+		"GITHUB_WORKSPACE",
+		"RUNNER_TEMP",
+		"RUNNER_TOOL_CACHE",
+	],
+	// By its mark the runner finds what a killed job left; without its number's name, git refuses to start.
+	...["RUNNER_TRACKING_ID", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "SSH_AUTH_SOCK"],
+	...["TOKENIZERS_PARALLELISM", "PATIENCE", "COMPATIBILITY", "AUTHOR", "HTTPS_PROXY"],
+];
+
+it("the environment keeps from child processes whatever carries rights, by its name, and leaves them the rest", () => {
+	const env = Object.fromEntries([...rights, ...harmless].map((name) => [name, "x"]));
+	expect(Object.keys(childEnvironment(env))).toEqual(harmless);
+	expect(withheldVariables(env)).toEqual([...rights].sort());
+});
+
+it("the environment lends a command the variables that its config names, but never the runner's own", () => {
+	const env = { HF_TOKEN: "a", INPUT_TOKEN: "b", ACTIONS_RUNTIME_TOKEN: "c", GITHUB_ENV: "d" };
+	expect(
+		lentVariables(["HF_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITHUB_ENV", "UNSET"], env),
+	).toEqual({ HF_TOKEN: "a" });
+});
+
+it.each([
+	[{}, false],
+	[{ NO_COLOR: "" }, false],
+	[{ NO_COLOR: "1" }, true],
+	[{ TERM: "dumb" }, true],
+])("the environment reads of %j whether colour is unwanted: %s", (env, noColor) => {
+	expect(readEnvironment(env).noColor).toBe(noColor);
+});
+
+it.each([
+	[{}, false],
+	[{ CI: "false" }, false],
+	[{ CI: "1" }, true],
+	[{ GITHUB_ACTIONS: "true" }, true],
+])("the environment reads of %j whether nobody watches: %s", (env, isCi) => {
+	expect(readEnvironment(env).isCi).toBe(isCi);
+});
+
+it("the environment knows a workflow run by its repository, and takes hostile figures for none", () => {
+	expect(readWorkflowRun({})).toBeNull();
+	expect(readWorkflowRun({ GITHUB_ACTIONS: "true", GITHUB_REPOSITORY: "acme/engines/../x" })).toBeNull();
+	const run = readWorkflowRun({
+		GITHUB_ACTIONS: "true",
+		GITHUB_REPOSITORY: "acme/engines",
+		GITHUB_RUN_ID: "1e9",
+		GITHUB_RUN_ATTEMPT: "-1",
+	});
+	expect(run).toMatchObject({
+		runId: 0,
+		runAttempt: 1,
+		apiUrl: "https://api.github.com",
+		graphQlUrl: "https://api.github.com/graphql",
+	});
+	expect(run?.services).toEqual({ artifacts: false, cache: false, cacheMode: undefined });
+});
+
+it("in a workflow, programs, libraries and modules are found by name in no folder of the workspace, and by the user's own commands in all", () => {
+	const root = temporaryFolder();
+	const [workspace, link, outside] = [join(root, "workspace"), join(root, "link"), join(root, "outside")];
+	for (const folder of [workspace, outside]) mkdirSync(folder);
+	symlinkSync(workspace, link);
+	const list = [
+		"",
+		".",
+		"node_modules/.bin",
+		workspace,
+		`${workspace}/bin`,
+		`${outside}/../workspace/bin`,
+		link,
+		outside,
+		`${workspace}-2`,
+	];
+	const lists = { PATH: list.join(":"), LD_LIBRARY_PATH: `${outside}:`, PYTHONPATH: workspace };
+	const env = { ...lists, GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: workspace };
+	expect(childEnvironment(env)).toMatchObject({
+		PATH: `${outside}:${workspace}-2`,
+		LD_LIBRARY_PATH: outside,
+		PYTHONPATH: undefined,
+	});
+	expect(childEnvironment({ ...env, GITHUB_WORKSPACE: link })).toMatchObject({
+		PATH: `${outside}:${workspace}-2`,
+	});
+	expect(readEnvironment(env).libraryPath).toBe(outside);
+	expect(userSearchPaths(env)).toEqual(lists);
+	expect(childEnvironment({ ...env, GITHUB_ACTIONS: undefined })).toMatchObject(lists);
+});

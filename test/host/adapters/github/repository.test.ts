@@ -1,0 +1,215 @@
+// The repository at GitHub, against the local GitHub on a real git repository: what is read, written, refused and lost.
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { githubRepository } from "../../../../src/host/adapters/github/repository.ts";
+import type { Pace } from "../../../../src/host/adapters/github/request.ts";
+import type { ApiResult } from "../../../../src/ports/code-host.ts";
+import { drawRepository, git, line } from "../../../support/git-history.ts";
+import { startLocalGitHub } from "../../../support/local-github/start.ts";
+import { temporaryFolder } from "../../../support/project.ts";
+
+/** Waiting takes next to no time. */
+const quick: Pace = { callMs: 5000, patienceMs: 60_000, secondMs: 1 };
+
+const files = { "golden/net/golden.json": "of old", "golden/net/r1/a.npy": "1", "golden/netting.txt": "no" };
+
+async function openRepository(
+	permissions: Record<string, "read" | "write"> = { contents: "write", "pull-requests": "write" },
+) {
+	const origin = join(temporaryFolder(), "origin.git");
+	const commits = line("main", 3).map((commit) => ({ ...commit, files }));
+	const hashes = drawRepository(origin, {
+		commits,
+		refs: { "refs/heads/main": "main-2", "refs/heads/a/b": "main-0" },
+	});
+	const github = await startLocalGitHub({ gitDir: origin });
+	onTestFinished(() => github.close());
+	const repository = githubRepository({
+		...{
+			token: github.token(permissions),
+			repository: "acme/engines",
+			apiUrl: github.url,
+			graphQlUrl: `${github.url}/graphql`,
+			pace: quick,
+		},
+	});
+	const main = [0, 1, 2].map((index) => hashes.get(`main-${index}`) ?? "") as [string, string, string];
+	return { github, origin, repository, main };
+}
+
+function doneOf<Value extends object>(answer: ApiResult<Value>): Value {
+	if (answer.state === "failed") throw new Error(answer.fault.message);
+	return answer;
+}
+
+it("what a repository holds is read: branches, relations, trees, the files of a folder and their bytes", async () => {
+	const { repository, main, origin, github } = await openRepository();
+	expect(await repository.defaultBranch()).toMatchObject({ branch: "main" });
+	expect(await repository.branchHead("a/b")).toMatchObject({ sha: main[0] });
+	expect(await repository.branchHead("a/nothing")).toMatchObject({ state: "done", sha: null });
+	expect(await repository.compare("a/b", main[2])).toMatchObject({
+		...{ relation: "ahead", total: 2 },
+		commits: [main[1], main[2]].map((sha, index) => ({ sha, message: `main-${index + 1}` })),
+	});
+	expect(await repository.compare(main[2], "a/b")).toMatchObject({
+		relation: "behind",
+		total: 0,
+		commits: [],
+	});
+	expect(await repository.compare("main", main[2])).toMatchObject({ relation: "identical" });
+	expect(await repository.snapshotOf(main[1])).toMatchObject({
+		snapshot: git(origin, "rev-parse", `${main[1]}^{tree}`),
+	});
+	const listed = doneOf(await repository.filesUnder(main[2], "golden/net")).files;
+	expect(listed.map(({ path }) => path)).toEqual(["golden/net/golden.json", "golden/net/r1/a.npy"]);
+	expect(await repository.filesUnder(main[2], "golden/none/at/all")).toMatchObject({
+		state: "done",
+		files: [],
+	});
+	expect(new TextDecoder().decode(doneOf(await repository.readFile(listed[0]?.hash ?? "")).bytes)).toBe(
+		"of old",
+	);
+	expect(github.state.violations).toEqual([]);
+});
+
+it("what a repository holds is not taken for whole where GitHub cut the listing short", async () => {
+	const { repository, main, github } = await openRepository();
+	github.inject({
+		method: "GET",
+		path: /\/git\/trees\//,
+		times: 9,
+		status: 200,
+		body: { sha: main[0], url: "", truncated: true, tree: [] },
+	});
+	expect(await repository.filesUnder(main[2], "golden")).toMatchObject({
+		state: "failed",
+		fault: { code: "github-reply" },
+	});
+});
+
+it("what is written is bytes as they are, a tree over a tree, a commit, and a branch that only moves forward", async () => {
+	const { repository, main, origin, github } = await openRepository();
+	const bytes = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
+	const { hash } = doneOf(await repository.storeFile(bytes));
+	expect([...doneOf(await repository.readFile(hash)).bytes]).toEqual([...bytes]);
+	const { snapshot: base } = doneOf(await repository.snapshotOf(main[2]));
+	const entries = [
+		{ path: "golden/net/r2/a b.npy", hash },
+		{ path: "golden/net/r1/a.npy", hash: null },
+	];
+	const { snapshot } = doneOf(await repository.writeSnapshot(base, entries));
+	const names = git(origin, "ls-tree", "-r", "--name-only", snapshot).split("\n");
+	expect(names).toEqual(["golden/net/golden.json", "golden/net/r2/a b.npy", "golden/netting.txt", "name"]);
+	const { sha: commit } = doneOf(
+		await repository.writeCommit({ message: "Why.\n\nTrailer: x", snapshot, parents: [main[2], main[0]] }),
+	);
+	expect(git(origin, "show", "-s", "--format=%P|%B", commit)).toBe(
+		`${main[2]} ${main[0]}|Why.\n\nTrailer: x`,
+	);
+	expect(await repository.createBranch("x/y", main[2])).toMatchObject({ state: "done" });
+	expect(await repository.createBranch("x/y", commit)).toMatchObject({
+		state: "failed",
+		fault: { code: "github-rejected" },
+	});
+	expect(await repository.advanceBranch("x/y", commit)).toMatchObject({ state: "done" });
+	expect(await repository.advanceBranch("x/y", main[1])).toMatchObject({
+		fault: { message: expect.stringContaining("not a fast forward") },
+	});
+	expect(git(origin, "rev-parse", "refs/heads/x/y")).toBe(commit);
+	expect(github.state.violations).toEqual([]);
+});
+
+it.each(["blobs", "trees", "commits"])(
+	"what is written to %s is written again where the answer was lost",
+	async (kind) => {
+		const { repository, main, github, origin } = await openRepository();
+		github.inject({ method: "POST", path: new RegExp(`/git/${kind}$`), hangUp: true, applied: true });
+		const { snapshot: base } = doneOf(await repository.snapshotOf(main[2]));
+		const { hash } = doneOf(await repository.storeFile(new Uint8Array([1])));
+		const { snapshot } = doneOf(await repository.writeSnapshot(base, [{ path: "a", hash }]));
+		const { sha: commit } = doneOf(
+			await repository.writeCommit({ message: "m", snapshot, parents: [main[2]] }),
+		);
+		expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(snapshot);
+	},
+);
+
+it("what is written as a pull request is not requested twice: the fault warns that it may exist", async () => {
+	const { repository, github } = await openRepository();
+	await repository.createBranch("x", doneOf(await repository.branchHead("main")).sha ?? "");
+	github.inject({ method: "POST", path: /\/pulls$/, hangUp: true });
+	const draft = { title: "t", body: "b", head: "x", base: "a/b", draft: true };
+	expect(await repository.createPull(draft)).toMatchObject({
+		state: "failed",
+		fault: { code: "github-unavailable", unclear: true },
+	});
+	const { pull } = doneOf(await repository.createPull(draft));
+	expect(await repository.openPulls({ head: "x", base: "a/b" })).toMatchObject({
+		pulls: [{ number: pull.number, title: "t", body: "b" }],
+	});
+	expect(await repository.openPulls({ head: "x", base: "main" })).toMatchObject({ pulls: [] });
+	expect(await repository.updatePull(pull.number, { title: "T", body: "B" })).toMatchObject({
+		pull: { title: "T", body: "B" },
+	});
+	expect(github.state.pulls).toMatchObject([{ isDraft: true }]);
+});
+
+it("a refusal for want of rights names both lines that a proposal needs", async () => {
+	const { repository, main } = await openRepository({ contents: "read" });
+	const both = /`contents: write` .* `pull-requests: write`/;
+	const lacking = async (answer: Promise<ApiResult<object>>, line: string): Promise<void> =>
+		expect(await answer).toMatchObject({
+			fault: {
+				code: "github-permission",
+				message: expect.stringContaining(`lacks \`${line}\``),
+				fix: expect.stringMatching(both),
+			},
+		});
+	await lacking(repository.storeFile(new Uint8Array()), "contents: write");
+	await lacking(repository.createBranch("x", main[0]), "contents: write");
+	await lacking(repository.openPulls({ head: "x", base: "main" }), "pull-requests: read");
+	await lacking(
+		repository.createPull({ title: "", body: "", head: "x", base: "main", draft: false }),
+		"pull-requests: write",
+	);
+});
+
+it.each<[string, { status: number; body?: object }, object]>([
+	[
+		"by a setting names the setting",
+		{ status: 403, body: { message: "GitHub Actions is not permitted to create or approve pull requests." } },
+		{
+			message: expect.stringMatching(/settings do not allow GitHub Actions/),
+			fix: expect.stringMatching(/^Tick “Allow GitHub Actions to create/),
+		},
+	],
+	[
+		"by a rule says what GitHub says",
+		{ status: 422, body: { message: "Repository rule violations found" } },
+		{
+			code: "github-rejected",
+			message: expect.stringMatching(/rule violations/),
+			fix: expect.stringMatching(/Fix what GitHub reports/),
+		},
+	],
+	[
+		"of a token that is none says so",
+		{ status: 401 },
+		{ code: "github-permission", fix: expect.stringMatching(/must be valid/) },
+	],
+	[
+		"because too much was asked says when",
+		{ status: 429 },
+		{ code: "github-rate-limited", fix: expect.stringMatching(/^Run it again later/) },
+	],
+	[
+		"by a GitHub that is away is no matter of ours",
+		{ status: 503 },
+		{ code: "github-unavailable", fix: "Nothing to fix on your side: run it again." },
+	],
+])("a refusal %s", async (_, answer, fault) => {
+	const { repository, github } = await openRepository();
+	github.inject({ method: "POST", path: /\/pulls$/, times: 9, ...answer });
+	const draft = { title: "t", body: "b", head: "x", base: "main", draft: false };
+	expect(await repository.createPull(draft)).toMatchObject({ state: "failed", fault });
+});

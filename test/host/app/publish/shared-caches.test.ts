@@ -1,0 +1,156 @@
+// What a fresh machine is given from the repository's cache, and what it leaves there.
+import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Arm } from "../../../../generated/result.ts";
+import { entryStore } from "../../../../src/adapters/cache/entries.ts";
+import { engineSpecs } from "../../../../src/core/plan/plan.ts";
+import {
+	recipeDigest,
+	type SharedCacheOptions,
+	sharedCaches,
+} from "../../../../src/host/app/publish/shared-caches.ts";
+import type { RemoteCache } from "../../../../src/ports/code-host.ts";
+import type { PreparedModel } from "../../../../src/stages/prepared.ts";
+import { buildConfig } from "../../../support/build-config.ts";
+import { temporaryFolder } from "../../../support/project.ts";
+
+const fingerprint = { os: "linux", arch: "x64", gpu: "NVIDIA H200", driver: "580.159", tensorrt: "10.15.1" };
+const config = { ...buildConfig(), cache: { engines: true, timing: false, verdicts: false } };
+
+function prepared(arm: Arm, sha256: string, engine = "{ precision: fp32 }"): PreparedModel {
+	const [spec] = engineSpecs(buildConfig("", engine));
+	if (spec === undefined) throw new Error("no engine");
+	return {
+		state: "ready",
+		arm,
+		spec,
+		model: { sha256 } as Extract<PreparedModel, { state: "ready" }>["model"],
+	};
+}
+
+/** Keeps folders by key as GitHub does: a key is written once, the newest that begins with a key is found. */
+function fakeRemote(): RemoteCache & { keys(): string[] } {
+	const home = temporaryFolder();
+	const keys: string[] = [];
+	return {
+		keys: () => [...keys],
+		async restore(folder, wanted) {
+			const key =
+				wanted.map((one) => keys.findLast((kept) => kept.startsWith(one))).find((one) => one !== undefined) ??
+				null;
+			if (key !== null) cpSync(join(home, key), folder, { recursive: true });
+			return { state: "done", key };
+		},
+		async save(folder, { key }) {
+			if (keys.includes(key)) return { state: "done", saved: false };
+			cpSync(folder, join(home, key), { recursive: true });
+			keys.push(key);
+			return { state: "done", saved: true };
+		},
+	};
+}
+
+interface Ran {
+	base?: string;
+	head: string;
+	/** Names of the engines that the run builds. */
+	builds?: readonly string[];
+}
+
+/** A run on a machine that has nothing yet. @returns the engines that it found, and what was said. */
+async function freshRun(
+	remote: RemoteCache,
+	{ base, head, builds = [] }: Ran,
+	more: Partial<SharedCacheOptions> = {},
+) {
+	const work = temporaryFolder();
+	const cacheFolder = join(work, "store");
+	const caches = sharedCaches({
+		remote,
+		cacheFolder,
+		temp: join(work, "temp"),
+		refusal: null,
+		always: false,
+		startedMs: Date.now(),
+		...more,
+	});
+	const models = [...(base === undefined ? [] : [prepared("base", base)]), prepared("head", head)];
+	await caches.restore({ config, fingerprint, models });
+	const store = join(cacheFolder, "engines");
+	const found = existsSync(store) ? readdirSync(store).sort() : [];
+	for (const name of builds) {
+		const source = join(work, name);
+		writeFileSync(source, name);
+		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, {
+			files: { "engine.plan": source },
+			facts: {},
+		});
+	}
+	await caches.save();
+	return {
+		found,
+		said: caches
+			.published()
+			.map((one) => (one.state === "failed" ? one.fault.message : one.state === "done" ? one.note : one.why)),
+	};
+}
+
+it("the repository's cache gives back first what was built from the very models and flags, then what the base was built from, then the newest", async () => {
+	const remote = fakeRemote();
+	await freshRun(remote, { head: "one", builds: ["engine-one"] });
+	const other = await freshRun(remote, { head: "other", builds: ["engine-other"] });
+	expect(other).toMatchObject({
+		found: ["engine-one"],
+		said: [expect.stringContaining("the newest of this kind of machine"), expect.any(String)],
+	});
+	const again = await freshRun(remote, { base: "zero", head: "one" });
+	expect(again).toMatchObject({
+		found: ["engine-one"],
+		said: [expect.stringContaining("the head's models"), expect.stringContaining("nothing new")],
+	});
+	const next = await freshRun(remote, { base: "one", head: "two", builds: ["engine-two"] });
+	expect(next).toMatchObject({
+		found: ["engine-one"],
+		said: [expect.stringContaining("the base's models"), expect.stringContaining("saved 2 entries")],
+	});
+	expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
+});
+
+it("the repository's cache is completed where a run with the same models built what was missing", async () => {
+	const remote = fakeRemote();
+	await freshRun(remote, { head: "one", builds: ["first"] });
+	await freshRun(remote, { head: "one", builds: ["second"] });
+	expect(remote.keys()).toHaveLength(2);
+	expect((await freshRun(remote, { head: "one" })).found).toEqual(["first", "second"]);
+});
+
+it("the repository's cache is not written where the run may not", async () => {
+	const remote = fakeRemote();
+	const fork = await freshRun(
+		remote,
+		{ head: "one", builds: ["first"] },
+		{ refusal: "the change comes from a fork" },
+	);
+	expect(fork.said.at(-1)).toContain("is not saved: the change comes from a fork");
+	expect(remote.keys()).toEqual([]);
+});
+
+it("the repository's cache that cannot be laid down here ends no run", async () => {
+	const remote = fakeRemote();
+	await freshRun(remote, { head: "one", builds: ["first"] });
+	const file = join(temporaryFolder(), "file");
+	writeFileSync(file, "in the way");
+	const { said } = await freshRun(remote, { head: "one" }, { cacheFolder: file });
+	expect(said[0]).toContain("cannot be used here");
+});
+
+it("recipeDigest is the same for the same models and flags, whatever their order, and for no others", () => {
+	const [one, two] = [prepared("head", "one"), prepared("head", "two", "{ precision: fp16 }")];
+	expect(recipeDigest([one, two], "head")).toBe(recipeDigest([two, one], "head"));
+	const digests = [[one], [two], [one, two], [prepared("head", "two")]].map((models) =>
+		recipeDigest(models, "head"),
+	);
+	expect(new Set(digests).size).toBe(4);
+	expect(recipeDigest([one], "base")).toBeNull();
+});

@@ -1,0 +1,86 @@
+// What an upload takes of an output folder, and what it says of the rest.
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { uploadFolder } from "../../../../src/host/app/publish/upload.ts";
+import type { Published } from "../../../../src/host/stages/publish/plan.ts";
+import type { ArtifactDraft, ArtifactStore } from "../../../../src/ports/code-host.ts";
+import { temporaryFolder, writeProject } from "../../../support/project.ts";
+
+/** What is uploaded of a folder, with its engines. */
+async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; published: Published[] }> {
+	const drafts: ArtifactDraft[] = [];
+	const store: ArtifactStore = {
+		async upload(draft) {
+			drafts.push(draft);
+			return {
+				state: "done",
+				artifact: { id: 1, name: draft.name, url: "https://github.example.com/1", bytes: 1 },
+			};
+		},
+	};
+	const inputs = { artifact: "trtgate", artifactEngines: true, name: "" };
+	const roots = { workspace: dirname(outFolder), temp: "/nowhere" };
+	const { published } = await uploadFolder(
+		{ outFolder, roots, configPath: "trtgate.yml", inputs, run: { job: "gate" } },
+		store,
+	);
+	return { drafts, published };
+}
+
+it("an upload of more files than an artifact takes keeps what lies at the top, and reports how many files it left out", async () => {
+	const outFolder = temporaryFolder();
+	mkdirSync(join(outFolder, "logs/deep"), { recursive: true });
+	for (let nth = 0; nth < 20_003; nth += 1) writeFileSync(join(outFolder, `logs/deep/${nth}.log`), "");
+	writeFileSync(join(outFolder, "result.json"), "{}");
+	writeFileSync(join(outFolder, "logs/run.log"), "");
+	const { drafts, published } = await upload(outFolder);
+	expect(drafts[0]?.files).toHaveLength(20_000);
+	expect(drafts[0]?.files.slice(0, 2)).toEqual([
+		join(outFolder, "result.json"),
+		join(outFolder, "logs/run.log"),
+	]);
+	expect(published).toMatchObject([
+		{ what: "artifact", state: "done", note: expect.stringMatching(/^5 of its files were left out/) },
+	]);
+});
+
+it("an upload takes only files that a run writes, and follows no link among them", async () => {
+	const root = temporaryFolder();
+	const outFolder = writeProject(join(root, "out"), {
+		"result.json": "{}",
+		"raw/net/0.f64": "",
+		"planted.html": "",
+		"other/run.log": "",
+	});
+	writeFileSync(join(root, "secret"), "");
+	symlinkSync(root, join(outFolder, "raw/net/deep"));
+	symlinkSync(join(root, "secret"), join(outFolder, "raw/secret"));
+	const { drafts } = await upload(outFolder);
+	expect(drafts.flatMap(({ files }) => files)).toEqual([
+		join(outFolder, "result.json"),
+		join(outFolder, "raw/net/0.f64"),
+	]);
+});
+
+it.each(["", "engines", "nsys", "raw", "exports"])(
+	"an upload does not begin where out/%s became a link while the run went on",
+	async (name) => {
+		const root = temporaryFolder();
+		const outFolder = writeProject(join(root, "out"), {
+			"result.json": "{}",
+			"engines/e": "",
+			"nsys/n": "",
+			"raw/r": "",
+			"exports/e": "",
+		});
+		const at = join(outFolder, name);
+		renameSync(at, join(root, "moved"));
+		symlinkSync(join(root, "moved"), at);
+		const { drafts, published } = await upload(outFolder);
+		expect(drafts).toEqual([]);
+		expect(published).toMatchObject([
+			{ what: "artifact", state: "skipped", why: expect.stringContaining("is a link") },
+		]);
+	},
+);
