@@ -1,1 +1,1 @@
-import{t as e}from"./chunks/app-entry.js";await e(async()=>(await import(`./chunks/app-actions-plan-action.js`)).runPlanAction());export{};
+import{t as e}from"./chunks/app-entry.js";await e(async()=>(await import(`./chunks/host-app-actions-plan-action.js`)).runPlanAction());export{};

@@ -1,1 +1,1 @@
-import{n as e}from"./chunks/app-entry.js";await e(``,async()=>(await(await import(`./chunks/app-actions-clean-up.js`)).cleanUp(),0));export{};
+import{n as e}from"./chunks/app-entry.js";await e(``,async()=>(await(await import(`./chunks/host-app-actions-clean-up.js`)).cleanUp(),0));export{};

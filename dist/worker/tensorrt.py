@@ -2,7 +2,7 @@
 # Runs golden cases through one TensorRT engine: frames in, frames out, every output byte as the GPU left it.
 """The golden worker: one process, one engine, any number of cases.
 
-    python3 tensorrt.py --engine FILE [--device N] [--profile N] [--plugin LIBRARY]...
+    python3 tensorrt.py --engine FILE [--device N] [--plugin LIBRARY]...
                         [--max-payload-bytes N] [--cases FILE]
     python3 tensorrt.py --probe [--device N]
 
@@ -497,7 +497,6 @@ class Engine:
         self.trt = trt
         self.cuda = cuda
         self.logger = make_logger(trt)
-        self.fixed_profile = options.profile
         self.largest_payload = options.max_payload_bytes
         self.runtime = trt.Runtime(self.logger)
         self.load_plugins(options.plugin)
@@ -513,8 +512,6 @@ class Engine:
                 port.device_buffer = self.inputs[port.alias].device_buffer
         for port in self.inputs.values():
             port.read_ranges(self.engine)
-        if self.fixed_profile is not None and not 0 <= self.fixed_profile < self.engine.num_optimization_profiles:
-            raise Fatal("plan", "The engine has no profile %d, it has %d." % (self.fixed_profile, self.engine.num_optimization_profiles))
         self.context = self.engine.create_execution_context()
         if self.context is None:
             raise Fatal("memory", "TensorRT made no execution context: %s." % self.logger.take())
@@ -601,12 +598,12 @@ class Engine:
         return tuple(view.cast(letter)) if letter else bytes(view)
 
     def choose_profile(self, feeds, values):
-        wanted = range(self.engine.num_optimization_profiles) if self.fixed_profile is None else [self.fixed_profile]
-        for profile in wanted:
+        profiles = range(self.engine.num_optimization_profiles)
+        for profile in profiles:
             if all(port.holds(profile, feeds[name].shape, values.get(name)) for name, port in self.inputs.items()):
                 break
         else:
-            raise self.outside(feeds, values, list(wanted))
+            raise self.outside(feeds, values, profiles)
         if profile != self.profile:
             if not self.context.set_optimization_profile_async(profile, self.cuda.stream):
                 raise Refusal("shape", "optimization profile %d could not be chosen: %s" % (profile, self.logger.take()))
@@ -854,7 +851,6 @@ def parse_options(arguments):
     parser = argparse.ArgumentParser(description="Runs golden cases through a TensorRT engine.")
     parser.add_argument("--engine")
     parser.add_argument("--device", type=int, default=0)
-    parser.add_argument("--profile", type=int)
     parser.add_argument("--plugin", action="append", default=[])
     parser.add_argument("--max-payload-bytes", type=int, default=LARGEST_PAYLOAD)
     parser.add_argument("--cases")

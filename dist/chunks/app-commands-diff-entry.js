@@ -1,1 +1,0 @@
-export{t as diff}from"./app-commands-diff.js";

@@ -1,1 +1,0 @@
-export{n as calibrateGolden}from"./app-golden-calibrate.js";

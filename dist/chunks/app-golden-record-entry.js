@@ -1,1 +1,0 @@
-export{n as runRecord}from"./app-golden-record.js";

@@ -1,0 +1,1 @@
+export{n as calibrateGolden}from"./golden-app-calibrate.js";

@@ -1,0 +1,1 @@
+export{n as runRecord}from"./golden-app-record.js";
