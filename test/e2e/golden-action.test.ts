@@ -126,9 +126,7 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 	expect(state.issues).toMatchObject([
 		{
 			title: "Record the golden of net again",
-			body: expect.stringMatching(
-				/^<!-- trtgate: goldens -->\n\n\*\*Why:\*\* The head was retrained\. — octocat/,
-			),
+			body: expect.stringMatching(/^<!-- trtgate: goldens -->\n\nWhy: The head was retrained\. — octocat/),
 		},
 	]);
 	expect(first.summary).toContain("## trtgate golden");
@@ -148,7 +146,7 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 	const third = await place.run({ reason: "Other pictures.", seed: "7" });
 	expect(third.outputs["commit"], third.stdout).toBe(place.at(ref));
 	expect(git(place.origin, "show", "-s", "--format=%P", ref)).toBe(commit);
-	expect(state.issues).toMatchObject([{ body: expect.stringContaining("**Why:** Other pictures.") }]);
+	expect(state.issues).toMatchObject([{ body: expect.stringContaining("Why: Other pictures.") }]);
 
 	git(place.origin, "update-ref", "refs/heads/main", place.at(ref));
 	const before = state.requests.length;

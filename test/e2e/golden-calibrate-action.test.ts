@@ -69,10 +69,8 @@ it("the golden action proposes the limits that follow from the engines as a pull
 	const [pull] = github.state.issues;
 	expect(pull?.title).toBe("Calibrate the golden of net");
 	expect(pull?.body).toContain("net/fp16 at fp16, TensorRT 10.6.0 on NVIDIA H200:");
-	expect(pull?.body).toMatch(
-		/\| `hidden` \| `relative-l2` \| `case-1` \| 1\.2e-3 \| 2e-3 \| 5e-3 \| too tight: /,
-	);
-	expect(pull?.body).toContain("**looser**");
+	expect(pull?.body).toMatch(/\| hidden \| relative-l2 \| case-1 \| 1\.2e-3 \| 2e-3 \| 5e-3 \| too tight: /);
+	expect(pull?.body).toContain("| looser |");
 	expect(github.state.violations).toEqual([]);
 });
 

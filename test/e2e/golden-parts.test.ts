@@ -140,3 +140,43 @@ it.each<[string, Change, number, RegExp]>([
 	const argv = ["check", "golden/golden.json", "--outputs", name, "--precision", "fp16"];
 	expect(await golden(argv, cwd)).toMatchObject({ exit, stdout: expect.stringMatching(words) });
 });
+
+/** map [batch, 1, anchors] = sigmoid(weights · x − 15): of an input near zero nothing but 3e-7. */
+function mapModel(): Uint8Array {
+	return model({
+		nodes: [
+			node({ op: "MatMul", inputs: ["weights", "x"], outputs: ["raw"] }),
+			node({ op: "Sub", inputs: ["raw", "shift"], outputs: ["logits"] }),
+			node({ op: "Sigmoid", inputs: ["logits"], outputs: ["map"] }),
+		],
+		initializers: [
+			tensor({ name: "weights", dims: [1, 8], raw: weights(1, 12) }),
+			tensor({ name: "shift", dims: [1], raw: floats(15) }),
+		],
+		inputs: [value("x", ["batch", 8, anchors])],
+		outputs: [value("map", ["batch", 1, anchors])],
+	});
+}
+
+it("cases that are noise are left out with the reason, and set no limit", async () => {
+	const folder = temporaryFolder();
+	const inputs = {
+		"inputs/blank/x.npy": encodeNpy(input(1, 1e-3)),
+		"inputs/first/x.npy": encodeNpy(input(2, 3)),
+		"inputs/second/x.npy": encodeNpy(input(3, 3)),
+	};
+	writeAll(folder, { "map.onnx": mapModel(), ...inputs });
+	const recorded = await golden(
+		["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick],
+		folder,
+	);
+	expect(recorded, recorded.stderr).toMatchObject({
+		exit: 0,
+		stderr: expect.stringMatching(
+			/Case "blank" was left out, because it is noise: the largest value of output "map" is [\d.e-]+, where other cases reach 1/,
+		),
+	});
+	const { cases, noiseFloor } = read(folder);
+	expect(cases.map(({ id }) => id)).toEqual(["first", "second"]);
+	expect(noiseFloor?.outputs["map"]?.relativeL2).toBeLessThan(1e-5);
+});

@@ -1,13 +1,16 @@
 // Measures how far one model's outputs scatter on this machine, between builds of the runtime, optimisation levels and threads.
 
 import type { NoiseFloor } from "../../../generated/golden.ts";
+import { ConfigError } from "../../core/errors.ts";
 import { isQuantised } from "../../core/onnx/model.ts";
+import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { InferCase } from "../../ports/backend.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { inParallel } from "../../stages/in-parallel.ts";
+import { findNoiseCases } from "../core/record/noise-cases.ts";
 import {
 	type LabelledRun,
 	measuredCases,
@@ -23,13 +26,18 @@ interface NoiseInput {
 	cases: readonly InferCase[];
 	reference: RunOutputs;
 	made: ReferenceVariant;
+	/** Leaves out cases whose outputs are noise. */
+	dropsNoise: boolean;
 	scratchFolder: string;
 	timeoutMs: number;
 }
 
 interface NoiseMeasured {
 	noise: NoiseFloor | null;
+	/** Their outputs are those of the kept cases. */
 	runs: readonly LabelledRun[];
+	/** Indices of the cases to record. */
+	kept: readonly number[];
 	notes: string[];
 }
 
@@ -53,9 +61,34 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 	if (failed.length > 0)
 		notes.push(`These runs failed, and the noise floor is without them: ${failed.join("; ")}.`);
 	await nextTurn();
-	const noise = measureNoise(input.reference, runs, partsOfOutputs(input.reference));
+	const kept = input.dropsNoise ? withoutNoise(input, runs, notes) : [...input.cases.keys()];
+	const keptOf = (outputs: RunOutputs): RunOutputs =>
+		kept.flatMap((index) => outputs.slice(index, index + 1));
+	const reference = keptOf(input.reference);
+	const left = runs.map(({ label, outputs }) => ({ label, outputs: keptOf(outputs) }));
+	const noise = measureNoise(reference, left, partsOfOutputs(reference));
 	ports.progress.done(`${runs.length} of ${variants.length} runs`);
-	return { noise, runs, notes };
+	return { noise, runs: left, kept, notes };
+}
+
+/** @throws ConfigError golden-uninformative if every case is noise. */
+function withoutNoise(
+	{ cases, reference }: NoiseInput,
+	runs: readonly LabelledRun[],
+	notes: string[],
+): number[] {
+	const noisy = findNoiseCases(reference, runs, partsOfOutputs(reference));
+	const idOf = (index: number): string => quoteName(cases[index]?.id ?? "");
+	const [first] = noisy;
+	if (first !== undefined && noisy.size === cases.length)
+		throw new ConfigError({
+			code: "golden-uninformative",
+			message: `Not recorded: every case is noise; of case ${idOf(first[0])}, ${first[1]}.`,
+			fix: "Give inputs that mean something to the model, such as real ones with --inputs; generated ones may contain nothing that it looks for.",
+		});
+	for (const [index, why] of noisy)
+		notes.push(`Case ${idOf(index)} was left out, because it is noise: ${why}.`);
+	return [...cases.keys()].filter((index) => !noisy.has(index));
 }
 
 const levels = ["disabled", "basic", "extended", "all"] as const;

@@ -73,12 +73,12 @@ export function withoutLarge(answers: Answers, mayDrop: boolean): Answers {
 	const count = Math.max(minCases, measuredCases(answers.outputs));
 	if (!mayDrop || count >= length) return answers;
 	const note = `Only ${count} of ${length} generated cases were kept, because their outputs are large; --cases ${length} keeps all.`;
-	return {
-		...answers,
-		cases: answers.cases.slice(0, count),
-		outputs: answers.outputs.slice(0, count),
-		notes: [...answers.notes, note],
-	};
+	return { ...keepAnswers(answers, [...Array(count).keys()]), notes: [...answers.notes, note] };
+}
+
+export function keepAnswers(answers: Answers, indices: readonly number[]): Answers {
+	const cases = indices.flatMap((index) => answers.cases[index] ?? []);
+	return { ...answers, cases, outputs: cases.map(({ outputs }) => outputs) };
 }
 
 function unanswered(id: string, why: string): ConfigError {

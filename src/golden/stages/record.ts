@@ -22,7 +22,13 @@ import { isBatched, proposeOutput } from "../core/record/propose.ts";
 import { proposeDetections } from "../core/record/propose-detections.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
 import { measureScatter } from "./record-noise.ts";
-import { type Answers, type CaseToRecord, makeReference, withoutLarge } from "./record-reference.ts";
+import {
+	type Answers,
+	type CaseToRecord,
+	keepAnswers,
+	makeReference,
+	withoutLarge,
+} from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
 import { type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
@@ -145,11 +151,12 @@ function recall(
 }
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
-	const answers = withoutLarge(await makeReference(input, ports), input.mayDrop);
-	const job = jobOf(input, answers);
-	const scatter = await measureScatter({ ...job, reference: answers.outputs, made: answers.variant }, ports);
-	const rounded = await measureRounding({ ...job, answers }, ports);
-	notes.push(...answers.notes, ...scatter.notes, ...rounded.notes);
+	const made = withoutLarge(await makeReference(input, ports), input.mayDrop);
+	const noisy = { reference: made.outputs, made: made.variant, dropsNoise: input.given === null };
+	const scatter = await measureScatter({ ...jobOf(input, made), ...noisy }, ports);
+	const answers = keepAnswers(made, scatter.kept);
+	const rounded = await measureRounding({ ...jobOf(input, answers), answers }, ports);
+	notes.push(...made.notes, ...scatter.notes, ...rounded.notes);
 	const strayed = { noise: scatter.runs, rounded: rounded.rounded };
 	return { model: input.model, answers, noise: scatter.noise, rounding: rounded.rounding, strayed };
 }

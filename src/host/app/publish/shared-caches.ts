@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Arm } from "../../../../generated/result.ts";
 import { collectEntries, importEntries } from "../../../adapters/cache/transfer.ts";
 import type { PreparedRun } from "../../../app/run-context.ts";
+import { counted } from "../../../core/text/labels.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import type { RemoteCache } from "../../../ports/code-host.ts";
 import type { PreparedModel } from "../../../stages/prepared.ts";
@@ -115,7 +116,7 @@ async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Publishe
 	await rm(folder, { recursive: true, force: true });
 	Object.assign(shared, { names, key });
 	const damaged = refused === 0 ? "" : `; ${refused} were damaged and are not used`;
-	const note = `restored ${names.length} entries of ${key}, ${originOf(key, shared)}${damaged}`;
+	const note = `restored ${counted(names.length, "entry", "entries")} of ${key}, ${originOf(key, shared)}${damaged}`;
 	return { what: "cache", state: "done", note };
 }
 
