@@ -570,7 +570,7 @@ describe("golden-refresh.yml", () => {
 		});
 		expect(resultsOf(run), run.log).toEqual({ record: ["success"] });
 		expect(github.state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main" }]);
-		expect(github.state.issues[0]?.body).toContain("**Why:** The head was retrained. — ");
+		expect(github.state.issues[0]?.body).toContain("Why: The head was retrained. — ");
 		expect(run.summaries.join("\n")).toContain("was opened");
 		const log = ["-C", gitDir, "log", "-1", "--name-only", "--format=", "trtgate/goldens"];
 		const changedFiles = spawnSync("git", log, { encoding: "utf8" }).stdout.trim().split("\n");
