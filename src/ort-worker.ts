@@ -34,7 +34,7 @@ function mayStay(task: Task, reply: Reply): boolean {
 	return task.stays === true && isClean && process.memoryUsage.rss() < mostBytes;
 }
 
-/** One stream keeps the order of all lines, so that each is told from those of the next job. */
+/** Sends both streams to stdout, so that all lines keep their order and belong to one job. */
 function joinStreams(): void {
 	const { writeSync } = fs;
 	const joined = (fd: number, ...rest: [string]) => writeSync(fd === 2 ? 1 : fd, ...rest);

@@ -49,7 +49,7 @@ export function compose(
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
-	// As nvidia-smi numbers GPUs.
+	// CUDA_DEVICE_ORDER makes CUDA number GPUs as nvidia-smi does.
 	const processes = createProcesses({
 		env: {
 			...childEnvironment(),
@@ -127,7 +127,7 @@ export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
-/** In a workflow, a pull request writes the files of the workspace. */
+/** A workflow's workspace is untrusted, because a pull request writes its files. */
 export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),

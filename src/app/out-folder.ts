@@ -12,7 +12,7 @@ import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 import { workspaceOf } from "./config-file.ts";
 
-/** All that a run writes; nothing else is removed or uploaded. */
+/** Names of everything that a run writes; nothing else is removed or uploaded. */
 export const outNames: readonly string[] = [
 	...new Set(Object.values(reportFiles).map((path) => path.split("/", 1)[0] ?? path)),
 	"publish.json",
@@ -114,7 +114,7 @@ function refused(path: string, why: string): ConfigError {
 	});
 }
 
-/** A .gitignore, unless the folder is the user's. */
+/** Writes a .gitignore, unless the folder is the user's. */
 export async function makeOutFolder(
 	outFolder: string,
 	files: Pick<Files, "makeFolder" | "writeText">,

@@ -18,7 +18,7 @@ import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepa
 import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
-/** Everything a dry run does. */
+/** Does everything that a dry run does. */
 export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
 	const { arms, rules } = input;
 	const { kind: backend } = await ports.backend.facts();
@@ -153,7 +153,7 @@ export function refuseFaults(prepared: Prepared, config: Config): void {
 	throwFaults({ ...prepared, models: shapeWorkloads(prepared.plan, prepared.models, config).models });
 }
 
-/** Each fault once: engines may share files. */
+/** Lists each fault once, because engines may share files. */
 function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): void {
 	const ofModels = models.flatMap((model) =>
 		model.state === "broken" && model.arm === "head" ? [model.fault] : [],

@@ -129,7 +129,7 @@ export function asFailure(error: unknown): Fault<ToolCode> {
 	throw error;
 }
 
-/** By code of the failed system call. */
+/** Faults by the code of the failed system call. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
 	EMFILE: ["this process has too many open files", "Raise the limit: `ulimit -n 4096`."],
 	ENFILE: ["the machine has too many open files", "Wait for other work to end, or raise fs.file-max."],

@@ -60,7 +60,7 @@ export interface TimedInput {
 	fill: Fill;
 }
 
-/** One process that loads the engine, warms up and measures. */
+/** A process that loads the engine, warms up and measures. */
 export interface MeasureJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
@@ -132,7 +132,7 @@ export type ProfileResult =
 export interface TraceJob {
 	/** nsys: every kernel. ncu: one kernel, by hardware counters. */
 	tool: "nsys" | "ncu";
-	/** As nsys names it; absent: the first kernels of the run. */
+	/** Name as in nsys; absent: the first kernels of the run. */
 	kernel?: string | undefined;
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];

@@ -140,7 +140,7 @@ export interface ArtifactStore {
 export interface RunArtifact {
 	id: number;
 	name: string;
-	/** Of the archive. */
+	/** Size of the archive. */
 	bytes: number;
 	/** Milliseconds since 1970, by the host's clock. */
 	uploadedMs?: number | undefined;
@@ -178,7 +178,7 @@ export interface MeasuredRun {
 /** Facts from the code host itself, never from an artifact. */
 export interface RunFacts {
 	run(id: number): Result<"run", MeasuredRun>;
-	/** From that branch into this repository. */
+	/** Lists open pull requests from that branch into this repository. */
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
 	): Result<"pulls", readonly { number: number; headSha: string }[]>;
@@ -196,7 +196,7 @@ export interface StoredFile {
 /** ahead: `head` contains all of `base`. */
 export interface CommitRelation {
 	relation: "identical" | "ahead" | "behind" | "diverged";
-	/** Those only in `head`; `total` may be more than are listed. */
+	/** Commits only in `head`; `total` may be more than are listed. */
 	commits: readonly { sha: string; message: string }[];
 	total: number;
 }
@@ -217,7 +217,7 @@ export interface Repository {
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
 	/** Equal files have equal snapshots. */
 	snapshotOf(commit: string): Result<"snapshot", string>;
-	/** All files of a commit below a folder; none if there is no such folder. */
+	/** Lists all files of a commit below a folder; none if there is no such folder. */
 	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
 	readFile(hash: string): Result<"bytes", Uint8Array>;
 	storeFile(bytes: Uint8Array): Result<"hash", string>;

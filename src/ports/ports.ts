@@ -1,4 +1,3 @@
-// All ports together.
 import type { Backend } from "./backend.ts";
 import type { Reference } from "./reference.ts";
 import type {
@@ -20,7 +19,7 @@ export interface Ports {
 	models: ModelReader;
 	tensors: TensorReader;
 	backend: Backend;
-	/** Absent if no search for deviating tensors is possible. */
+	/** Absent if deviating tensors cannot be searched for. */
 	reference?: Pick<Reference, "builds" | "run" | "mark">;
 	/** Absent if nothing is reused. */
 	keptVerdicts?: KeptVerdicts;
@@ -32,6 +31,6 @@ export interface Ports {
 	gpuLease: GpuLease;
 	progress: Progress;
 	interrupt: Interrupt;
-	/** Wall time with a child process running. */
+	/** Wall time during which a child process ran. */
 	childMs(): number;
 }

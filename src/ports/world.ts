@@ -1,4 +1,4 @@
-// What stages need of the machine and its user.
+// Ports to the machine and its user.
 
 import type { TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
@@ -27,7 +27,7 @@ export interface Files {
 	size(path: string): Promise<number | null>;
 	/** Lower-case hex, streamed. */
 	sha256(path: string, kind: InputKind): Promise<string>;
-	/** With links resolved; null if nothing is there. @throws ConfigError path-unreadable. */
+	/** Resolves links; null if nothing is there. @throws ConfigError path-unreadable. */
 	realPath(path: string): Promise<string | null>;
 	makeFolder(path: string): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface ModelReader {
 export interface ModelOnDisk {
 	path: string;
 	onnx: OnnxModel;
-	/** Of the file; with external data, of the sorted lines `sha256  location` of all files. */
+	/** Hash of the file; with external data, of the sorted lines `sha256  location` of all files. */
 	sha256: string;
 	external: readonly ExternalFile[];
 }

@@ -41,7 +41,7 @@ export function rowOfRuns(timed: TimedWorkload, compared: RunsCompared, done: Ti
 	};
 }
 
-/** The same bytes rule out every change without a measurement. */
+/** Identical bytes rule out any change, so no measurement is needed. */
 export function identicalEngines({ head }: TimedWorkload, done: "timed" | "counted") {
 	const same =
 		head.record.sharedWithBase === true

@@ -1,4 +1,4 @@
-// The folders of the sides, and their models.
+// The folders and models of both sides.
 
 import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../../generated/result.ts";
 import type { ConfigError } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-// The workloads to time: shapes of their inputs, and engines.
+// Prepares the workloads to time: the shapes of their inputs, and their engines.
 
 import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -196,7 +196,7 @@ export function timedWorkloads(
 	});
 }
 
-/** These are not timed, and take no share of the error. */
+/** These workloads are not timed, and take no share of the error. */
 export function isIdentical(
 	{ head, base }: { head: BuiltEngine; base?: BuiltEngine },
 	settings: Pick<Config["measure"], "identicalEngines">,

@@ -19,7 +19,7 @@ export function isContent(name: string): boolean {
 	return name !== manifestName;
 }
 
-/** @throws Error where there is none, or no manifest of trtgate. */
+/** @throws Error if the manifest is missing or not trtgate's. */
 export async function readManifest(place: string): Promise<{ files: Map<string, KeptFile>; facts: unknown }> {
 	const path = join(place, manifestName);
 	const found = await lstat(path);
@@ -70,7 +70,7 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 	};
 }
 
-/** @throws where the entry is incomplete. */
+/** @throws if the entry is incomplete. */
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);

@@ -25,7 +25,7 @@ export async function importEntries(
 	return { names, refused: found.length - names.length };
 }
 
-/** Whether each of the manifest's files is a regular file of its size and digest, and there are no others. */
+/** Whether the manifest's files are regular, have its sizes and digests, and are the only ones. */
 async function isComplete(place: string): Promise<boolean> {
 	if (!(await lstat(place)).isDirectory()) return false;
 	const { files } = await readManifest(place);

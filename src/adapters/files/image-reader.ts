@@ -26,7 +26,7 @@ export async function readImage(bytes: Uint8Array, file: TensorFile, path: strin
 	throw tensorInvalid(path, `a tensor of SHA-256 ${wanted}`, sha256, fix);
 }
 
-/** The tensor that preprocessing makes of an image, with its hash. @throws ConfigError tensor-invalid. */
+/** Preprocesses an image into a tensor, and hashes it. @throws ConfigError tensor-invalid. */
 export async function preprocessFile(
 	bytes: Uint8Array,
 	file: TensorFile,

@@ -21,7 +21,7 @@ export interface GitAccess {
 	env: Readonly<Record<string, string>>;
 }
 
-/** Whose credentials the remote gets: the clone's own, the workflow's token, or none. */
+/** Credentials for the remote: the clone's own, the workflow's token, or none. */
 export type Identity = "clone" | "token" | "none";
 
 export interface Git {

@@ -130,7 +130,7 @@ function parsePlace({ name, dtype, shape, path }: Fields): TensorPlace | null {
 	return { name, dtype: dtype as DType, shape, path };
 }
 
-/** The place in the plan, and the verdict: null where the defect changes no byte. null as a whole: not such a line. */
+/** The place in the plan, and the verdict: null if the defect changes no byte. null as a whole: not such a line. */
 export function parseDefectLine(line: string): { number: number; verdict: DefectVerdict | null } | null {
 	const value = line.startsWith(defectLine) ? parseObject(line.slice(defectLine.length)) : null;
 	if (value === null || !isCount(value.number)) return null;

@@ -30,7 +30,7 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 	};
 }
 
-/** WebAssembly first: it gives the same bits on every machine. Native where it is requested. */
+/** WebAssembly first: it gives the same bits on every machine. Native if it is requested. */
 async function findBuilds(
 	wanted: OnnxRuntimeOptions["flavour"],
 	runtimeOf: (flavour: OnnxRuntimeOptions["flavour"]) => Promise<Runtime>,

@@ -46,7 +46,7 @@ interface WasmSource {
 	pinned?: Pinned;
 }
 
-/** @throws ToolError tool-missing, tool-output where the shipped files are absent or damaged; ConfigError output-unwritable, ToolError disk-full. */
+/** @throws ToolError tool-missing, tool-output if the shipped files are absent or damaged; ConfigError output-unwritable, ToolError disk-full. */
 export async function wasmFolder({
 	wasmFolder,
 	cacheFolder,

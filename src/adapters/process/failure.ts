@@ -15,7 +15,7 @@ export interface FailureText {
 	what: string;
 	timeoutMs: number;
 	fix?: string;
-	/** Replaces the text of the record, e.g. where the child succeeded but wrote nonsense. */
+	/** Replaces the text of the record, e.g. if the child succeeded but wrote nonsense. */
 	output?: string;
 }
 

@@ -29,7 +29,7 @@ export interface InputFile {
 }
 
 /**
- * Looks before it opens, since some devices act on being opened, and again afterwards: what lies there may have changed.
+ * Looks before it opens, since some devices act on being opened, and again afterwards, because the file may have changed.
  * Without O_NONBLOCK, opening a named pipe waits for a writer, and not even process.exit() ends that.
  * @param shown the path as the user knows it.
  * @throws ConfigError with the codes of the kind. What is the machine's fault comes as it is.
@@ -78,7 +78,7 @@ export async function readInputText(path: string, kind: InputKind, shown = path)
 	return Buffer.from(await readInput(path, kind, shown)).toString("utf8");
 }
 
-/** @returns less than `size` bytes where the file ends before; never more, though it may have grown. */
+/** @returns less than `size` bytes if the file ends before; never more, though it may have grown. */
 export async function readWhole(file: number, size: number): Promise<Uint8Array> {
 	const bytes = new Uint8Array(size);
 	for (let at = 0; at < size; ) {

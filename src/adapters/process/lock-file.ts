@@ -23,7 +23,7 @@ export interface LockOptions {
 const maxAttempts = 100;
 
 /**
- * One try, without a wait. The folder must be on a file system where link(2) is atomic: every local one, and NFS.
+ * Tries once, without waiting. The folder must be on a file system where link(2) is atomic: every local one, and NFS.
  *
  * No library does this: `proper-lockfile` and its kind wait for a time to pass before they break a dead owner's lock, and two that
  * break it at once may both hold it; flock(2) takes native code. test/adapters/process/lock-file.test.ts puts this one under stress.

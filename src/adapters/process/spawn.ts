@@ -32,7 +32,7 @@ export interface ProcessOptions {
 	onEnd?(pid: number): void;
 }
 
-/** Of a running child; both may break at any time, and the record shows it. */
+/** Pipes of a running child; both may break at any time, and the record shows it. */
 export interface Pipes {
 	input: Writable;
 	output: Readable;
@@ -49,7 +49,7 @@ export interface ProcessRecord {
 	/** The start of standard output, as far as `captureBytes` allows. */
 	stdout: string;
 	logPath: string | null;
-	/** Why it did not start or could not be ended; "" where nothing is amiss. */
+	/** Why it did not start or could not be ended; "" if nothing is amiss. */
 	problem: string;
 	argv: readonly string[];
 }

@@ -1,4 +1,4 @@
-// Builds a TensorRT engine with trtexec; built is what left a plan that is there, is not empty and loads.
+// Builds a TensorRT engine with trtexec; a build succeeded if its plan exists, is not empty and loads.
 
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -86,7 +86,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	return { ...record, ...built };
 }
 
-/** Whatever is wrong beside the first thing counts as well. */
+/** Other faults count besides the first one. */
 function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
 	const isFine =
 		diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));

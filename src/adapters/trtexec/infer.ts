@@ -1,4 +1,4 @@
-// Sends golden cases through an engine: in TensorRT's Python API where that is here, else one trtexec process for each case.
+// Sends golden cases through an engine: in TensorRT's Python API if that is here, else one trtexec process for each case.
 
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const atOnce = 4;
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	const { cases, timeoutMs, logPath, onCase } = job;
 	const { path: enginePath, spec, assets } = job.engine;
-	// One probe for each run of trtgate. The Python worker loads no plan of a DLA.
+	// Probed once per run of trtgate. The Python worker cannot load plans for a DLA.
 	context.workerChoice ??= chooseWorker(context);
 	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {

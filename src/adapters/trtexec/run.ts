@@ -172,7 +172,7 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 	return { sha256: await digestFile(path), bytes: size, modifiedMs: mtimeMs };
 }
 
-/** Absent where nothing is known of this plan. It is read again only when the file system shows that it changed. */
+/** Absent if nothing is known of this plan. It is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
 	built: BuiltPlan | undefined,

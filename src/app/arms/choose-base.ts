@@ -4,7 +4,7 @@ import type { Config } from "../../core/config/config.ts";
 import type { PushEvent, RunEvent } from "../../host/formats/github/event.ts";
 
 export type BaseRecipe =
-	/** Where the head left a branch; the first parent, if the head is a merge of `merged`. */
+	/** The commit where the head left a branch, or the first parent if the head is a merge of `merged`. */
 	| { how: "merge-base"; branch: string; tip?: string; merged?: string; number?: number }
 	/** @property otherwise if the commit is gone, or no ancestor of the head. */
 	| { how: "commit"; commit: string; found: string; mustBeAncestor: boolean; otherwise?: BranchPoint }
@@ -15,7 +15,7 @@ export type BaseRecipe =
 	| { how: "none"; why: string }
 	| { how: "unknown"; why: string };
 
-/** Where a pushed branch left the default branch, else the commit before the head. */
+/** The commit where a pushed branch left the default branch, else the commit before the head. */
 export interface BranchPoint {
 	how: "branch-point";
 	branch: string;

@@ -70,7 +70,7 @@ function refused(reason: string): PartContent {
 interface Fetching {
 	collecting: Collecting;
 	folder: string;
-	/** What is left for all parts. */
+	/** Bytes left for all parts together. */
 	budget: { packedBytes: number; textBytes: number };
 }
 

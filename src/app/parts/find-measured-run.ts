@@ -1,4 +1,4 @@
-// What the report is about, this run or the one that caused it: from GitHub, since what the measured code wrote is untrusted.
+// Finds the run that a report is about, this one or the one that caused it. Asks GitHub, because measured code may have written the rest.
 import { ToolError } from "../../core/errors.ts";
 import type { RunEvent, WorkflowRunEvent } from "../../host/formats/github/event.ts";
 import type { MeasuredRun, RunFacts, WorkflowRun } from "../../ports/code-host.ts";

@@ -5,7 +5,7 @@ import type { Pair } from "./noise.ts";
 
 /** Standard deviations above the median pair; estimated from the median deviation. */
 const maxSds = 3;
-/** From the median absolute deviation to the standard deviation of normal noise. */
+/** Factor from the median absolute deviation to the standard deviation of normal noise. */
 export const perMedianDeviation = 1.482602218505602;
 /** Smaller excesses are never disturbances. */
 const minExcess = 0.005;

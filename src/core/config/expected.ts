@@ -20,7 +20,7 @@ export interface SchemaNode {
 	$ref?: string;
 }
 
-/** By title of the schema, or by key. */
+/** Examples by title of the schema, or by key. */
 const examples: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",

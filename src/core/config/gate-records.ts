@@ -111,7 +111,7 @@ export const gateRecords = {
 			fp4: 2e-1,
 		},
 	},
-	// A change did not cause what the base fails too.
+	// If the base fails too, the change is not the cause.
 	existing: {
 		name: "golden.existing",
 		kind: "setting",

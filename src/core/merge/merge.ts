@@ -139,7 +139,7 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 	};
 }
 
-/** Reports what every part and the plan say about the whole change once. */
+/** Reports gates on the whole change, which every part and the plan repeat, only once. */
 function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
 	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
 		JSON.stringify([gate, model, engine, workload, message]);

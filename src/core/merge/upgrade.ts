@@ -1,4 +1,4 @@
-// What an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
+// Finds what an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
 import type { GoldenVerdict, Result } from "../../../generated/result.ts";
 import { findingKey } from "../onnx/finding-key.ts";
 import { quoted } from "../text/escape.ts";

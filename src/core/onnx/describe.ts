@@ -75,7 +75,7 @@ function weightTotals(scopes: readonly Scope[]) {
 	return totals.sort((left, right) => right.bytes - left.bytes);
 }
 
-// What a run of a model depends on, of its file: the ranks of its inputs, and its largest tensor at given sizes.
+// Facts of the file on which a run depends: the ranks of the inputs, and the largest tensor at given sizes.
 
 interface RunFacts {
 	inputRanks: ReadonlyMap<string, number>;
@@ -109,7 +109,7 @@ type Side = InterfaceRow["side"];
 
 const maxRows = 1000;
 
-/** Empty where every caller of the base can call the head. Names of symbolic dimensions are no part of the interface. */
+/** Empty if every caller of the base can call the head. Names of symbolic dimensions are not part of the interface. */
 export function interfaceRows(base: OnnxModel, head: OnnxModel): InterfaceRow[] {
 	const inputs = rowsOf("input", feeds(base.graph), feeds(head.graph));
 	const outputs = rowsOf("output", base.graph.outputs, head.graph.outputs);
@@ -151,7 +151,7 @@ function differs(side: Side, base: OnnxValue, head: OnnxValue): boolean {
 	);
 }
 
-/** An input that takes any size where it took one is no change; of an output a file need not tell the size. */
+/** An input may accept any size in place of one, and an output's size need not be stated. */
 function sizeDiffers(side: Side, base: OnnxDim, head: OnnxDim): boolean {
 	if (typeof head !== "number") return false;
 	return typeof base === "number" ? base !== head : side === "input";

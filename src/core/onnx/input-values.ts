@@ -18,7 +18,7 @@ interface Range {
 	why: string;
 }
 
-/** One input on its way through the graph. */
+/** Follows one input on its way through the graph. */
 interface Walk {
 	/** Tensors that hold the input's values, plus a constant; or what comparing them gave, as answers or as 0 and 1. */
 	carriers: Map<string, number | "answer">;
@@ -97,7 +97,7 @@ function narrowest(ranges: readonly Range[]): Range | null {
 	return Number.isFinite(found.low) && Number.isFinite(found.high) ? found : null;
 }
 
-// What one node that reads the values says of them, and where it hands them on.
+// Finds what a node that reads the values says about them, and where it passes them on.
 
 const answering = new Set(["Not", "And", "Or", "Cast", "Identity"]);
 const joining = new Set(["Concat", "Min", "Max", "Add", "Sub", "Mul"]);
@@ -133,7 +133,7 @@ const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
 	...["ConstantOfShape", "Loop"].map((op): [string, number[]] => [op, [0]]),
 ]);
 
-/** One place at which a node reads the values, moved by `shift`. */
+/** A place at which a node reads the values, moved by `shift`. */
 interface Use {
 	node: OnnxNode;
 	scope: Scope;
@@ -211,7 +211,7 @@ function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 
 const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** By how much the values are moved on from the input's, where the other operand is this number. */
+/** New shift of the values after an operation whose other operand is this number. */
 const arithmetic: Readonly<
 	Record<string, (use: Use, other: number | undefined) => number | "nothing" | "unknown">
 > = {

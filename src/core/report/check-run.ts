@@ -8,7 +8,7 @@ import { renderMarkdown, type Shown } from "./markdown.ts";
 
 type Conclusion = "success" | "failure" | "neutral";
 
-/** An inconclusive outcome is neither: where the config wants it to fail, its gates have failed. */
+/** An inconclusive outcome is neither: if the config wants it to fail, its gates have failed. */
 const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 	pass: "success",
 	warn: "success",

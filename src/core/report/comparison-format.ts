@@ -1,4 +1,4 @@
-// One comparison as text, always with its interval.
+// Formats one comparison, always with its interval.
 
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
@@ -64,12 +64,12 @@ export function cleanMessage(text: string, maxChars = 600): string {
 	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
 
-/** `Cause: ` and a name in code letters, as a sentence; none where it is unknown. */
+/** `Cause: ` and a name in code letters, as a sentence; none if it is unknown. */
 export function codeSentences(what: string, name: string | undefined): string[] {
 	return name === undefined ? [] : [`${what}: \`${cleanMessage(name, 200).replaceAll("`", "'")}\`.`];
 }
 
-/** `Warns at 2 %, fails at 10 %.`; null where no limit is known. */
+/** `Warns at 2 %, fails at 10 %.`; null if no limit is known. */
 export function limitsText(workload: WorkloadResult): string | null {
 	const { warn, fail } = workload.limits ?? {};
 	if (warn === undefined) return fail === undefined ? null : `Fails at ${formatLimit(fail)}.`;

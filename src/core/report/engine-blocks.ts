@@ -145,7 +145,7 @@ function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
 	return sentence(text, "quiet");
 }
 
-/** What changed layer by layer, and all layers of each side. `isOpen`: for a workload that needs attention. */
+/** Shows the changes layer by layer, and all layers of each side. `isOpen`: the workload needs attention. */
 export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] {
 	const shown = arms.flatMap((arm) => {
 		const own = workload.layers?.[arm] ?? null;

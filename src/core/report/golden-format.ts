@@ -46,7 +46,7 @@ export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slic
 	return `${name}${ofSlice(slice)}`;
 }
 
-/** The value as a multiple of its limit; null where that has no meaning. */
+/** The value as a multiple of its limit; null if that has no meaning. */
 function timesTheCap({ bound, got, allowed }: GoldenCheck): number | null {
 	if (bound !== "at-most" || typeof got !== "number" || allowed === null || allowed <= 0) return null;
 	const times = got / allowed;
@@ -58,7 +58,7 @@ export function capRatio(check: GoldenCheck): number {
 	return timesTheCap(check) ?? Number.MAX_VALUE;
 }
 
-/** The first value, with more digits where a short form would make two different numbers look the same. */
+/** The first value, with more digits if a short form would make two different numbers look the same. */
 function toldApart(value: Numeric | null, other: Numeric | null): string {
 	const short = formatValue(value);
 	return short === formatValue(other) && value !== other ? formatValue(value, 8) : short;

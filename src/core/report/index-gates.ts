@@ -12,7 +12,7 @@ export interface GateSubject {
 }
 
 export interface GateIndex {
-	/** The gate's worst status on this subject; undefined where it did not judge it. */
+	/** The gate's worst status on this subject; undefined if it was not judged. */
 	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
 	statusOfCases(gate: GateName, subject: GateSubject, cases: readonly string[]): GateStatus | undefined;
 }

@@ -79,7 +79,7 @@ function highlightMarkdown(whole: Highlight, detail: Detail): string {
 	const text = [
 		first,
 		...lines.map((line) => `- ${inlineMarkdown(line)}`),
-		// What follows a list is a paragraph of its own.
+		// Text after a list needs a blank line to be a paragraph.
 		...(lines.length > 0 && (sentences.length > 0 || fix !== undefined) ? [""] : []),
 		...(sentences.length === 0 ? [] : [sentences.map(inlineMarkdown).join(" ")]),
 		...(fix === undefined ? [] : [`**Next:** ${inlineMarkdown(fix)}`]),

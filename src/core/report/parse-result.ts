@@ -40,7 +40,7 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-/** A better message than the schema's. */
+/** Gives a better message than the schema would. */
 function checkVersion(value: unknown, path: string): void {
 	const version =
 		isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;

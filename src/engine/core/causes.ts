@@ -75,7 +75,7 @@ const precision: Rule = (changed) => {
 	};
 };
 
-/** The tensors that now lie between kernels, and who else reads them: that is why they must be in memory. */
+/** Tensors that now pass between kernels, and their other readers, because of which they must be in memory. */
 function fusionEvidence({ component: { head }, around }: Changed): string[] {
 	const own = new Set(head);
 	const read = new Set(head.flatMap(({ inputs }) => inputs.map(({ name }) => name)));
@@ -234,7 +234,7 @@ export function causesOf(changed: Changed): EngineCause[] {
 		const claim = rule(changed);
 		return claim === null ? [] : [{ kind, ...claim }];
 	});
-	// What a kernel reads follows from the change of another.
+	// Changed inputs of a kernel are a consequence of another cause.
 	const [first, ...others] = found.length > 1 ? found.filter(({ kind }) => kind !== "inputs") : found;
 	const edited = editedNodes(changed);
 	if (first === undefined) return edited === "" ? [] : [{ kind: "setting", says: edited, evidence: [] }];

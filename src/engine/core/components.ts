@@ -13,7 +13,7 @@ export interface Component {
 	head: readonly ModelLayer[];
 	nodes: readonly string[];
 	tier: MatchTier;
-	/** 0 to 1; 1 where names agree or nothing had to be matched. */
+	/** 0 to 1; 1 if names agree or nothing had to be matched. */
 	confidence: number;
 }
 
@@ -26,7 +26,7 @@ const maxNodes = 3;
 
 export function groupLabel({ nodes, base, head, confidence }: Component): string {
 	if (nodes.length === 0) return shorten((head[0] ?? base[0])?.name ?? "", 120);
-	// Where names were not what matched them, the base has others for the same nodes. Names of layers hold those of constants, too.
+	// If layers were not matched by names, the base's nodes have other names. Layer names include those of constants.
 	const own = confidence < 1 ? [...new Set(head.flatMap((layer) => layer.nodes))] : nodes;
 	const working = own.filter((node) => !/[._](weight|bias)$/.test(node.slice(-20)));
 	const named = [working, own, nodes].find((some) => some.length > 0) ?? [];
@@ -80,14 +80,14 @@ export function componentsOf(engines: Engines): Component[] {
 	return collect(all, sets, matches);
 }
 
-/** All names, or those that no exporter counted, such as those of weights: where the share of layers agrees that have a like one. */
+/** Tries all names, then only those without an exporter's number, such as weights; `share` of the comparable layers must agree. */
 const trusted = [
 	{ names: /^/, share: 0.95 },
 	{ names: /[^\d]$/, share: 0.5 },
 ];
 
 /**
- * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold where they lead to the same operation for
+ * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold if they lead to the same operation for
  * nearly all layers that have a like one in the other engine.
  */
 function namesAgree({ base, head }: Engines, names: RegExp, share: number): boolean {

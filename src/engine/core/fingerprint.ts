@@ -1,4 +1,4 @@
-// What an engine is made of, as a short text that rebuilds of one model share: names, numbering and order do not count.
+// Describes an engine in a short text that rebuilds of one model share: names, numbering and order do not count.
 import type { EngineFingerprint } from "../../../generated/result.ts";
 import { type EngineLayer, type EngineLayers, type LayerTensor, takesTime } from "./layer.ts";
 

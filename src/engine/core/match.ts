@@ -37,7 +37,7 @@ const rounds = 6;
 interface Side {
 	layers: readonly ModelLayer[];
 	near: Neighbours;
-	/** Of each layer, from the widest surroundings to the layer alone: equal numbers are equal layers. */
+	/** Labels of each layer, from the widest surroundings to the layer alone; equal numbers mean equal layers. */
 	labels: readonly (readonly number[])[];
 }
 
@@ -111,7 +111,7 @@ function alignInOrder(
 		.filter(({ base }) => left.base.has(base));
 }
 
-/** From matched layers to their neighbours, one by one. */
+/** Continues from matched layers to their neighbours, one by one. */
 function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
 	const queue = [...known];
 	const near = (arm: Arm, at: number, edges: keyof Neighbours) =>

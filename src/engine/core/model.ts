@@ -6,7 +6,7 @@ import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.
 export interface ModelLayer extends EngineLayer {
 	index: number;
 	nodes: readonly string[];
-	/** Where it has no nodes: the layer that it feeds, else the one that feeds it. Null: neither is known. */
+	/** For a layer without nodes: the layer that it feeds, else the one that feeds it, or null. */
 	owner: number | null;
 	/** Time of one inference in each profile, milliseconds; empty: never timed. */
 	timesMs: readonly number[];
@@ -84,7 +84,7 @@ export function nameOnly(name: string): EngineLayer {
 }
 
 interface Regions {
-	/** null where the graph does not have both nodes. */
+	/** null if the graph does not have both nodes. */
 	between(from: string, to: string): string[] | null;
 	/** Myelin replaces special characters of node names. */
 	byPlainName: ReadonlyMap<string, string>;
@@ -161,7 +161,7 @@ function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
 	return { sources, readers };
 }
 
-/** Layers without nodes work for another: a reformat for what reads it, the sizes of a Myelin region for its kernels. */
+/** Layers without nodes serve another layer: a reformat serves its reader, the sizes of a Myelin region its kernels. */
 function attach(layers: readonly ModelLayer[]): ModelLayer[] {
 	const { sources, readers } = neighboursOf(layers);
 	const byName = new Map(layers.map(({ name }, at) => [name, at]));

@@ -50,7 +50,7 @@ export function judgeDeltas(
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled, floorMs);
 		const halfWidth = (tail: number) => tCritical(tail, df) * sd;
-		// One without a cause in its structure must stand out among all, and neighbours in time shift each other.
+		// Without a structural cause, a component must stand out among all, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
 		const isSignificant =
 			Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row, commonFactor));
@@ -98,7 +98,7 @@ function isApart({ base, head }: TimedChange, factor: number): boolean {
 	return Math.max(...baseMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...baseMs);
 }
 
-/** Of the 95 % interval of a sum: what each scatters by itself, and what all of them share. */
+/** Half width of a sum's 95 % interval, from the scatter of each and the part that all share. */
 export function halfWidthOfSum(deltas: readonly Delta[]): number {
 	const shared = deltas.length < 2 ? 0 : deltas.reduce((sum, { sharedMs }) => sum + sharedMs, 0);
 	return quadrature([shared, ...deltas.map(({ halfWidthMs }) => halfWidthMs)]);
@@ -126,7 +126,7 @@ interface Spread {
 	df: number;
 }
 
-/** From single profiles: how far unchanged components lie from no change. From repeated ones: how far they depend on one profile, too. */
+/** Takes the larger of two spreads: unchanged components around no change, and repeated profiles around their mean. */
 function pooledSpread(rows: readonly Row[]): Spread | null {
 	const timed = rows.filter(({ timeMs }) => timeMs > 0);
 	const between = timed.flatMap(({ isUnchanged, ms, scale }) => (isUnchanged ? [Math.abs(ms / scale)] : []));
@@ -146,7 +146,7 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 	};
 }
 
-/** A component's own repeats, shrunk towards what all show; alone where they scatter beyond that. */
+/** A component's own repeats, shrunk towards what all show; alone if they scatter beyond that. */
 function spreadOf(
 	{ repeats, sd, scale, timeMs, isUnchanged }: Row,
 	pooled: Spread | null,

@@ -6,7 +6,7 @@ const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 /** Bounds what an untrusted repository can make us read. */
 const maxTags = 20_000;
 
-/** From `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
+/** Parses `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
 export function parseRemoteTags(text: string): Tag[] {
 	const commits = new Map<string, string>();
 	for (const line of text.split("\n").slice(0, -1)) {

@@ -88,7 +88,7 @@ function tablesSize(data: Uint8Array, bytesAt: (at: number) => number): number {
 	return at;
 }
 
-/** In a scan, a 0 follows each FF of the data, and restart markers have no length. */
+/** Finds the next marker. In scan data, FF is followed by 0, and restart markers have no length. */
 function endOfScan(bytes: Uint8Array, from: number): number {
 	for (let at = from; at + 1 < bytes.length; at += 1) {
 		const next = bytes[at + 1] as number;

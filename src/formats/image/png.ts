@@ -2,7 +2,7 @@
 // more is inflated: fast-png bounds neither, and pngjs 7 fills missing pixels from memory that was never written.
 import type { Pixels } from "./preprocess.ts";
 
-/** Inflates zlib data to at most `bytes` bytes; throws where it is broken or becomes more. */
+/** Inflates zlib data to at most `bytes` bytes; throws if it is broken or becomes more. */
 export type InflateZlib = (packed: Uint8Array, bytes: number) => Uint8Array;
 
 interface Header {
@@ -14,7 +14,7 @@ interface Header {
 	rowBytes: number;
 }
 
-/** By colour type (table 8): samples of a pixel, and the bits that each may have. */
+/** Table 8 of the standard, by colour type: samples of a pixel, and the bits that each may have. */
 const colourTypes: Readonly<Record<number, { samples: number; depths: readonly number[] }>> = {
 	0: { samples: 1, depths: [1, 2, 4, 8, 16] },
 	2: { samples: 3, depths: [8, 16] },

@@ -7,7 +7,7 @@ import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 
-/** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */
+/** Inflates raw deflate data to at most `bytes` bytes; throws if it is broken or becomes more. */
 export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
 
 const maxHeaderBytes = 10_000 + 12;

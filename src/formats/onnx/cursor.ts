@@ -19,7 +19,7 @@ class ByteWindow {
 		this.size = source.size;
 	}
 
-	/** The byte at `position`, or -1 where the source has ended. */
+	/** The byte at `position`, or -1 if the source has ended. */
 	byte(position: number): number {
 		const inWindow = this.#bytes[position - this.#start];
 		if (inWindow !== undefined) return inWindow;

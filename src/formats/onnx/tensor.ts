@@ -143,7 +143,7 @@ export function readSparseTensor(wire: WireReader): OnnxInitializer {
 
 // Turns the bytes or typed entries of a small tensor into numbers, floats of 4 to 16 bits included.
 
-/** From the ONNX pages "Float stored in 8 bits" and "Float stored in 4 bits", and IEEE 754 for the others. */
+/** Formats defined in the ONNX pages "Float stored in 8 bits" and "Float stored in 4 bits", and by IEEE 754. */
 const formats: Partial<Record<OnnxDType, FloatFormat>> = {
 	...floatFormats,
 	float16: halfFormat,

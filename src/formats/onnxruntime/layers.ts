@@ -40,7 +40,7 @@ export function countedLayers(
 	};
 }
 
-/** Of a fused node, the model has the first of its nodes. */
+/** Makes a layer of a counted node; for a fused node, the model has only the first of its nodes. */
 function layerOf(
 	{ name, op, inputs, outputs, weightBytes }: CountedNode,
 	node: OnnxNode | undefined,

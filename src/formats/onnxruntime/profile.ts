@@ -2,7 +2,7 @@
 import { isObject } from "../../core/found.ts";
 
 export interface CountedNode {
-	/** Of the optimised graph: a fused node has the name of the first that went into it. */
+	/** Name in the optimised graph; a fused node has the name of the first one that went into it. */
 	name: string;
 	op: string;
 	instructions: number;
@@ -12,7 +12,7 @@ export interface CountedNode {
 }
 
 export interface NodeTensor {
-	/** As ONNX Runtime writes it: `float`, `int64`. */
+	/** Type as ONNX Runtime writes it: `float`, `int64`. */
 	dtype: string;
 	dims: readonly number[];
 }

@@ -8,7 +8,7 @@ import { formatShape } from "../../golden/core/tensor/tensor.ts";
 const recordAgain = "Restore the file as it was recorded, or record the golden again.";
 
 export function tensorInvalid(path: string, expected: string, got: string, fix = recordAgain): ConfigError {
-	// A path that could do harm is quoted.
+	// Harmful paths are quoted.
 	const shown = /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
 	const message = `Tensor file ${shown}: expected ${expected}, got ${got}.`;
 	return new ConfigError({ code: "tensor-invalid", message, location: { path }, fix });

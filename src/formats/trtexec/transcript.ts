@@ -5,7 +5,7 @@ import { fieldsOf } from "../../core/found.ts";
 export type LogLevel = "verbose" | "info" | "warning" | "error" | "none";
 
 export interface LogLine {
-	/** From 1. */
+	/** Line number, counted from 1. */
 	number: number;
 	stream?: "out" | "err";
 	/** Time since the program started. */
@@ -58,7 +58,7 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 	};
 }
 
-/** One line of a transcript, `[ms, "out" or "err", text]`; anything else is parsed as plain text. */
+/** Parses a line `[ms, "out" or "err", text]`; anything else counts as plain text. */
 function parseTranscriptLine(raw: string, number: number): LogLine {
 	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);
 	try {

@@ -30,7 +30,7 @@ export interface FileReading {
 	preprocessing: Preprocessing | undefined;
 	modelFolder: string;
 	tokenizers: Map<string, TextTokenizer>;
-	/** What --preprocess came to, by input. */
+	/** Preprocessing used, by input. */
 	used: Map<string, InputPreprocess>;
 	notes: Set<string>;
 }
@@ -169,9 +169,9 @@ const kinds = {
 const kindNames = Object.keys(kinds).join(", ");
 
 export interface Preprocessing {
-	/** That of the file. */
+	/** Folder of the preprocessing file. */
 	folder: string;
-	/** undefined: each input by its name. */
+	/** undefined: see `byInput`. */
 	all: InputPreprocess | undefined;
 	byInput: ReadonlyMap<string, InputPreprocess>;
 }

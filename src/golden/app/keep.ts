@@ -1,4 +1,4 @@
-// A golden on disk while it is recorded: read, written as soon as it is usable, improved, finished, or taken back.
+// Keeps a golden on disk while it is recorded: writes it as soon as it is usable, improves it, then finishes or reverts it.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -153,7 +153,7 @@ async function removeTensors(
 		try {
 			for (let at = dirname(path); at !== "." && at !== ""; at = dirname(at)) await rmdir(join(folder, at));
 		} catch {
-			// It still holds files.
+			// The folder is not empty.
 		}
 	}
 	if (kept === null) await rmdir(folder).catch(() => {});

@@ -160,7 +160,7 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	throw misused(`--${name}`, "a time with its unit, such as 2m", text);
 }
 
-/** As given, else git's user; undefined if there is none, or no git. */
+/** The given author, else git's user; undefined if git has none or is not installed. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,

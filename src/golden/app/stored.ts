@@ -49,7 +49,7 @@ export function fileNamesOf(names: readonly string[], index: number, kind: "in" 
 	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
 }
 
-/** With `_` for characters that file names cannot have, as trtexec writes it. */
+/** Replaces characters that file names cannot have by `_`, as trtexec does. */
 export function plainName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }

@@ -117,7 +117,7 @@ function impossible(why: string): Finding {
 interface Round {
 	work: Work;
 	graph: BisectGraph;
-	/** What ONNX Runtime runs. */
+	/** The model that ONNX Runtime runs. */
 	reference: ModelOnDisk;
 	cases: readonly InferCase[];
 }

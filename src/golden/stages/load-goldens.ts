@@ -37,7 +37,7 @@ type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 const manyCases = 1000;
 const casesBetweenLabels = 100;
 
-/** By id of the head's engine. */
+/** Goldens by the id of the head's engine. */
 export interface Goldens {
 	sets: ReadonlyMap<string, GoldenSet>;
 	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid. */
@@ -130,7 +130,7 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 	return set;
 }
 
-/** One case at a time: a set may be larger than memory. */
+/** Reads one case at a time, because a set may be larger than memory. */
 async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;

@@ -27,7 +27,7 @@ export type Probed =
 
 type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pick<Backend, "infer"> };
 
-/** One engine after the other. */
+/** Probes one engine after the other. */
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
 	const heads = input.engines.filter(
 		(engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input),

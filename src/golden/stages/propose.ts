@@ -9,7 +9,7 @@ import type {
 } from "../../ports/code-host.ts";
 
 export interface ProposedFile {
-	/** From the top of the repository. */
+	/** Relative to the root of the repository. */
 	path: string;
 	/** Git's hash of the content. */
 	blob: string;
@@ -27,7 +27,7 @@ export interface Proposal {
 	/** trtgate's own branch. */
 	branch: string;
 	files: readonly ProposedFile[];
-	/** Paths to remove, where the commit has them. */
+	/** Paths to remove, if the commit has them. */
 	removed: readonly string[];
 	/** Folders that hold all of these paths. */
 	folders: readonly string[];
@@ -174,7 +174,7 @@ async function findTarget(
 	return { state: "done", head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-/** In words; null if there is none and the code host listed all commits. */
+/** Describes the commit; null if there is none and the code host listed all commits. */
 function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
 	const foreign = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
 	if (foreign !== undefined) return `commit ${foreign.sha.slice(0, 7)}`;

@@ -28,7 +28,7 @@ export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Refer
 
 const minSample = 30;
 
-/** @throws ToolError where the trial was stopped, or the machine is at fault; what was found until then is saved. */
+/** @throws ToolError if the trial was stopped, or the machine is at fault; what was found until then is saved. */
 export async function testSensitivity(
 	input: SensitivityInput,
 	ports: RecordPorts,

@@ -68,7 +68,7 @@ export interface Recorded extends Pick<Limits, "why"> {
 	notes: string[];
 }
 
-/** @throws ToolError where it was stopped; what was saved until then stays. */
+/** @throws ToolError if it was stopped; what was saved until then stays. */
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
 	const startedMs = ports.clock.now();
 	const notes: string[] = [];
@@ -167,7 +167,7 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	for (const name of Object.keys(cases[0] ?? {})) {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
-		// What a file declares about its outputs may be wrong, in rank too.
+		// A file may declare its outputs wrongly, even their rank.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
 		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched });
 		const { comparators, ...plain } = proposal.output;

@@ -109,7 +109,7 @@ async function* verifyReadable(verification: EngineVerification): AsyncGenerator
 async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {
 	let done = 0;
 	for (const [index, cases] of verification.batches.entries()) {
-		// What a batch holds in memory goes with its own call.
+		// Each batch is its own call, so that its tensors are freed when it returns.
 		const isRunning = yield* verifyBatch({ cases, index, done }, verification);
 		// An engine that fails midway gets no verdict on the whole set.
 		if (!isRunning) return;

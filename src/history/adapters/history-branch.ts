@@ -114,7 +114,7 @@ const scratchSettings: readonly Setting[] = [
 	["fastimport.unpackLimit", "1"],
 ];
 
-/** What is needed to reach the clone's remote: address and credentials, passed on as variables, which `ps` does not show. */
+/** Address and credentials of the clone's remote, passed on as variables, which `ps` does not show. */
 async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
 	const listed = (
 		await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })

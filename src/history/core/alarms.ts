@@ -151,7 +151,7 @@ function likelyChange(
 	return best;
 }
 
-/** From night to night, a pin moves by less on one machine. */
+/** On one machine, a pin's own time moves by less than this from night to night. */
 const minPinMove = 3e-3;
 
 /** `+1.2 %`: how far the pin's own time is from its median on this machine; null if it did not move. */

@@ -6,7 +6,7 @@ import { groupBy } from "../../core/group.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 
 export interface HistoryFile {
-	/** From the top of the store, with forward slashes. */
+	/** Relative to the root of the store, with forward slashes. */
 	path: string;
 	text: string;
 }

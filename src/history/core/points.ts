@@ -1,4 +1,4 @@
-// One value for each run of a series, from the records of a history.
+// Reads one value for each run of a series from the records of a history.
 import type { EngineFacts, HistoryRecord, HistoryRow } from "../../../generated/history.ts";
 
 export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "url" | "machine" | "method"> {
@@ -9,7 +9,7 @@ export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "ur
 	host?: string;
 }
 
-/** What an engine was made from, and the pin that it was measured against. */
+/** Identifies the content that an engine was made from, and the pin that it was measured against. */
 export interface Made {
 	content: string;
 	pin: string;
@@ -97,7 +97,7 @@ export function timedPoints(rows: readonly PlacedRow[]): Point[] {
 	});
 }
 
-/** Smaller errors are rounding. */
+/** Smaller errors are due to rounding. */
 const leastValue = 1e-12;
 /** After so many points, those amid equal ones are left out. */
 const plentyPoints = 100;

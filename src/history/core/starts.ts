@@ -1,8 +1,8 @@
-// Where a change of level began: at the likeliest step, or at the foot of a climb.
+// Finds where a change of level began: at the likeliest step, or at the foot of a climb.
 import type { Point } from "./points.ts";
 
 interface Course {
-	/** Place that decided, and the first that the change may reach back to. */
+	/** Index of the deciding point, and of the first that the change may reach back to. */
 	at: number;
 	first: number;
 	noise: { level: number; sd: number };
@@ -35,7 +35,7 @@ const creepNights = 5;
 const creepNats = 5;
 const longestCreep = 120;
 
-/** Where an evenly growing level left its reference; null if a step at `from` explains it about as well. */
+/** Finds where an evenly growing level left its reference; null if a step at `from` explains it about as well. */
 export function creepStart(
 	{ at, first: earliest, noise, points }: Course,
 	size: number,

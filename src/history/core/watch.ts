@@ -21,7 +21,7 @@ export interface Shift {
 export interface Watched {
 	shifts: Shift[];
 	suspects: number[];
-	/** The normal level from each place on, and the noise around it. */
+	/** The normal level from each index on, and the noise around it. */
 	references: { from: number; level: number; sd: number }[];
 }
 
@@ -42,7 +42,7 @@ const rules: Readonly<Record<Metric, MetricRules>> = {
 
 /** Newer points may already include an unnoticed change. */
 const embargoDays = 7;
-/** Points until a chain is watched, and how many its reference is made of. */
+/** Points before a chain is watched, and points of its reference. */
 const fewest = 10;
 const referencePoints = 20;
 /** After so many its noise is known well enough, and stays. */
@@ -54,7 +54,7 @@ const clip = 3;
 const suspicious = 2.5;
 /** Points in a row that put an end to an alarm. */
 const wellAgain = 2;
-/** Without fresh pairs, so many points in a row must be off by four times the noise. */
+/** Without fresh pairs, this many points in a row must be off by four times the noise. */
 const persistent = 2;
 /** A level that is accepted may still move, so only its newest points count. */
 const acceptedPoints = 5;

@@ -55,7 +55,7 @@ export async function runCount(task: CountTask): Promise<Reply> {
 	return { kind: "count", instructions, otherInput: isAlike ? early : await count(task.seed + 1) };
 }
 
-/** ONNX Runtime prints its profile where it has no file to write it to. */
+/** ONNX Runtime prints its profile if it has no file to write it to. */
 export async function runProfile(task: ProfileTask): Promise<Reply> {
 	watchCounter("count");
 	const ort = await loadRuntime(task);

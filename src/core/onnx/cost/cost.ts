@@ -32,7 +32,7 @@ export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): In
 
 interface Context {
 	model: OnnxModel;
-	/** Of nodes of every body, by attribute. */
+	/** Bodies of the nodes, by attribute. */
 	bodies: ReadonlyMap<OnnxNode, ReadonlyMap<string, Scope>>;
 	constants: Constants;
 	types: TypesByScope;

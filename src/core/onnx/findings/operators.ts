@@ -24,7 +24,7 @@ interface OperatorUses {
 	node: OnnxNode;
 	scope: Scope;
 	count: number;
-	/** undefined where the standard never had the operator. */
+	/** undefined if the standard never had the operator. */
 	lifetime: Lifetime | undefined;
 }
 
@@ -94,7 +94,7 @@ function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensor
 	const label = `${nodeIn(node, scope)}${others(count)}`;
 	const importer = standingOf(tensorrt, "operators", op);
 	if (importer.has) {
-		// What another domain means by a standard name may be something else, as com.microsoft's Attention is.
+		// Another domain may give a standard name another meaning, as com.microsoft does with Attention.
 		if (domain === "") return [];
 		const message = `${label} has the name of an ONNX operator: TensorRT goes by the name alone and reads it as ONNX's ${op}.`;
 		return [finding("operator-domain", message, { node })];
@@ -144,7 +144,7 @@ export const randomness: Rule = (subject) =>
 		return [finding("operator-random", message, { node })];
 	});
 
-/** Dropout since opset 12: data, ratio (0.5), training_mode (false). What is no constant may be any of both. */
+/** Dropout since opset 12: data, ratio (0.5), training_mode (false). A value that is not a constant may be either. */
 function isTraining(node: OnnxNode, scope: Scope, subject: Subject): boolean {
 	if (node.op !== "Dropout" || !node.inputs[2]) return false;
 	const [ratio, mode] = [1, 2].map((place) => constantOf(subject, scope, node.inputs[place])?.values?.[0]);

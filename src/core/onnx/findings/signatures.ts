@@ -50,7 +50,7 @@ interface Use {
 	made: readonly (OnnxDType | null)[];
 }
 
-/** TensorRT's parser casts where types differ and passes over what it does not know: there only types are worth a warning. */
+/** TensorRT's parser casts if types differ and passes over what it does not know: there only types are worth a warning. */
 function judge(use: Use): Finding[] {
 	const { node, scope, opset, isOrt } = use;
 	const types = typeFaults(use).slice(0, 1);
@@ -114,7 +114,7 @@ function kernelFaults({ node, scope, signature, opset, isRead, given, made }: Us
 		if (parameter === undefined || parameter.form === "any" || type === null) continue;
 		if (!types.has(parameter.variable)) types.set(parameter.variable, type);
 	}
-	// Halves are computed as floats where there is no kernel for them.
+	// Halves are computed as floats if there is no kernel for them.
 	const isServed = signature.kernels.some((kernel) =>
 		[...types].every(([variable, type]) => {
 			const served = kernel.get(variable);

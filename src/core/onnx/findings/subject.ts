@@ -1,4 +1,4 @@
-// What every preflight rule looks at, and the form of a finding.
+// The subject of every preflight rule, and the form of a finding.
 import kinds from "../../../../data/finding-kinds.json" with { type: "json" };
 import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
@@ -15,11 +15,11 @@ export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	tensorrt?: string | undefined;
 	precision?: Precision;
-	/** Absent where no configuration says which sizes are wanted. */
+	/** Absent if no configuration says which sizes are wanted. */
 	dims?: Readonly<Record<string, DimRange>>;
 	shapes?: GivenShapes;
 	plugins?: readonly string[];
-	/** Where the configuration names the engine's file. */
+	/** Config key that names the engine's file. */
 	onnxKey?: string;
 	loadsPlugins?: boolean;
 	isCalibrated?: boolean;
@@ -94,7 +94,7 @@ export interface NodeFault {
 	fix?: string;
 }
 
-/** One finding for each fault and operator, with the number of its nodes. */
+/** Makes one finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
 	return [...groups.values()].flatMap((group) =>

@@ -6,7 +6,7 @@ import type { OpenAxis } from "./open-axes.ts";
 
 export interface AxisKind {
 	says: string;
-	/** To be tried, the best first. */
+	/** Sizes to try, best first. */
 	sizes: readonly number[];
 	range?: Pick<DimRange, "min" | "max">;
 	isBatch?: true;
@@ -52,9 +52,9 @@ interface Place {
 }
 
 interface Traits {
-	/** Windows move further down than across: the height goes, the width stays as a sequence. */
+	/** Windows move further down than across, so the height shrinks and the width stays as a sequence. */
 	readsLines: boolean;
-	/** One signal in and no state: outputs with an open axis beside the batch grow with it. */
+	/** The model has one signal as input and no state, so outputs with an open axis beside the batch grow with it. */
 	followsTime: boolean;
 	classifies: boolean;
 }
@@ -70,7 +70,7 @@ export function kindsOf(model: OnnxModel, open: readonly OpenAxis[]): Map<string
 				const shown = isNamed ? name : "";
 				return [{ name: shown, axis, dims: value.dims ?? [], isFloat: isFloat(value), traits }];
 			});
-			// An axis that several inputs share is a sequence where one of them holds whole numbers.
+			// An axis that several inputs share is a sequence if one of them holds whole numbers.
 			const place = places.find((each) => !each.isFloat) ?? places[0];
 			return [name, place === undefined ? kinds.unknown : kindAt(place)];
 		}),
@@ -86,7 +86,7 @@ function kindAt(place: Place): AxisKind {
 	if (/seq|len|token|time|frames|^[tls]$/i.test(name)) return kinds.sequence;
 	const side = sideAt(place);
 	if (side !== null) return side;
-	// A state, as of a recurrent layer: [layers, batch, size].
+	// A state, such as a recurrent layer's: [layers, batch, size].
 	if (axis === 0 || (rank === 3 && axis === 1 && typeof dims[0] === "number")) return kinds.batch;
 	if (!isFloat || rank === 3) return kinds.sequence;
 	return /height|width|^[hw]$/i.test(name) ? kinds.scene : kinds.unknown;

@@ -34,7 +34,7 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	const learn = (attempt: Attempt): void => {
 		attempts.push(attempt);
 		addHints(attempt, { candidates, bound, kinds });
-		// Checks cost little, runs much.
+		// Checks are cheap, runs are expensive.
 		if (attempt.by === "static shapes") nearby.push(...lengthened(attempt, kinds));
 	};
 	const isNew = (sizes: Sizes): boolean => seen.size < seen.add([...sizes.values()].join()).size;
@@ -61,7 +61,7 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	};
 }
 
-/** All combinations, those with the first candidates of the axes first. */
+/** Yields all combinations, those with the first candidates of the axes first. */
 function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Generator<Sizes> {
 	const lists = [...candidates];
 	const queue = [{ ranks: lists.map(() => 0), last: lists.length - 1 }];
@@ -92,7 +92,7 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 	}
 }
 
-/** One axis longer by what the message's shapes differ in: a mask covers the steps of the cache and the new ones. */
+/** Lengthens one axis by the difference in the message: a mask covers the steps of the cache and the new ones. */
 function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
 	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
 	return [...sizes].flatMap(([name, size]) => {
@@ -114,7 +114,7 @@ const mostHints = 4;
 
 /**
  * A message such as `joins [1, 401, 64] and [1, 197, 64]` names what came out and what was expected: the size is off by their
- * ratio, or by its root where height and width both count; one class token may be among them.
+ * ratio, or by its root if height and width both count; one class token may be among them.
  */
 function hintsFor(size: number, why: string): number[] {
 	const hints = pairsIn(why).flatMap(([got, expected]) => [

@@ -1,4 +1,4 @@
-// What a version of TensorRT supports: versions, operators, element types.
+// TensorRT's support by version: operators and element types.
 
 import v8x6 from "../../../../data/tensorrt-operators/8.6.json" with { type: "json" };
 import v9x3 from "../../../../data/tensorrt-operators/9.3.json" with { type: "json" };
@@ -10,7 +10,7 @@ import v11x1 from "../../../../data/tensorrt-operators/11.1.json" with { type: "
 import type { OnnxDType } from "../model.ts";
 
 export interface TensorRt {
-	/** For people: `TensorRT 10.6`, or `TensorRT` where the version is not known. */
+	/** For people: `TensorRT 10.6`, or `TensorRT` if the version is not known. */
 	name: string;
 	version: { major: number; minor: number } | null;
 	at: Table;

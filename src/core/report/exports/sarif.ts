@@ -10,7 +10,7 @@ type Problem = Omit<Finding, "model"> & { model?: string; page: Page };
 
 export function renderSarif(result: Result): string {
 	const { tool, errors, findings } = result;
-	// Only the user's own input: a broken runner or GitHub is no finding about the repository.
+	// Only the user's own input: a fault of the runner or of GitHub is not a finding about the repository.
 	const faults = errors.filter(({ kind }) => kind === "configuration");
 	const problems: Problem[] = [
 		...faults.map((error) => ({ ...error, severity: "error", page: "errors" }) as const),
@@ -73,7 +73,7 @@ function resultOf(problem: Problem, codes: readonly string[], configPath: string
 		message: { text: `${before}${cleanMessage(message, 2000)}${after}` },
 		// GitHub's code scanning refuses a result without a place: the config is where a model is named.
 		locations: [{ physicalLocation: placeOf(location ?? { path: configPath }) }],
-		// What stays when lines move.
+		// Identifies the result even if lines move.
 		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node ?? ""].join("/") },
 	};
 }

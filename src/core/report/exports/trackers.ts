@@ -11,12 +11,12 @@ interface Figure {
 	/** For people, e.g. `P99 latency`. */
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
-	/** What was measured, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
+	/** The measured subject, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
 	subject: string;
 	value: number;
-	/** Lowest and highest of the runs, where there were several. */
+	/** Lowest and highest of the runs, if there were several. */
 	spread?: readonly [number, number];
-	/** What else is to be known, e.g. how many runs. */
+	/** Further facts, e.g. how many runs. */
 	extra?: string;
 }
 

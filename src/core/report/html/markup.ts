@@ -78,7 +78,7 @@ export function moreText(hidden: number, what: string): Piece {
 		: null;
 }
 
-/** What a report is drawn as. */
+/** Formats that a report is drawn in. */
 export type Format = "markdown" | "html" | "terminal";
 
 export interface Column<Row> {
@@ -89,15 +89,15 @@ export interface Column<Row> {
 	wraps?: boolean;
 	code?: boolean;
 	axis?: Markup;
-	/** All of them unless it is given; without a text, HTML alone. */
+	/** All formats unless given; HTML only if there is no text. */
 	formats?: readonly Format[];
 	/** Backticks mark code. */
 	text?(row: Row): string;
-	/** In HTML in place of the text. */
+	/** Replaces the text in HTML. */
 	cell?(row: Row): Piece;
 	/** Makes the text a label of this tone. */
 	tone?(row: Row): Tone | null;
-	/** What the column sorts by, where it is not the text. Null goes last. */
+	/** Sorting key, if it is not the text; null goes last. */
 	sortBy?(row: Row): number | string | null;
 }
 

@@ -51,7 +51,7 @@ export function revisionText({ base, head }: Pick<GoldenChange, "base" | "head">
 	return from === to ? from : `${from} → ${to}`;
 }
 
-/** What is weaker, what else changed, what moved and which limits changed. */
+/** Shows what is weaker, what else changed, which outputs moved and which limits changed. */
 export function changeBlocks({ moved, movedTotal, tolerances, weakened, notes }: GoldenChange): Block[] {
 	const lines = [
 		...weakened.slice(0, 100).map((text) => `WEAKER: ${cleanMessage(text, 400)}`),

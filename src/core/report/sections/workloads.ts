@@ -11,7 +11,7 @@ import { type Block, details, type ReportSection, sentence, table } from "../sec
 import { speedHighlights } from "./speed-highlights.ts";
 import { workloadAnchors } from "./workload-details.ts";
 
-/** With more rows, those that are unchanged are folded in HTML too. */
+/** If there are more rows, unchanged ones are folded in HTML too. */
 const maxOpenRows = 30;
 
 interface Facts {
@@ -68,7 +68,7 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	];
 }
 
-/** What only timing gives; too wide for a terminal. */
+/** Columns that only timing fills; too wide for a terminal. */
 function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
 	const common = { numeric: true, formats: ["markdown", "html"] } as const;
 	return [
@@ -113,7 +113,7 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 	];
 }
 
-/** In a comment and on a long page, rows that need no attention are folded. */
+/** Folds rows that need no attention, in a comment and on a long page. */
 function blocksOf(facts: Facts, isFolded: boolean, showsQuiet: boolean): Block[] {
 	const { result, rows } = facts;
 	const label = withCaveat("Workloads", result.backend);

@@ -9,7 +9,7 @@ import { parseKernelTable } from "../../formats/nsys/stats-csv.ts";
 
 export interface ProfileJob {
 	command: readonly string[];
-	/** Where it is started; `folder` by default. */
+	/** Working directory; `folder` by default. */
 	cwd?: string;
 	folder: string;
 	name: string;
@@ -24,7 +24,7 @@ export interface Profile {
 }
 
 export interface Nsight {
-	/** Program, e.g. `nsys`, with arguments of its own where a double needs them. */
+	/** Program, e.g. `nsys`, with arguments of its own if a double needs them. */
 	argv: readonly [string, ...string[]];
 	processes: Processes;
 }

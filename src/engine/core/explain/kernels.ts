@@ -25,7 +25,7 @@ export function boundKernels(rows: readonly KernelFact[]): ArmKernels {
 	return { count: rows.length, totalMs: totalNs / 1e6, kernels };
 }
 
-/** The kernel that took so much more time in the head than in the base; where nothing can be compared, the slowest. */
+/** The kernel that took so much more time in the head than in the base; if nothing can be compared, the slowest. */
 export function kernelOfInterest({ base, head }: WorkloadKernels): string | undefined {
 	const slowest = (head ?? base)?.kernels[0]?.name;
 	if (base === null || head === null) return slowest;

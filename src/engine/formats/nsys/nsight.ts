@@ -69,7 +69,7 @@ const busy =
 const fault = /^==(?:ERROR|WARNING)==\s*(.+)$/gm;
 const maxChars = 300;
 
-/** One or two sentences; the second is the fix. */
+/** Returns one or two sentences; the second is the fix. */
 export function diagnoseNcu(log: string): string {
 	if (forbidden.test(log)) {
 		return "ncu has no permission to read the GPU's performance counters (ERR_NVGPUCTRPERM). Load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run the runner's container with --cap-add=SYS_ADMIN.";

@@ -28,7 +28,7 @@ export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
 
 export interface Outcome {
 	hello: WorkerHello | null;
-	/** In the order of the cases; null where one was not answered. */
+	/** Answers in the order of the cases; null for a case without an answer. */
 	cases: readonly (InferredCase | null)[];
 	ended: boolean;
 	error: WorkerError | null;

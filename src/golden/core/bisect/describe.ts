@@ -77,7 +77,7 @@ export function describeAgreement(output: string, isOwnModel: boolean): Finding 
 	};
 }
 
-/** With these tensors in memory the output is right again. */
+/** Explains that the output is right again once these tensors are marked as outputs. */
 export function describeHealed(left: Pick<Found, "search" | "graph">, marked: readonly string[]): Finding {
 	const names = listNames(marked.map(quoted), 3);
 	const why = `With ${names} marked as outputs, the output no longer diverges: a fusion across them is the likely cause.`;

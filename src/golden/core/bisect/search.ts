@@ -6,7 +6,7 @@ export interface BisectGraph {
 	nodes: readonly OnnxNode[];
 	/** Index of the node that writes each tensor, except constants and what is computed from shapes. */
 	writers: ReadonlyMap<string, number>;
-	/** What each node reads of `writers`, also inside its bodies. */
+	/** Tensors in `writers` that each node reads, including inside its bodies. */
 	reads: readonly (readonly string[])[];
 	/** Float tensors that both models compute, by name. */
 	comparable: ReadonlyMap<string, OnnxDType>;
@@ -49,7 +49,7 @@ function floatTensors(model: OnnxModel) {
 /** Relative L2 to the reference. */
 export interface TensorErrors {
 	head: number;
-	/** That of the base's engine; null: there is none. */
+	/** The same figure for the base's engine; null if there is none. */
 	base: number | null;
 }
 
@@ -62,7 +62,7 @@ export interface Search {
 	allowed: number;
 }
 
-/** A base that is as far off did not get worse. */
+/** If the base is about as far off, the head did not get worse. */
 const growth = 2;
 
 export function deviates({ head, base }: TensorErrors, allowed: number): boolean {

@@ -110,7 +110,7 @@ function cornersOf(
 	return { x1: a - c / 2, y1: b - d / 2, x2: a + c / 2, y2: b + d / 2 };
 }
 
-/** Intersection over union; 0 where a box has no area. */
+/** Intersection over union; 0 if a box has no area. */
 export function overlap(left: Detection, right: Detection): number {
 	const area = (box: Detection): number => Math.max(0, box.x2 - box.x1) * Math.max(0, box.y2 - box.y1);
 	const width = Math.min(left.x2, right.x2) - Math.max(left.x1, right.x1);

@@ -18,7 +18,7 @@ export interface ComparatorErrors {
 	kind: MetricKind;
 	slice?: OutputSlice;
 	bound: Bound;
-	/** For relative L2: how far rounding to the precision moves the output, where the golden was recorded with that. */
+	/** For relative L2: how far rounding to the precision moves the output, if the golden was recorded with that. */
 	rounding?: number;
 	/** Worst first. */
 	cases: readonly CaseError[];

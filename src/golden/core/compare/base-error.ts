@@ -49,7 +49,7 @@ interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
 	before: number;
 	noise: number;
 	/**
-	 * What the precision explains. A builder may leave layers in fp32, so that the base's error lies below it: growth up to here
+	 * Error that the precision explains. A builder may leave layers in fp32, so that the base's error lies below it: growth up to here
 	 * is another choice of kernels, which warns and never fails.
 	 */
 	rounding: number;
@@ -95,7 +95,7 @@ function finite(value: GoldenCheck["base"]): number {
 	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** A check that the base fails too still fails the head where the head's error, or loss, is far larger. */
+/** A check that the base fails too still fails the head if the head's error, or loss, is far larger. */
 export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
 	const labels: Readonly<Record<string, string>> = metricLabels;
 	return checks.flatMap((check) => {

@@ -94,7 +94,7 @@ export function worstOf(
 export interface OutputPart {
 	pair: Pair;
 	sample: number | null;
-	/** Where both sides lie in the whole output; null: they are all of it. */
+	/** Position of both sides in the whole output; null if they are all of it. */
 	slice: PlacedSlice | null;
 }
 
@@ -122,7 +122,7 @@ export interface Worst {
 	elements: number;
 }
 
-/** The part that is furthest on the wrong side, NaN before any number; null where no part holds a finite element. */
+/** The part that is furthest on the wrong side, NaN before any number; null if no part holds a finite element. */
 export function findWorst(
 	parts: readonly OutputPart[],
 	bound: Bound,

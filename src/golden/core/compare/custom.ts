@@ -65,7 +65,7 @@ function parseObject(line: string): Readonly<{ value?: unknown; pass?: unknown; 
 	}
 }
 
-/** With a limit, the value must keep it; a failure that the command reports always fails. */
+/** A value must keep its limit, if there is one; a failure that the command reports always fails. */
 export function customCheck(
 	output: string,
 	spec: CustomSpec,

@@ -136,7 +136,7 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		bound: "at-least",
 		range: decibels,
 		measure: psnr,
-		// What relative-l2 allows of an image whose root mean square is its range; stricter for others.
+		// Equals relative-l2's limit for an image whose root mean square is its range; stricter for others.
 		defaultLimit: ({ defaults }) => -20 * Math.log10(defaults.relativeL2),
 		keys: ["dataRange", "floor"],
 	},
@@ -194,7 +194,7 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		...agreement,
 		label: "share of rows that are right by their labels",
 		measure: accuracy,
-		// A share of what the golden itself reaches.
+		// A share of the golden's own score.
 		defaultLimit: ({ defaults, part, options }) =>
 			(accuracy(makePair(part(), part()), options).value || 0) * defaults.topK,
 		keys: ["k", "ignore"],
@@ -205,7 +205,7 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 	},
 };
 
-/** An impossible value never passes, and hides no other part or row. */
+/** An impossible value never passes, and does not hide other parts or rows. */
 export const metrics = Object.fromEntries(
 	Object.entries(records).map(([kind, metric]): [string, Metric] => [
 		kind,

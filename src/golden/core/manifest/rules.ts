@@ -74,7 +74,7 @@ function* emptyRules({ cases }: GoldenManifest): Problems {
 		}
 }
 
-/** Absolute, by drive, upwards, or in a notation that another system would read as one of these. */
+/** Whether a path is absolute, names a drive, goes upwards, or could be read so by another system. */
 function escapes(path: string): boolean {
 	return /^\/|^[A-Za-z]:|\\|\0/.test(path) || path.split("/").includes("..");
 }

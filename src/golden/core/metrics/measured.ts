@@ -1,8 +1,8 @@
-// What a metric returns and reads, and when a value keeps its limit.
+// The result of a metric, its options, and whether a value keeps its limit.
 import type { Bound } from "../../../../generated/result.ts";
 
 export interface Measured {
-	/** NaN where the metric is not defined; NaN never passes. */
+	/** NaN if the metric is not defined; NaN never passes. */
 	value: number;
 	elements: number;
 	worstAt: number;
@@ -31,7 +31,7 @@ export function within<Value extends Pick<Measured, "value" | "detail">>(
 	return { ...measured, value: Number.NaN, detail: detail.filter(Boolean).join("; ") };
 }
 
-/** False for NaN, and for an infinite error even where the limit is infinite. */
+/** False for NaN, and for an infinite error even if the limit is infinite. */
 export function keepsLimit(value: number, bound: Bound, allowed: number): boolean {
 	return bound === "at-most" ? value <= allowed && value < Number.POSITIVE_INFINITY : value >= allowed;
 }

@@ -15,7 +15,7 @@ export interface ProbeContext {
 	rows: number;
 }
 
-/** A dozen cases lie in memory together. */
+/** About a dozen cases are in memory at once. */
 export const maxCaseBytes = 64 * 1024 * 1024;
 
 export function batchOf({ batch }: Pick<ProbeContext, "batch">): Batch | null {

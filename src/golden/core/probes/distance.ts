@@ -50,7 +50,7 @@ export interface AllowanceRule {
 const sameShare = 0.1;
 /** The difference of two runs is one sample; another sample is rarely three times as large. */
 const noiseFactor = 3;
-/** Two roundings of the output itself. */
+/** Allows for rounding the output itself, twice. */
 const roundings = 2;
 
 /**

@@ -10,7 +10,7 @@ import type { PlannedProbe, ProbePlan } from "./plan.ts";
 import { pick, type Tensors, upTo } from "./pool.ts";
 
 export type ProbeAnswer = { state: "done"; outputs: Tensors } | { state: "failed"; message: string };
-/** By case. */
+/** Answers by case. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 /** The outcome of one probe of one engine, before it is compared with its base. */
@@ -29,7 +29,7 @@ interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
-	/** What two runs of the same input measured, by output. */
+	/** Difference between two runs of the same input, by output. */
 	noise: ReadonlyMap<string, Measure>;
 }
 
@@ -180,7 +180,7 @@ function sentence(probe: ProbeName, worst: Measure): string {
 	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
 
-/** As for error growth: different kernel choices change the error by less than a factor of two. */
+/** Different kernel choices change the error by less than this factor; error growth uses the same. */
 const maxGrowth = 2;
 
 /** @param base probed only if the head differs; null: there is no base, or its probes did not run. */

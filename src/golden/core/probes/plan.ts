@@ -25,7 +25,7 @@ export type PlannedProbe =
 export interface ProbePlan {
 	outputs: ProbeSubject["outputs"];
 	batch: Batch | null;
-	/** In the order in which they run: the last repeats the first. */
+	/** Cases in the order in which they run; the last repeats the first. */
 	cases: readonly ProbeCase[];
 	probes: readonly PlannedProbe[];
 }
@@ -37,7 +37,7 @@ interface RowContext extends ProbeContext {
 /** A string is the reason why the probe is skipped. */
 type Probe = (context: ProbeContext) => ProbeRequest | string;
 
-/** In the order of the reports. */
+/** Listed in the order of the reports. */
 const probes: Readonly<Record<ProbeName, Probe>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
 	"duplicate-rows": withRows(2, ({ rows, pool }) => {

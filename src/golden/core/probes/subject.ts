@@ -1,4 +1,4 @@
-// What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
+// Describes an engine to its probes: inputs and outputs by axis, profiles, batch, and how inputs are generated.
 import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig, ProbesConfig } from "../../../core/config/config.ts";
 import { toDType } from "../../../core/onnx/element-type.ts";
@@ -88,7 +88,7 @@ export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
 export interface Batch {
 	/** Name of the dimension; null if the size is fixed. */
 	dim: string | null;
-	/** In the profile that is probed. */
+	/** Range of the batch in the probed profile. */
 	range: DimRange;
 	/** Axis by input; inputs that are not here serve all rows. */
 	axes: ReadonlyMap<string, number>;

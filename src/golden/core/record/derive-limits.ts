@@ -153,7 +153,7 @@ function deriveShare(spec: MetricSpec, key: string, name: string, measured: Meas
 	});
 }
 
-/** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
+/** The smallest share, over all cases, of rows that lead by more than twice the largest error, so that no rounding turns them. */
 function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
 	const run = measured.rounded.find((other) => other.precision === precision);
 	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };

@@ -1,4 +1,4 @@
-// The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are no errors.
+// The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
 import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../../../generated/golden.ts";
 import { coveredSides } from "../compare/coverage.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
@@ -100,7 +100,7 @@ export interface Covered {
 	floor?: number | undefined;
 }
 
-/** null: their shapes or types differ. Infinite where only one of two elements is finite. */
+/** null: their shapes or types differ. Infinite if only one of two elements is finite. */
 export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Covered = {}): Scatter | null {
 	const same = expected.dtype === got.dtype && expected.shape.length === got.shape.length;
 	if (!same || expected.shape.some((size, axis) => size !== got.shape[axis])) return null;
@@ -129,7 +129,7 @@ export const leastErrorFloor = 1e-5;
 
 export const referencePrecision: Precision = "fp32";
 
-/** The floor of noise; null where it would leave out little of every case. */
+/** The floor of noise; null if it would leave out little of every case. */
 export function noiseMask(
 	tensors: readonly Tensor[],
 	noise: Spread | undefined,
@@ -140,7 +140,7 @@ export function noiseMask(
 	const isMostlyBelow = (tensor: Tensor): boolean => {
 		let above = 0;
 		let below = 0;
-		// Zeros are exact: they are no noise, unless there is nothing else.
+		// Zeros are exact, so they are not noise, unless there is nothing else.
 		forEachValue(tensor, (value) => {
 			const size = Math.abs(value);
 			if (size >= floor) above += 1;

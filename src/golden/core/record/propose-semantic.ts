@@ -30,7 +30,7 @@ export function guessSemantic(tensors: readonly Tensor[]): Guess {
 
 function guessIntegers({ dtype, shape }: Tensor): Guess {
 	if (dtype === "uint8" && shape.length >= 3) {
-		// One channel more likely holds labels.
+		// A picture with one channel more likely holds labels, so only 3 or 4 channels count.
 		const channels = pictureLayout(shape, [3, 4]);
 		if (channels !== null) return { semantic: "image", channels, because: "it holds eight-bit colours" };
 	}

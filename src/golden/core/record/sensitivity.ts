@@ -25,7 +25,7 @@ const recordAgain = "Record the golden with other inputs, or fix the model that 
 
 /**
  * Takes the outputs case by case, in the order of the manifest, and keeps at most those of the first. Constant outputs, such as the
- * zeros of a dead layer, are refused only where all outputs are constant.
+ * zeros of a dead layer, are refused only if all outputs are constant.
  */
 export function watchSensitivity(manifest: GoldenManifest): {
 	see(outputs: TensorSet): void;

@@ -31,7 +31,7 @@ const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array)
 	bfloat16: decodeBrainFloat,
 };
 
-/** A copy only where the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
+/** A copy only if the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
 function viewChunk<Values>(
 	{ dtype, data }: Tensor,
 	View: ViewOf<Values>,

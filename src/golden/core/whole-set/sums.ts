@@ -33,7 +33,7 @@ export interface Sum {
 	bound: Bound;
 	range: Range;
 	severity: "fail" | "warn";
-	/** False where the case holds nothing that can be compared. */
+	/** False if the case holds nothing that can be compared. */
 	add(golden: GoldenCase, sides: Omit<BoxSides, "base">): boolean;
 	measure(): SetMeasured;
 	allowed(): number;

@@ -79,7 +79,7 @@ export function squareTally(): SetTally {
 }
 
 const maxBytes = 128 * 1024 * 1024;
-/** With fewer there is hardly a neighbourhood. */
+/** Fewer vectors have hardly any neighbourhood. */
 const minVectors = 16;
 
 /** Without room, every second vector is dropped and half as many are taken from then on: an even sample, the same in every run. */

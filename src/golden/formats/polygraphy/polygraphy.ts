@@ -4,7 +4,7 @@ import type { TensorFile } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
 import { memberMissing, tensorInvalid } from "../../../formats/tensor/refusal.ts";
 
-/** A string of more characters than this is more than V8 holds in one piece; the text also lies in memory beside the values. */
+/** Bounds memory: the text is held as one string beside its values. */
 export const maxPolygraphyBytes = 256 * 1024 * 1024;
 
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";

@@ -124,7 +124,7 @@ function createFiller(size: number) {
 			filled += count;
 			return chunk.subarray(count);
 		},
-		/** All bytes, or null while some are missing. */
+		/** The whole frame, or null while bytes are missing. */
 		whole: () => (filled === size ? buffer : null),
 	};
 }

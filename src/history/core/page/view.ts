@@ -1,4 +1,4 @@
-// What the trend page shows of each series: thinned points, reference, changes, and how surprising its newest level is.
+// Prepares each series for the trend page: thinned points, reference, changes, and how surprising its newest level is.
 import { groupBy } from "../../../core/group.ts";
 import { type Findings, levelNow, type ShiftOf, type WatchedChain } from "../alarms.ts";
 import type { Point } from "../points.ts";

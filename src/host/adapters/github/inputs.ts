@@ -55,7 +55,7 @@ export interface PublishInputs {
 	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
 	issue: "auto" | "true" | "false";
-	/** What the artifact's name begins with, or `none`. */
+	/** Prefix of the artifact's name, or `none`. */
 	artifact: string;
 	artifactEngines?: boolean;
 	retentionDays?: number | undefined;

@@ -12,7 +12,7 @@ export type Taken =
 
 export interface TakeLimits {
 	packedBytes: number;
-	/** Of the one file, unpacked. */
+	/** Unpacked size of the one file. */
 	bytes: number;
 }
 

@@ -38,7 +38,7 @@ export function setOutputs(result: Result, resultPath: string): void {
 	setOutput("inconclusive", count("inconclusive"));
 }
 
-/** Where people find what was published; "" for what was not. */
+/** Shows people where the result was published; "" for parts that were not. */
 export function setUrls(urls: { comment: string; artifact: string; report: string }): void {
 	setOutput("comment-url", urls.comment);
 	setOutput("artifact-url", urls.artifact);

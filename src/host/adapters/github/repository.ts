@@ -59,7 +59,7 @@ function writeCalls(
 			const tree = files.map(({ path, hash }) => ({ path, mode: "100644", type: "blob", sha: hash }));
 			return write("snapshot", "POST /git/trees", { base_tree: base, tree }, parseSha);
 		},
-		// With no author, GitHub signs the commit in the name of the token.
+		// Without an author, GitHub signs the commit in the name of the token.
 		writeCommit: ({ snapshot, ...commit }) =>
 			write("sha", "POST /git/commits", { ...commit, tree: snapshot }, parseSha),
 		createBranch: (name, sha) => move("sha", "POST /git/refs", { ref: `refs/heads/${name}`, sha }, parseRef),

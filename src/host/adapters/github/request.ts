@@ -108,7 +108,7 @@ function named<Value, Name extends string>(
 
 function createSender(access: GitHubOptions, pace: Pace) {
 	let leftMs = pace.patienceMs;
-	/** All tries of a request failed, so further requests are tried once, until GitHub answers again. */
+	/** Set after all tries of a request failed: further requests are tried once, until GitHub answers again. */
 	let isAway = false;
 	let octokit: ReturnType<typeof openOctokit> | null = null;
 	return {

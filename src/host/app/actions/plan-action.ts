@@ -58,7 +58,7 @@ export async function runPlanAction(): Promise<number> {
 
 interface Planned {
 	jobs: MatrixJob[];
-	/** What the whole change checks less of and which rules it alters; no single job sees all of it. */
+	/** Reduced coverage and changed rules of the whole change, which no single job sees. */
 	review: GateResult[];
 }
 

@@ -1,4 +1,4 @@
-// The action in report/: fetches, merges and shows the parts' results. It needs no GPU or checkout and runs nothing of the change.
+// The action in report/: fetches, merges and shows the parts' results. It needs no GPU or checkout and runs no code of the change.
 
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
@@ -174,7 +174,7 @@ function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting):
 	};
 }
 
-/** Concludes the check run and the comment that a lost runner left. */
+/** Concludes the check run and the comment that a lost runner left unfinished. */
 async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
 	const reason = part?.content.state === "missing" ? part.content.reason : null;
 	const why =

@@ -1,4 +1,4 @@
-// What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
+// Shared by all actions: reads the workflow run's event, and reports errors that end an action before there is a result.
 import { error as annotateError, setSecret } from "@actions/core";
 import type { WorkflowJob } from "../../../../generated/result.ts";
 import type { GitAccess } from "../../../adapters/git/run-git.ts";

@@ -32,7 +32,7 @@ export interface Unmeasured extends PublishContext {
 	roots: OutRoots;
 }
 
-/** So that no older result is mistaken for this commit's. Never throws. @returns false if nothing could be shown. */
+/** Ensures that no older result is mistaken for this commit's. Never throws. @returns false if nothing could be shown. */
 export async function publishNoResult(
 	records: readonly ErrorRecord[],
 	context: Unmeasured,
@@ -88,7 +88,7 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	}
 }
 
-/** As `reportError`, for actions with an outcome among their outputs. */
+/** Like `reportError`, for actions with an outcome among their outputs. */
 export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);

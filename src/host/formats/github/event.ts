@@ -31,7 +31,7 @@ export interface PushEvent {
 	/** null if the branch is new. */
 	before: string | null;
 	after: string;
-	/** The branch was rewritten, so that `before` is no ancestor. */
+	/** The branch was rewritten, so `before` is not an ancestor. */
 	isForced: boolean;
 	defaultBranch?: string | undefined;
 }

@@ -3,7 +3,7 @@
 const maxRefBytes = 255;
 const maxNameChars = 140;
 
-/** SHA-1 or SHA-256 in hexadecimal, lower case; the null hash is no commit. */
+/** SHA-1 or SHA-256 in hexadecimal, lower case; the null hash is not a commit. */
 export function isCommit(text: unknown): text is string {
 	return typeof text === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) && !/^0+$/.test(text);
 }

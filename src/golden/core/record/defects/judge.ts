@@ -128,7 +128,7 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 	return size / Math.max(noise, own ?? usualRounding[precision]);
 }
 
-/** The parts of an output that comparators cover; all of it where it has none of its own. */
+/** The parts of an output that comparators cover; all of it if it has none of its own. */
 export function coveredParts(spec: GoldenOutput | undefined): Covered[] {
 	const parts = new Map(
 		(spec?.comparators ?? []).map(({ slice, floor }) => [JSON.stringify([slice, floor]), { slice, floor }]),

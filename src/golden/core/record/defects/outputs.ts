@@ -13,7 +13,7 @@ interface Channels {
 
 type Damage = (values: Float64Array, channels: Channels) => (index: number) => number;
 
-/** In the order in which they are tried. `damage` is null for the output of another case. */
+/** Tried in this order. `damage` is null for the output of another case. */
 export const outputDefects = {
 	"output-scale-up": { label: "scaled by 1.5", damage: (values) => (at) => 1.5 * (values[at] ?? 0) },
 	"output-noise": {
@@ -78,7 +78,7 @@ function tryOne(
 	return isDamaged ? watch.verdict() : null;
 }
 
-/** The output of one case with the defect; null where the defect has no meaning for it. */
+/** The output of one case with the defect; null if the defect has no meaning for it. */
 export function damageOutput(
 	tensors: readonly Tensor[],
 	index: number,

@@ -10,7 +10,7 @@ import type { GeneratorSpec } from "./spec.ts";
 export interface InputToFill {
 	name: string;
 	dtype: DType;
-	/** As the model declares them; null: it declares no shape. */
+	/** Axes that the model declares; null if it declares no shape. */
 	axes: readonly OnnxDim[] | null;
 	shape: readonly number[];
 }
@@ -22,7 +22,7 @@ export interface DefaultGenerator {
 	why?: string;
 }
 
-/** By input; null where nothing says which values suit it, so that a person has to. */
+/** Returns generators by input; null if nothing says which values suit it, so that a person has to choose. */
 export function defaultGenerators(
 	inputs: readonly InputToFill[],
 	values: ReadonlyMap<string, InputValues>,
@@ -61,7 +61,7 @@ function placesIn(
 	inputs: readonly InputToFill[],
 	values: Extract<InputValues, { kind: "rows" }>,
 ): DefaultGenerator | null {
-	// Two axes of one name may differ: `?` is no name.
+	// Two axes called `?` may differ, because it is not a name.
 	const smallest = inputs
 		.flatMap(({ axes, shape }) =>
 			(axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])),

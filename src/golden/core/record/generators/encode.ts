@@ -1,4 +1,4 @@
-// Writes numbers as a tensor of a dtype, rounded to nearest where it holds fewer digits.
+// Writes numbers as a tensor of a dtype, rounded to nearest if it holds fewer digits.
 import type { DType } from "../../../../../generated/golden.ts";
 import { isPacked, isSmall, type SmallDType, smallBits } from "../../tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../tensor/tensor.ts";
@@ -73,7 +73,7 @@ export function halfBits(value: number): number {
 	const exponent = size < 2 ** -14 ? -14 : Math.floor(Math.log2(size));
 	// A step of the value's binade; a product by a power of two is exact.
 	const steps = roundEven(size * 2 ** (10 - exponent));
-	// Bits of the exponent lie right above those of the fraction, so that a carry arrives by itself.
+	// The exponent's bits are right above the fraction's, so a carry works by itself.
 	return sign | (steps + (exponent + 14) * 1024);
 }
 
