@@ -135,7 +135,7 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 	};
 }
 
-/** Kept beside the kernel timings, in the repository's cache. */
+/** Stored beside the kernel timings, in the repository's cache. */
 function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
 	const folder = cacheFolder(environment);
 	return {
@@ -150,7 +150,7 @@ export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
-/** For caches and unpacked files. */
+/** Folder for caches and unpacked files. */
 export function cacheFolder(environment: Environment): string {
 	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
 	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");

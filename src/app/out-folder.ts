@@ -1,4 +1,4 @@
-// The output folder of a run: checked before it is touched, and cleared of an earlier run's files.
+// The output folder of a run: checks it before use, and clears it of an earlier run's files.
 import { existsSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const listBytes = 16 * 1024 * 1024;
 
 export interface OutPlace {
 	cwd: string;
-	/** For an action: the folder is below one of them, with nothing tracked by git. Absent: a person names it. */
+	/** For an action: the folder must be below one of these, with nothing tracked by git. Absent: a person named it. */
 	roots?: OutRoots;
 }
 

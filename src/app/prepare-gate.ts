@@ -1,4 +1,4 @@
-// Reads models and goldens of both sides, and makes the plan. The fault of one does not stop the others.
+// Reads models and goldens of both sides, and makes the plan. A fault in one does not stop the others.
 
 import type { Arm, BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -92,7 +92,7 @@ async function prepareSides(
 	return { base: sharesFiles ? shared : models.filter(({ arm }) => arm === "base"), head };
 }
 
-/** Also those that only the base has if the head has new ones: they may be renamed. */
+/** Includes engines that only the base has if the head has new ones, because they may be renamed. */
 function baseSpecs(head: readonly EngineSpec[], { baseConfig, headIds }: GateInput): readonly EngineSpec[] {
 	if (baseConfig === undefined) return head;
 	const base = engineSpecs(baseConfig);

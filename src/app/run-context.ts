@@ -66,7 +66,7 @@ export interface GateInput {
 	headIds: ReadonlySet<string>;
 	/** Absent if it has none, or none that can be read. */
 	baseConfig?: Config;
-	/** The config whose rules hold; absent: the head's own. */
+	/** The config whose rules hold; absent if it is the head's own. */
 	rules?: Config;
 	/** Patterns; empty for all engines. */
 	only: readonly string[];
@@ -82,7 +82,7 @@ export interface GateInput {
 	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
-/** Different TensorRTs build different engines. Nights rebuild, to show how much builds differ. */
+/** Different versions of TensorRT build different engines. Nightly runs rebuild, to show how much builds differ. */
 export function unchangedMode({
 	config,
 	isScheduled,

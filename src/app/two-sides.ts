@@ -46,7 +46,7 @@ export interface ConfigOptions {
 	isFresh?: boolean;
 	/** Overrides by the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
-	/** Adapts both configs to another purpose. */
+	/** Adapts both configs to another purpose, such as calibration. */
 	adapt?(config: Config): Config;
 }
 

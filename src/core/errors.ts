@@ -57,7 +57,7 @@ export const toolCodes = [
 ] as const;
 export type ToolCode = (typeof toolCodes)[number];
 
-/** Never change the outcome. */
+/** Errors that never change the outcome. */
 export const platformCodes = [
 	"github-permission",
 	"github-not-found",
@@ -139,7 +139,7 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 	ESTALE: ["the file server no longer has the file", "Mount the file system again."],
 };
 
-/** For a message such as `spawn EMFILE`; null for all else. */
+/** Explains a message such as `spawn EMFILE`; null for all others. */
 export function systemFault(message: string): Fault<"system-error"> | null {
 	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];

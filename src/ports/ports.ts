@@ -1,3 +1,4 @@
+// The bundle of all ports.
 import type { Backend } from "./backend.ts";
 import type { Reference } from "./reference.ts";
 import type {

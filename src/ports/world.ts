@@ -10,9 +10,9 @@ import type { ForeignProcess } from "../core/telemetry/validity.ts";
 import type { CommandAnswer, CommandRequest } from "../golden/core/compare/custom.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
 
-/** The stage decides what it stops. */
+/** The stage decides what the failure stops. */
 export interface ToolFailure extends Fault<ToolCode> {
-	/** The model cannot run with its inputs, and no retry helps. The code says why. */
+	/** The model cannot run with its inputs, and a retry would not help. The code says why. */
 	refusal?: string;
 }
 
@@ -54,7 +54,7 @@ export interface FileCache {
 	list(prefix: string): Promise<string[]>;
 	/** Copies the files to their targets and returns the facts; null, and nothing written, if the entry is incomplete. */
 	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
-	/** Resolves to why the files are not kept, or null. */
+	/** Resolves to the reason why the files are not kept, or null. */
 	keep(
 		name: string,
 		entry: { files: Readonly<Record<string, string>>; facts: unknown },
@@ -68,7 +68,7 @@ export interface KeptVerdicts {
 }
 
 export interface Clock {
-	/** Monotonic. */
+	/** Milliseconds of a monotonic clock. */
 	now(): number;
 	/** ISO 8601, UTC. */
 	timestamp(): string;
@@ -85,7 +85,7 @@ export interface Progress {
 	stage(name: string, items: number): void;
 	/** `leftMs`: time left of the stage, if known. */
 	item(label: string, leftMs?: number): void;
-	/** About the current item, e.g. `pair 3 of 5`. */
+	/** Detail on the current item, e.g. `pair 3 of 5`. */
 	detail(text: string): void;
 	done(summary: string): void;
 }
@@ -94,7 +94,7 @@ export interface Progress {
 export interface Telemetry {
 	/** Resolves at the first reading, or when there will be none. */
 	start(): Promise<void>;
-	/** Times of the Clock port; null if nothing was read. */
+	/** Times come from the Clock port; null if nothing was read. */
 	window(fromMs: number, toMs: number): GpuWindow | null;
 	foreignProcesses(fromMs: number, toMs: number): readonly ForeignProcess[];
 	/** Each sentence once. */
@@ -102,14 +102,14 @@ export interface Telemetry {
 	stop(): Promise<void>;
 }
 
-/** Jobs of one machine build and measure one at a time. */
+/** Lets one job per machine build and measure at a time. */
 export interface GpuLease {
 	/** Waits for other jobs. `note`: why the use may not be exclusive. @throws ToolError gpu-busy, interrupted. */
 	take(): Promise<{ note?: string; release(): Promise<void> }>;
 }
 
 export interface Interrupt {
-	/** E.g. `interrupted by SIGINT`; null to go on. */
+	/** Reason, e.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;
 }
 
@@ -122,7 +122,7 @@ export interface CommandJob {
 	got: Tensor;
 }
 
-/** Never throws: a failure is an answer that does not pass. */
+/** Never throws: a failure counts as an answer that does not pass. */
 export interface CustomCommands {
 	run(job: CommandJob): Promise<CommandAnswer>;
 }

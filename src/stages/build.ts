@@ -77,7 +77,7 @@ function shareWithHead({ record, engine }: Built): Built {
 	return { record: shared, engine: engine && { ...engine, arm: "head", record: shared } };
 }
 
-/** Every build times its kernels again, so that builds vary as any two do. */
+/** Every build times its kernels anew, so that builds vary as any two builds do. */
 async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
 	const other = input.models.find(({ arm, spec }) => arm !== prepared.arm && spec.id === prepared.spec.id);
 	const servesHead = input.sharesUnchanged && other !== undefined && isUnchanged(prepared, other);

@@ -12,7 +12,7 @@ const bins = 60;
 interface Timed {
 	runs: readonly TimedRun[];
 	replaced: number;
-	/** No base, an interruption or a failure. */
+	/** Set if there is no base, or after an interruption or failure. */
 	override: Partial<Comparison>;
 	cudaGraph: boolean;
 }

@@ -8,7 +8,7 @@ const maxEntries = 1000;
 const entryPattern = /^[\w-]{1,128}$/;
 const filePattern = /^[\w-][\w.-]{0,127}$/;
 
-/** Moves every complete entry of a folder into the store; existing entries are kept. @returns the names that are in the store now, and how many entries are incomplete or not of trtgate. */
+/** Moves complete entries of a folder into the store, keeping existing ones. @returns stored names, and a count of unusable entries. */
 export async function importEntries(
 	folder: string,
 	store: string,

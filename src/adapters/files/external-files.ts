@@ -1,4 +1,4 @@
-// Finds the external data of a model on disk: what is missing, short, a pointer, or outside the model's folder.
+// Finds the external data of a model on disk, and what is missing, too short, a pointer, or outside the model's folder.
 import { closeSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";

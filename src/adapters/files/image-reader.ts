@@ -57,7 +57,7 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 const inflateZlib: InflateZlib = (packed, bytes) =>
 	inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
-/** The decoder is loaded when the first image is read: most goldens have none. */
+/** Loads the decoder only for the first image, because most goldens have none. */
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
 	const fault = jpegFault(bytes);
 	if (fault !== null) throw new Error(fault);

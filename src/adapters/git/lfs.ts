@@ -20,7 +20,7 @@ export interface LfsRequest {
 	remote: string | null;
 }
 
-/** A pointer has about 130 bytes; Git LFS takes anything longer for data. */
+/** A pointer has about 130 bytes; Git LFS treats anything longer as data. */
 const maxPointerBytes = 1024;
 /** Beyond this many paths on one command line, everything is fetched. */
 const maxPaths = 200;

@@ -89,7 +89,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 	return Object.assign(run, { identity });
 }
 
-/** Servers refuse a second header beside the one that actions/checkout leaves with `persist-credentials`. */
+/** Servers refuse a second header in addition to the one that actions/checkout leaves with `persist-credentials`. */
 async function identityOf(
 	git: (args: readonly string[]) => Promise<ProcessRecord>,
 	access: GitAccess | undefined,

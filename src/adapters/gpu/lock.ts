@@ -12,7 +12,7 @@ export interface GpuLockOptions {
 	/** UUID of the whole GPU, even for a slice, because slices share its clocks and its heat. */
 	gpuUuid: string;
 	waitMs: number;
-	/** Called at the start of the wait, and about once in ten seconds of it. */
+	/** Called when the wait starts, and about every ten seconds after that. */
 	onWait?(owner: string, waitedMs: number): void;
 	signal?: AbortSignal;
 }

@@ -76,7 +76,7 @@ export interface Stream {
 /** Longer than any job, because nvidia-smi in a loop never ends by itself. */
 const dayMs = 24 * 60 * 60 * 1000;
 const graceMs = 500;
-/** Checks per silence limit. A blocked event loop then accounts for one check, not for all four. */
+/** Checks per silence limit, so that a blocked event loop accounts for one check only. */
 const looks = 4;
 
 export function openStream(smi: Smi, options: StreamOptions): Stream {

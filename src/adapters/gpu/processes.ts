@@ -12,7 +12,7 @@ export interface ProcessWatch {
 	begin(rows: readonly AppRow[], idle: boolean): Promise<readonly GpuProcess[]>;
 }
 
-/** Lines of one reading come together; the next reading comes a second later. */
+/** Lines of one reading arrive together; the next reading follows a second later. */
 const gatherMs = 150;
 
 export function watchProcesses(

@@ -30,7 +30,7 @@ interface Copy {
 	external: string[];
 }
 
-/** Real copies, never links: they are written to. */
+/** Makes real copies, never links, because they are written to. */
 export async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
 	const path = join(folder, basename(model.path));
 	await copyWritable(model.path, path);

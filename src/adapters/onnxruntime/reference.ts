@@ -1,4 +1,4 @@
-// ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
+// ONNX Runtime as the source of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
 import { availableParallelism, platform, release } from "node:os";
 import type { InferResult } from "../../ports/backend.ts";
 import type { Reference, ReferenceJob } from "../../ports/reference.ts";

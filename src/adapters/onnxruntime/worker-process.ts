@@ -66,7 +66,7 @@ function judgeEnd<K extends Task["kind"]>(
 	timeoutMs: number,
 ): WorkerResult<K> {
 	const { wallMs } = record;
-	// A worker that has replied ends itself by a signal.
+	// A worker that has replied ends itself with a signal.
 	const answer = record.state === "exited" || record.state === "signalled" ? reply : null;
 	if (answer?.kind === "failed")
 		return { state: "failed", failure: refusal(answer.message, record), refused: answer.message, wallMs };
@@ -176,7 +176,7 @@ function createHost(kind: string, processes: Processes, hosts: Set<Host>): Host 
 
 const drawing = /Random|Bernoulli|Multinomial|Dropout/;
 
-/** Whether outputs may depend on a process's random seed; in doubt they do. */
+/** Whether outputs may depend on a process's random seed; if in doubt, they do. */
 export function drawsRandomly({ graph, functions }: OnnxModel): boolean {
 	const draws = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">): boolean =>
 		nodes.some(({ op }) => drawing.test(op)) || subgraphs.some((inner) => draws(inner.graph));

@@ -1,4 +1,4 @@
-// A lock file that names its owner: taken whole or not at all, and broken when its owner has died.
+// A lock file that names its owner: created whole or not at all, and broken if its owner has died.
 import { createHash } from "node:crypto";
 import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -19,7 +19,7 @@ export interface LockOptions {
 	staleMs?: number;
 }
 
-/** Others may take and release the lock between any two of our steps; so many times in a row means that it is in use. */
+/** Others may take and release the lock between our steps; after this many failures it counts as in use. */
 const maxAttempts = 100;
 
 /**
@@ -57,7 +57,7 @@ async function holds(text: string, path: string, { staleMs }: LockOptions): Prom
 	}
 }
 
-/** A link appears whole or not at all, so that a reader never sees half an owner. Who is there already keeps the lock. */
+/** A link appears whole or not at all, so a reader never sees half an owner. An existing owner keeps the lock. */
 async function claim(path: string, owner: Owner): Promise<void> {
 	const temporary = `${path}.${owner.token}`;
 	try {

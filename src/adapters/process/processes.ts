@@ -1,4 +1,4 @@
-// Runs child processes for one invocation of trtgate: knows the living ones, ends them all on Ctrl-C, adds up the time spent on them.
+// Runs child processes for one invocation of trtgate: tracks those alive, ends all on Ctrl-C, and adds up their time.
 import { type ExecOptions, execCommand } from "./exec.ts";
 import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";

@@ -57,9 +57,9 @@ export interface ProcessRecord {
 const logCapBytes = 64 * 1024 * 1024;
 const tailLines = 40;
 const graceMs = 2_000;
-/** How long pipes may stay open once the child itself has gone: a grandchild may hold them. */
+/** How long pipes may stay open after the child has ended, because a grandchild may hold them. */
 const lingerMs = 1_000;
-/** How long a child may outlive SIGKILL: one that waits inside a driver does not die at once, or ever. */
+/** How long a child may outlive SIGKILL; one that waits inside a driver does not end at once, or ever. */
 const undeadMs = 5_000;
 
 interface Ending {

@@ -67,7 +67,7 @@ interface StageNow {
 	itemMs: number;
 }
 
-/** Shorter waits are not worth a figure. */
+/** Shorter waits are not shown. */
 const shownMs = 2000;
 
 function describeNow(now: StageNow, clock: Clock): string {
@@ -83,7 +83,7 @@ export function leftText(leftMs: number | null): string {
 	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
 }
 
-/** A log that nothing was written to for `afterMs` gets a line that says what is going on. */
+/** After `afterMs` without output, a log gets a line that says what is going on. */
 export interface Pulse {
 	clock: Clock;
 	ticker: Ticker;

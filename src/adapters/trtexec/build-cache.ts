@@ -173,7 +173,7 @@ export async function restoreTimingCache(
 	return { hash: await timingHash(cache) };
 }
 
-/** Only what was built comes here; what cannot be stored is reported once. */
+/** Stores only engines that were built; what cannot be stored is reported once. */
 export async function saveBuild(
 	request: BuildRequest,
 	built: CachedBuild,

@@ -123,7 +123,7 @@ function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 	} as const;
 }
 
-/** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
+/** If the precision comes from the ONNX file alone, a wrong one is the config's fault, which names the wrong file. */
 function unsupportedSetting(reason: ArgsFault, { spec }: BuildJob): Failure {
 	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${keyOf(reason)}`;
 	const code = {

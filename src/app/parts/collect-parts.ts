@@ -18,7 +18,7 @@ const atOnce = 6;
 
 export interface Collecting {
 	artifacts: RunArtifacts;
-	/** Parts, by the artifacts that their jobs leave. */
+	/** Expected parts, by the artifacts that their jobs leave. */
 	expected: readonly { name: string; artifact: string }[];
 	/** Absolute; a folder in it is made and removed. */
 	temp: string;

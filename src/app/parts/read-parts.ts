@@ -67,7 +67,7 @@ export function beyondAll(): PartContent {
 	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
-/** A file that is not a result is a part that cannot be merged; the others still are. */
+/** A file that is not a result becomes a refused part; the others are still merged. */
 export function parsePart(text: string, path: string): PartContent {
 	try {
 		return { state: "read", result: parseResult(text, path) };

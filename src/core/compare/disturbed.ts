@@ -11,7 +11,7 @@ export const perMedianDeviation = 1.482602218505602;
 const minExcess = 0.005;
 const minPairs = 5;
 
-/** ln of the geometric mean of both runs: independent of which was slow. */
+/** ln of the geometric mean of both runs, which does not depend on which side was slow. */
 function centre({ base, head }: Pair): number {
 	return (Math.log(base) + Math.log(head)) / 2;
 }

@@ -20,7 +20,7 @@ const leastRunLength: RunLength = { warmUpMs: 300, durationMs: 500 };
 /** 2 MB at 90 bytes per iteration of trtexec. */
 const maxIterations = 20_000;
 const leastDurationMs = 300;
-/** P99 rests on the slowest hundredth. */
+/** P99 depends on the slowest hundredth. */
 const leastIterations = 300;
 
 /**
@@ -46,7 +46,7 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 	const byNoiseMs = windowMs * (spread / target) ** 2;
 	const durationMs = Math.max(leastRunLength.durationMs, byNoiseMs, leastIterations * typicalMs);
 	return {
-		// A pilot that never became steady asks for the longest warm-up.
+		// If a pilot never became steady, the warm-up is the longest.
 		warmUpMs:
 			steadyFrom >= windows.length / 2
 				? Number.MAX_VALUE

@@ -71,7 +71,7 @@ export interface EngineConfig {
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
-	/** For build, size and golden. */
+	/** Limits on builds, sizes and goldens. */
 	gates: Gates;
 	pointer: string;
 }
@@ -105,7 +105,7 @@ export interface ModelConfig {
 
 export interface MeasureConfig {
 	looks: readonly number[];
-	/** If `adaptsLength`, an upper bound: a pilot shows what is enough. */
+	/** An upper bound if `adaptsLength`, because a pilot shows how much is enough. */
 	warmUpMs: number;
 	durationMs: number;
 	adaptsLength: boolean;

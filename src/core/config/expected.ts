@@ -76,7 +76,7 @@ export function followed(node: SchemaNode): SchemaNode {
 	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
 }
 
-/** Definitions of the schema, and what holds their keys. */
+/** Definitions of the schema, with a name for the value that has their keys. */
 const homes = {
 	model: "a model",
 	engine: "an engine",

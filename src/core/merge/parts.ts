@@ -1,4 +1,4 @@
-// Which parts may be merged: planned ones of one commit, each once, that measured what no other part did.
+// Decides which parts may be merged: planned ones of one commit, each once, that measured engines that no other part did.
 import type { Arm, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";

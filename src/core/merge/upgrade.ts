@@ -50,7 +50,7 @@ function fact(kind: keyof typeof topics, says: string): UpgradeFact {
 	return { weight, topic: [one, many], says };
 }
 
-/** An error that grew by this factor, to more than this share of its limit, will soon be a failure. */
+/** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
 const growth = 2;
 
 export function upgradesOf(result: Result): Upgrade[] {

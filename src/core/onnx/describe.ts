@@ -41,7 +41,7 @@ export function describeModel({ path, sha256, onnx, external }: InspectedModel) 
 
 const standardDomain = "ai.onnx";
 
-/** How far shapes and types are known of what the graph's nodes give. */
+/** How far shapes and types of the nodes' outputs are known. */
 function inferredOf(model: OnnxModel) {
 	const { graph, types, static: known } = factsOf(model);
 	const given = graph.nodes.flatMap((node) => node.outputs.filter((name) => name !== ""));
@@ -82,7 +82,7 @@ interface RunFacts {
 	largestTensor: { name: string; shape: string; bytes: number } | null;
 }
 
-/** @param minBits to which floats may be narrowed. */
+/** @param minBits floats may be narrowed to this size. */
 export function modelFacts(
 	{ onnx }: InspectedModel,
 	{ shapes, minBits }: { shapes: ReadonlyMap<string, readonly number[]>; minBits: number },

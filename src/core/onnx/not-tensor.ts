@@ -1,4 +1,4 @@
-// Inputs and outputs that are no tensors: sequences, maps, optional values. Nothing here can feed or compare them.
+// Inputs and outputs that are not tensors: sequences, maps, optional values. They can be neither fed nor compared here.
 import type { OnnxGraph, OnnxValue } from "./model.ts";
 
 export function notTensorText({ kind }: OnnxValue): string {

@@ -1,4 +1,4 @@
-// Finds what can be known of a model before any engine is built, from its file alone.
+// Finds everything that can be known about a model from its file, before any engine is built.
 
 import type { Finding } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";

@@ -1,4 +1,4 @@
-// Whether two models are one network: the same nodes, wired the same way, with weights of the same types and sizes.
+// Tells whether two models are the same network: same nodes, same wiring, weights of the same types and sizes.
 import type { OnnxGraph, OnnxInitializer, OnnxModel } from "./model.ts";
 
 type Network = Pick<OnnxModel, "graph" | "functions">;

@@ -12,7 +12,7 @@ export const alarmLabel = "trtgate";
 const titleChars = 200;
 const bodyLimit = 65_536;
 
-/** A run that compared nothing needs attention as much as one that failed; `keep` leaves an open issue open. */
+/** A run that compared nothing needs attention like one that failed; `keep` leaves an open issue open. */
 export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 	if (outcome === "fail" || outcome === "error") return "open";
 	return outcome === "pass" || outcome === "warn" ? "close" : "keep";

@@ -8,7 +8,7 @@ import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/
 
 export const dash = "–";
 
-/** A change that was counted has no width. */
+/** A counted change has no width. */
 function intervalDigits({ interval, pairs }: Pick<Comparison, "interval" | "pairs">): number {
 	return interval === null || pairs === 0 ? 1 : percentDigits((interval[1] - interval[0]) / 2);
 }
@@ -43,7 +43,7 @@ export function pairsText({ pairs, setAside }: Comparison): string {
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
-/** `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each arm)`: what the interval holds. */
+/** The interval includes this noise: `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each arm)`. */
 export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
 	return [

@@ -1,4 +1,4 @@
-// Why an engine is faster or slower, in sentences: the cause, few rows, what did not change. Backticks mark names.
+// Explains in sentences why an engine is faster or slower: the cause, a few rows, and what did not change. Backticks mark names.
 import type {
 	EngineDiff,
 	EnginePart,

@@ -108,7 +108,7 @@ export function jobFacts(result: Result): Fact[] {
 	];
 }
 
-/** The run could not begin, so a missing base made no difference. */
+/** The run could not start, so a missing base made no difference. */
 function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boolean {
 	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
 }

@@ -1,4 +1,4 @@
-// Golden verdicts, checks and changes as text: counts, metrics, limits, elements.
+// Formats golden verdicts, checks and changes as text: counts, metrics, limits, elements.
 import type {
 	GoldenCheck,
 	GoldenElement,
@@ -72,7 +72,7 @@ export function apartTexts({ got, expected }: GoldenElement): { got: string; exp
 	return { got: toldApart(got, expected), expected: toldApart(expected, got) };
 }
 
-/** Near one, more digits: a near miss must not read as `1 times`. */
+/** Shows more digits near one, so that a near miss does not read as `1 times`. */
 function timesText(times: number): string {
 	if (times < 10) return formatValue(times, times < 1.1 ? 4 : 2);
 	return times < 1e6 ? String(Math.round(times)) : formatValue(times, 2);

@@ -34,7 +34,7 @@ export interface GoldenPull {
 	calibrated?: boolean;
 }
 
-/** A body that starts so is ours to rewrite. */
+/** A body that starts with this is ours to rewrite. */
 export const goldenPullMarker = "<!-- trtgate: goldens -->";
 
 /** Ends the message of each of our commits. */
@@ -111,7 +111,7 @@ function bodyWith({ goldens, reason, author, commit, notes, calibrated }: Golden
 	return [goldenPullMarker, ...drawMarkdown(blocks, detail)].join("\n\n");
 }
 
-/** Backticks in a text that people wrote must not pair up with those of the next one. */
+/** Backticks in text written by people must not pair up with those of the next text. */
 function plain(text: string, maxChars: number): string {
 	return cleanMessage(text, maxChars).replaceAll("`", "'");
 }

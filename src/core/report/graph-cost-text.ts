@@ -77,7 +77,7 @@ type Facts = CostFacts["head"];
 
 const maxOperators = 12;
 
-/** @param most nodes that are listed. */
+/** @param most number of nodes to list. */
 export function renderCosts({ head, base, changes = [] }: CostFacts, most: number): string {
 	const changed = changes.slice(0, most).map((change) => `${change.node} ${nodeChangeText(change)}`);
 	const blocks = [

@@ -34,7 +34,7 @@ export const severityLooks: Readonly<
 
 export const severityOrder: readonly string[] = [...precedence, "note"];
 
-/** The pieces of a text: those at odd places stood between backticks. */
+/** Splits a text at backticks: pieces at odd indices were between them. */
 export function codePieces(text: string): string[] {
 	return text.split(/`([^`]+)`/);
 }

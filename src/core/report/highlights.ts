@@ -86,7 +86,7 @@ function checksText({ gates }: Result): string {
 	return `${passing === total ? "all" : `${passing} of`} ${counted(total, "check")} pass`;
 }
 
-/** Keeps a green result from being read as a statement about outputs that nothing compared. */
+/** Keeps a green result from suggesting that outputs were compared if none were. */
 function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));

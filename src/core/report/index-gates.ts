@@ -7,7 +7,7 @@ export interface GateSubject {
 	model: string;
 	engine?: string;
 	workload?: string;
-	/** The same workload of two parts of a merged result is two things. */
+	/** The same workload in two parts of a merged result is two subjects. */
 	part?: string | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface WorkloadRow {
 	tone: Tone;
 	/** The row needs no attention, so it may be folded. */
 	isUnchanged: boolean;
-	/** Nothing about its speed needs attention, whatever its goldens show. */
+	/** Its speed needs no attention, whatever its goldens show. */
 	isSpeedUnchanged: boolean;
 	/** How many golden cases of its engine match, and the tone of the worst. */
 	golden: { match: number; total: number; tone: Tone } | null;

@@ -54,7 +54,7 @@ export function drawBlock<Drawn>(drawers: Drawers<Drawn>, block: Block): Drawn {
 }
 
 interface Shown {
-	/** Without it the blocks stand by themselves. */
+	/** Blocks without a title stand by themselves. */
 	title?: string;
 	blocks: readonly Block[];
 	/** Folded in HTML, because nothing in it needs attention. */
@@ -67,9 +67,9 @@ export interface ReportSection {
 	id: string;
 	/** All formats unless given. */
 	formats?: readonly Format[];
-	/** Formats that show it after the main part, among what a reader may want to look up. */
+	/** Formats that show it in the appendix, after the main part. */
 	appendix?: readonly Format[];
-	/** null: nothing, and every format leaves it out. */
+	/** null if there is nothing; every format then leaves it out. */
 	show(context: ReportContext, view: View): Shown | null;
 	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
 }
@@ -105,7 +105,7 @@ export function details(title: string, blocks: readonly Block[]): Block[] {
 	return blocks.length === 0 ? [] : [{ kind: "details", title, blocks }];
 }
 
-/** The sections that a format has something of, in its order, each with what it shows. */
+/** The sections that a format shows, in its order, each with its content. */
 export function shownSections(
 	sections: readonly ReportSection[],
 	context: ReportContext,

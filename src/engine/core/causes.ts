@@ -1,4 +1,4 @@
-// Why a component changed: rules, each with the evidence that it cites and what to try. No rule, no claim.
+// Finds why a component changed. Each rule cites its evidence and what to try; without a rule, nothing is claimed.
 import type { EngineCause } from "../../../generated/result.ts";
 import { cleanName, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -130,7 +130,7 @@ const shape: Rule = ({ base, head }) => {
 		const shapesOf = (part: PartFacts) => tensorsOf(part, side).map(({ dims }) => dims.join("×"));
 		const [before, after] = [shapesOf(base), shapesOf(head)];
 		const at = before.length === after.length ? before.findIndex((dims, index) => dims !== after[index]) : -1;
-		// An open axis may have any size. Other weights read another input.
+		// An open axis may have any size. Different weights read a different input.
 		const isOpen = /-\d/.test(`${before[at]}${after[at]}`);
 		if (at >= 0 && !isOpen && (side === "outputs" || base.weights === head.weights))
 			return {

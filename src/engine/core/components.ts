@@ -1,4 +1,4 @@
-// Which layers of the head do the work of which layers of the base: connected parts of the graph between layers and ONNX nodes.
+// Finds which layers of the head do the work of which layers of the base: connected parts of the graph of layers and ONNX nodes.
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
 import { unnumbered } from "./fingerprint.ts";
@@ -70,7 +70,7 @@ export function componentsOf(engines: Engines): Component[] {
 	const isCommon = trusted.find(({ names, share }) => namesAgree(engines, names, share))?.names ?? /$^/;
 	const paired = pairEqualSets(all, sets, isCommon);
 	for (const { arm, layer, key } of all.filter((one) => !paired.has(one.key))) {
-		// Names that do not agree say nothing across the engines.
+		// If names do not agree, they say nothing across the engines.
 		for (const node of layer.nodes) sets.join(key, `node ${isCommon.test(node) ? "" : arm} ${node}`);
 	}
 	const matches = matchOneSided(engines, all, sets);
@@ -116,7 +116,7 @@ function namesAgree({ base, head }: Engines, names: RegExp, share: number): bool
 	return agreeing >= possible * share;
 }
 
-/** Layers by a key of each arm; layers without a key are left out. */
+/** Layers by a key for each side; layers without a key are left out. */
 function bySides(all: readonly Placed[], keyOf: (placed: Placed) => string | null) {
 	const groups = [...groupBy(all, keyOf)].filter(([key]) => key !== null);
 	return groups.map(([, own]) => ({

@@ -1,4 +1,4 @@
-// Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
+// Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest sums up to.
 
 import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
@@ -40,7 +40,7 @@ const maxRows = 500;
 const maxMembers = 2000;
 const enoughProfiles = 3;
 const mostShift = 0.15;
-/** How far a group's time alone may be from its time inside the engine, as a share: 95 % of built engines. */
+/** Possible error of a group's time alone, as a share of its time inside the engine: 95 % of built engines are within it. */
 const aloneError = 0.15;
 
 const isShown = ({ isChanged, delta }: Judged): boolean => isChanged || delta.isSignificant;
@@ -157,7 +157,7 @@ function compareComponents(engines: Engines, overheadMs: number): Compared[] {
 	});
 }
 
-/** Launching layers under the profiler is slower in some processes than in others; another clock shows in the timed runs as well. */
+/** Under the profiler, launching layers is slower in some processes than in others; a different clock shows in timed runs too. */
 function isFactorInRuns(
 	{ commonFactor, deltas }: Noise,
 	changes: readonly TimedChange[],

@@ -83,7 +83,7 @@ function timeOf(layers: readonly ModelLayer[], profiles: number, overheadMs: num
 	};
 }
 
-/** An open size (-1) is the same as any. */
+/** An open size (-1) equals any size. */
 export function isSameStructure({ structure: base }: PartFacts, { structure: head }: PartFacts): boolean {
 	if (base === head || !/-1/.test(base + head)) return base === head;
 	const [from, to] = [base.split(/([x:,|\n])/), head.split(/([x:,|\n])/)];

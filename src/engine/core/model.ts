@@ -1,4 +1,4 @@
-// An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it works for.
+// An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it serves.
 import { groupBy, numberRepeats } from "../../core/group.ts";
 import type { OnnxGraph } from "../../core/onnx/model.ts";
 import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.ts";
@@ -211,7 +211,7 @@ export function undelayed(timesMs: readonly number[]): number {
 	return meanOf(ran.filter((ms) => ms <= mostMs));
 }
 
-/** The share of the time that is known to be of ONNX nodes; null without times. */
+/** The share of the time that belongs to known ONNX nodes; null without times. */
 export function mappedShare({ layers }: EngineModel): number | null {
 	const sum = (some: readonly ModelLayer[]) =>
 		some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);

@@ -1,4 +1,4 @@
-// How much of a component's change may be noise: from repeated profiles, and from the components that did not change.
+// Estimates how much of a component's change may be noise, from repeated profiles and from unchanged components.
 import { median } from "../../core/stats/quantile.ts";
 import { tCritical } from "../../core/stats/student-t.ts";
 import type { PartTime } from "./facts.ts";
@@ -7,7 +7,7 @@ import { meanOf } from "./model.ts";
 export interface TimedChange {
 	base: PartTime;
 	head: PartTime;
-	/** The same structure and kernels in both engines: what changes here is noise, or the machine. */
+	/** Both engines have the same structure and kernels, so a change is noise, or the machine. */
 	isUnchanged: boolean;
 }
 
@@ -60,7 +60,7 @@ export function judgeDeltas(
 	return { deltas, commonFactor };
 }
 
-/** Less than this is the reading of the counter, in millions of instructions. */
+/** Changes below this are due to reading the counter, in millions of instructions. */
 const leastCount = 0.001;
 
 export function exactDeltas(changes: readonly TimedChange[]): Noise {
@@ -113,7 +113,7 @@ function driftOf(unchanged: readonly Row[]): number {
 	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
 }
 
-/** Short components scatter by the root of their time, as sums do, and long ones by a share of it. */
+/** The scatter of short components grows with the root of their time, that of long ones in proportion. */
 function scaleOf(timeMs: number, typicalMs: number): number {
 	const relative = Math.max(timeMs / typicalMs, 1e-2);
 	return Math.sqrt((relative + relative ** 2) / 2);

@@ -92,7 +92,7 @@ function ownKernels({ layers }: EngineModel): string[] {
 
 const quantising = /(?:de)?quantize_?linear/i;
 
-/** A DequantizeLinear of its own whose reader computes in floats; or one of the weights alone, which then are constants in floats. */
+/** A DequantizeLinear of its own whose reader computes in floats; or one for weights only, which then are float constants. */
 function unfusedQuantisation(engine: EngineModel): string[] {
 	const { readers } = neighboursOf(engine.layers);
 	const isFloat = (layer: ModelLayer): boolean => isHeavy(layer) && !narrow.has(layer.precision ?? "");

@@ -1,4 +1,4 @@
-// The kind and size of an image by its first bytes, before anything is decoded, and how large it may be.
+// Reads the kind and size of an image from its first bytes, before anything is decoded, and limits its size.
 export interface ImageHeader {
 	kind: "png" | "jpeg";
 	width: number;

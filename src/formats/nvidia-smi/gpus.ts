@@ -1,4 +1,4 @@
-// Reads what GPUs a machine has, and finds the one that a setting selects.
+// Reads which GPUs a machine has, and finds the one that a setting selects.
 import type { QueryField } from "./query.ts";
 import { cellMebibytes, cellNumber, cellText, splitCells } from "./rows.ts";
 
@@ -110,7 +110,7 @@ export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string
 	});
 }
 
-/** Without what is null. */
+/** Omits values that are null. */
 export function knownOnly(facts: Readonly<Record<string, string | null>>): Record<string, string> {
 	const entries = Object.entries(facts).filter((entry): entry is [string, string] => entry[1] !== null);
 	return Object.fromEntries(entries);

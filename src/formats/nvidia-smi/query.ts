@@ -29,7 +29,7 @@ export const inventoryFields: readonly SmiField[] = [
 	["display_active"],
 ];
 
-/** A queried field: the columns of the answer have this order, whatever its header calls them. */
+/** A queried field; columns of the answer are in this order, whatever the header calls them. */
 export interface QueryField {
 	key: string;
 	name: string;

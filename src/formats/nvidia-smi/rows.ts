@@ -9,7 +9,7 @@ type SampleLine =
 	| { state: "lost"; why: string };
 
 const mebibyte = 1024 * 1024;
-/** NVML's messages of a GPU or driver that has failed, in a cell or instead of a row. */
+/** NVML's messages for a failed GPU or driver, in a cell or instead of a row. */
 const lost =
 	/GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle|Failed to initialize NVML|NVIDIA-SMI has failed/i;
 
@@ -59,7 +59,7 @@ export interface AppRow {
 	memoryBytes: number | null;
 }
 
-/** null: not a row. A process may have a comma in its name, so the row is read from both ends. */
+/** null if this is not a row. A process name may contain a comma, so rows are read from both ends. */
 export function parseAppLine(line: string): AppRow | null {
 	const cells = splitCells(line);
 	const [, gpuUuid, pid] = cells;
@@ -76,7 +76,7 @@ export function parseAppLine(line: string): AppRow | null {
 interface DmonParser {
 	/** A row by the names of its columns; null for headers and anything that is not a row. */
 	push(line: string): ReadonlyMap<string, string> | null;
-	/** Names in the last header; empty before one came. */
+	/** Names in the last header; empty before the first one. */
 	columns(): readonly string[];
 }
 

@@ -63,7 +63,7 @@ export class ByteCursor {
 	position = 0;
 	end: number;
 	depth = 0;
-	/** True once the file has shown that it is an ONNX model; until then a fault means that it is something else. */
+	/** True once the file is known to be an ONNX model; until then, a fault means that it is something else. */
 	recognised = false;
 	/** Halves of the last varint, both signed: JavaScript's bit operators have 32 bits. */
 	low = 0;

@@ -190,7 +190,7 @@ function valuesOfRaw(dtype: OnnxDType, raw: Uint8Array, elements: number): numbe
 	return values;
 }
 
-/** The values of float_data, int32_data and their like: int32_data holds small floats and packed nibbles as bits. */
+/** Values of float_data, int32_data and similar fields; int32_data holds small floats and packed nibbles as bits. */
 function valuesOfTyped(dtype: OnnxDType, entries: readonly number[], elements: number): number[] | null {
 	const bits = elementBits(dtype);
 	if (bits === null || dtype.startsWith("complex")) return null;

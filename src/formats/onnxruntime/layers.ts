@@ -1,4 +1,4 @@
-// The nodes of ONNX Runtime's optimised graph as the layers of an engine.
+// Converts the nodes of ONNX Runtime's optimised graph to layers of an engine.
 
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
 import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../engine/core/layer.ts";

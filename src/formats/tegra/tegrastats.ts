@@ -1,4 +1,4 @@
-// Reads tegrastats, which prints one line an interval on Jetson boards. Its fields differ by board, JetPack and user.
+// Reads tegrastats, which prints one line per interval on Jetson boards. Its fields differ by board, JetPack and user.
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
 import { knownOnly } from "../nvidia-smi/gpus.ts";
 
@@ -65,7 +65,7 @@ export interface TegraBoard {
 	model: string | null;
 	/** Linux for Tegra, `36.4.4`: kernel and driver are of this release. */
 	l4t: string | null;
-	/** `MAXN`, `15W`: which cores are on, and how fast they may run. */
+	/** `MAXN`, `15W`: the mode decides which cores are on, and how fast they may run. */
 	powerMode: string | null;
 	gpuClock: { minMhz: number; maxMhz: number } | null;
 }

@@ -1,4 +1,4 @@
-// The one error of tensor files: what was expected, what is there, what to do.
+// The only error of tensor files: what was expected, what was found, and what to do.
 import type { TensorFile } from "../../../generated/golden.ts";
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";

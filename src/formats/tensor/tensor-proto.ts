@@ -1,4 +1,4 @@
-// ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
+// Reads ONNX TensorProto files (.pb), which test data sets of ONNX models contain.
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";

@@ -47,7 +47,7 @@ export function parseLogLine(raw: string, number: number): LogLine {
 	return { number, level: levelOf(text), text };
 }
 
-/** Tells lines of verbose messages, which go on over several, from all others. TensorRT warns on the error stream, where crashes end up too. */
+/** Separates lines of verbose messages, which may span several, from all others. TensorRT also warns on stderr, as crashes do. */
 export function createVerboseTest(): (text: string, stream: "out" | "err") => boolean {
 	let isVerbose = false;
 	return (text, stream) => {

@@ -176,7 +176,7 @@ function verdictsOf({ model, engine }: EngineSpec, { golden }: Result) {
 	return golden.filter((verdict) => verdict.model === model.name && verdict.engine === engine.name);
 }
 
-/** Nothing is timed or probed, there is no base, and no verdict of an earlier run counts. */
+/** Leaves only goldens: nothing is timed or probed, there is no base, and earlier verdicts do not count. */
 function onlyGoldens(config: Config): Config {
 	const models = config.models.map((model) => ({
 		...model,

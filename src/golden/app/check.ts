@@ -85,7 +85,7 @@ interface Checking {
 	commands: AvailableCommands;
 }
 
-/** Reads only a config that was named, so that checking a golden runs no code that came with it. */
+/** Reads only a config that the user named, so that checking a golden never runs code that came with it. */
 async function commandsOf(config: string | undefined, cwd: string): Promise<AvailableCommands> {
 	const processes = createProcesses({ env: childEnvironment() });
 	stopOnSignals(() => void processes.killAll());

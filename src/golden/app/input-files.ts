@@ -96,7 +96,7 @@ async function readPicture(
 	};
 }
 
-/** The layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or the pixels for uint8. */
+/** Layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or pixel values for uint8. */
 function fittingPreprocess(
 	{ name, dtype, sizes }: InputPort,
 	own: { height: number; width: number },

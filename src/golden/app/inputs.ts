@@ -34,7 +34,7 @@ export interface InputPort {
 
 export interface FoundInputs {
 	cases: CaseToRecord[];
-	/** How each input was made, in words. */
+	/** Describes how each input was made. */
 	how: Record<string, string>;
 	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }

@@ -15,7 +15,7 @@ import type { CaseToRecord } from "../stages/record-reference.ts";
 import type { GoldenPorts } from "./compose.ts";
 import type { RecordOptions } from "./record-options.ts";
 
-/** null if there is none. @throws ConfigError golden-invalid. */
+/** null if there is no golden. @throws ConfigError golden-invalid. */
 export async function readManifest(path: string, shown = path): Promise<GoldenManifest | null> {
 	try {
 		return parseManifest(await readInputText(path, inputKinds.golden, shown), shown);
@@ -34,7 +34,7 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 	return [...new Set(files.map(({ path }) => path))];
 }
 
-/** Whether the same command began this golden and its test of defects was cut short. */
+/** Whether the same command began this golden, and its test of defects was interrupted. */
 export function mayGoOn(
 	old: GoldenManifest | null,
 	options: RecordOptions,
@@ -80,7 +80,7 @@ export async function readBegun(
 	return { manifest, outputs };
 }
 
-/** Holds the previous manifest while a golden is recorded again; the previous tensors stay until the new golden is finished. */
+/** Keeps the previous manifest while a golden is recorded again; the previous tensors stay until the new golden is finished. */
 const previousName = "golden.previous.json";
 
 interface KeptGolden {

@@ -45,10 +45,10 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured.home,
-		/** A golden that the config does not name yet. */
+		/** Path of a golden that the config does not name yet. */
 		unnamed: given === undefined ? configured.unnamed : undefined,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
-		/** How many to generate; undefined if not given. */
+		/** Number of cases to generate; undefined if not given. */
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", 1, 10_000) : undefined,
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),

@@ -1,4 +1,4 @@
-// Measures how far one model's outputs scatter on this machine, between builds of the runtime, optimisation levels and threads.
+// Measures how much one model's outputs scatter on this machine, between builds of the runtime, optimisation levels and threads.
 
 import type { NoiseFloor } from "../../../generated/golden.ts";
 import { isQuantised } from "../../core/onnx/model.ts";
@@ -60,7 +60,7 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
-/** Each level of a quantised model rounds at other places, so only the level that records it counts. */
+/** Each level of a quantised model rounds at different nodes, so only the recording's level counts. */
 async function variantsOf(
 	{ model, made }: NoiseInput,
 	{ reference }: NoisePorts,

@@ -72,7 +72,7 @@ function rowOf(workload: WorkloadResult, { builds, golden }: RecordedFacts, hash
 	const own = <Item extends { model: string; engine: string }>(items: readonly Item[]) =>
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
 	const ratio = ratioOf(workload) ?? undefined;
-	// A count that is repeated is the same.
+	// A repeated count gives the same figure.
 	const fresh = workload.work !== undefined ? ratio : workload.fresh && logRatioOf(workload.fresh);
 	const errors = errorsOf(own(golden).flatMap(({ checks }) => checks));
 	const facts = (arm: Arm) => {

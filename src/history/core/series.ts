@@ -185,7 +185,7 @@ const certainLink = 1.5e-4;
 /** An uncertain link is measured on at most this many nights. */
 const linkNights = 4;
 
-/** Commit of the previous pin if this one is not linked to it with enough certainty. */
+/** Commit of the previous pin, if this one is not linked to it with enough certainty. */
 export function pinToLink(
 	{ runs, links }: Pick<Series, "runs" | "links">,
 	{ kind, pin }: { kind: string; pin: string | undefined },

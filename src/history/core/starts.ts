@@ -9,7 +9,7 @@ interface Course {
 	points: readonly Point[];
 }
 
-/** A place that is less likely by so much is not considered. */
+/** Places that are this much less likely are not considered. */
 const unlikelyNats = 30;
 
 /** Log-likelihoods, up to a constant, of a step of this size at each place. No night outweighs another. */
@@ -30,7 +30,7 @@ export function likelyStarts(
 	return found;
 }
 
-/** Creep takes so many nights, and is so much likelier than one step. */
+/** Creep takes at least this many nights, and must be this much likelier than one step. */
 const creepNights = 5;
 const creepNats = 5;
 const longestCreep = 120;

@@ -128,7 +128,7 @@ function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bo
 	return { ...body, nodes: repeated(node, body, count), result };
 }
 
-/** How an operator costs, and where the node's outputs begin among those of its body. */
+/** The cost of an operator, and the position of the node's outputs among those of its body. */
 const controls = new Map([
 	["If", { cost: either, firstOutput: 0 }],
 	["Loop", { cost: loop, firstOutput: 1 }],

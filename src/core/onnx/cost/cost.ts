@@ -124,7 +124,7 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	};
 	const innerBytes = (node: OnnxNode): number => {
 		const peakBytes = controls.get(node)?.peakBytes ?? 0;
-		// A branch makes the outputs of the If.
+		// A branch computes the outputs of the If.
 		const own = node.op === "If" ? node.outputs.reduce((sum, name) => sum + (bytesOf(name) ?? 0), 0) : 0;
 		return Math.max(0, peakBytes - own);
 	};

@@ -198,7 +198,7 @@ const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAtte
 
 /** The type of the output of an operator of com.microsoft, by that of its first input. */
 export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
-	// These two say it by their other inputs.
+	// These two name the type in their other inputs.
 	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm" || !microsoft.has(op))
 		return null;
 	return dequantising.has(op) ? "float" : first;

@@ -1,4 +1,4 @@
-// Checks operators by name: what ONNX Runtime or TensorRT does not have, and what draws random numbers.
+// Checks operators by name: those that ONNX Runtime or TensorRT lacks, and those that draw random numbers.
 import standard from "../../../../data/onnx-operators.json" with { type: "json" };
 import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxNode } from "../model.ts";
@@ -6,7 +6,7 @@ import { listedSpan, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { localOperators, nodeLabel, operatorKey, type Scope } from "../walk.ts";
 import { constantOf, everyNode, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
 
-/** The opsets from `since` to before `until` have the operator. */
+/** Operators that exist from opset `since` to before `until`. */
 interface Lifetime {
 	since: number;
 	until?: number;
@@ -28,7 +28,7 @@ interface OperatorUses {
 	lifetime: Lifetime | undefined;
 }
 
-/** Every operator once, but for those that the file itself defines. */
+/** Yields every operator once, except for those that the file itself defines. */
 function operatorUses(subject: Subject): OperatorUses[] {
 	const local = localOperators(subject.model.onnx);
 	const found = new Map<string, OperatorUses>();

@@ -48,14 +48,14 @@ export function subjectOf(model: InspectedModel, context: PreflightContext): Sub
 export type FindingCode = keyof typeof kinds;
 
 interface FindingKind {
-	/** error by default. */
+	/** Severity; error by default. */
 	severity?: Finding["severity"];
 	fix?: string;
 }
 
 export const findingKinds = kinds as Readonly<Record<FindingCode, FindingKind>>;
 
-/** @param init what differs from the other findings of the code. */
+/** @param init properties that differ from other findings of the code. */
 export function finding(
 	code: FindingCode,
 	message: string,

@@ -56,7 +56,7 @@ export const externalData: Rule = ({ model }) =>
 		return [finding(code, `External data ${quoteName(file.location)} ${what(file.neededBytes)}.`)];
 	});
 
-/** The element types that TensorRT narrows or has not. */
+/** Element types that TensorRT narrows or lacks. */
 export const elementTypes: Rule = ({ model, scopes, tensorrt }) => {
 	if (tensorrt === null) return [];
 	const { graph } = model.onnx;

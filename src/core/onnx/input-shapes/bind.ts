@@ -73,7 +73,7 @@ function sizesBySymbol(
 	return new Map([...agreed, ...Object.entries(dims)]);
 }
 
-/** A shape that an option gives replaces what the configuration says of that input. */
+/** A shape from an option replaces the configured sizes of that input. */
 export function overConfig(model: OnnxModel, configured: ShapeSource, given: ShapeSource): ShapeSource {
 	const inputs = feeds(model.graph);
 	const replaced = new Set<unknown>();
@@ -182,7 +182,7 @@ function listed(names: readonly string[]): string {
 	return listNames(quoted, 10) || "none";
 }
 
-/** @param at the key at fault, below what has the sizes. */
+/** @param at the key at fault, relative to the object with the sizes. */
 export function fault(
 	{ pointer }: Pick<ShapeSource, "pointer">,
 	{ message, fix, at }: { message: string; fix: string; at: string },

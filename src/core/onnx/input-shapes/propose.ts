@@ -1,4 +1,4 @@
-// Proposes sizes for open axes: by name, by place, and by what the model does with its pictures.
+// Proposes sizes for open axes: by name, by position, and by how the model processes its pictures.
 import type { DimRange } from "../../config/config.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../model.ts";
 import { scopesOf } from "../walk.ts";
@@ -94,7 +94,7 @@ function kindAt(place: Place): AxisKind {
 
 const highestLine = 64;
 
-/** null: no side of an image. */
+/** null if the axis is not a side of an image. */
 function sideAt({ axis, dims, traits }: Place): AxisKind | null {
 	const [height, width] = sidesOf(dims) ?? [];
 	if (height === undefined || (axis !== height && axis !== width)) return null;

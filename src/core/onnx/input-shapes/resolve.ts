@@ -1,4 +1,4 @@
-// Gives every input of a model its concrete shape, or says at once all that is missing.
+// Gives every input of a model its concrete shape, or names everything that is missing at once.
 import type { ConfigError } from "../../errors.ts";
 import type { OnnxModel } from "../model.ts";
 import { isTensor, notTensorFix, notTensorText } from "../not-tensor.ts";

@@ -1,4 +1,4 @@
-// Searches sizes for open axes: combinations of what is worth trying, without those that the static shapes rule out.
+// Searches sizes for open axes: combinations of candidates, except those that the static shapes rule out.
 import type { OnnxModel } from "../model.ts";
 import { quoteName, showText } from "../quote.ts";
 import { fillShapes, type ShapeCheck, shapeCheck } from "./bind.ts";
@@ -19,7 +19,7 @@ export interface SizeSearch {
 	attempts: readonly Attempt[];
 }
 
-/** Combinations that one search looks at: each costs milliseconds. */
+/** Number of combinations that one search examines; each costs milliseconds. */
 const maxChecks = 300;
 const maxSize = 65_536;
 
@@ -128,7 +128,7 @@ function hintsFor(size: number, why: string): number[] {
 	return [...new Set(usable)].slice(0, mostHints);
 }
 
-/** Numbers of a message that may be at odds, either way round: those that it says so of, else those in which two shapes differ, else all. */
+/** Pairs of contradicting numbers in a message, both ways round: stated ones, else where two shapes differ, else all. */
 function pairsIn(why: string): (readonly [number, number])[] {
 	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
 	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);

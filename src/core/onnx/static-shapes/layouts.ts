@@ -90,7 +90,7 @@ const transpose = onInput((input, { node, values: [value] }) => {
 		return { fault: `permutes ${order.length} axes of ${formatDims(input)}` };
 	const dims = order.map((axis) => input[axis] ?? null);
 	const [rows, columns] = input;
-	// PyTorch turns a list of paddings as a matrix of two columns.
+	// PyTorch transposes a list of paddings as a matrix of two columns.
 	const isTurned = input.length === 2 && order[0] !== 0;
 	if (!value || !isTurned || typeof rows !== "number" || typeof columns !== "number") return { dims };
 	const turned = value.map((_, at) => value[(at % rows) * columns + Math.floor(at / rows)] ?? null);

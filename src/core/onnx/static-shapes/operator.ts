@@ -1,4 +1,4 @@
-// Input and output of the shape rule of one operator, and what the rules share.
+// Input and output of an operator's shape rule, and helpers that the rules share.
 import type { OnnxAttribute, OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 
 export type Dims = readonly OnnxDim[];

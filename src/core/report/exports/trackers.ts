@@ -61,7 +61,7 @@ const runMeasures = [
 	{ measure: "peak-memory", title: "peak memory", unit: "bytes", of: "peakMemoryBytes" },
 ] as const;
 
-/** The head's figures of one run. What was not measured has none: a zero would read as the best of all. */
+/** The head's figures of one run. A missing measurement is left out, because a zero would look like the best value. */
 export function headFigures(result: Result): Figure[] {
 	return [
 		...result.workloads.flatMap((workload) => ofWorkload(workload, result)),

@@ -10,7 +10,7 @@ type Edges = readonly (readonly [from: number, to: number])[];
 
 const sweeps = 5;
 
-/** Nodes come in an order that nearly all edges follow; an edge against it closes a cycle and moves no node. */
+/** Nodes come in an order that nearly all edges follow; an edge against it closes a cycle and moves nothing. */
 export function layoutGraph(count: number, edges: Edges): Layout {
 	const [above, below] = [lists(count), lists(count)];
 	for (const [from, to] of edges) {

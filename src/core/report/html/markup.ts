@@ -66,7 +66,7 @@ export function shareBar(share: number): Markup {
 	return html`<svg class="gold" viewBox="0 0 170 12" aria-hidden="true"><rect class="own" width="${at(170 * Math.min(1, Math.max(0, share)))}" height="12" rx="2"/></svg>`;
 }
 
-/** The model in bold, what else names it, and below it the part of a merged result. */
+/** The model in bold, the other names beside it, and the part of a merged result below it. */
 export function nameOf(model: string, rest: readonly string[], part: string | undefined): Markup {
 	const names = rest.map((name) => cleanName(name)).join(" · ");
 	return html`<b>${cleanName(model)}</b> <span>${names}</span>${part === undefined ? null : html`<small>${cleanName(part, 60)}</small>`}`;

@@ -46,7 +46,7 @@ export function recipeSentence(
 	return `Built differently: ${listNames(texts, 4)}.`;
 }
 
-/** A new name alone changes no build. */
+/** A new name does not change a build. */
 function recipeTitle(changes: readonly RecipeChange[]): string {
 	const built = changes.filter(({ rows }) => rows.length > 0).length;
 	const renamed = changes.filter(({ was }) => was !== undefined).length;
@@ -90,7 +90,7 @@ const interfaceColumns: readonly Column<Line<InterfaceChange, InterfaceRow>>[] =
 	},
 ];
 
-/** A dimension's name begins a sentence as it is. */
+/** A sentence that begins with a dimension's name keeps its case. */
 function sentenceOf(row: InterfaceRow): string {
 	const text = cleanMessage(interfaceText(row), 400);
 	return `${row.side === "size" ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;

@@ -1,4 +1,4 @@
-// Goldens that are not the same in base and head: what moved, by how much, which limits changed, and the stated reason.
+// Shows goldens that differ between base and head: what moved, by how much, which limits changed, and the stated reason.
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
 import { cleanName, quoted } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";

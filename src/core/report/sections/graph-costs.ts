@@ -54,7 +54,7 @@ function changedModels(costs: readonly GraphCost[]): GraphCost[] {
 	return [...new Map(changed.toReversed().map((cost) => [subjectName(cost), cost])).values()].toReversed();
 }
 
-/** Short, as all folded titles share a line, and without names. */
+/** Short and without names, because all folded titles share a line. */
 function shortTitle(changed: readonly GraphCost[]): string {
 	const [only, second] = changed;
 	if (only === undefined || second !== undefined)
@@ -67,7 +67,7 @@ export const graphCostSection: ReportSection = {
 	show({ result: { graphCosts = [] } }, { format }) {
 		if (graphCosts.length === 0) return null;
 		if (format === "html") {
-			// Sizes of tensors decide nothing by themselves, and follow each change of a shape.
+			// Sizes of tensors decide nothing by themselves, because they follow each change of a shape.
 			const isChanged = graphCosts.some(
 				({ base, head }) => base !== null && graphFigures.some(([, figure]) => base[figure] !== head[figure]),
 			);

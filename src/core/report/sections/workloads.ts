@@ -20,7 +20,7 @@ interface Facts {
 	isPage: boolean;
 }
 
-/** Over the table, for all of its rows; a caveat that only some parts of a result have is in their rows. */
+/** Shown above the table for all rows; a caveat that applies only to some parts is in their rows. */
 function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 	if (isPage || (!isCounted(rows) && backend.caveat === undefined)) return [];
 	const text = isCounted(rows)

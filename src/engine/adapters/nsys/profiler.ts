@@ -33,7 +33,7 @@ const statsTimeoutMs = 120_000;
 const helpTimeoutMs = 30_000;
 const maxStatsBytes = 64 * 1024 * 1024;
 
-/** Never throws for what nsys does: its exit code is its child's or nothing at all, so files decide. */
+/** Never throws for a failure of nsys. Its exit code is its child's or meaningless, so files decide. */
 export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile> {
 	await makeFolders(job.folder);
 	const output = join(job.folder, job.name);

@@ -1,4 +1,4 @@
-// The kernels that a profiler saw: bounded for the result, and the one to look at more closely.
+// Selects the kernels that a profiler saw for the result, and the one to look at more closely.
 import type { ArmKernels, WorkloadKernels } from "../../../../generated/result.ts";
 import { shorten } from "../../../core/text/escape.ts";
 

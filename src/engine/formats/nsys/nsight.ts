@@ -1,4 +1,4 @@
-// Command lines of Nsight Systems and Nsight Compute, and why Nsight Compute left no report.
+// Command lines of Nsight Systems and Nsight Compute, and reasons why Nsight Compute left no report.
 
 /**
  * Never `osrt`: tracing how trtexec reads its libraries grew a report from 2.4 to 155 MB. Sampling and context switches

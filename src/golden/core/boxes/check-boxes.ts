@@ -1,4 +1,4 @@
-// Entry of boxes/: checks the detections of a case: missing and extra boxes, and how far matched ones are apart.
+// Entry of boxes/: checks the detections of a case for missing and extra boxes, and for distances of matched ones.
 import type {
 	BoxComparatorKind,
 	BoxComparatorSpec,

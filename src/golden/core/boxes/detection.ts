@@ -15,7 +15,7 @@ export interface Detection {
 
 type Images = readonly (readonly Detection[])[] | string;
 
-/** Per image, because matching takes cubic time. */
+/** Limit per image, because matching takes cubic time. */
 const maxBoxes = 1000;
 const packedColumns = 6;
 
@@ -72,7 +72,7 @@ function countsOf(tensor: Tensor | undefined, grid: Grid): readonly number[] | s
 	return bad === undefined ? counts : `a count of ${bad}, where there are ${grid.rows} boxes`;
 }
 
-/** Below it, most detectors give noise. */
+/** Below this score, most detectors give noise. */
 export const defaultScoreThreshold = 0.05;
 
 function readImage(

@@ -64,7 +64,7 @@ function meanOf(classes: readonly ClassAnswers[]): number {
 	if (wanted.length === 0) return classes.some(({ scores }) => scores.length > 0) ? 0 : 1;
 	const precisions = wanted.flatMap((answers) => {
 		const { scores } = answers;
-		// Largest score first; stable, as COCO's merge sort is.
+		// Largest score first; stable, like COCO's merge sort.
 		const order = Uint32Array.from(scores, (_, index) => index);
 		order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));

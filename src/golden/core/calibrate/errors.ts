@@ -1,4 +1,4 @@
-// How far an engine deviates from its golden, by comparator and case, beside each limit.
+// Shows how far an engine deviates from its golden, by comparator and case, beside each limit.
 import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { Bound, GoldenVerdict, Numeric } from "../../../../generated/result.ts";
 import { isMetricSpec } from "../compare/comparators.ts";
@@ -70,7 +70,7 @@ function errorsOfOutput(
 	});
 }
 
-/** Places of the comparators that make a check for each case; the default comparator is at 0. */
+/** Positions of the comparators that check each case; the default comparator has position 0. */
 function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] {
 	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0];
 }

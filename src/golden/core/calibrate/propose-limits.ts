@@ -14,7 +14,7 @@ import { type ComparatorErrors, type EngineErrors, lossOf } from "./errors.ts";
 /** A limit is too tight if the error takes more of it than this, too loose if it is more than so many times too wide. */
 const tightShare = 0.5;
 const looseTimes = 5;
-/** An error this many times what rounding or the precision explains says that the engine is wrong. */
+/** An error this many times as large as rounding or the precision explains shows that the engine is wrong. */
 const suspectTimes = 4;
 
 /** ONNX Runtime computes in fp32 whatever the engine's precision; only integer weights are in the model itself. */
@@ -49,7 +49,7 @@ export function proposeLimits({ errors, precision }: EngineErrors, rule: Calibra
 
 type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
 
-/** Limits that an engine on a CPU says nothing about stay. */
+/** An engine on a CPU keeps the limits that it cannot judge. */
 function judgeOn(
 	errors: ComparatorErrors,
 	before: number,

@@ -17,7 +17,7 @@ interface GrowthRule {
 	noiseFloor: NoiseFloor | undefined;
 	rounding: GoldenManifest["rounding"];
 	limits: Threshold;
-	/** The base has another precision, so growth that the head's precision explains is none. */
+	/** If the base has another precision, growth that the head's precision explains does not count. */
 	hasOtherBase: boolean;
 }
 
@@ -37,7 +37,7 @@ export function growthRule({
 	const most = policy?.mostErrorGrowth;
 	const hasOtherBase = basePrecision !== precision;
 	const limits: Threshold = { warn: most ?? warn };
-	// A lower precision explains growth of any size; its own limits decide.
+	// A lower precision explains any growth; its own limits decide.
 	if (!hasOtherBase && fail !== undefined) limits.fail = Math.max(fail, most ?? 0);
 	return { precision, noiseFloor, rounding, limits, hasOtherBase };
 }
@@ -58,7 +58,7 @@ interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
 
 const relativeL2 = "relative-l2";
 
-/** Growth of each relative L2 that the golden asks for, else of the whole output's, and of all that head and base both fail. */
+/** Checks growth of each relative L2 that the golden asks for, else of the whole output's, and of all that head and base both fail. */
 export function errorGrowthChecks(
 	checks: readonly GoldenCheck[],
 	name: string,

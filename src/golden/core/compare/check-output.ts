@@ -1,4 +1,4 @@
-// Checks one output of one case: what comes before any metric first, then each comparator.
+// Checks one output of one case: structure and NaN before any metric, then each comparator.
 import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { keepsLimit } from "../metrics/measured.ts";

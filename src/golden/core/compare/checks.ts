@@ -1,4 +1,4 @@
-// Checks of one output that come before any metric, and its parts: the whole, or samples along the batch axis.
+// Checks of an output that come before any metric, and its parts: the whole output, or samples along the batch axis.
 
 import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
 import type { Measured } from "../metrics/measured.ts";
@@ -40,7 +40,7 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	return structuralCheck(output, "shape", detail);
 }
 
-/** null: neither side has NaN or infinities. */
+/** null if neither side has NaN or infinities. */
 export function nonFiniteCheck(
 	output: string,
 	parts: readonly OutputPart[],

@@ -101,7 +101,7 @@ function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, at
 			continue;
 		}
 		const difference = Math.abs(chunk.difference[i] as number);
-		// Scaled first, opposite values near the end of binary64 have a finite difference.
+		// If values are scaled first, opposite values near the end of binary64 have a finite difference.
 		const scaled =
 			difference < Number.POSITIVE_INFINITY
 				? difference * differenceNorm.scale
@@ -152,7 +152,7 @@ export function wideReader(expected: Tensor, got: Tensor): (start: number, count
 	};
 }
 
-/** 2^53 + 1 and 2^53 are one value in binary64, so 64-bit integers are subtracted as integers. */
+/** In binary64, 2^53 + 1 equals 2^53, so 64-bit integers are subtracted as integers. */
 function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, start: number) => void) | null {
 	const readExpected = longReader(expected);
 	const readGot = longReader(got);

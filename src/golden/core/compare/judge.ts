@@ -1,4 +1,4 @@
-// Entry of compare/: judges one golden case. The only place where outputs become a verdict.
+// Entry of compare/: judges one golden case. Only here do outputs become a verdict.
 
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
@@ -26,7 +26,7 @@ export interface CaseRef {
 export interface CaseInput extends CaseRef {
 	expected: TensorSet;
 	got: TensorSet;
-	/** The base engine's outputs: the report shows its error, and the head's may grow beyond it only so far. */
+	/** The base engine's outputs: the report shows its error, which limits the head's. */
 	base?: TensorSet;
 	/** The base engine's precision, if it differs: its error is judged by its own limits. */
 	basePrecision?: Precision | undefined;

@@ -39,7 +39,7 @@ export interface Metric {
 	label: string;
 	bound: Bound;
 	range: Range;
-	/** A limit that every output keeps, so a golden may not set it. */
+	/** A limit that every output keeps, which a golden may therefore not set. */
 	emptyLimit?: number;
 	measure(pair: Pair, options: MetricOptions): Measured;
 	defaultLimit(facts: LimitFacts): number;
@@ -49,9 +49,9 @@ export interface Metric {
 	k?: number;
 	/** Integers are classes and need no axis. */
 	readsIds?: boolean;
-	/** Covers the whole output by default, or always, instead of each sample. */
+	/** By default, or always, covers the whole output instead of each sample. */
 	whole?: "by default" | "always";
-	/** How `scope: set` adds up cases; absent: the worst case decides anyway. */
+	/** How `scope: set` adds up cases; absent if the worst case decides anyway. */
 	set?: "mean" | (() => SetTally);
 	refuses?: "bool";
 }
@@ -213,7 +213,7 @@ export const metrics = Object.fromEntries(
 	]),
 ) as Readonly<Record<MetricKind, Metric>>;
 
-/** Null: cases cannot be added up under this metric. */
+/** null if cases cannot be added up under this metric. */
 export function setTally(kind: MetricKind): SetTally | null {
 	const { set, measure, bound } = metrics[kind];
 	return set === "mean" ? meanTally(measure, bound) : (set?.() ?? null);

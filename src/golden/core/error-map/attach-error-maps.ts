@@ -12,7 +12,7 @@ interface Sides {
 	got: Tensor;
 }
 
-/** @param most maps, because each takes some kilobytes and a pass over the output. */
+/** @param most limits the maps, because each takes some kilobytes and a pass over the output. */
 export function attachErrorMaps(
 	verdict: GoldenVerdict,
 	input: CaseInput,
@@ -49,7 +49,7 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 }
 
 const maxCells = 48;
-/** A smaller plane shows no more than a list does. */
+/** A smaller plane shows no more than a list would. */
 const minSide = 8;
 
 /** Height and width: the last two axes, or the two before the last if channels come last. Null: too narrow. */

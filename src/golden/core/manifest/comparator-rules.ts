@@ -1,4 +1,4 @@
-// Comparator rules beyond the schema: keys by kind, output types, and limits that some output can break.
+// Rules for comparators beyond the schema: keys by kind, output types, and limits that some output can break.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../../core/schema-errors.ts";
 import { type Metric, metrics } from "../compare/registry.ts";
@@ -10,7 +10,7 @@ function metricOf(kind: ComparatorKind): Metric | undefined {
 	return kind === "custom" ? undefined : metrics[kind];
 }
 
-/** Keys that only some kinds read: an unread tolerance would look like a gate. */
+/** Keys that only some kinds read; an unread tolerance would look like a gate. */
 const restrictedKeys = new Set<keyof ComparatorSpec>([
 	"name",
 	"axis",

@@ -1,4 +1,4 @@
-// Compares the limits of two golden revisions, defaults filled in, and marks what became looser.
+// Compares the limits of two golden revisions, including defaults, and marks looser ones.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { ToleranceChange } from "../../../../generated/result.ts";
 import { type Comparator, type ResolveContext, resolveComparators } from "../compare/comparators.ts";
@@ -93,7 +93,7 @@ function shown(value: unknown): Shown {
 	return value === undefined || value === null ? null : String(value);
 }
 
-/** Strictest first: what one sample may not hide in the whole, one case may not hide in the set. */
+/** Strictest first: a bad sample must not hide in the whole, nor a bad case in the set. */
 const scopes: readonly Shown[] = ["per-sample", "whole", "set"];
 const looserWhenLarger: ReadonlySet<string> = new Set([
 	"allowed",

@@ -19,7 +19,7 @@ export const share: Range = { least: 0, most: 1 };
 
 const rangeSlack = 1e-9;
 
-/** NaN, with the reason, in place of a value outside the range. */
+/** NaN with the reason, if a value is outside the range. */
 export function within<Value extends Pick<Measured, "value" | "detail">>(
 	measured: Value,
 	{ least, most }: Range,

@@ -17,7 +17,7 @@ export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 export interface JudgedProbe {
 	probe: ProbeName;
 	state: "agrees" | "differs" | "skipped";
-	/** null: nothing was compared. */
+	/** null if nothing was compared. */
 	got: number | null;
 	allowed: number | null;
 	output?: string;
@@ -65,7 +65,7 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	}
 	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
-	// NaN is further beyond what is allowed than anything.
+	// NaN is worse than any difference.
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
 		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
 	if (worst === null) {
@@ -94,7 +94,7 @@ function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers)
 	return null;
 }
 
-/** Every output that both answers have and that two runs agree on. */
+/** Outputs that both answers have and that two runs agree on. */
 function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
 	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
 	if (expected?.state !== "done" || got?.state !== "done") return [];
@@ -110,7 +110,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 	});
 }
 
-/** The rows and positions of an output to compare, and the axis of its rows; null if it has no such rows, as a sum over the batch. */
+/** The rows and positions of an output to compare, and the axis of its rows; null if it has none, such as a sum over the batch. */
 function viewsOf(
 	output: string,
 	comparison: Comparison,

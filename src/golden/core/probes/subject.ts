@@ -21,7 +21,7 @@ export type Profile = Readonly<Record<string, DimRange>>;
 
 export interface ProbeSubject {
 	inputs: readonly ProbeInput[];
-	/** Axes as the file declares them; null if it does not. */
+	/** Axes as the file declares them; null if it does not declare them. */
 	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
 	/** At least one. */
 	profiles: readonly Profile[];
@@ -30,7 +30,7 @@ export interface ProbeSubject {
 	length?: string;
 }
 
-/** A string is the reason why no inputs can be made. */
+/** A string says why no inputs can be made. */
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
 	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
 	const first = engine.profiles[0] ?? {};

@@ -1,4 +1,4 @@
-// Derives limits from how far correct outputs deviate: emulated rounding, other implementations, rounding of the output's type.
+// Derives limits from the deviation of correct outputs: emulated rounding, other implementations, rounding of the output's type.
 import type { DType, Precision } from "../../../../generated/golden.ts";
 import { isQuantised, type OnnxModel } from "../../../core/onnx/model.ts";
 import { scopesOf } from "../../../core/onnx/walk.ts";
@@ -39,9 +39,9 @@ export const rules = {
 	usualQuantised: 3e-2,
 	/** Error of sigmoid, exp and long sums, as a share of the largest value. */
 	absolute: 1e-7,
-	/** A golden says little about an output that rounding alone moves this far. */
+	/** An output that rounding alone moves this far tells little. */
 	mostStray: 0.25,
-	/** Above it zeros would pass, so the room shrinks, but no further than to `minRoom`. */
+	/** Above this limit, zeros would pass, so the room shrinks, but not below `minRoom`. */
 	mostLimit: 0.9,
 	minRoom: 1.2,
 	/** The largest share of changed rows or elements that a limit allows. */
@@ -119,7 +119,7 @@ function withRoom(stray: number): number {
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
 }
 
-/** How a proposed metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
+/** How a metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
 type Growth = "linear" | "square" | "decibels" | "share" | "count";
 const growths: Readonly<Record<string, Growth>> = {
 	"relative-l2": "linear",

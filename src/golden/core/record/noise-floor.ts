@@ -9,7 +9,7 @@ import { forEachValue } from "../tensor/values.ts";
 
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
-/** Each of a dozen runs keeps its outputs until the limits are derived. */
+/** A dozen runs keep their outputs until the limits are derived, so this bounds memory. */
 const mostOutputBytes = 64 * 1024 ** 2;
 
 /** The number of first cases that noise and rounding are measured on; bounded by size, so that it is the same on every machine. */
@@ -77,10 +77,10 @@ function widest(sizes: readonly (number | undefined)[]): number {
 
 const signalOverNoise = 100;
 const rounding = 1e-7;
-/** Noise that grows with the values hides none that are larger than this share of the largest. */
+/** Noise that grows with the values must not hide any larger than this share of the largest. */
 const maxFloorShare = 1e-3;
 
-/** An element below it is noise. */
+/** Elements below it are noise. */
 export function signalFloor(peak: number, noise: number): number {
 	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }
@@ -94,7 +94,7 @@ export function noiseOfPart(
 	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
 }
 
-/** The part of an output that is compared, without elements below the floor on both sides. */
+/** Compares a part of an output, without elements below the floor on both sides. */
 export interface Covered {
 	slice?: OutputSlice | undefined;
 	floor?: number | undefined;

@@ -50,7 +50,7 @@ function ofFloats(
 	return parts.map(({ slice }) => relativeL2(slice));
 }
 
-/** The parts of an output that have a scale of their own, and so a noise and limits of their own. */
+/** Parts of the output with a scale of their own, and therefore with their own noise and limits. */
 export function outputParts(tensors: readonly Tensor[]): OutputSlice[] {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	return partsOf(guessSemantic(filled), filled).map(({ slice }) => slice);

@@ -22,7 +22,7 @@ export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));
 }
 
-/** The axis of channels: the second one, or the last (-1), whichever is shorter. null: no tensor has one, or they differ in it. */
+/** The axis of channels: the second or the last (-1), whichever is shorter. null if no tensor has one, or they differ in it. */
 function channelAxis(tensors: readonly Tensor[]): number | null {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;
@@ -112,7 +112,7 @@ function quadraticMean(channels: readonly Channel[]): number {
 	return Math.sqrt(channels.reduce((sum, { rms }) => sum + rms * rms, 0) / channels.length);
 }
 
-/** Runs of neighbours. Dead channels belong to the live one before them, or to the first. */
+/** Runs of neighbouring channels. Dead channels belong to the live one before them, or to the first. */
 function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]): [number, number][] {
 	const ranges: [number, number][] = [];
 	for (const { index } of channels) {

@@ -9,7 +9,7 @@ interface RowPosition {
 	stride: number;
 }
 
-/** The values hold only during the call. */
+/** The values are valid only during the call. */
 type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
 /** Resolves a negative axis, counted from the end; -1 if there is no such axis. */

@@ -67,7 +67,7 @@ function outputSum(
 ): Sum {
 	const { bound, range } = metrics[spec.kind];
 	const tally = setTally(spec.kind);
-	// The limit of accuracy is a share of what the golden itself reaches.
+	// The limit of accuracy is a share of the golden's own accuracy.
 	const own = spec.kind === "accuracy" ? setTally(spec.kind) : null;
 	let last: Comparator | undefined;
 	return {

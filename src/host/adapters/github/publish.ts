@@ -45,7 +45,7 @@ export function setUrls(urls: { comment: string; artifact: string; report: strin
 	setOutput("report-url", urls.report);
 }
 
-/** Marks outputs of a run that ended before there was a result. */
+/** Sets the outputs of a run that ended before there was a result. */
 export function publishFailure(failureKind: string): void {
 	setOutput("outcome", "error");
 	setOutput("failure-kind", failureKind);

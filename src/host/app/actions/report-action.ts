@@ -113,7 +113,7 @@ function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
 }
 
-/** Artifacts of earlier attempts stay with the run. */
+/** Artifacts of earlier attempts remain with the run. */
 async function partsThatCount(
 	parts: readonly PartInput[],
 	{ run }: Subject,
@@ -130,7 +130,7 @@ async function partsThatCount(
 	);
 }
 
-/** The commits that results may belong to; null: any. */
+/** Commits that results may belong to; null for any. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
 	const claimed = new Set(
@@ -162,7 +162,7 @@ async function show(result: Result, reporting: Reporting): Promise<void> {
 
 function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting): Unmeasured {
 	return {
-		// The report of the later measurement counts as newer.
+		// The report on the later measurement counts as newer.
 		run: { ...run, sha: subject.sha, runId: subject.run.id, runAttempt: subject.run.attempt },
 		event: eventOf(subject),
 		// The next report must not mistake it for a part.
@@ -188,7 +188,7 @@ async function reportNoParts(reporting: Reporting, part: PartInput | undefined):
 	return reportNoResult(fault);
 }
 
-/** The change as GitHub reports it. Our token may write even for a fork's change. */
+/** Describes the change as GitHub reports it. Our token may write even for a fork's change. */
 function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	if (event !== null) return event;
 	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };

@@ -113,7 +113,7 @@ export async function writePublishOutputs(
 		artifact: links.artifact ?? "",
 		report: links.report ?? "",
 	});
-	// The check run shows the same on the same lines.
+	// The check run shows the same annotations on the same lines.
 	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
 	const failed = mergePermissionFaults(published.filter((one) => one.state === "failed"));
 	for (const one of published) if (one.state !== "failed") log(describePublished(one));
@@ -138,7 +138,7 @@ export async function writePublishOutputs(
 
 type Failed = Pick<Extract<Published, { state: "failed" }>, "state" | "fault"> & { what: string };
 
-/** Names all missing permissions in one line, to be added at once. */
+/** Names all missing permissions in one line, so that they can be added at once. */
 function mergePermissionFaults(faults: readonly Failed[]): Failed[] {
 	const lacking = faults.filter(({ fault }) => fault.lacks !== undefined);
 	const [first] = lacking;

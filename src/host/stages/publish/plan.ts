@@ -37,7 +37,7 @@ export function markerOf({ id, run, sha }: PublishPlan): Marker {
 	return { id, runId: run.id, attempt: run.attempt, sha };
 }
 
-/** Only texts that we wrote ourselves: anyone can copy a marker. */
+/** Keeps only texts that we wrote ourselves, because anyone can copy a marker. */
 export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>(
 	items: readonly Item[],
 	id: string,

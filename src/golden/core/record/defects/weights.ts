@@ -84,7 +84,7 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	return Math.round(sum / Math.max(1, values.length));
 }
 
-/** Signs are drawn at random, so that no layer that is blind to scale hides the change. */
+/** Signs are drawn at random, so that a layer that ignores scale cannot hide the change. */
 function noise({ seed, index }: WeightDefect, share: number): Change {
 	const random = splitMix64(seed, [index]);
 	let signs = 0;

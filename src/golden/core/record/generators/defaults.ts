@@ -15,7 +15,7 @@ export interface InputToFill {
 	shape: readonly number[];
 }
 
-/** setting: what accompanies the data, such as a switch, a length, a mask or a state. */
+/** setting: an input beside the data, such as a switch, a length, a mask or a state. */
 export interface DefaultGenerator {
 	role: "data" | "setting";
 	specs: readonly [GeneratorSpec];
@@ -104,7 +104,7 @@ export function looksLikePicture(shape: readonly number[]): boolean {
 
 const mostParameters = 8;
 
-/** A few numbers beside the data, such as scales of a voice or the size of a picture: nothing says what each of them means. */
+/** A few numbers beside the data, such as scales of a voice or the size of a picture, whose meanings are unknown. */
 function isParameters({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
 	const [count] = axes ?? [];
 	const isVector = axes?.length === 1 && typeof count === "number" && count >= 2 && count <= mostParameters;
@@ -131,7 +131,7 @@ function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
 	return shape.length <= 1 && (values.kind === "length" || lengthNames.test(name));
 }
 
-/** The size that a length counts: that of the last open axis behind the first one, else of the second, of the first other input that has two. */
+/** The size that a length counts, from the first other input with several axes: its last open axis behind the first, else its second. */
 export function positionsBeside(
 	name: string,
 	inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[],

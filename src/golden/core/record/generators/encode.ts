@@ -63,7 +63,7 @@ function floatBits(value: number): number {
 	return scratch.getUint32(0);
 }
 
-/** IEEE 754 binary16, to nearest and ties to even; what is too large becomes infinite. */
+/** IEEE 754 binary16, rounded to nearest, ties to even; too large values become infinite. */
 export function halfBits(value: number): number {
 	const sign = Object.is(value, -0) || value < 0 ? 0x8000 : 0;
 	const size = Math.abs(value);
