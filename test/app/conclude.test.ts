@@ -9,7 +9,7 @@ function modelsOf(models: string) {
 	return loaded.config;
 }
 
-it("engines without a golden are named, and a model where all of its engines lack one", () => {
+it("engines without a golden are named, or the model if all of its engines lack one", () => {
 	const config =
 		modelsOf(`  some: { onnx: a.onnx, engines: { fp32: { precision: fp32, golden: g/golden.json }, fp16: { precision: fp16 } } }
   none: { onnx: b.onnx, engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } } }

@@ -26,7 +26,7 @@ it("dist/ has the entry points on top, and folders", () => {
 	]);
 });
 
-it("dist/ names each chunk by what it holds, and none by a number", () => {
+it("dist/ names each chunk by its content, and none by a number", () => {
 	expect(chunks).toContain("app-gate.js");
 	expect(chunks.filter((name) => !/^[a-z][\w.-]*[a-z]\.js$/i.test(name))).toEqual([]);
 });

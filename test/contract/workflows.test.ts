@@ -38,7 +38,7 @@ describe.each(workflows)("$path", (workflow) => {
 		}
 	});
 
-	it("grants nothing to the whole workflow but reading, and says to each job what it may", () => {
+	it("grants only read access to the whole workflow, and further rights job by job", () => {
 		expect(workflow.permissions, "permissions at the top").toBeDefined();
 		for (const right of Object.values(workflow.permissions ?? {})) expect(right).toBe("read");
 		const atTop = Object.keys(workflow.permissions ?? {}).length > 0;
@@ -46,7 +46,7 @@ describe.each(workflows)("$path", (workflow) => {
 			expect(atTop || job.permissions !== undefined, `rights of ${name}`).toBe(true);
 	});
 
-	it("a workflow gives the reason beside every right to write", () => {
+	it("a workflow gives a reason beside every write permission", () => {
 		for (const [line] of workflow.text.matchAll(/^\s+[a-z-]+: write.*$/gm))
 			expect(line).toMatch(/: write # \w+/);
 	});

@@ -60,7 +60,7 @@ it("the action annotates a fault of the config at its line", async () => {
 	);
 });
 
-it("the action its post step cleans up, and warns where there is no result", async () => {
+it("the action its post step cleans up, and warns if there is no result", async () => {
 	const workspace = writeProject(temporaryFolder(), { "trtgate-out/scratch/left": "over" });
 	const out = join(workspace, "trtgate-out");
 	const run = await runAction(workspace, {}, { entry: "post", state: { out } });

@@ -44,7 +44,7 @@ it("comments of one pull request are one for each config and each name, and a se
 	expect(play.github.state.violations).toEqual([]);
 });
 
-it("comments of one pull request are one where two jobs have both seen none", async () => {
+it("a pull request has one comment even if two jobs have both seen none", async () => {
 	const play = await open();
 	// The first one's comment is made late: the other has looked by then.
 	play.github.inject({ method: "POST", path: /\/issues\/7\/comments/, delayMs: 3000 });

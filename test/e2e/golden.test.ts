@@ -145,7 +145,7 @@ it("golden record replaces cases and limits in one step", async () => {
 	});
 });
 
-it("golden check exits 1 where an output differs, is missing, or has another shape", async () => {
+it("golden check exits 1 if an output differs, is missing, or has another shape", async () => {
 	const cwd = temporaryFolder();
 	const manifest = join(quickstart, "golden/classifier/golden.json");
 	const stored = join(cwd, "outputs");

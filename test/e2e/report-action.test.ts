@@ -276,7 +276,7 @@ describe("plan/ of a pull request that names another machine", () => {
 		expect(run.stdout).toContain("runners.l4.labels: gpu-l4 → gpu-release.");
 	});
 
-	it("plan/ refuses it where the base has no config", async () => {
+	it("plan/ refuses it if the base has no config", async () => {
 		const run = await planPull(null, config("gpu-release"));
 		expect(run).toMatchObject({ exitCode: 2, outputs: {} });
 		expect(run.annotations[0]?.message).toMatch(
@@ -564,7 +564,7 @@ describe("report/ after the run of a fork's pull request", () => {
 		);
 	});
 
-	it("report/ after the run of a fork's pull request sets no green status where it may not create a check run", async () => {
+	it("report/ after the run of a fork's pull request sets no green status if it may not create a check run", async () => {
 		const place = await openPlace();
 		forkPull(place);
 		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });

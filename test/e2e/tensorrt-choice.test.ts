@@ -22,13 +22,13 @@ async function auto(replay: Partial<Replay>, path?: string) {
 	return { run, folder };
 }
 
-it("backend: auto takes ONNX Runtime where trtexec is and no GPU", async () => {
+it("backend: auto uses ONNX Runtime if there is trtexec but no GPU", async () => {
 	const { run, folder } = await auto({ smi: "fault=no-driver" });
 	expect(run.exit, run.stderr).toBe(0);
 	expect(readResult(join(folder, "out")).backend.kind).toBe("onnxruntime");
 });
 
-it("backend: auto takes TensorRT where trtexec and a GPU are", async () => {
+it("backend: auto uses TensorRT if there are trtexec and a GPU", async () => {
 	const { result } = await gateReplay(
 		{ comparison: "same-model" },
 		{ config: [["backend: tensorrt", "backend: auto"], ...fast] },

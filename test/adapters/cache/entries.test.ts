@@ -44,7 +44,7 @@ it.each([
 	["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
 	["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
 ])(
-	"entryStore gives nothing, leaves what was at the target, and removes the entry where %s",
+	"entryStore gives nothing, leaves what was at the target, and removes the entry if %s",
 	async (_, damage) => {
 		const { folder, put, get, target, work } = open();
 		await put("a", "one");

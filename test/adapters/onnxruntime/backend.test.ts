@@ -122,7 +122,7 @@ describe("infer", () => {
 		expect(existsSync(join(job.scratchFolder, "tensors"))).toBe(false);
 	});
 
-	it("lets one bad case fail alone, with ONNX Runtime's own message", async () => {
+	it("lets only the bad case fail, with ONNX Runtime's own message", async () => {
 		const cases: InferCase[] = [
 			{ id: "wrong shape", inputs: { image: floats([1, 2], [1, 2]) } },
 			{ id: "wrong name", inputs: { images: image(0) } },

@@ -182,7 +182,7 @@ it("runProcess refuses a log that cannot be written before the child starts", as
 	await expect(refused).rejects.toMatchObject({ code: "output-unwritable" });
 });
 
-it("runProcess reports that the disk is full where the log no longer fits", async () => {
+it("runProcess reports that the disk is full if the log no longer fits", async () => {
 	const refused = run({
 		argv: [node, "-e", "console.log('x'.repeat(100000))"],
 		logPath: "/dev/full",

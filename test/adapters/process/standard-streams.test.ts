@@ -40,7 +40,7 @@ it("standard streams let no command through in a workflow, and change nothing el
 	);
 });
 
-it("standard streams leave a text as it is outside of a workflow", () => {
+it("standard streams leave text unchanged outside a workflow", () => {
 	expect(written(false, ["::error::x\n", "##[group]y"])).toBe("::error::x\n##[group]y");
 });
 

@@ -59,12 +59,18 @@ const builds: [what: string, fault: Omit<ReplayFault, "step">, code: string, kin
 		["floods its log with 200 MB", { do: "flood", bytes: 200e6 }, "unknown", "runner"],
 	];
 
-it.each(builds)("a build that %s is no engine", async (_what, fault, code, kind, state = "refused") => {
-	const { backend, job, folder } = bed({
-		replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
-	});
-	const asked = await job();
-	const record = await backend.build({ ...asked, timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs });
-	expect(record).toMatchObject({ state, failure: { code, kind } });
-	expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
-});
+it.each(builds)(
+	"a build that %s does not count as an engine",
+	async (_what, fault, code, kind, state = "refused") => {
+		const { backend, job, folder } = bed({
+			replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
+		});
+		const asked = await job();
+		const record = await backend.build({
+			...asked,
+			timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs,
+		});
+		expect(record).toMatchObject({ state, failure: { code, kind } });
+		expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
+	},
+);

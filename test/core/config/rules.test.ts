@@ -99,7 +99,7 @@ describe("underRulesOf takes from the base", () => {
 });
 
 describe("underRulesOf leaves to the head", () => {
-	it("its recipe: what is built from what", () => {
+	it("its recipe: which engine is built from which model", () => {
 		const head = config({
 			engine:
 				"precision: int8, onnx: other.onnx, optimization-level: 0, workspace: 1GiB, flags: ['--refit'], calibration: c.cache, golden: g.json",

@@ -84,7 +84,7 @@ it.each([
 	if (status === "fail") expect(gate?.message).toBe("20 % slower. At most +25.0 % was accepted.");
 });
 
-it("nothing is accepted where the change is unknown", () => {
+it("nothing is accepted if the change is unknown", () => {
 	expect(applyAccepted([failed], facts({ rows: [] }))[0]?.status).toBe("fail");
 	expect(applyAccepted([{ ...failed, workload: "another" }], facts())[0]?.status).toBe("fail");
 });
@@ -173,7 +173,7 @@ describe("changeOf", () => {
 		expect(of("build-time", { durationMs: 19_200 * 2 })).toBeCloseTo(1, 12);
 	});
 
-	it("changeOf is null where a figure is missing or nothing can be a share of it", () => {
+	it("changeOf is null if a figure is missing or the base's is zero", () => {
 		const [base, head] = builds(old, slower) as [BuildRecord, BuildRecord];
 		const { engineBytes: _, ...unsized } = base;
 		for (const list of [[head], [base], [unsized, head], [{ ...base, engineBytes: 0 }, head]])
@@ -254,7 +254,7 @@ describe("in any order of merges", () => {
 		return { next: { recipes: next, accept: entries }, gates: applyAccepted(gates, input(entries)), changes };
 	}
 
-	it("no allowance survives its merge: what is slower brought its own entry, for this engine and this much", () => {
+	it("no allowance survives its merge: each slowdown needs its own entry, for this engine and this much", () => {
 		const seen = { merges: 0, accepted: 0, refused: 0, leftover: 0 };
 		fc.assert(
 			fc.property(fc.array(branch, { minLength: 2, maxLength: 12 }), latencies, (branches, ms) => {

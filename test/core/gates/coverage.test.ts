@@ -37,7 +37,7 @@ it.each(
 	if (key in word) expect(gate?.message).toContain(word[key as keyof typeof word]);
 });
 
-it("a figure that vanishes is the engine's size, where both engines are built", () => {
+it("a figure that vanishes is the engine's size, if both engines are built", () => {
 	const { engineBytes: _, ...unsized } = buildBuild();
 	const base = buildBuild({ arm: "base" });
 	expect(judgeVanishedBuild({ base, head: unsized }, config, level)).toMatchObject([
@@ -98,14 +98,14 @@ it.each(["warn", "fail", "off"])(
 	},
 );
 
-it("a figure that vanishes is no other one, and none that the base lacks too", () => {
+it("a figure that vanishes is neither another one, nor one that the base lacks too", () => {
 	expect(judge(buildStats(1), buildStats(9))).toEqual([]);
 	expect(judge(buildStats(1, { peakMemoryBytes: null }), buildStats(1))).toEqual([]);
 	expect(judge(null, buildStats(1))).toEqual([]);
 	expect(judge(buildStats(1, { peakMemoryBytes: 0 }), buildStats(1, { peakMemoryBytes: 0 }))).toEqual([]);
 });
 
-it("a figure that vanishes is each of them where the head was not measured at all", () => {
+it("a figure that vanishes is each of them if the head was not measured at all", () => {
 	const [gate] = judge(buildStats(1), null);
 	for (const name of ["median latency", "P99 latency", "throughput", "peak memory"])
 		expect(gate?.message).toContain(name);

@@ -176,7 +176,7 @@ it("rules are unknown if the base's config cannot be read, which is reported", (
 	});
 });
 
-it("rules that hold already are listed without a word on the merge, where nothing is under review", () => {
+it("rules that hold already are listed without a word on the merge, if nothing is under review", () => {
 	const [gate] = judge(file({}), file({ rest: "gates: { memory: { fail: off } }" }), "head");
 	expect(gate).toMatchObject({ status: "warn", message: "gates.memory.fail: 5 % → off. It needs a review." });
 });

@@ -73,7 +73,7 @@ it.each([
 	expect(reasonIn(2, history)).toMatch(reason);
 });
 
-it("dropSuperseded leaves results of this attempt alone, and drops those that name none", () => {
+it("dropSuperseded keeps results of this attempt, and drops those that name none", () => {
 	const none: JobHistory = { state: "unknown", why: "" };
 	expect(reasonIn(2, none, part({ attempt: 2 }))).toBeNull();
 	expect(reasonIn(1, none, part(null))).toBeNull();

@@ -181,7 +181,7 @@ it("mergeResults overrides a part that declares itself green and is not", () => 
 	expect(mergeResults([empty, part("c")], how).outcome).toBe("error");
 });
 
-it("mergeResults keeps what a partial part has, reports where it ended, and is no pass", () => {
+it("mergeResults keeps the results of a partial part, reports where it ended, and does not pass", () => {
 	const cut = part("l4", { partial: { stage: "measure", reason: "interrupted by SIGTERM" } });
 	const merged = mergeResults([cut, part("h200")], how);
 	expect(merged).toMatchObject({ outcome: "error", failureKind: "runner" });
@@ -189,7 +189,7 @@ it("mergeResults keeps what a partial part has, reports where it ended, and is n
 	expect(renderMarkdown(merged)).toContain("partial: ended in measure");
 });
 
-it("mergeResults reports that all are missing where none came", () => {
+it("mergeResults reports that all are missing if none came", () => {
 	const merged = mergeResults([], { ...how, expected: [{ name: "l4" }, { name: "h200" }] });
 	expect(merged).toMatchObject({ outcome: "error", failureKind: "runner" });
 	expect(states(merged)).toEqual(["h200 missing", "l4 missing"]);
@@ -384,13 +384,13 @@ describe("with the review of a plan", () => {
 		]);
 	});
 
-	it.each(["warn", "fail"] as const)("mergeResults is no better than what the plan found: %s", (status) => {
+	it.each(["warn", "fail"] as const)("mergeResults is at best what the plan found: %s", (status) => {
 		const parts = [part("l4"), part("h200")];
 		expect(mergeResults(parts, how).outcome).toBe("pass");
 		expect(mergeResults(parts, { ...how, review: [{ ...lost, status }] }).outcome).toBe(status);
 	});
 
-	it("mergeResults is no pass where the plan found nothing wrong and a part is missing", () => {
+	it("mergeResults does not pass if the plan found nothing wrong and a part is missing", () => {
 		const listed = { ...looser, status: "pass" as const };
 		const expected = [
 			{ name: "l4", artifact: "a" },

@@ -45,7 +45,7 @@ it("findCounterparts takes the engine of the same name, whatever it is built fro
 	]);
 });
 
-it("findCounterparts finds a renamed engine by its content, and nothing where the content is another", () => {
+it("findCounterparts finds a renamed engine by its content, and nothing if the content differs", () => {
 	const [base, head] = [[spec({ model: "net", engine: "old" })], [spec({ model: "net", engine: "new" })]];
 	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
 	expect(findCounterparts(base, head, never).size).toBe(0);
@@ -71,7 +71,7 @@ it("findCounterparts gives a renamed engine the likest of several engines of one
 	expect(findCounterparts([...base].reverse(), [...head].reverse(), always)).toEqual(expected);
 });
 
-it("findCounterparts leaves the base's engine to its namesake, even where another one has its content", () => {
+it("findCounterparts matches the base's engine with its namesake, even if another one has its content", () => {
 	const base = [spec({ model: "net", engine: "a", onnx: "1.onnx" })];
 	const head = [
 		spec({ model: "net", engine: "b", onnx: "1.onnx" }),

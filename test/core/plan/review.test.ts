@@ -81,7 +81,7 @@ it.each<[what: string, text: string]>([
 	);
 });
 
-it("a review takes over nothing but its own fields", () => {
+it("a review copies only its own fields", () => {
 	const text = `[${JSON.stringify({ ...lost, part: "l4", location: { path: "/etc/passwd" } }).slice(0, -1)},"__proto__":{"status":"pass"}}]`;
 	expect(parseReview(text)).toEqual([lost]);
 });

@@ -49,7 +49,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 			expect(diagnose({ lines: parseLog(text), exitCode, signal, spawnError }).code).toBe(code);
 	});
 
-	it("is never called fine where it failed and only stderr was kept", () => {
+	it("is never called fine if it failed and only stderr was kept", () => {
 		if (exitCode === 0) return;
 		const kept = lines.filter(({ stream }) => stream === "err");
 		expect(diagnose({ lines: kept, exitCode, signal, spawnError }).kind).not.toBe("none");

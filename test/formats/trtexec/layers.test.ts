@@ -54,7 +54,7 @@ it("parseLayerInfo knows a quantisation from a reformat", () => {
 	]);
 });
 
-it("parseLayerInfo reads names alone, where the engine has no details", () => {
+it("parseLayerInfo reads names alone, if the engine has no details", () => {
 	const info = parseLayerInfo(
 		'{"Layers": ["conv1", "Reformatting CopyNode for Output Tensor 0 to fc"],"Bindings": ["x","y"]}',
 	);

@@ -101,7 +101,7 @@ it("the verdict on recorded engines sees TF32 in an fp32 engine of low optimisat
 	).toBe("match");
 });
 
-it("the verdict on recorded engines is never a match where the network gives NaN, and the golden of it is refused", () => {
+it("the verdict on recorded engines is never a match if the network gives NaN, and the golden of it is refused", () => {
 	const recorded: Recorded = { name: "nan-output-fp32-0", output: "y" };
 	expect(judge(recorded, "fp32")).toMatchObject({
 		state: "mismatch",

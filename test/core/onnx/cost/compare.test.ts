@@ -34,7 +34,7 @@ it("a wider layer and the one behind it are named, the larger change first", () 
 	]);
 });
 
-it("other names for the same nodes are no change", () => {
+it("renamed nodes are not a change", () => {
 	expect(changedNodes(chain(["a", 8], ["b", 2]), chain(["x1", 8], ["x2", 2]))).toEqual([]);
 });
 

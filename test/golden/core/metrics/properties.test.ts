@@ -68,7 +68,7 @@ it("relative L2 and cosine of opposite tensors are 2 and −1", () => {
 	expect(cosine(pair).value).toBeCloseTo(-1, 15);
 });
 
-it("relative L2 and cosine follow their conventions where a side is zero", () => {
+it("relative L2 and cosine follow their conventions if a side is zero", () => {
 	const [zero, one] = [float32([0, -0]), float32([1, 0])];
 	const both = (pair: Pair) => [relativeL2(pair).value, cosine(pair).value];
 	expect(both(makePair(zero, zero))).toEqual([0, 1]);
@@ -96,7 +96,7 @@ it("top-k takes infinities as the values they are", () => {
 	expect(topIndices(Float64Array.of(1, -infinity, infinity, infinity), 2)).toEqual([2, 3]);
 });
 
-it("top-k does not depend on the order of classes where no two are equal", () => {
+it("top-k does not depend on the order of classes if no two are equal", () => {
 	fc.assert(
 		fc.property(
 			fc.uniqueArray(fc.integer(), { minLength: 3, maxLength: 20 }),

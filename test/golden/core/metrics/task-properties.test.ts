@@ -88,7 +88,7 @@ it("token agreement leaves padding out and names the first token that differs", 
 	});
 });
 
-it("accuracy is NaN where labels do not fit, and shows a row that only the golden got right", () => {
+it("accuracy is NaN if labels do not fit, and shows a row that only the golden got right", () => {
 	const pair = makePair(float32([3, 1, 1, 3], [2, 2]), float32([3, 1, 3, 1], [2, 2]));
 	expect(accuracy(pair, optionsOf({ labels: [0, 1] }))).toMatchObject({
 		value: 0.5,

@@ -35,7 +35,7 @@ it("a fault takes in whatever is thrown, bounded and on one line", () => {
 	}
 });
 
-it("a fault is unclear only where something may have been made", () => {
+it("a fault is unclear only if something may have been made", () => {
 	expect(faultOf(network, post).unclear).toBe(true);
 	expect(faultOf(network, get).unclear).toBeUndefined();
 	expect(faultOf(status(422), post).unclear).toBeUndefined();

@@ -34,7 +34,7 @@ it.each([
 	expect(await take(zipOf(files))).toEqual({ taken: { state: "read", text: '{"ok":"é"}' }, left: ["a.zip"] });
 });
 
-it("takeFile reports where there is no such file", async () => {
+it("takeFile reports a missing file", async () => {
 	expect(
 		(
 			await take(

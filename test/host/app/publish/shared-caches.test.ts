@@ -117,7 +117,7 @@ it("the repository's cache gives back first what was built from the very models 
 	expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
 });
 
-it("the repository's cache is completed where a run with the same models built what was missing", async () => {
+it("the repository's cache is completed if a run with the same models built what was missing", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["first"] });
 	await freshRun(remote, { head: "one", builds: ["second"] });
@@ -125,7 +125,7 @@ it("the repository's cache is completed where a run with the same models built w
 	expect((await freshRun(remote, { head: "one" })).found).toEqual(["first", "second"]);
 });
 
-it("the repository's cache is not written where the run may not", async () => {
+it("the repository's cache is not written if the run may not", async () => {
 	const remote = fakeRemote();
 	const fork = await freshRun(
 		remote,

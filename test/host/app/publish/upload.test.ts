@@ -64,7 +64,7 @@ it("an upload takes only files that a run writes, and follows no link among them
 });
 
 it.each(["", "engines", "nsys", "raw", "exports"])(
-	"an upload does not begin where out/%s became a link while the run went on",
+	"an upload does not begin if out/%s became a link while the run went on",
 	async (name) => {
 		const root = temporaryFolder();
 		const outFolder = writeProject(join(root, "out"), {
