@@ -32,7 +32,7 @@ function anchorsOf(path: string): Set<string> {
 }
 
 describe.each(pages)("%s", (page) => {
-	it("a page links only to what is there", () => {
+	it("a page links only to existing files", () => {
 		for (const [link, target = ""] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
 			if (/^(https?|mailto):/.test(target)) continue;
 			const [file = "", anchor] = target.split("#");

@@ -37,7 +37,7 @@ it("the action says pass in its outputs and summary, and ends with 0", async () 
 	expect(run.stdout.match(/::group::/g)?.length).toBe(run.stdout.match(/::endgroup::/g)?.length);
 });
 
-it("the action fails the step and annotates the config line of what failed", async () => {
+it("the action fails the step and annotates the config line of the failed gate", async () => {
 	const workspace = temporaryFolder();
 	quickProject(join(workspace, "base"), { "trtgate.yml": untimed() });
 	quickProject(workspace, { "trtgate.yml": untimed(), "model.onnx": "fixture:wrong.onnx" });

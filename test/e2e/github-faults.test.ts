@@ -188,7 +188,7 @@ describe.concurrent("a platform that fails", () => {
 		headline: "1 latency gate fails · the only check does not pass",
 	};
 
-	it("a platform without a fault gives what the rows below are compared with", async ({
+	it("a platform without a fault gives the reference for the rows below", async ({
 		expect,
 		onTestFinished,
 	}) => {

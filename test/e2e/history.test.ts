@@ -26,7 +26,7 @@ const files = (folder: string): string[] =>
 		.filter((path) => path.endsWith(".json"))
 		.sort();
 
-it("the history of a project gets a record of a run, takes its result no second time, and survives compaction", async () => {
+it("the history of a project gets one record per run, even if the result is imported again, and survives compaction", async () => {
 	const folder = quickProject(temporaryFolder(), {
 		"trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n`,
 	});

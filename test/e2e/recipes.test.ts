@@ -125,7 +125,7 @@ describe("a head that renames an engine", () => {
 			expect(report(name), name).toContain("net/fp32");
 	});
 
-	it("a head that renames an engine and breaks it fails against what it was", async () => {
+	it("a head that renames an engine and breaks it fails against the old one", async () => {
 		const { run, result } = await compare(
 			named("net", "fp32", "model.onnx"),
 			named("network", "plain", "wrong.onnx"),

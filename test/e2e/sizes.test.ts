@@ -77,7 +77,7 @@ it("init writes sizes that ran on the model, with what each axis seems to be", a
 	expect([twins.exit, twins.stderr]).toEqual([2, expect.stringContaining("Name the model: --only MODEL.")]);
 });
 
-it("init writes one size if the model takes no other, and what the user gives", async () => {
+it("init writes a fixed size if the model accepts no other, and sizes that the user gives", async () => {
 	const cwd = temporaryFolder();
 	writeFileSync(join(cwd, "net.onnx"), digitReader());
 	const run = await runCli(["init", "net.onnx", "--quiet", "--dims", "batch=4"], { cwd });

@@ -73,7 +73,7 @@ it.each([
 	},
 );
 
-it("backend: tensorrt takes trtexec from --trtexec, and refuses one that is not there", async () => {
+it("backend: tensorrt uses trtexec from --trtexec, and refuses a missing one", async () => {
 	const { run } = await startReplay({ comparison: "same-model" }, { argv: ["--trtexec", "./none/trtexec"] });
 	expect(run.exit).toBe(2);
 	expect(run.stderr).toMatch(/none\/trtexec does not exist/);

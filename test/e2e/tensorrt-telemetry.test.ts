@@ -151,7 +151,7 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 		expect(html).toContain(words);
 });
 
-it("profiles leave out the kernels of what did not regress", async () => {
+it("profiles leave out kernels of workloads that did not regress", async () => {
 	const replay = { comparison: "same-model" } as const;
 	const folder = projectOf(replay);
 	installNsight(folder, "nsys", "full");

@@ -71,7 +71,7 @@ it("entryStore lists names by their beginning, last used first", async () => {
 	expect(await store.list("k-")).toEqual(["k-1", "k-2"]);
 });
 
-it("entryStore drops the longest unused beyond its size, and what a killed run left", async () => {
+it("entryStore drops the least recently used entries beyond its size, and leftovers of a killed run", async () => {
 	const { folder, store, put } = open(2500);
 	mkdirSync(join(folder, ".dead"), { recursive: true });
 	utimesSync(join(folder, ".dead"), 1, 1);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("facts report what runs the models and that it is not TensorRT", async () => {
+it("facts name the runtime and say that it is not TensorRT", async () => {
 	const facts = await backend.facts();
 	expect(facts).toEqual({
 		kind: "onnxruntime",

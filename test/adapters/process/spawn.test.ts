@@ -27,7 +27,7 @@ async function gone(pid: number): Promise<boolean> {
 	return true;
 }
 
-it("runProcess hands arguments over unread by any shell and keeps what the child said", async () => {
+it("runProcess passes arguments without a shell and keeps the child's output", async () => {
 	const logPath = join(folder, "deep", "echo.log");
 	const script = "console.log(process.argv[1]); console.error('two'); process.exit(3)";
 	const record = await run({

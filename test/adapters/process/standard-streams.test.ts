@@ -44,7 +44,7 @@ it("standard streams leave text unchanged outside a workflow", () => {
 	expect(written(false, ["::error::x\n", "##[group]y"])).toBe("::error::x\n##[group]y");
 });
 
-it("standard streams write our own commands, with what would end them escaped", () => {
+it("standard streams write our own commands, and escape text that would end them", () => {
 	let text = "";
 	const log = { write: (line: string) => (text += line) };
 	standardStreams({ isActions: true }, { out: log, err: log }).command("group", "100 %\n::error::x");

@@ -62,7 +62,7 @@ const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 	],
 ];
 
-it.each(runs)("a trtexec that %s makes no result", async (_what, fault, code, says) => {
+it.each(runs)("a trtexec that %s gives no result", async (_what, fault, code, says) => {
 	const here = bed({ replay: { faults: [fault] } });
 	const engine = await here.engine();
 	const timeoutMs = fault.do === "hang" ? 1000 : 600_000;

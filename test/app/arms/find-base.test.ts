@@ -505,7 +505,7 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 	server.close();
 });
 
-it("a clone without a remote uses what it has", async () => {
+it("a clone without a remote uses its own commits", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 0);
 	git(folder, "remote", "remove", "origin");
 	const history = await openHistory(gitIn(folder, processes));

@@ -190,7 +190,7 @@ it("units lets the warm-up be nothing", () => {
 	expect(loaded(withModel("", "measure: { warm-up: 0s }")).measure.warmUpMs).toBe(0);
 });
 
-it("the config parser points into what an alias repeats", () => {
+it("the config parser points into the value that an alias repeats", () => {
 	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
 	expect(error?.location?.line).toBe(3);
 });

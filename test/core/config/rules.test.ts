@@ -155,7 +155,7 @@ describe("of any two configs", () => {
 		);
 	});
 
-	it("ruleChanges finds no change of a config with itself, and the same changes both ways round", () => {
+	it("ruleChanges finds no change between a config and itself, and the same changes in both directions", () => {
 		fc.assert(
 			fc.property(configs, configs, (base, head) => {
 				expect(ruleChanges(base, base, same)).toEqual([]);

@@ -14,7 +14,7 @@ it("settings of TensorRT are empty if the file sets none", () => {
 	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
 });
 
-it("settings of TensorRT come from the model, each key as a whole under the engine's own", () => {
+it("settings of TensorRT come from the model, and each key of the engine replaces the model's", () => {
 	const shared = "workspace: 2GiB, optimization-level: 2, plugins: [a.so], flags: [--best1]";
 	expect(engineOf(shared).tensorrt).toMatchObject({
 		workspaceBytes: 2 * 1024 ** 3,

@@ -60,7 +60,7 @@ it("the coverage gate names workloads that vanished, and nothing else", () => {
 	expect(judgeCoverage({ base: now, head: before, counterparts: same })).toEqual([]);
 });
 
-it("the coverage gate does not miss an engine that was renamed, but what its counterpart lacks", () => {
+it("the coverage gate does not report a renamed engine, but reports what its counterpart lacks", () => {
 	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }");
 	const now = engines().map((spec) => ({ ...spec, id: "net/new", engine: { ...spec.engine, name: "new" } }));
 	const gates = judgeCoverage({ base: before, head: now, counterparts: new Map([["net/new", "net/plain"]]) });
@@ -120,7 +120,7 @@ it("the coverage gate names an engine that is gone, also one that times nothing"
 	expect(judgeCoverage({ base: before, head: engines(), counterparts: new Map() })).toHaveLength(1);
 });
 
-it.each(["warn", "fail", "off"])("a figure that vanishes does what the rules say: %s", (setting) => {
+it.each(["warn", "fail", "off"])("a figure that vanishes is judged by the rules: %s", (setting) => {
 	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
 	const [of] = strict.models[0]!.engines;
 	const row = buildWorkload({ base: buildStats(1), head: null });

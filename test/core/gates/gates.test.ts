@@ -86,13 +86,13 @@ it("the latency gate leaves a failed comparison to the error that caused it, on 
 	]);
 });
 
-it("the work gate fails on what cannot be compared, although more work only warns", () => {
+it("the work gate fails if work cannot be compared, although more work only warns", () => {
 	expect(
 		statusOf("work", { work: comparison("not-comparable", null), latency: comparison("missing", null) }),
 	).toBe("fail");
 });
 
-it("the latency gate is inconclusive on a base that has no engine: the change may be what repairs it", () => {
+it("the latency gate is inconclusive if the base has no engine, because the change may repair it", () => {
 	const changes = { latency: comparison("not-comparable", null) };
 	const statusWith = (state: BuildRecord["state"]) =>
 		statusOf("latency", changes, { builds: [build({ arm: "base", state })] });
@@ -118,7 +118,7 @@ it.each<[Comparison["verdict"], number | null, string, string | undefined]>([
 	expect(statusOf("latency", changes, { yaml })).toBeUndefined();
 });
 
-it("the work gate only warns of what the count may misjudge", () => {
+it("the work gate only warns if the count may misjudge the change", () => {
 	const changes = {
 		work: comparison("regressed", 0.5),
 		doubt: "Counts follow the time of such nodes poorly: 1 more Erf.",

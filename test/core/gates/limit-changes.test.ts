@@ -197,7 +197,7 @@ it("a new runner or comparator is listed, and one that is removed warns", () => 
 	expect(new Set(judge(more, file({})).map(({ status }) => status))).toEqual(new Set(["warn"]));
 });
 
-it("the rules of what only one side has are no change: the head's engine keeps its own, and coverage reports the base's", () => {
+it("rules of an engine that only one side has are not a change: the head's keeps its own, and coverage reports the base's", () => {
 	const loose = "gates: { latency: { fail: 900% } }";
 	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
 	expect(judge(file({}), more)).toEqual([]);

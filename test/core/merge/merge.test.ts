@@ -32,7 +32,7 @@ function states(result: Result): string[] {
 	return (result.parts ?? []).map(({ name, state }) => `${name} ${state}`);
 }
 
-it("mergeResults reports why a part did not start, and takes no machine facts from it", () => {
+it("mergeResults reports why a part did not start, and uses no machine facts of it", () => {
 	const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
 	const known = {
 		files: [],
@@ -266,7 +266,7 @@ it("mergeResults lets two configs measure engines of the same names", () => {
 	expect(states(merged)).toEqual(["a merged", "b merged"]);
 });
 
-it("mergeResults says of each row what ran it: CPU words stay with the CPU's rows", () => {
+it("mergeResults names the backend of each row, and keeps the CPU's wording to the CPU's rows", () => {
 	const cpu = {
 		kind: "onnxruntime",
 		name: "ONNX Runtime",
@@ -288,7 +288,7 @@ it("mergeResults says of each row what ran it: CPU words stay with the CPU's row
 	expect(text).toMatch(/batch 8 \(l4\) is slower: /);
 });
 
-it("mergeResults does not matter in which order the parts come, and every missing part is named", () => {
+it("mergeResults gives the same result for any order of parts, and names every missing part", () => {
 	const names = ["a", "b", "c", "d", "__proto__", "constructor"];
 	const outcome = fc.constantFrom("pass", "warn", "fail", "inconclusive", "error" as const);
 	const came = fc.array(
@@ -359,7 +359,7 @@ describe("with the review of a plan", () => {
 	const about = ({ gates }: Result) =>
 		gates.filter(({ gate }) => gate === "coverage" || gate === "limit-change");
 
-	it("mergeResults reports what several parts and the plan find about the whole change once, of no part", () => {
+	it("mergeResults reports findings on the whole change, which several parts and the plan share, once and without a part", () => {
 		const location = { path: "trtgate.yml", line: 3 };
 		const ofPart = { ...looser, message: `${looser.message.slice(0, -1)}, in 2 workloads.` };
 		const parts = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, ofPart] }));
@@ -371,7 +371,7 @@ describe("with the review of a plan", () => {
 		]);
 	});
 
-	it("mergeResults keeps what only one of them finds", () => {
+	it("mergeResults keeps findings of a single part", () => {
 		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], {
 			...how,
 			review: [looser],

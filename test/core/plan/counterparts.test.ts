@@ -30,7 +30,7 @@ const always = () => true;
 const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts takes the engine of the same name, whatever it is built from", () => {
+it("findCounterparts chooses the engine of the same name, whatever it is built from", () => {
 	const base = [
 		spec({ model: "a", engine: "x", onnx: "a.onnx" }),
 		spec({ model: "b", engine: "x", onnx: "b.onnx" }),
@@ -51,7 +51,7 @@ it("findCounterparts finds a renamed engine by its content, and nothing if the c
 	expect(findCounterparts(base, head, never).size).toBe(0);
 });
 
-it("findCounterparts gives a renamed engine the likest of several engines of one file", () => {
+it("findCounterparts matches a renamed engine with the most similar of several engines of one file", () => {
 	const base = [
 		spec({ model: "old", engine: "fast", precision: "fp16" }),
 		spec({ model: "old", engine: "small", precision: "int8" }),

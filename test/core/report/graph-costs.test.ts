@@ -55,7 +55,7 @@ describe("a graph that does more work", () => {
 		cost({ shapes: { images: [8, 3, 640, 640] } }),
 	]);
 
-	it("the schema takes its facts", () => {
+	it("the schema accepts its facts", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
 	});
 

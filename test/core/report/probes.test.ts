@@ -100,7 +100,7 @@ describe("reports of probes", () => {
 		expect(renderHtml(buildResult()) + renderMarkdown(buildResult())).not.toContain("Probes");
 	});
 
-	it("escape what a model says", () => {
+	it("escape text from a model", () => {
 		const hostile = judged("", [probe({ message: "<script>x</script> ::error::`|", output: "<b>|`" })]);
 		expect(renderHtml(hostile) + renderMarkdown(hostile)).not.toContain("<script>x");
 	});

@@ -104,7 +104,7 @@ it("reasonNames names NVML's bits, and numbers those it does not know", () => {
 	expect(reasonNames(0x8000000000000200n)).toEqual(["bit-9", "bit-63"]);
 });
 
-it("foreignProcessesOf takes foreign processes, once each, and no resident", () => {
+it("foreignProcessesOf returns each foreign process once, and no resident one", () => {
 	const readings = [1, 2].map((atMs) => ({
 		atMs,
 		processes: [process("ours", 1), process("resident", 2), process("foreign", 3)],

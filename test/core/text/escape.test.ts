@@ -63,7 +63,7 @@ it("shorten never cuts a character in two", () => {
 	);
 });
 
-it("shorten names what has no visible name", () => {
+it("shorten writes a placeholder for an invisible name", () => {
 	expect(cleanName("\u0000\n")).toBe("(no name)");
 	expect(cleanName("x".repeat(300))).toHaveLength(80);
 });

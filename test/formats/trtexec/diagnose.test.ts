@@ -344,12 +344,12 @@ it("diagnose shows how far a run came that was ended from outside", () => {
 	);
 });
 
-it("diagnose takes names that would poison an object as plain text", () => {
+it("diagnose treats names that would poison an object as plain text", () => {
 	const text = `${at}[E] Cannot find input tensor with name "__proto__" in the network inputs! Please`;
 	expect(diagnose({ lines: parseLog(text), exitCode: 1, signal: null }).title).toContain('"__proto__"');
 });
 
-it("diagnose judges an empty log by its end alone", () => {
+it("diagnose judges an empty log only by how the run ended", () => {
 	expect(judged("", { exitCode: 1 })).toBe("unknown");
 	expect(judged("", { exitCode: null, signal: "SIGINT" })).toBe("interrupted");
 });

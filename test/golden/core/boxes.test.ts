@@ -37,7 +37,7 @@ function check(got: readonly Row[], options: Partial<Detections> = {}, expected:
 	return Object.fromEntries(checks.map((entry) => [entry.metric, entry]));
 }
 
-it("checkBoxes takes the same boxes in another order, with padding that the count leaves out", () => {
+it("checkBoxes accepts the same boxes in another order, with padding that the count leaves out", () => {
 	const got = separate(golden.toReversed(), 5);
 	const { checks, compared } = checkBoxes(nms, { expected: separate(golden), got, base: undefined }, "fp16");
 	expect(checks.map(({ metric, pass, got }) => [metric, pass, got])).toEqual([
@@ -116,7 +116,7 @@ it("checkBoxes counts F1 and mAP if they are requested", () => {
 	expect(check(golden, { comparators }, [])["map"]?.got).toBe(0);
 });
 
-it.each([Number.NaN, Number.POSITIVE_INFINITY])("checkBoxes never takes %s for a box or a score", (bad) => {
+it.each([Number.NaN, Number.POSITIVE_INFINITY])("checkBoxes never accepts %s as a box or a score", (bad) => {
 	const [first, ...others] = golden;
 	for (const column of [0, 2, 4, 5]) {
 		const row = [...(first ?? [])];

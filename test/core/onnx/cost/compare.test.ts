@@ -56,7 +56,7 @@ it("an added and a removed layer are named as such", () => {
 	expect(named(changedNodes(long, short))).toEqual([["new", 16, undefined]]);
 });
 
-it("nodes that share one name are told apart by their order", () => {
+it("nodes with the same name are distinguished by their order", () => {
 	expect(
 		named(changedNodes(chain(["n", 4], ["n", 4], ["n", 4]), chain(["n", 4], ["n", 4], ["n", 8]))),
 	).toEqual([["n", 16, 32]]);

@@ -70,7 +70,7 @@ describe("a calibrated golden", () => {
 	};
 	const change = { reason: "r", author: "a" };
 
-	it("a calibrated golden takes the widest limit of engines that share a precision, and leaves other precisions alone", () => {
+	it("a calibrated golden gets the widest limit of engines that share a precision, and keeps those of other precisions", () => {
 		const old = manifestOf({ y }, { y: { comparators: [{ kind: "relative-l2", tolerance: 1e-3 }] } });
 		const written = applyCalibration(
 			old,

@@ -182,7 +182,7 @@ describe("with NaN or infinities", () => {
 		expect(verdict.checks[0]?.worst).toEqual({ index: [1, 0], got: "-Infinity", expected: "Infinity" });
 	});
 
-	it("judgeCase never matches a golden of NaN alone", () => {
+	it("judgeCase never matches a golden that is all NaN", () => {
 		const nothing = float32([nan, nan]);
 		const verdict = judge({ y: nothing }, { y: nothing }, mustMatch);
 		expect(verdict.state).toBe("mismatch");
@@ -322,7 +322,7 @@ describe("with a base engine of another precision", () => {
 		judge({ y: golden }, { y: offL2(head) }, { base: { y: offL2(base) }, basePrecision: "fp32", ...options });
 	const samePrecision = { basePrecision: undefined };
 
-	it("judgeCase judges the base by its own limit: what the base's precision forbids is no failure of the head's", () => {
+	it("judgeCase judges the base by the limit of its own precision", () => {
 		const verdict = judgeOther(4e-3, 2e-3);
 		expect(verdict.state).toBe("match");
 		expect(verdict.checks[0]).toMatchObject({ allowed: 5e-3, baseAllowed: 1e-3, pass: true });

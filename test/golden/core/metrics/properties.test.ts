@@ -91,7 +91,7 @@ it("top-k orders as a stable descending sort does, by insertion and by sorting a
 	);
 });
 
-it("top-k takes infinities as the values they are", () => {
+it("top-k compares infinities like other values", () => {
 	const infinity = Number.POSITIVE_INFINITY;
 	expect(topIndices(Float64Array.of(1, -infinity, infinity, infinity), 2)).toEqual([2, 3]);
 });

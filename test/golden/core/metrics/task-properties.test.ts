@@ -31,7 +31,7 @@ it("PSNR falls with the noise", () => {
 	);
 });
 
-it("segmentation ignores absent classes, lets empty masks agree, and makes NaN of what is not a class", () => {
+it("segmentation ignores absent classes, lets empty masks agree, and gives NaN for a value that is not a class", () => {
 	const iou = (expected: number[], got: number[], more: Partial<MetricOptions> = {}) =>
 		meanIou(makePair(ids(expected), ids(got)), optionsOf(more));
 	expect(iou([7, 7, 9, 9], [7, 9, 9, 9]).value).toBeCloseTo((1 / 2 + 2 / 3) / 2, 15);
