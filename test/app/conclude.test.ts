@@ -1,4 +1,4 @@
-// What a result says of models without a golden.
+// A result's note on models without a golden.
 import { expect, it } from "vitest";
 import { withoutGolden } from "../../src/app/conclude.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";

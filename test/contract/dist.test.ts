@@ -1,4 +1,4 @@
-// What users run: entry points on top, chunks with names that tell what they hold, and the licences of what is bundled.
+// The files that users run: entry points on top, chunks named by content, and licences of everything bundled.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";

@@ -24,7 +24,7 @@ const starter = readWorkflow("trtgate init", starterWorkflow({ commit: "0".repea
 const committed = [...examples, ...readWorkflows(".github/workflows")];
 const workflows = [...committed, starter];
 
-/** Of text in a workflow, what an event's author may have written. */
+/** Expressions in a workflow whose text an event's author may have written. */
 const foreignText =
 	/\$\{\{[^}]*\b(github\.event\b|github\.head_ref|github\.ref_name|github\.ref\b|github\.actor|inputs\.|matrix\.|needs\.|steps\.)[^}]*\}\}/;
 
@@ -236,7 +236,7 @@ it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
 		readWorkflow("release.yml", readFileSync("workflows-examples/release.yml", "utf8")).jobs["release"]
 			?.steps ?? [];
 	const script = steps.find(({ run }) => run?.includes("engines.tar.gz"))?.run ?? "";
-	// As GitHub starts a shell where the step names none.
+	// Starts a shell as GitHub does if the step names none.
 	const run = spawnSync("bash", ["-e", "-c", script], { cwd: folder, encoding: "utf8" });
 	expect(run.status, run.stderr).toBe(status);
 	expect(existsSync(join(folder, "files/engines.tar.gz"))).toBe(status === 0);

@@ -1,4 +1,4 @@
-// What a run executes of a checkout that brings programs of every kind: only what docs/security.md lists, through the built bundle.
+// A run executes only those programs of a checkout that docs/security.md lists, through the built bundle.
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// What a pull request's page holds when several configs, jobs and tries speak on it, through the bundle of the report action.
+// The comments of a pull request with several configs, jobs and attempts, through the bundle of the report action.
 import { describe, expect, it } from "vitest";
 import type { GateResult, Result } from "../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";

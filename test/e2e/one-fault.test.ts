@@ -61,7 +61,7 @@ const matching = (result: Result) =>
 	result.golden.filter(({ state }) => state === "match").map(({ model }) => model);
 const failing = (result: Result) => result.gates.filter(({ status }) => status === "fail");
 
-/** By model: what is wrong with it in the head, the section that names it, what the gate says and how to fix it. */
+/** By model: the fault in the head, the section that names it, the gate's message and the fix. */
 type Faults = Readonly<Record<string, [(head: string) => void, RegExp, RegExp]>>;
 const goldenFaults: Faults = {
 	"no-golden": [

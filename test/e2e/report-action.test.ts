@@ -358,7 +358,7 @@ it("report/ in the run that measured reports that no part arrived", async () => 
 	expect(run.annotations[0]?.message).toContain("It has no artifact trtgate-gate with a result.json");
 });
 
-/** What the job of a part leaves in an attempt of run 500. */
+/** Leftovers of a part's job in an attempt of run 500. */
 function addPart(
 	place: Place,
 	gpu: string,

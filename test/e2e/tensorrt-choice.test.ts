@@ -80,7 +80,7 @@ it("backend: tensorrt uses trtexec from --trtexec, and refuses a missing one", a
 });
 
 it("backend: tensorrt runs a newer major version than it knows to the end, and reports it", async () => {
-	// From 11 on the file's types are the precision, and this one's are fp32: the recorded fp16 answers are no golden of it.
+	// Since 11, the file's types are the precision, and this one's are fp32, so the recorded fp16 answers do not match.
 	const config = [
 		...fast,
 		["precision: fp16", "precision: fp32"],

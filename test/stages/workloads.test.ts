@@ -1,4 +1,4 @@
-// What the engines of both sides are timed with: the base's sizes on the head, and what the head cannot run any more.
+// The inputs with which both sides' engines are timed: the base's sizes on the head, and those that the head no longer accepts.
 import { expect, it } from "vitest";
 import { underRulesOf } from "../../src/core/config/rules.ts";
 import { underNameOf } from "../../src/core/plan/counterparts.ts";

@@ -1,4 +1,4 @@
-// What git runs of a folder that came with a commit.
+// Which programs git runs from a folder that came with a commit.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

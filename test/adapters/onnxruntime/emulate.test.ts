@@ -10,7 +10,7 @@ import { temporaryFolder, floats as tensorOf, testReference } from "../../suppor
 interface Oracle {
 	input: number[];
 	shape: number[];
-	/** By precision and output. */
+	/** Values by precision and output. */
 	outputs: Record<string, Record<string, number[]>>;
 }
 

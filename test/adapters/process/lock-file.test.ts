@@ -20,7 +20,7 @@ const module = pathToFileURL(resolve("src/adapters/process/lock-file.ts")).href;
 interface Contender {
 	child: ChildProcess;
 	started: Promise<unknown>;
-	/** What it said until its end. */
+	/** Output until the process ended. */
 	lines: Promise<string[]>;
 }
 

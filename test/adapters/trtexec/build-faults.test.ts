@@ -22,7 +22,7 @@ const recordedBuilds: readonly (readonly [recording: string, code: string, kind:
 	["11.2/build-classifier-fp32", "kernel-library-invalid", "runner"],
 ];
 
-/** Of trtexec, by the recording. */
+/** trtexec's version in the recording. */
 const versions: Readonly<Record<string, string>> = { "10.6": "10.6.0", "10.15": "10.15.1", "11.2": "11.1.0" };
 
 it.each(recordedBuilds)(

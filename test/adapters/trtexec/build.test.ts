@@ -1,4 +1,4 @@
-// What a build tells while it runs, from a recorded verbose log.
+// The progress that a build reports, from a recorded verbose log.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { bed } from "../../support/replay/bed.ts";

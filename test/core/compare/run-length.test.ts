@@ -5,9 +5,9 @@ import { splitMix64 } from "../../../src/golden/core/record/generators/split-mix
 
 interface Pilot {
 	medianMs: number;
-	/** Of one iteration, as a share. */
+	/** Noise of one iteration, as a share. */
 	noise?: number;
-	/** Of the mean of 100 ms, as a share. */
+	/** Noise of the mean of 100 ms, as a share. */
 	swing?: number;
 	/** How much slower it begins, as a share, and for how long. */
 	cold?: { share: number; untilMs: number };

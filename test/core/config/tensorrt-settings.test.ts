@@ -1,4 +1,4 @@
-// What an engine takes from its model, which profile a workload is of, and sizes in bytes.
+// Settings that an engine inherits from its model, the profile of a workload, and sizes in bytes.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";

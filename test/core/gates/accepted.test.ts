@@ -1,4 +1,4 @@
-// What a change accepts once: for one engine, up to a limit, and never for the next change.
+// A change is accepted once: for one engine, up to a limit, and never for the next change.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
@@ -188,9 +188,9 @@ describe("in any order of merges", () => {
 	const limit = 0.1;
 
 	interface Branch {
-		/** By engine, the recipe that the branch gives it. */
+		/** The recipe that the branch gives each engine. */
 		recipes: ReadonlyMap<string, string>;
-		/** What the branch accepts, as its author believes it needs, or hopes to slip in. */
+		/** Entries of the branch, which its author believes it needs, or hopes to slip in. */
 		accept: readonly AcceptedChange[];
 		/** Removes entries that are stale. */
 		prunes: boolean;
@@ -220,7 +220,7 @@ describe("in any order of merges", () => {
 			const accept = new Map(wanted.map(([id, hash]) => [id, entry({ engine: id, recipe: hash, atMost })]));
 			return { recipes: new Map(recipes), accept: [...accept.values()], prunes };
 		});
-	/** What an engine of each recipe takes. */
+	/** Time of an engine by its recipe. */
 	const latencies = fc.array(fc.constantFrom(1, 1.12, 1.3, 2), { minLength: 4, maxLength: 4 });
 
 	/** @returns what the change would make of main, and its gates, as a merge queue finds them. */
@@ -274,7 +274,7 @@ describe("in any order of merges", () => {
 					expect(isGreen).toBe(isClean && tooSlow.every(covers));
 					seen.refused += isGreen ? 0 : 1;
 					if (!isGreen) continue;
-					// What is left in the file holds for exactly the engines that were merged.
+					// The remaining entries are for exactly the engines that were merged.
 					for (const left of next.accept) expect(next.recipes.get(left.engine)).toBe(left.recipe);
 					seen.merges += 1;
 					seen.accepted += tooSlow.length;

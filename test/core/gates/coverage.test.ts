@@ -1,4 +1,4 @@
-// What only the base has is named: figures, engines, workloads, goldens, golden cases.
+// Names everything that only the base has: figures, engines, workloads, goldens, golden cases.
 import { expect, it } from "vitest";
 import type { ArmStats } from "../../../generated/result.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";

@@ -1,4 +1,4 @@
-// What a head's config changes of the rules, by tables of two files.
+// Changes of the rules by a head's config, as tables of two files.
 import { expect, it } from "vitest";
 import type { GateResult } from "../../../generated/result.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../../../src/core/gates/limit-changes.ts";
@@ -25,7 +25,7 @@ const later = "It holds after the merge; this change was judged by the base's.";
 interface Row {
 	base?: string;
 	head?: string;
-	/** Of the model rather than of the file. */
+	/** Edits the model instead of the whole file. */
 	in?: "model";
 	says: string;
 	/** Neither value is stricter, so that the other way round needs a review too. */

@@ -310,7 +310,7 @@ it("mergeResults gives the same result for any order of parts, and names every m
 				.sort((x, y) => x.at - y.at)
 				.map(({ one }) => one);
 			const options = planned.length === 0 ? how : { ...how, expected };
-			// Of two parts with one name both are refused, so which of them is told of does not matter.
+			// Two parts with the same name are both refused, so it does not matter which of them is named.
 			const merged = mergeResults(parts, options);
 			expect(mergeResults(shuffled, options)).toEqual(merged);
 			const absent = planned.filter((name) => !list.some(([other]) => other === name));

@@ -1,4 +1,4 @@
-// What the parts of a merged result say about an upgrade of TensorRT.
+// Conclusions on an upgrade of TensorRT from the parts of a merged result.
 import { expect, it } from "vitest";
 import type { Comparison, GoldenCheck, Result } from "../../../generated/result.ts";
 import { upgradesOf } from "../../../src/core/merge/upgrade.ts";

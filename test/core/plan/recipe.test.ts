@@ -1,4 +1,4 @@
-// What a side builds an engine from and how: every setting that differs is shown, and makes another engine.
+// A side's recipe: every setting that differs is shown, and makes another engine.
 import { expect, it } from "vitest";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { isSameRecipe, type RecipeOf, recipeRows, recipeText } from "../../../src/core/plan/recipe.ts";

@@ -1,4 +1,4 @@
-// What reports say of golden cases and of whole sets.
+// The wording of reports on golden cases and whole sets.
 import { expect, it } from "vitest";
 import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 import { goldenCounts } from "../../../src/core/report/golden-format.ts";

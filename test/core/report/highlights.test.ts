@@ -1,4 +1,4 @@
-// What is told, and in which words.
+// The choice of highlights, and their wording.
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { withoutMarks } from "../../../src/core/report/highlight.ts";

@@ -1,4 +1,4 @@
-// What is published of a result: markers that nobody can forge or break, words within GitHub's limits, names made harmless.
+// Published texts: markers that nobody can forge or break, lengths within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";

@@ -19,7 +19,7 @@ type When = ExplainInput["profile"]["nsys"];
 interface Looked {
 	layers: string[];
 	kernels: string[];
-	/** What ncu was to look into. */
+	/** Kernel that ncu was asked to examine. */
 	counted: (string | undefined)[];
 	explained: Explained[];
 }

@@ -1,4 +1,4 @@
-// What git prints, whole, cut off or odd.
+// Output of git: complete, truncated or odd.
 import { expect, it } from "vitest";
 import {
 	classifyFetch,

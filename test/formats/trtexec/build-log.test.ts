@@ -1,4 +1,4 @@
-// What build logs and performance summaries tell.
+// Facts in build logs and performance summaries.
 import { expect, it } from "vitest";
 import { classifyWarning, createBuildLog, createPerfLog } from "../../../src/formats/trtexec/build-log.ts";
 import { recordedCases, recordedLines, recordedVersions } from "./recorded.ts";

@@ -88,7 +88,7 @@ const damaged = { plan: { builtSha256: "aa", sha256: "bb" } };
 const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 3.6e11 };
 const plan = "engines/superres-fp32.plan";
 
-/** What the gate sees beside these runs: sizes, digests, the model. */
+/** Facts that the gate adds to these runs: sizes, digests, the model. */
 const outside: Readonly<Record<string, Partial<Evidence>>> = {
 	"10.6/fail-bad-too-big": { model: { largestTensor, inputRanks: new Map() } },
 	"10.6/fail-engine-flipped": damaged,
@@ -173,7 +173,7 @@ ${failedBuild}`;
 const unscoped = `[E] Error[2]: [graphScope.cpp::analyze::460] Error Code 2: Internal Error (Assertion tScope.getType() != ScopeType::kUNDEFINED failed. )
 ${failedBuild}`;
 
-/** One line, as other versions and other models print it, after the code that it must give with exit code 1. */
+/** Lines of other versions and models, each after the code that it must give with exit code 1. */
 const lines = `
 onnx-file-missing  Could not open file /models/über net.onnx
 onnx-too-large  [E] [TRT] ModelImporter.cpp:1: exceeds maximum protobuf size of 2GB

@@ -1,4 +1,4 @@
-// What TensorRT 10.6 on an H200 answered, beside ONNX Runtime's fp32 answers: the default tolerances must tell right from wrong.
+// Answers of TensorRT 10.6 on an H200 beside ONNX Runtime's in fp32: the default tolerances must tell right from wrong.
 import { expect, it } from "vitest";
 import type { GoldenOutput, Precision } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";

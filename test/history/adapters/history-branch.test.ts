@@ -113,7 +113,7 @@ it("a history on a branch fails if the remote cannot be reached, and never repor
 
 it("a history on a branch goes on after a writer that was killed in the middle of a push", async () => {
 	const { remote, clones } = repositories(1);
-	// What a killed push leaves at a remote that is a folder.
+	// Leftovers of a killed push at a remote that is a folder.
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");

@@ -1,4 +1,4 @@
-// What the history keeps of a result.
+// The record that a history keeps of a result.
 import { expect, it } from "vitest";
 import { readRecord } from "../../../src/history/core/files.ts";
 import { recordOf } from "../../../src/history/core/from-result.ts";

@@ -1,4 +1,4 @@
-// What a file alone does not say: the figures are lower bounds, and the nodes are named.
+// If a file alone does not tell everything, the figures are lower bounds, and the nodes are named.
 import { expect, it } from "vitest";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
 import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/counted.ts";

@@ -30,7 +30,7 @@ const read = (init: ModelInit): OnnxModel => readOnnx(memorySource(model(init)),
 const withInputs = (inputs: Inputs): OnnxModel =>
 	read({ inputs: Object.entries(inputs).map(([name, dims]) => value(name, dims)) });
 
-/** What a command's own options give. */
+/** Sizes from a command's own options. */
 function options(dims: Dims = {}, shapes: Shapes = {}): ShapeSource {
 	const inputs = Object.entries(shapes).map(([name, shape]) => [name, { shape }]);
 	return { dims, inputs: Object.fromEntries(inputs) };

@@ -1,4 +1,4 @@
-// What TensorRT would not import, by its version.
+// Findings on operators that TensorRT would not import, by its version.
 import { expect, it } from "vitest";
 import type { Finding } from "../../../../generated/result.ts";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";

@@ -25,7 +25,7 @@ it.each<[number, number, number | undefined, ProposedLimit["state"], number]>([
 	// Rounding that another GPU may show stays allowed.
 	[1e-4, 5e-3, 1e-3, "kept", 5e-3],
 	[1e-4, 5e-2, 1e-3, "lowered", 3e-3],
-	// Of a network that amplifies rounding, an error is right that would be wrong elsewhere.
+	// If a network amplifies rounding, an error may be right that would be wrong elsewhere.
 	[5e-2, 5e-3, undefined, "refused", 5e-3],
 	[5e-2, 5e-3, 4e-2, "raised", 2e-1],
 	[1e-2, 5e-3, 1e-4, "refused", 5e-3],

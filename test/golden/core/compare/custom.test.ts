@@ -1,4 +1,4 @@
-// What a command says is read with suspicion: anything but a clear answer is no pass.
+// Answers of commands are read with suspicion: anything but a clear answer does not pass.
 import { describe, expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";
 import {

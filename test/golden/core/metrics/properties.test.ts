@@ -1,4 +1,4 @@
-// What holds of the metrics for all values.
+// Properties of the metrics for all values.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";

@@ -1,4 +1,4 @@
-// What holds of the task metrics for all values, and of what they say.
+// Properties of the task metrics for all values, and of their details.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";

@@ -244,7 +244,7 @@ describe("over all cases with a base engine", () => {
 	])(
 		"over all cases, if the base has the precision %s, growth is a %s (%s)",
 		(basePrecision, state, severity) => {
-			// Of 60 values, one is off in the base and all are in the head.
+			// One of 60 values is off in the base, and all are in the head.
 			const ones = Array.from({ length: 60 }, () => 1);
 			const of = (values: number[]) => ({ y: float32(values) });
 			const cases = [{ expected: of(ones), got: of(ones.map(() => 2)), base: of(ones.with(0, 2)) }];

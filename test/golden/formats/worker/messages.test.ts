@@ -1,4 +1,4 @@
-// What the golden worker's frames say; the fixtures are what it said with TensorRT 10.6 on an NVIDIA H200.
+// Messages in the golden worker's frames; the fixtures come from TensorRT 10.6 on an NVIDIA H200.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Where a proposal goes: on top of what is newest of ours, and never where it would undo other people's commits.
+// A proposal goes on top of our newest commit, and never where it would undo other people's commits.
 import { describe, expect, it } from "vitest";
 import { propose } from "../../../../src/golden/stages/propose.ts";
 import {

@@ -1,4 +1,4 @@
-// What a failed request is, and what to say of it.
+// Classification of failed requests, and their messages.
 import { expect, it } from "vitest";
 import {
 	faultOf,

@@ -1,4 +1,4 @@
-// What a fresh machine is given from the repository's cache, and what it leaves there.
+// Entries that a fresh machine gets from the repository's cache, and those that it saves there.
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
