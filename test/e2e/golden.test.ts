@@ -27,7 +27,7 @@ function matches(text: string, schema: string): unknown {
 	return said;
 }
 
-/** Of a case of the quickstart's goldens, whichever revision they are. */
+/** Folder of a case of the quickstart's goldens, whatever their revision. */
 function folderOf(name: string, id: string): string {
 	const folder = join(quickstart, "golden", name);
 	const path = read(folder, ".").cases.find((golden) => golden.id === id)?.inputs["image"]?.path ?? "";

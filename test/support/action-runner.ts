@@ -33,7 +33,7 @@ export interface ActionRun {
 
 export interface ActionOptions {
 	inputs?: Record<string, string>;
-	/** Of LocalGitHub.environment, and more where a test wants it. Nothing of our own environment but PATH and the cache of compiled code goes along. */
+	/** From LocalGitHub.environment, plus the test's own. Of our environment, only PATH and the cache of compiled code are passed on. */
 	env: Record<string, string>;
 	cwd: string;
 	/** Folder in place of the action's own dist; TRTGATE_DIST by default. */

@@ -21,7 +21,7 @@ export interface Planted {
 export interface Host extends RecordedEngine {
 	/** More profiles of the same engine, built again: they only say how times scatter. */
 	rebuilt?: readonly LayerProfile[];
-	/** Of timed runs. */
+	/** Median of timed runs. */
 	medianMs?: number;
 }
 
@@ -51,7 +51,7 @@ const profiles = 4;
 const [scatterShare, scatterMs, sharedShare] = [0.008, 3e-5, 0.008];
 const timedRunShare = 0.0003;
 
-/** Of one profile: by how much each recorded layer deviates from its mean. */
+/** Draws by how much each recorded layer deviates from its mean in one profile. */
 type Draw = (random: () => number) => (layer: Timed) => number;
 
 function averages(all: readonly LayerProfile[]): number[] {

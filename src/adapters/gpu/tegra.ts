@@ -83,11 +83,11 @@ export function tegraTelemetry({ tool, clock }: { tool: Smi; clock: Clock }): Te
 function caveats(sample: TelemetrySample, line: string): string[] {
 	const { rail = null } = gpuPowerOf(line) ?? {};
 	return [
-		"tegrastats lists neither processes nor reasons for clocks: a foreign process on the GPU, and throttling, show only in clock and load.",
+		"tegrastats lists neither processes nor throttle reasons, so a foreign process on the GPU or throttling shows only in its clock and load.",
 		"Memory is shared with the CPU, so its use is that of the whole board.",
 		...(rail === null || rail === "VDD_GPU"
 			? []
-			: [`Power is that of the rail ${rail}, which the GPU shares.`]),
+			: [`Power is that of the rail ${rail}, which the GPU shares with other parts.`]),
 		...(sample.smClockMhz === null
 			? ["tegrastats reports the GPU's clock only to root on this board, so clocks are unknown."]
 			: []),

@@ -23,7 +23,7 @@ const minSd = 1e-4;
 /** JSON has no infinity; an interval this wide excludes nothing. */
 const widest = 1e12;
 
-/** In logarithms, so that swapping the sides mirrors both exactly. */
+/** A change in logarithms, so that swapping the sides mirrors both bounds exactly. */
 interface LogChange {
 	estimate: number;
 	low: number;

@@ -1,4 +1,4 @@
-// What a graph costs at given sizes, from its file alone: multiply-adds, parameters, bytes of weights, and bytes of the tensors that
+// Counts what a graph costs at given sizes, from its file alone: multiply-adds, parameters, bytes of weights, and bytes of tensors that
 // are alive at once.
 import type { FilledInput } from "../../fill.ts";
 import { tensorBytes } from "../element-type.ts";

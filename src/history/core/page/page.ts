@@ -163,7 +163,7 @@ ${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", yearT
 ${views.map((view) => lineOf(view, series, x))}</ul>`,
 	"all",
 )}</main>
-<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times are of the machine of the night and for reading only.</footer>
+<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer>
 <script type="application/json" id="data">${{ markup: dataOf(views, series) }}</script><script>${{ markup: trendScript }}</script></body></html>
 `.markup;
 }
