@@ -1,4 +1,4 @@
-// Entry point of the process that runs ONNX Runtime: a job file in, a reply file out, which says whether it is done or failed.
+// Entry point of the process that runs ONNX Runtime: reads a job file, writes a reply file that says whether the job succeeded.
 import fs from "node:fs";
 import { createInterface } from "node:readline";
 import { idleLine, type Reply, type Task } from "./adapters/onnxruntime/protocol.ts";
@@ -23,10 +23,10 @@ async function replyTo(task: Task): Promise<Reply> {
 	}
 }
 
-/** Whatever a job leaves behind in a larger process may be missing to the next one. */
+/** A larger process may lack the memory for the next job. */
 const mostBytes = 512 * 1024 * 1024;
 
-/** A case that failed, or a defect, may have broken the runtime for the next job. */
+/** A failed case, or a defect, may have broken the runtime for the next job. */
 function mayStay(task: Task, reply: Reply): boolean {
 	if (reply.kind === "defects") return false;
 	const isClean =
@@ -34,7 +34,7 @@ function mayStay(task: Task, reply: Reply): boolean {
 	return task.stays === true && isClean && process.memoryUsage.rss() < mostBytes;
 }
 
-/** One stream keeps the order of all lines, so that each is told from those of the next job. */
+/** Sends both streams to stdout, so that all lines keep their order and belong to one job. */
 function joinStreams(): void {
 	const { writeSync } = fs;
 	const joined = (fd: number, ...rest: [string]) => writeSync(fd === 2 ? 1 : fd, ...rest);
@@ -42,7 +42,7 @@ function joinStreams(): void {
 	process.stderr.write = process.stdout.write.bind(process.stdout);
 }
 
-/** ONNX Runtime writes its log synchronously, and a pipe that is full refuses to take more. */
+/** ONNX Runtime writes its log synchronously, and a full pipe refuses more. */
 function waitForReaders(): void {
 	const { writeSync } = fs;
 	const patient = (...written: Parameters<typeof writeSync>): number => {
@@ -66,7 +66,7 @@ for (let path: string | undefined = process.argv[2]; path !== undefined; ) {
 		jobs = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 	}
 	const reply = await replyTo(task);
-	// Complete, or not at all.
+	// Appears complete, or not at all.
 	const temporary = `${task.resultPath}.tmp`;
 	fs.writeFileSync(temporary, JSON.stringify(reply));
 	fs.renameSync(temporary, task.resultPath);

@@ -95,7 +95,7 @@ function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 	};
 }
 
-/** @throws ConfigError backend-mismatch where TensorRT is required and missing. */
+/** @throws ConfigError backend-mismatch if TensorRT is required and missing. */
 async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { config, processes, environment } = choice;
 	const onCpu = (): Machine => {

@@ -49,7 +49,7 @@ export function compose(
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
-	// As nvidia-smi numbers GPUs.
+	// CUDA_DEVICE_ORDER makes CUDA number GPUs as nvidia-smi does.
 	const processes = createProcesses({
 		env: {
 			...childEnvironment(),
@@ -127,7 +127,7 @@ export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
-/** In a workflow, a pull request writes the files of the workspace. */
+/** A workflow's workspace is untrusted, because a pull request writes its files. */
 export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
@@ -135,7 +135,7 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 	};
 }
 
-/** Kept beside the kernel timings, in the repository's cache. */
+/** Stored beside the kernel timings, in the repository's cache. */
 function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
 	const folder = cacheFolder(environment);
 	return {
@@ -150,7 +150,7 @@ export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
-/** For caches and unpacked files. */
+/** Folder for caches and unpacked files. */
 export function cacheFolder(environment: Environment): string {
 	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
 	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");

@@ -17,7 +17,7 @@ import { listNames } from "../core/text/labels.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
-/** What a history records of a run. */
+/** The part of a result that a history records. */
 export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 	const sourceOf = (arm: Arm): ArmSource | null =>
 		input.arms.find((folder) => folder.arm === arm)?.source ?? null;

@@ -45,7 +45,7 @@ export interface GateOptions extends ConfigOptions {
 	out: string;
 	seed?: string;
 	trtexec?: string;
-	/** With a native ONNX Runtime. */
+	/** Folder of a native ONNX Runtime. */
 	onnxruntimeFolder?: string;
 	environment: Environment;
 	progress: Progress;

@@ -1,4 +1,4 @@
-// The output folder of a run: checked before it is touched, and cleared of an earlier run's files.
+// The output folder of a run: checks it before use, and clears it of an earlier run's files.
 import { existsSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 import { workspaceOf } from "./config-file.ts";
 
-/** All that a run writes; nothing else is removed or uploaded. */
+/** Names of everything that a run writes; nothing else is removed or uploaded. */
 export const outNames: readonly string[] = [
 	...new Set(Object.values(reportFiles).map((path) => path.split("/", 1)[0] ?? path)),
 	"publish.json",
@@ -34,7 +34,7 @@ const listBytes = 16 * 1024 * 1024;
 
 export interface OutPlace {
 	cwd: string;
-	/** For an action: the folder is below one of them, with nothing tracked by git. Absent: a person names it. */
+	/** For an action: the folder must be below one of these, with nothing tracked by git. Absent: a person named it. */
 	roots?: OutRoots;
 }
 
@@ -114,7 +114,7 @@ function refused(path: string, why: string): ConfigError {
 	});
 }
 
-/** A .gitignore, unless the folder is the user's. */
+/** Writes a .gitignore, unless the folder is the user's. */
 export async function makeOutFolder(
 	outFolder: string,
 	files: Pick<Files, "makeFolder" | "writeText">,

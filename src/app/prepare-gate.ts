@@ -1,4 +1,4 @@
-// Reads models and goldens of both sides, and makes the plan. The fault of one does not stop the others.
+// Reads models and goldens of both sides, and makes the plan. A fault in one does not stop the others.
 
 import type { Arm, BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -18,7 +18,7 @@ import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepa
 import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
-/** Everything a dry run does. */
+/** Does everything that a dry run does. */
 export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
 	const { arms, rules } = input;
 	const { kind: backend } = await ports.backend.facts();
@@ -92,7 +92,7 @@ async function prepareSides(
 	return { base: sharesFiles ? shared : models.filter(({ arm }) => arm === "base"), head };
 }
 
-/** Also those that only the base has if the head has new ones: they may be renamed. */
+/** Includes engines that only the base has if the head has new ones, because they may be renamed. */
 function baseSpecs(head: readonly EngineSpec[], { baseConfig, headIds }: GateInput): readonly EngineSpec[] {
 	if (baseConfig === undefined) return head;
 	const base = engineSpecs(baseConfig);
@@ -153,7 +153,7 @@ export function refuseFaults(prepared: Prepared, config: Config): void {
 	throwFaults({ ...prepared, models: shapeWorkloads(prepared.plan, prepared.models, config).models });
 }
 
-/** Each fault once: engines may share files. */
+/** Lists each fault once, because engines may share files. */
 function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): void {
 	const ofModels = models.flatMap((model) =>
 		model.state === "broken" && model.arm === "head" ? [model.fault] : [],

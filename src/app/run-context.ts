@@ -1,4 +1,4 @@
-// What a run is given, and what its stages have found.
+// The input of a run, and the facts that its stages find.
 
 import type {
 	BackendFacts,
@@ -29,7 +29,7 @@ import type { WorkloadShapes } from "../stages/workloads.ts";
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
-	/** By id of the head's engine. */
+	/** Faults by the id of the head's engine. */
 	goldenFaults: ReadonlyMap<string, ConfigError>;
 	interfaces: Interfaces;
 	recipes: readonly RecipeChange[];
@@ -54,20 +54,19 @@ export interface PreparedRun {
 
 export interface GateInput {
 	config: Config;
-	/** Of the config file. */
 	configSha256: string;
 	/** Base first; head always. */
 	arms: readonly ArmFolder[];
 	/** Why there is no base. */
 	noBase?: string;
 	notes?: readonly string[];
-	/** As written; `config` is under the base's rules. */
+	/** The head's config as written; in `config`, the base's rules apply. */
 	headConfig: Config;
-	/** Also those that this run does not check. */
+	/** Includes engines that this run does not check. */
 	headIds: ReadonlySet<string>;
 	/** Absent if it has none, or none that can be read. */
 	baseConfig?: Config;
-	/** The config whose rules hold; absent: the head's own. */
+	/** The config whose rules hold; absent if it is the head's own. */
 	rules?: Config;
 	/** Patterns; empty for all engines. */
 	only: readonly string[];
@@ -83,7 +82,7 @@ export interface GateInput {
 	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
-/** Different TensorRTs build different engines. Nights rebuild, to show how much builds differ. */
+/** Different versions of TensorRT build different engines. Nightly runs rebuild, to show how much builds differ. */
 export function unchangedMode({
 	config,
 	isScheduled,
@@ -94,12 +93,12 @@ export function unchangedMode({
 
 export interface Facts {
 	startedAt: string;
-	/** null after the last. */
+	/** null after the last stage. */
 	stage: string | null;
 	config: Config;
 	counterparts: Counterparts;
 	backend: BackendFacts;
-	/** Of another TensorRT. */
+	/** Set if the base runs on another TensorRT. */
 	baseBackend?: BackendFacts;
 	environment: Readonly<Record<string, string>>;
 	findings: readonly Finding[];

@@ -91,7 +91,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	stopIfInterrupted(ports);
 }
 
-/** Needs the machine for itself. */
+/** Runs the stages that need the machine to themselves. */
 async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	const { ports, seen } = run;
 	yield enterStage("build", ports);
@@ -203,7 +203,7 @@ async function* buildEngines({
 	};
 }
 
-/** Identifies engines in `accept`. */
+/** Hashes that identify engines in `accept`. */
 function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
 	const ready = models.filter((model) => model.state === "ready");
 	const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);

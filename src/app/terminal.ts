@@ -11,7 +11,7 @@ import { type Environment, readEnvironment } from "../host/adapters/github/env.t
 import type { Progress } from "../ports/world.ts";
 
 export interface Terminal extends StandardStreams {
-	/** Results that are in no file. */
+	/** Prints results that are not in a file. */
 	out(text: string): void;
 	/** Results that are also in files. */
 	echo(text: string): void;

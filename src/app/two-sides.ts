@@ -1,4 +1,4 @@
-// The configs of both sides: each side's recipes, and the rules for both.
+// Reads the configs of both sides: each side's recipes, and the rules for both.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { type Git, gitError, gitIn, succeeded } from "../adapters/git/run-git.ts";
@@ -33,7 +33,7 @@ export interface ConfigOptions {
 	cwd: string;
 	/** For an action, which reads no config outside. */
 	workspace?: string;
-	/** As the user wrote it. */
+	/** Path as the user wrote it. */
 	config?: string;
 	head?: string;
 	/** Chooses the base unless the user does. */
@@ -46,12 +46,12 @@ export interface ConfigOptions {
 	isFresh?: boolean;
 	/** Overrides by the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
-	/** Adapts both configs to another purpose. */
+	/** Adapts both configs to another purpose, such as calibration. */
 	adapt?(config: Config): Config;
 }
 
 export interface HeadConfig extends ReadConfig {
-	/** Also those that this run does not check. */
+	/** Includes engines that this run does not check. */
 	ids: ReadonlySet<string>;
 }
 
@@ -60,7 +60,7 @@ interface Opened {
 	own: HeadConfig;
 }
 
-/** From the head's commit if it is a git ref. */
+/** Reads the config from the head's commit if the head is a git ref. */
 export async function readHeadConfig(options: ConfigOptions, processes: Processes): Promise<HeadConfig> {
 	const { cwd, inputs, workspace, head } = options;
 	const occasion = occasionOf(options);

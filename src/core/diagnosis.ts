@@ -1,4 +1,4 @@
-// What a run of a tool turned out to be.
+// The outcome of a tool's run.
 
 /** refusal: the model's, config's or command's fault. runner: the machine's; a retry may help. none: nothing is wrong. */
 export type DiagnosisKind = "none" | "refusal" | "runner";

@@ -57,7 +57,7 @@ export const toolCodes = [
 ] as const;
 export type ToolCode = (typeof toolCodes)[number];
 
-/** Never change the outcome. */
+/** Errors that never change the outcome. */
 export const platformCodes = [
 	"github-permission",
 	"github-not-found",
@@ -129,7 +129,7 @@ export function asFailure(error: unknown): Fault<ToolCode> {
 	throw error;
 }
 
-/** By code of the failed system call. */
+/** Faults by the code of the failed system call. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
 	EMFILE: ["this process has too many open files", "Raise the limit: `ulimit -n 4096`."],
 	ENFILE: ["the machine has too many open files", "Wait for other work to end, or raise fs.file-max."],
@@ -139,7 +139,7 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 	ESTALE: ["the file server no longer has the file", "Mount the file system again."],
 };
 
-/** For a message such as `spawn EMFILE`; null for all else. */
+/** Explains a message such as `spawn EMFILE`; null for all others. */
 export function systemFault(message: string): Fault<"system-error"> | null {
 	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];

@@ -1,4 +1,4 @@
-// Files that others give us: names, size limits and error codes.
+// Kinds of files from outside, with their names, size limits and error codes.
 import type { ConfigCode } from "./errors.ts";
 
 export interface InputKind {

@@ -12,7 +12,7 @@ export interface SchemaProblem {
 	fix?: string;
 }
 
-/** `what` has an article. */
+/** `what` includes its article. */
 export interface Described {
 	schema: unknown;
 	what: string;

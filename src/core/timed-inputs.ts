@@ -1,4 +1,4 @@
-// The inputs of timed runs: as the config says, else chosen from the model.
+// Chooses the inputs of timed runs: as configured, else to suit the model.
 
 import {
 	type DefaultGenerator,

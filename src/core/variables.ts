@@ -1,10 +1,10 @@
 // Recognises environment variables with secrets by their names.
 
-/** Given to actions by the runner, or files that set what later steps see. */
+/** Given to actions by the runner, or naming files that set what later steps see. */
 const runners =
 	/^(INPUT|STATE|ACTIONS)_|^GITHUB_(ENV|PATH|OUTPUT|STATE|STEP_SUMMARY)$|^RUNNER_(?!(ARCH|DEBUG|ENVIRONMENT|NAME|OS|TEMP|TOOL_CACHE|TRACKING_ID|WORKSPACE)$)/i;
 
-/** Withholds rather too much: a command can name what it needs. */
+/** Withholds too much rather than too little: a command can name what it needs. */
 const secrets =
 	/TOKEN(?!IZ)|SECRET|KEY|PASSW|PASSPHRASE|CREDENTIAL|CREDS|COOKIE|WEBHOOK|_AUTH(_|$)|(^|_)(PAT|DSN)$|KUBECONFIG|CONNECTION_?STRING/i;
 

@@ -60,18 +60,18 @@ export interface TimedInput {
 	fill: Fill;
 }
 
-/** One process that loads the engine, warms up and measures. */
+/** A process that loads the engine, warms up and measures. */
 export interface MeasureJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
 	streams: number;
-	/** The same for all runs of a workload. */
+	/** The same seed for all runs of a workload. */
 	seed: number;
 	warmUpMs: number;
 	durationMs: number;
 	threads: number;
 	timeoutMs: number;
-	/** Absolute; written before this resolves. */
+	/** Absolute path; written before this resolves. */
 	samplesPath: string;
 	logPath: string;
 }
@@ -92,19 +92,19 @@ export type MeasureResult =
 export interface CountJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
-	/** The same for both sides. */
+	/** The same seed for both sides. */
 	seed: number;
 	timeoutMs: number;
 	logPath: string;
 }
 
-/** absent: this backend counts nothing. `otherInput`: on values of the next seed. */
+/** absent: this backend cannot count. `otherInput`: the count on values of the next seed. */
 export type CountResult =
 	| { state: "counted"; instructions: number; otherInput: number }
 	| { state: "absent"; reason: string }
 	| { state: "failed"; failure: ToolFailure };
 
-/** Times or counts each layer in a run of its own. */
+/** Times or counts each layer in a separate run. */
 export interface ProfileJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
@@ -132,7 +132,7 @@ export type ProfileResult =
 export interface TraceJob {
 	/** nsys: every kernel. ncu: one kernel, by hardware counters. */
 	tool: "nsys" | "ncu";
-	/** As nsys names it; absent: the first kernels of the run. */
+	/** Name as in nsys; absent: the first kernels of the run. */
 	kernel?: string | undefined;
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
@@ -150,18 +150,18 @@ export type TraceResult =
 
 /** Failures are values; only bugs throw. */
 export interface Backend {
-	/** Default: head. */
+	/** Facts of the head unless `arm` is given. */
 	facts(arm?: Arm): Promise<BackendFacts>;
-	/** Must match before numbers may be compared. */
+	/** Facts that must match before numbers may be compared. */
 	fingerprint(): Promise<Readonly<Record<string, string>>>;
 	build(job: BuildJob): Promise<BuildRecord>;
-	/** null if nothing can be read. */
+	/** null if nothing could be read. */
 	layersOf?(engine: Pick<BuiltEngine, "arm" | "path">): Promise<EngineLayers | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	count?(job: CountJob): Promise<CountResult>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;
 	trace?(job: TraceJob): Promise<TraceResult>;
-	/** Sentences about what was degraded or chosen, each once. */
+	/** Sentences on what was degraded or chosen, each once. */
 	notes?(): readonly string[];
 }

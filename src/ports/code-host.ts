@@ -1,8 +1,8 @@
-// The code host, which keeps the repository and runs its workflows. adapters/github implements it. Types only.
+// The code host, which stores the repository and runs its workflows. Implemented in host/adapters/github. Types only.
 import type { PlatformCode } from "../core/errors.ts";
 import type { JobExecution } from "../core/merge/attempts.ts";
 
-/** A failure of the code host: reported, without changing the outcome. */
+/** A failure of the code host, which is reported without changing the outcome. */
 export interface ApiFault {
 	code: PlatformCode;
 	/** Request and response. */
@@ -49,7 +49,7 @@ interface Authored {
 	body: string;
 	/** E.g. `github-actions[bot]`, `Bot`. */
 	author: { login: string; type: string } | null;
-	/** For people. */
+	/** Name to show to people. */
 	url: string;
 }
 
@@ -100,7 +100,7 @@ export interface CodeHost {
 	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
 	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
-	/** Our report with this name and key on a commit, or one left open by an earlier attempt of its run. */
+	/** Our report with this name and key on a commit, or one that an earlier attempt of its run left open. */
 	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
 	createReport(draft: ReportDraft): Result<"report", HostedReport>;
 	/** Adds annotations to the existing ones. */
@@ -140,7 +140,7 @@ export interface ArtifactStore {
 export interface RunArtifact {
 	id: number;
 	name: string;
-	/** Of the archive. */
+	/** Size of the archive. */
 	bytes: number;
 	/** Milliseconds since 1970, by the host's clock. */
 	uploadedMs?: number | undefined;
@@ -178,7 +178,7 @@ export interface MeasuredRun {
 /** Facts from the code host itself, never from an artifact. */
 export interface RunFacts {
 	run(id: number): Result<"run", MeasuredRun>;
-	/** From that branch into this repository. */
+	/** Lists open pull requests from that branch into this repository. */
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
 	): Result<"pulls", readonly { number: number; headSha: string }[]>;
@@ -196,7 +196,7 @@ export interface StoredFile {
 /** ahead: `head` contains all of `base`. */
 export interface CommitRelation {
 	relation: "identical" | "ahead" | "behind" | "diverged";
-	/** Those only in `head`; `total` may be more than are listed. */
+	/** Commits only in `head`; `total` may be more than are listed. */
 	commits: readonly { sha: string; message: string }[];
 	total: number;
 }
@@ -205,7 +205,7 @@ export interface HostedPull {
 	number: number;
 	title: string;
 	body: string;
-	/** For people. */
+	/** Name to show to people. */
 	url: string;
 }
 
@@ -217,7 +217,7 @@ export interface Repository {
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
 	/** Equal files have equal snapshots. */
 	snapshotOf(commit: string): Result<"snapshot", string>;
-	/** All files of a commit below a folder; none if there is no such folder. */
+	/** Lists all files of a commit below a folder; none if there is no such folder. */
 	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
 	readFile(hash: string): Result<"bytes", Uint8Array>;
 	storeFile(bytes: Uint8Array): Result<"hash", string>;
@@ -235,7 +235,7 @@ export interface Repository {
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Fails if `sha` does not contain the branch's commit. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
-	/** Open ones between branches of this repository. */
+	/** Lists open pull requests between branches of this repository. */
 	openPulls(between: { head: string; base: string }): Result<"pulls", readonly HostedPull[]>;
 	/** Branches of this repository; the body has at most 65,536 characters. */
 	createPull(

@@ -3,7 +3,7 @@ import type { Compaction, HistoryFile } from "../history/core/files.ts";
 
 /** Several writers may add at once; none changes another's files. */
 export interface HistoryStore {
-	/** For messages. */
+	/** Name for messages. */
 	name: string;
 	read(): Promise<readonly HistoryFile[]>;
 	/**

@@ -1,4 +1,4 @@
-// All ports together.
+// The bundle of all ports.
 import type { Backend } from "./backend.ts";
 import type { Reference } from "./reference.ts";
 import type {
@@ -20,7 +20,7 @@ export interface Ports {
 	models: ModelReader;
 	tensors: TensorReader;
 	backend: Backend;
-	/** Absent if no search for deviating tensors is possible. */
+	/** Absent if deviating tensors cannot be searched for. */
 	reference?: Pick<Reference, "builds" | "run" | "mark">;
 	/** Absent if nothing is reused. */
 	keptVerdicts?: KeptVerdicts;
@@ -32,6 +32,6 @@ export interface Ports {
 	gpuLease: GpuLease;
 	progress: Progress;
 	interrupt: Interrupt;
-	/** Wall time with a child process running. */
+	/** Wall time during which a child process ran. */
 	childMs(): number;
 }

@@ -7,7 +7,7 @@ import type { WeightDefect, WeightLocation } from "../golden/core/record/defects
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
-/** Which ONNX Runtime, graph optimisation and threads. */
+/** The ONNX Runtime, graph optimisation and threads. */
 export interface ReferenceVariant {
 	flavour: "wasm" | "native";
 	level: "disabled" | "basic" | "extended" | "all";
@@ -21,7 +21,7 @@ export interface ReferenceJob {
 	scratchFolder: string;
 	logPath: string;
 	timeoutMs: number;
-	/** Cases are alternatives: stops after the first that runs. */
+	/** Cases are alternatives, so it stops after the first that runs. */
 	stopAtFirst?: true | undefined;
 }
 
@@ -50,7 +50,7 @@ export type EmulationResult =
 export interface DefectJob extends ReferenceJob {
 	trial: Trial;
 	defects: readonly PlannedDefect[];
-	/** null: the defect changes no byte. */
+	/** null if the defect changes no byte. */
 	onVerdict(number: number, verdict: DefectVerdict | null): void;
 }
 
@@ -59,7 +59,7 @@ export type DefectResult = { state: "done" | "time" } | { state: "failed"; failu
 export interface MarkJob {
 	model: ModelOnDisk;
 	outputs: readonly { name: string; dtype: OnnxDType }[];
-	/** Absolute; receives the copy. */
+	/** Absolute path for the copy. */
 	folder: string;
 }
 
@@ -71,10 +71,10 @@ export interface Reference {
 	parallelRuns(model: ModelOnDisk): number;
 	weights(model: ModelOnDisk): Promise<{ places: readonly WeightLocation[]; unplaced: readonly string[] }>;
 	run(job: ReferenceJob): Promise<InferResult>;
-	/** A copy of the model with more outputs. @throws ToolError disk-full; ConfigError output-unwritable. */
+	/** Writes a copy of the model with more outputs. @throws ToolError disk-full; ConfigError output-unwritable. */
 	mark(job: MarkJob): Promise<ModelOnDisk>;
 	/** Runs with weights and results rounded to a precision. */
 	emulate(job: EmulationJob): Promise<EmulationResult>;
-	/** Tries one defect after the other in a copy of the model. */
+	/** Tries defects one after the other in a copy of the model. */
 	tryDefects(job: DefectJob): Promise<DefectResult>;
 }

@@ -1,4 +1,4 @@
-// What stages need of the machine and its user.
+// Ports to the machine and its user.
 
 import type { TensorFile } from "../../generated/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
@@ -10,9 +10,9 @@ import type { ForeignProcess } from "../core/telemetry/validity.ts";
 import type { CommandAnswer, CommandRequest } from "../golden/core/compare/custom.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
 
-/** The stage decides what it stops. */
+/** The stage decides what the failure stops. */
 export interface ToolFailure extends Fault<ToolCode> {
-	/** The model cannot run with its inputs, and no retry helps. The code says why. */
+	/** The model cannot run with its inputs, and a retry would not help. The code says why. */
 	refusal?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Files {
 	size(path: string): Promise<number | null>;
 	/** Lower-case hex, streamed. */
 	sha256(path: string, kind: InputKind): Promise<string>;
-	/** With links resolved; null if nothing is there. @throws ConfigError path-unreadable. */
+	/** Resolves links; null if nothing is there. @throws ConfigError path-unreadable. */
 	realPath(path: string): Promise<string | null>;
 	makeFolder(path: string): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface ModelReader {
 export interface ModelOnDisk {
 	path: string;
 	onnx: OnnxModel;
-	/** Of the file; with external data, of the sorted lines `sha256  location` of all files. */
+	/** Hash of the file; with external data, of the sorted lines `sha256  location` of all files. */
 	sha256: string;
 	external: readonly ExternalFile[];
 }
@@ -54,7 +54,7 @@ export interface FileCache {
 	list(prefix: string): Promise<string[]>;
 	/** Copies the files to their targets and returns the facts; null, and nothing written, if the entry is incomplete. */
 	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
-	/** Resolves to why the files are not kept, or null. */
+	/** Resolves to the reason why the files are not kept, or null. */
 	keep(
 		name: string,
 		entry: { files: Readonly<Record<string, string>>; facts: unknown },
@@ -68,7 +68,7 @@ export interface KeptVerdicts {
 }
 
 export interface Clock {
-	/** Monotonic. */
+	/** Milliseconds of a monotonic clock. */
 	now(): number;
 	/** ISO 8601, UTC. */
 	timestamp(): string;
@@ -85,7 +85,7 @@ export interface Progress {
 	stage(name: string, items: number): void;
 	/** `leftMs`: time left of the stage, if known. */
 	item(label: string, leftMs?: number): void;
-	/** About the current item, e.g. `pair 3 of 5`. */
+	/** Detail on the current item, e.g. `pair 3 of 5`. */
 	detail(text: string): void;
 	done(summary: string): void;
 }
@@ -94,7 +94,7 @@ export interface Progress {
 export interface Telemetry {
 	/** Resolves at the first reading, or when there will be none. */
 	start(): Promise<void>;
-	/** Times of the Clock port; null if nothing was read. */
+	/** Times come from the Clock port; null if nothing was read. */
 	window(fromMs: number, toMs: number): GpuWindow | null;
 	foreignProcesses(fromMs: number, toMs: number): readonly ForeignProcess[];
 	/** Each sentence once. */
@@ -102,14 +102,14 @@ export interface Telemetry {
 	stop(): Promise<void>;
 }
 
-/** Jobs of one machine build and measure one at a time. */
+/** Lets one job per machine build and measure at a time. */
 export interface GpuLease {
 	/** Waits for other jobs. `note`: why the use may not be exclusive. @throws ToolError gpu-busy, interrupted. */
 	take(): Promise<{ note?: string; release(): Promise<void> }>;
 }
 
 export interface Interrupt {
-	/** E.g. `interrupted by SIGINT`; null to go on. */
+	/** Reason, e.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;
 }
 
@@ -122,7 +122,7 @@ export interface CommandJob {
 	got: Tensor;
 }
 
-/** Never throws: a failure is an answer that does not pass. */
+/** Never throws: a failure counts as an answer that does not pass. */
 export interface CustomCommands {
 	run(job: CommandJob): Promise<CommandAnswer>;
 }

@@ -77,7 +77,7 @@ function shareWithHead({ record, engine }: Built): Built {
 	return { record: shared, engine: engine && { ...engine, arm: "head", record: shared } };
 }
 
-/** Every build times its kernels again, so that builds vary as any two do. */
+/** Every build times its kernels anew, so that builds vary as any two builds do. */
 async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
 	const other = input.models.find(({ arm, spec }) => arm !== prepared.arm && spec.id === prepared.spec.id);
 	const servesHead = input.sharesUnchanged && other !== undefined && isUnchanged(prepared, other);
@@ -128,7 +128,7 @@ async function buildOne(
 	return { record, engine: { spec, arm, record, path: record.enginePath, model, assets } };
 }
 
-/** Wrong dimensions are a fault of this engine alone. */
+/** Wrong dimensions are a fault of this engine only. */
 async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Promise<BuildRecord> {
 	try {
 		return await backend.build(job);
@@ -159,7 +159,7 @@ function notBuilt(
 	};
 }
 
-/** With a base, only warnings that are new in the head. */
+/** If there is a base, reports only warnings that are new in the head. */
 export async function warnOfLayers(
 	{ base, head }: { base: BuiltEngine | undefined; head: BuiltEngine },
 	backend: Pick<Backend, "layersOf">,

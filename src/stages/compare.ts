@@ -12,7 +12,7 @@ const bins = 60;
 interface Timed {
 	runs: readonly TimedRun[];
 	replaced: number;
-	/** No base, an interruption or a failure. */
+	/** Set if there is no base, or after an interruption or failure. */
 	override: Partial<Comparison>;
 	cudaGraph: boolean;
 }
@@ -41,7 +41,7 @@ export function rowOfRuns(timed: TimedWorkload, compared: RunsCompared, done: Ti
 	};
 }
 
-/** The same bytes rule out every change without a measurement. */
+/** Identical bytes rule out any change, so no measurement is needed. */
 export function identicalEngines({ head }: TimedWorkload, done: "timed" | "counted") {
 	const same =
 		head.record.sharedWithBase === true

@@ -171,7 +171,7 @@ function commonOf({ inputs, workload }: TimedWorkload, { measure }: MeasureInput
 	return { inputs, streams: workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
-/** One short process per side that warms caches and shows how long runs have to be. */
+/** Runs one short process per side, which warms caches and shows how long runs have to be. */
 async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<RunLength> {
 	const { warmUpMs, durationMs, adaptsLength } = input.measure;
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];

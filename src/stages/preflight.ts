@@ -19,7 +19,7 @@ export interface PreflightInput {
 	computeCapability?: string | undefined;
 }
 
-/** The base's warnings are not this change's. */
+/** Warnings that the base has too are not this change's. */
 export function preflight(input: PreflightInput, ports: { progress: Progress }): Finding[] {
 	ports.progress.stage("preflight", input.models.length);
 	const found = input.models.flatMap((prepared) => {

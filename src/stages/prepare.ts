@@ -76,7 +76,7 @@ async function runPrepare(
 	return { ...failure, message, log: logPath, fix };
 }
 
-/** A fault of one model does not end the run of the others. */
+/** A fault of one model does not stop the others. */
 async function readModel(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
 	try {
@@ -98,7 +98,7 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 			? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`)
 			: await readBase(path, wanted, command);
 	if ("state" in model) return model;
-	// ONNX Runtime needs no assets.
+	// ONNX Runtime does not need assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
 	const assets = await readAssets(spec, folder.path, ports.files);
 	if (assets.state === "ready") return { state: "ready", spec, arm, model, assets: assets.assets };
@@ -110,7 +110,7 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 
 const fixOfCommand =
 	"The base runs its own command, from its own trtgate.yml, on its own files: make that work.";
-/** This change cannot fix the base. */
+/** A change cannot fix its base. */
 const otherBase =
 	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
 

@@ -1,4 +1,4 @@
-// The folders of the sides, and their models.
+// The folders and models of both sides.
 
 import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../../generated/result.ts";
 import type { ConfigError } from "../core/errors.ts";
@@ -12,9 +12,9 @@ export interface ArmFolder {
 	arm: Arm;
 	path: string;
 	source: ArmSource;
-	/** Why files stay pointers of Git LFS: a sentence, and what to do. */
+	/** Why files are still Git LFS pointers: a sentence, and a fix. */
 	lfsProblem?: { reason: string; fix: string };
-	/** A clause; null if the side truly has no such file. */
+	/** Returns a clause; null if the side really has no such file. */
 	whyAbsent?(path: string): Promise<string | null>;
 }
 
@@ -24,7 +24,7 @@ export type PreparedModel =
 	| { state: "missing"; spec: EngineSpec; arm: Arm; isNew: boolean; reason: string }
 	/** Nothing can be compared: an error of the run. */
 	| { state: "broken"; spec: EngineSpec; arm: "base"; error: ErrorRecord }
-	/** The engine's build fails; all others are checked. */
+	/** Fails only this engine's build; all others are checked. */
 	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };
 
 export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "model" | "assets">): RecipeOf {
@@ -55,7 +55,7 @@ export function compareInterfaces(models: readonly PreparedModel[]) {
 	return { changes: [...changes.values()], engines };
 }
 
-/** A caller that sends these sizes breaks. */
+/** A caller that sends these sizes would break. */
 function narrowerRanges(base: EngineSpec, head: EngineSpec): InterfaceRow[] {
 	return Object.entries(base.dims).flatMap(([name, was]): InterfaceRow[] => {
 		const is = head.dims[name];

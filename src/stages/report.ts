@@ -24,7 +24,7 @@ export const reportFiles = {
 
 type ReportFiles = Pick<Files, "writeText" | "makeFolder">;
 
-/** result.json first: the others derive from it. */
+/** Writes result.json first, because the others derive from it. */
 export async function writeReport(result: Result, outFolder: string, files: ReportFiles): Promise<void> {
 	await files.writeText(`${outFolder}/${reportFiles.result}`, `${JSON.stringify(result, null, "\t")}\n`);
 	await renderReport(result, outFolder, files);

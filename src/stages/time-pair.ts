@@ -11,26 +11,26 @@ import type { TimedWorkload } from "./workloads.ts";
 
 export interface PairJob {
 	pair: number;
-	/** In the order of their runs. */
+	/** Sides in the order of their runs. */
 	arms: readonly Arm[];
-	/** Place of its first run among the workload's. */
+	/** Position of the first run among the workload's runs. */
 	order: number;
 	timed: TimedWorkload;
 	outFolder: string;
 	common: Omit<MeasureJob, "engine" | "samplesPath" | "logPath">;
 }
 
-/** Times are those of the Clock port. */
+/** Times come from the Clock port. */
 export interface TimedRun {
 	run: PerfRun;
-	/** Only if the run counts. */
+	/** Present only if the run counts. */
 	samples?: Float64Array;
 	fromMs: number;
 	toMs: number;
 	timedMs?: number;
 }
 
-/** Ends at the first unusable run. */
+/** Stops at the first unusable run. */
 export async function timePair(
 	job: PairJob,
 	ports: Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> },
@@ -96,7 +96,7 @@ const noSamples: ToolFailure = {
 	message: "A run gave samples that are empty or not finite.",
 };
 
-/** More replaced runs mean an unstable environment. */
+/** If more pairs have to be replaced, the environment is unstable. */
 export const replacementCap = 3;
 
 /** Readings arrive up to a second late, so runs are observed again. */

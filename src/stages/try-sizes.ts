@@ -15,7 +15,7 @@ export interface TryInput {
 	scratchFolder: string;
 }
 
-/** guessed: the model could not be tried. none: no sizes ran in time, or static shapes rule them all out. */
+/** guessed: the model could not be tried. none: no sizes ran in time, or static shapes rule out all. */
 export type TriedSizes =
 	| { state: "ran"; sizes: Sizes; attempts: readonly Attempt[] }
 	| { state: "guessed"; sizes: Sizes; why: string; attempts: readonly Attempt[] }
@@ -96,7 +96,7 @@ function faultOf(
 	return empty === undefined ? null : `output ${empty[0]} is empty`;
 }
 
-/** Whether each of the sizes runs; undefined if time ran out. One process per group. */
+/** Whether each of the sizes runs; undefined if time ran out. Uses one process per group. */
 export async function checkSizes(
 	groups: readonly (readonly Sizes[])[],
 	input: TryInput,

@@ -1,4 +1,4 @@
-// The workloads to time: shapes of their inputs, and engines.
+// Prepares the workloads to time: the shapes of their inputs, and their engines.
 
 import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -20,7 +20,7 @@ export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
 	/** Why the base cannot take the head's inputs. */
 	baseDiffers?: string;
-	/** The base takes these inputs in other sizes. */
+	/** The base takes these inputs only in other sizes. */
 	baseHoldsOtherSizes?: boolean;
 	/** Why the head cannot take the inputs of the base's workload. */
 	headDiffers?: string;
@@ -133,7 +133,7 @@ function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string 
 	return extra === undefined ? null : `the ${arm} has one more input, ${extra}`;
 }
 
-/** Sizes without a dimension in the config are left to the builder. */
+/** Sizes of dimensions that the config does not name are left to the builder. */
 function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]): string | null {
 	const outside = spec.engine.profiles.map((profile) => {
 		const shapesAt = (which: "min" | "max") =>
@@ -196,7 +196,7 @@ export function timedWorkloads(
 	});
 }
 
-/** These are not timed, and take no share of the error. */
+/** These workloads are not timed, and take no share of the error. */
 export function isIdentical(
 	{ head, base }: { head: BuiltEngine; base?: BuiltEngine },
 	settings: Pick<Config["measure"], "identicalEngines">,

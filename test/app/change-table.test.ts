@@ -1,4 +1,4 @@
-// What a pull request may change, and what the gate says: a slower and wrong head that also changes one thing in its favour.
+// Every kind of change in a pull request with the gate's answer: a slower and wrong head that also changes one thing in its favour.
 // The table in bench/changes.md is written here: UPDATE_DOCS=1 npx vitest run test/app/change-table.test.ts
 import {
 	cpSync,
@@ -62,11 +62,11 @@ gates:
 `;
 
 interface Row {
-	/** As the table shows it. */
+	/** Name of the row. */
 	change: string;
-	/** In the head's trtgate.yml, text by text. */
+	/** Replacements in the head's trtgate.yml. */
 	config?: readonly (readonly [from: string, to: string])[];
-	/** In the head's files. */
+	/** Changes the head's files. */
 	files?(folder: string): void;
 }
 
@@ -144,7 +144,7 @@ const allRows: readonly Row[] = [
 	fileKey("profile: { nsys: never }"),
 	fileKey("explain: { bisect: off }"),
 	fileKey("cache: { engines: false }"),
-	// What is built: each side by its own recipe.
+	// Changes to what is built: each side by its own recipe.
 	edit("precision: fp16", "precision: int8"),
 	engineKey("optimization-level: 0"),
 	engineKey("workspace: 1MiB"),
@@ -168,7 +168,7 @@ const allRows: readonly Row[] = [
 		config: [["onnx: models/classifier.onnx", "onnx: models/other.onnx"]],
 		files: (folder) => cpSync(join(folder, "models/classifier.onnx"), join(folder, "models/other.onnx")),
 	},
-	// What is checked.
+	// Changes to what is checked.
 	edit("workloads: [{ batch: 8 }]", "workloads: [{ batch: 1 }]"),
 	edit("workloads: [{ batch: 8 }]", "workloads: []"),
 	{ change: "`golden` removed", config: [["    golden: golden/segmenter/golden.json\n", ""]] },
@@ -320,7 +320,7 @@ async function judge({ config = [], files }: Row): Promise<Judged> {
 	};
 }
 
-/** One cell: the gates that do not pass, and what the report lists of the rules. */
+/** Formats a cell: the gates that do not pass, and the report's list of rules. */
 function gatesText(gates: readonly GateResult[]): string {
 	const failing = gates.filter(({ gate, status }) => status !== "pass" && gate !== "limit-change");
 	const names = failing.map(({ gate, status }) => (status === "fail" ? gate : `${gate} (${status})`));

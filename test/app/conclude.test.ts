@@ -1,4 +1,4 @@
-// What a result says of models without a golden.
+// A result's note on models without a golden.
 import { expect, it } from "vitest";
 import { withoutGolden } from "../../src/app/conclude.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
@@ -9,7 +9,7 @@ function modelsOf(models: string) {
 	return loaded.config;
 }
 
-it("engines without a golden are named, and a model where all of its engines lack one", () => {
+it("engines without a golden are named, or the model if all of its engines lack one", () => {
 	const config =
 		modelsOf(`  some: { onnx: a.onnx, engines: { fp32: { precision: fp32, golden: g/golden.json }, fp16: { precision: fp16 } } }
   none: { onnx: b.onnx, engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } } }

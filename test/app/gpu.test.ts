@@ -37,7 +37,7 @@ function hold(folder: string): void {
 	writeFileSync(join(folder, `${uuid}.lock`), JSON.stringify(owner));
 }
 
-it.each(["none", "unknown"] as const)("the GPU lease takes nothing where the GPU is %s", async (gpu) => {
+it.each(["none", "unknown"] as const)("the GPU lease locks nothing if the GPU is %s", async (gpu) => {
 	const folder = temporaryFolder();
 	await (await leaseOn(gpu, folder).take()).release();
 	expect(readdirSync(folder)).toEqual([]);
@@ -51,7 +51,7 @@ it("the GPU lease holds the GPU by its UUID until it is released", async () => {
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-it("the GPU lease ends with gpu-busy where another job keeps it beyond the wait", async () => {
+it("the GPU lease ends with gpu-busy if another job keeps it beyond the wait", async () => {
 	const folder = join(temporaryFolder(), "locks");
 	hold(folder);
 	await expect(leaseOn(device, folder, { waitMs: 50 }).take()).rejects.toMatchObject({ code: "gpu-busy" });
@@ -66,7 +66,7 @@ it("the GPU lease ends its wait when the run is interrupted", async () => {
 	await expect(taken).rejects.toMatchObject({ code: "interrupted" });
 });
 
-it("the GPU lease goes on without a lock where none can be written, and reports it", async () => {
+it("the GPU lease goes on without a lock if none can be written, and reports it", async () => {
 	const file = join(temporaryFolder(), "file");
 	writeFileSync(file, "");
 	const gpuLease = await leaseOn(device, file).take();
@@ -74,7 +74,7 @@ it("the GPU lease goes on without a lock where none can be written, and reports 
 	await gpuLease.release();
 });
 
-it("the GPU lease locks in the machine's temporary folder, or where TRTGATE_LOCKS says", () => {
+it("the GPU lease locks in the machine's temporary folder, or in the folder TRTGATE_LOCKS", () => {
 	expect(lockFolderOf(readEnvironment({}))).toMatch(/trtgate-locks$/);
 	expect(lockFolderOf(readEnvironment({ TRTGATE_LOCKS: "/srv/locks" }))).toBe("/srv/locks");
 });

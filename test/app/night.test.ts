@@ -5,7 +5,7 @@ import { concludeNight, type Night } from "../../src/history/app/history-watch.t
 import { buildResult } from "../support/build-result.ts";
 import { configOf } from "../support/opened-arms.ts";
 
-it("links of pins run on one TensorRT, where the night compares two", async () => {
+it("links of pins run on one TensorRT, if the night compares two", async () => {
 	const config = configOf("baseline: { from: pin }\nbase: { trtexec: /opt/old/trtexec }\n");
 	const adapted: [string, Config["base"]][] = [];
 	const watching = { keep: async (ran: unknown) => ran, oldPin: async () => "b2" };

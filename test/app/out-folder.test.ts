@@ -131,7 +131,7 @@ it("an earlier run's files are removed from a person's folder if its result is t
 	expect(readdirSync(folder)).toEqual(["notes.txt"]);
 });
 
-it("an earlier run's file that became a link is removed, and what it leads to stays", async () => {
+it("an earlier run's file that became a link is removed, and its target stays", async () => {
 	const root = temporaryFolder();
 	const folder = writeProject(join(root, "out"), { "logs/build.log": "" });
 	writeFileSync(join(root, "kept"), "");

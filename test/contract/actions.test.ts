@@ -99,7 +99,7 @@ it("the root action hands over only settings that the config knows", () => {
 	expect(loaded.state === "ok" ? [] : loaded.errors).toEqual([]);
 });
 
-it("docs/actions.md is what the action files say", () => {
+it("docs/actions.md matches the action files", () => {
 	const [page, text] = actionsPage();
 	expect(readFileSync(page, "utf8")).toBe(text);
 });

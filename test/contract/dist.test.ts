@@ -1,4 +1,4 @@
-// What users run: entry points on top, chunks with names that tell what they hold, and the licences of what is bundled.
+// The files that users run: entry points on top, chunks named by content, and licences of everything bundled.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ it("dist/ has the entry points on top, and folders", () => {
 	]);
 });
 
-it("dist/ names each chunk by what it holds, and none by a number", () => {
+it("dist/ names each chunk by its content, and none by a number", () => {
 	expect(chunks).toContain("app-gate.js");
 	expect(chunks.filter((name) => !/^[a-z][\w.-]*[a-z]\.js$/i.test(name))).toEqual([]);
 });

@@ -19,7 +19,7 @@ import { resultCases } from "../support/result-cases.ts";
 
 const cases: readonly (readonly [string, Result])[] = Object.entries(resultCases);
 
-/** Of draft 4; what that one says otherwise than draft 7 (`id`, exclusive bounds) stands only in its head. */
+/** The schema is draft 4; only its head differs from draft 7 in ways that matter (`id`, exclusive bounds). */
 function sarifValidator() {
 	const { id: _id, $schema: _schema, ...schema } = sarifSchema;
 	return new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(schema);

@@ -11,13 +11,13 @@ const pages = [
 	),
 ].filter((path) => path.endsWith(".md"));
 
-/** What is code is no link and no heading. */
+/** Code contains neither links nor headings. */
 const proseOf = (path: string): string =>
 	readFileSync(path, "utf8")
 		.replace(/^```[\s\S]*?^```/gm, "")
 		.replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()#]/g, " "));
 
-/** As GitHub makes them of headings, with a number behind those that come again. */
+/** Makes anchors as GitHub does, numbering repeated headings. */
 function anchorsOf(path: string): Set<string> {
 	const seen = new Map<string, number>();
 	const text = readFileSync(path, "utf8").replace(/^```[\s\S]*?^```/gm, "");
@@ -32,7 +32,7 @@ function anchorsOf(path: string): Set<string> {
 }
 
 describe.each(pages)("%s", (page) => {
-	it("a page links only to what is there", () => {
+	it("a page links only to existing files", () => {
 		for (const [link, target = ""] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
 			if (/^(https?|mailto):/.test(target)) continue;
 			const [file = "", anchor] = target.split("#");

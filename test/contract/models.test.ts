@@ -33,6 +33,6 @@ it.each(examples)("bench/models.md $heading: loads, with a golden for its model"
 	);
 });
 
-it("bench/models.md is what the bench wrote from its results", () => {
+it("bench/models.md is generated from the bench's results", () => {
 	expect(zooPage(page, models, new Map(results.map((result) => [result.model, result])))).toBe(page);
 });

@@ -14,7 +14,7 @@ import {
 
 type Rights = Record<string, "read" | "write">;
 
-/** What a step's inputs turn on, for the events of its workflow; docs/security.md says the same in words. */
+/** Permissions that a step's inputs need, for the events of its workflow; docs/security.md says the same in words. */
 function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"]): Rights {
 	const surface = surfaceOf(uses);
 	if (surface === undefined) return {};

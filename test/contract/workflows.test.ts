@@ -24,7 +24,7 @@ const starter = readWorkflow("trtgate init", starterWorkflow({ commit: "0".repea
 const committed = [...examples, ...readWorkflows(".github/workflows")];
 const workflows = [...committed, starter];
 
-/** Of text in a workflow, what an event's author may have written. */
+/** Expressions in a workflow whose text an event's author may have written. */
 const foreignText =
 	/\$\{\{[^}]*\b(github\.event\b|github\.head_ref|github\.ref_name|github\.ref\b|github\.actor|inputs\.|matrix\.|needs\.|steps\.)[^}]*\}\}/;
 
@@ -38,7 +38,7 @@ describe.each(workflows)("$path", (workflow) => {
 		}
 	});
 
-	it("grants nothing to the whole workflow but reading, and says to each job what it may", () => {
+	it("grants only read access to the whole workflow, and further rights job by job", () => {
 		expect(workflow.permissions, "permissions at the top").toBeDefined();
 		for (const right of Object.values(workflow.permissions ?? {})) expect(right).toBe("read");
 		const atTop = Object.keys(workflow.permissions ?? {}).length > 0;
@@ -46,7 +46,7 @@ describe.each(workflows)("$path", (workflow) => {
 			expect(atTop || job.permissions !== undefined, `rights of ${name}`).toBe(true);
 	});
 
-	it("a workflow gives the reason beside every right to write", () => {
+	it("a workflow gives a reason beside every write permission", () => {
 		for (const [line] of workflow.text.matchAll(/^\s+[a-z-]+: write.*$/gm))
 			expect(line).toMatch(/: write # \w+/);
 	});
@@ -236,7 +236,7 @@ it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
 		readWorkflow("release.yml", readFileSync("workflows-examples/release.yml", "utf8")).jobs["release"]
 			?.steps ?? [];
 	const script = steps.find(({ run }) => run?.includes("engines.tar.gz"))?.run ?? "";
-	// As GitHub starts a shell where the step names none.
+	// Starts a shell as GitHub does if the step names none.
 	const run = spawnSync("bash", ["-e", "-c", script], { cwd: folder, encoding: "utf8" });
 	expect(run.status, run.stderr).toBe(status);
 	expect(existsSync(join(folder, "files/engines.tar.gz"))).toBe(status === 0);

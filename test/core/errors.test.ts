@@ -1,4 +1,4 @@
-// Whose fault an error is that nobody raised on purpose.
+// Tells whose fault an unexpected error is.
 import { expect, it } from "vitest";
 import { recordError } from "../../src/core/errors.ts";
 

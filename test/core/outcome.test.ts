@@ -48,6 +48,6 @@ it.each<[ErrorRecord["kind"][], string]>([
 	[["runner", "configuration"], "configuration"],
 	[["configuration", "internal"], "internal"],
 	[[], "configuration"],
-])("failureKindOf of errors %j is %s: a retry is offered only where it can help", (kinds, kind) => {
+])("failureKindOf of errors %j is %s: a retry is offered only if it can help", (kinds, kind) => {
 	expect(failureKindOf("error", kinds.map(error))).toBe(kind);
 });

@@ -45,7 +45,7 @@ const shapes = {
 const fillsOf = (inputs: Parameters<typeof timedInputsOf>[1]) =>
 	Object.fromEntries(timedInputsOf(onnx, inputs)(shapes).map(({ name, fill }) => [name, fill]));
 
-it("timed inputs are what the model takes, and 0 or 1 where nothing says so", () => {
+it("timed inputs suit the model, and are 0 or 1 if nothing tells which do", () => {
 	const found = {
 		ids: [0, 49],
 		attention_mask: "ones",

@@ -37,7 +37,7 @@ it("the action says pass in its outputs and summary, and ends with 0", async () 
 	expect(run.stdout.match(/::group::/g)?.length).toBe(run.stdout.match(/::endgroup::/g)?.length);
 });
 
-it("the action fails the step and annotates the config line of what failed", async () => {
+it("the action fails the step and annotates the config line of the failed gate", async () => {
 	const workspace = temporaryFolder();
 	quickProject(join(workspace, "base"), { "trtgate.yml": untimed() });
 	quickProject(workspace, { "trtgate.yml": untimed(), "model.onnx": "fixture:wrong.onnx" });
@@ -60,7 +60,7 @@ it("the action annotates a fault of the config at its line", async () => {
 	);
 });
 
-it("the action its post step cleans up, and warns where there is no result", async () => {
+it("the action its post step cleans up, and warns if there is no result", async () => {
 	const workspace = writeProject(temporaryFolder(), { "trtgate-out/scratch/left": "over" });
 	const out = join(workspace, "trtgate-out");
 	const run = await runAction(workspace, {}, { entry: "post", state: { out } });

@@ -110,7 +110,7 @@ it("the gate refuses to compare a pull request's base with itself", async () => 
 	});
 });
 
-it("the gate leaves no worktree in the clone of a runner that stays, also where the job was killed", async () => {
+it("the gate leaves no worktree in the clone of a runner that stays, also if the job was killed", async () => {
 	const slow = quickConfig.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: sleep 30");
 	const files = { ...project, "trtgate.yml": slow };
 	const place = await openPlace({ base: files, head: files });

@@ -84,7 +84,7 @@ it("the gate fails for it if the config requires it", async () => {
 		expect(report(name), name).toContain("this change did not cause it");
 });
 
-it("the gate fails a change for what its base passes", async () => {
+it("the gate fails a change on a check that its base passes", async () => {
 	const { run, result } = await compare({ "trtgate.yml": config }, wrong);
 	expect(run.exit).toBe(1);
 	expect(result.golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);

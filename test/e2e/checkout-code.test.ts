@@ -1,4 +1,4 @@
-// What a run executes of a checkout that brings programs of every kind: only what docs/security.md lists, through the built bundle.
+// A run executes only those programs of a checkout that docs/security.md lists, through the built bundle.
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -45,7 +45,7 @@ function checkout(planted: Planted, config: string): string {
 
 const automatic = untimed().replace("onnxruntime: wasm\n", "");
 
-it("the action runs of a checkout on the CPU what its config names, and nothing else that it brings", async () => {
+it("on a CPU, the action runs only those programs of a checkout that its config names", async () => {
 	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
 	const cwd = checkout(planted, automatic);
 	const env = {
@@ -59,7 +59,7 @@ it("the action runs of a checkout on the CPU what its config names, and nothing 
 	expect(readResult(join(cwd, "trtgate-out")).backend.name).toBe("ONNX Runtime (WebAssembly)");
 });
 
-it("the command line runs of a checkout what its config names, even where it wants the native ONNX Runtime", async () => {
+it("the command line runs only those programs of a checkout that its config names, even with the native ONNX Runtime", async () => {
 	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
 	const cwd = checkout(planted, automatic);
 	const home = { HOME: temporaryFolder() };
@@ -111,7 +111,7 @@ it("a native ONNX Runtime is used from the folder that is named, which the log a
 	expect(planted.ran()).not.toContain("onnxruntime-node");
 });
 
-it("the action runs of a checkout on TensorRT what its config names, and nothing else that it brings", async () => {
+it("on TensorRT, the action runs only those programs of a checkout that its config names", async () => {
 	const play = await openPlay();
 	const planted = plantedPrograms(join(play.root, "marks"));
 	const [workspace, replayed] = [join(play.root, "runner/engines"), join(play.root, "runner/replay-bin")];

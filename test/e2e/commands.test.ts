@@ -7,7 +7,7 @@ import { commandTables } from "../../src/app/cli.ts";
 import { commonOptions, type Option } from "../../src/app/commands/arguments.ts";
 import { quickProject, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
-/** What a `--json` printed, once its schema has agreed with it. */
+/** Output of a command with `--json`, validated by its schema. */
 function json(text: string, schema: string): unknown {
 	const value: unknown = JSON.parse(text);
 	const validate = new Ajv2020({ strictRequired: false, allowUnionTypes: true }).compile(

@@ -136,7 +136,7 @@ it.each<[string, string[], RegExp]>([
 	},
 );
 
-it("diagnose reads a log that is no text to its end", async () => {
+it("diagnose reads a binary log to its end", async () => {
 	const path = join(temporaryFolder(), "noise.log");
 	writeFileSync(path, Buffer.alloc(3e6, 0xff));
 	expect((await diagnose(path, "--exit-code", "1")).exit).toBe(1);

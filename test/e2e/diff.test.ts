@@ -47,7 +47,7 @@ it("trtgate diff finds no difference between two builds of one model", async () 
 	expect(stdout).toContain("No difference in structure; the same kernels.");
 });
 
-it("trtgate diff takes layers alone, a file itself, and the model beside them", async () => {
+it("trtgate diff accepts layers only, a single file, and a model beside them", async () => {
 	const cwd = engineFolders("slower-head");
 	const headline = async (base: string, head: string) =>
 		(await runCli(["diff", base, head], { cwd })).stdout.split("\n")[1];

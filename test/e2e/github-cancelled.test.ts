@@ -87,7 +87,7 @@ describe.concurrent("a cancelled job", () => {
 			onTestFinished,
 		);
 		const { run, out } = played;
-		// What has failed until then stays failed.
+		// Gates that have failed until then stay failed.
 		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
 		expect(run.outputs).toMatchObject({ outcome: "fail", result: join(out, "result.json"), failed: "1" });
 		expect(played.result()).toMatchObject({

@@ -1,4 +1,4 @@
-// What a pull request's page holds when several configs, jobs and tries speak on it, through the bundle of the report action.
+// The comments of a pull request with several configs, jobs and attempts, through the bundle of the report action.
 import { describe, expect, it } from "vitest";
 import type { GateResult, Result } from "../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
@@ -44,7 +44,7 @@ it("comments of one pull request are one for each config and each name, and a se
 	expect(play.github.state.violations).toEqual([]);
 });
 
-it("comments of one pull request are one where two jobs have both seen none", async () => {
+it("a pull request has one comment even if two jobs have both seen none", async () => {
 	const play = await open();
 	// The first one's comment is made late: the other has looked by then.
 	play.github.inject({ method: "POST", path: /\/issues\/7\/comments/, delayMs: 3000 });

@@ -28,12 +28,12 @@ interface Row {
 	faults: readonly Fault[];
 	/** Codes of what could not be published, by what. */
 	lost?: Readonly<Record<string, string>>;
-	/** In log and summary. */
+	/** Text in log and summary. */
 	says?: string;
 }
 
 const commentAndCheck = (code: string): Record<string, string> => ({ comment: code, "check run": code });
-/** Those that wait longest first: five are played at a time. */
+/** The slowest come first, because five are played at a time. */
 const rows: Readonly<Record<string, Row>> = {
 	"an artifact service that is away": {
 		faults: [{ path: artifacts, times: always, status: 503, body: {} }],
@@ -162,7 +162,7 @@ const rows: Readonly<Record<string, Row>> = {
 	},
 };
 
-/** What a program that follows reads of the outcome; addresses are there or not. */
+/** The outcome as a later program reads it, without addresses. */
 function verdictOf({ exitCode, outputs }: ActionRun): Record<string, unknown> {
 	const { result: _, "comment-url": __, "artifact-url": ___, "report-url": ____, ...verdict } = outputs;
 	return { exitCode, ...verdict };
@@ -188,7 +188,7 @@ describe.concurrent("a platform that fails", () => {
 		headline: "1 latency gate fails · the only check does not pass",
 	};
 
-	it("a platform without a fault gives what the rows below are compared with", async ({
+	it("a platform without a fault gives the reference for the rows below", async ({
 		expect,
 		onTestFinished,
 	}) => {

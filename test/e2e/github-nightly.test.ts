@@ -75,7 +75,7 @@ it("the action at night opens one issue, keeps it up to date, and closes it with
 	expectTidy(play, third);
 });
 
-it("the action at night opens the issue where a night cannot decide, and closes it after the next good one", async () => {
+it("the action at night opens the issue if a night cannot decide, and closes it after the next good one", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const released = play.commit(armFiles("same-model", "base"), { ref: main });

@@ -18,7 +18,7 @@ const speedOnly: Changes = [
 	[/^cache:.*$/m, "cache: { engines: false, timing: true }"],
 ];
 
-it("a push to main is compared with what main was, warns of what got slower, and keeps the kernel timings for the next", async () => {
+it("a push to main is compared with main before, warns of slowdowns, and keeps the kernel timings for the next", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const { base: before, head: after } = play.sides("slower-head", speedOnly, main);
@@ -154,7 +154,7 @@ describe("a tag", () => {
 	});
 });
 
-it("the merge queue: compared with what the change is added to, checked, not commented", async () => {
+it("the merge queue compares a change with the commit it is added to, publishes a check and no comment", async () => {
 	const play = await openPlay();
 	const { base, head } = play.sides("wrong-head");
 	const ref = `refs/heads/gh-readonly-queue/main/pr-7-${base}`;

@@ -15,7 +15,7 @@ interface Place {
 	github: LocalGitHub;
 	origin: string;
 	work: string;
-	/** Where a ref of the origin is; "" where it is not. */
+	/** Commit of a ref of the origin; "" if it does not exist. */
 	at(ref: string): string;
 	/** Files of a commit that differ from another, with how. */
 	changes(from: string, to: string): string[];

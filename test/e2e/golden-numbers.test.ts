@@ -107,7 +107,7 @@ it("golden check matches an output of -Infinity throughout that is the golden's 
 	});
 });
 
-/** Of a number from 0 to 1, rounded to the nearest. */
+/** Bits of a half from 0 to 1, rounded to nearest. */
 function halfBits(value: number): number {
 	if (value < 2 ** -14) return Math.round(value * 2 ** 24);
 	const exponent = Math.floor(Math.log2(value));

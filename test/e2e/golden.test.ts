@@ -27,7 +27,7 @@ function matches(text: string, schema: string): unknown {
 	return said;
 }
 
-/** Of a case of the quickstart's goldens, whichever revision they are. */
+/** Folder of a case of the quickstart's goldens, whatever their revision. */
 function folderOf(name: string, id: string): string {
 	const folder = join(quickstart, "golden", name);
 	const path = read(folder, ".").cases.find((golden) => golden.id === id)?.inputs["image"]?.path ?? "";
@@ -145,7 +145,7 @@ it("golden record replaces cases and limits in one step", async () => {
 	});
 });
 
-it("golden check exits 1 where an output differs, is missing, or has another shape", async () => {
+it("golden check exits 1 if an output differs, is missing, or has another shape", async () => {
 	const cwd = temporaryFolder();
 	const manifest = join(quickstart, "golden/classifier/golden.json");
 	const stored = join(cwd, "outputs");

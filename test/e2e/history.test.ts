@@ -26,7 +26,7 @@ const files = (folder: string): string[] =>
 		.filter((path) => path.endsWith(".json"))
 		.sort();
 
-it("the history of a project gets a record of a run, takes its result no second time, and survives compaction", async () => {
+it("the history of a project gets one record per run, even if the result is imported again, and survives compaction", async () => {
 	const folder = quickProject(temporaryFolder(), {
 		"trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n`,
 	});
@@ -197,7 +197,7 @@ it("the history of forty nights on five machines finds a step of three series, e
 	expect(shown[2]?.alarms).toEqual([alarm]);
 });
 
-it("the history of a project says what is missing where no history is named", async () => {
+it("the history of a project: a command says what is missing if no history is named", async () => {
 	const folder = temporaryFolder();
 	const run = await runCli(["history", "import", "out"], { cwd: folder });
 	expect(run).toMatchObject({

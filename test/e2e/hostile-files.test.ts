@@ -209,7 +209,7 @@ describe("a config outside of the workspace", () => {
 		["golden record", ["golden", "record", "--model", "net"]],
 		["golden check", ["golden", "check", "golden/golden.json", "--outputs", "."]],
 	])(
-		"a config outside of the workspace is refused by `%s` where a link of the repository leads there",
+		"a config outside of the workspace is refused by `%s` if a link of the repository leads there",
 		async (_, argv) => {
 			const { workspace, outside } = withSecret();
 			symlinkSync(outside, join(workspace, "link.yml"));

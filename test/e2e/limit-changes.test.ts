@@ -132,7 +132,7 @@ it("a head that loosens its own limits does not silence the alarm about its own 
 	).toEqual(["fail"]);
 });
 
-it("a head that loosens its own limits is reported as unknown where the base's config cannot be read", async () => {
+it("a head that loosens its own limits is reported as unknown if the base's config cannot be read", async () => {
 	const gated = await gateCommits("version: 1\nmodels: 7\n", config(loose));
 	expect(limitChanges(gated)).toMatchObject([
 		{ status: "warn", message: expect.stringMatching(/base's config cannot be read.*models/) },

@@ -1,4 +1,4 @@
-// In a workflow, no word of a model, a config or a result commands the runner, whatever command prints it.
+// In a workflow, no word of a model, a config or a result commands the runner, whichever command prints it.
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
@@ -15,7 +15,7 @@ const cli = (argv: readonly string[], cwd: string) =>
 
 const hostile = "::error title=Gate::passed";
 
-/** What the runner would obey, but for the groups that the progress opens and closes. */
+/** Lines that the runner would obey, except for the groups of the progress. */
 function commands(text: string): string[] {
 	return text.split(/[\r\n]/).filter((line) => /^[\s\u0085]*::(?!(?:group|endgroup)::)|##\[/.test(line));
 }

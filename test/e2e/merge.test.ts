@@ -50,7 +50,7 @@ it("trtgate report --merge names what the plan expects and did not come, and exi
 	expect(run.stdout).toContain("orin: The plan lists this part");
 });
 
-it("trtgate report --merge reports where there is nothing to merge", async () => {
+it("trtgate report --merge reports that there is nothing to merge", async () => {
 	const root = await folders([]);
 	const run = trtgate(root, "report", "parts", "--merge");
 	expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("no result.json in parts") });

@@ -61,7 +61,7 @@ const matching = (result: Result) =>
 	result.golden.filter(({ state }) => state === "match").map(({ model }) => model);
 const failing = (result: Result) => result.gates.filter(({ status }) => status === "fail");
 
-/** By model: what is wrong with it in the head, the section that names it, what the gate says and how to fix it. */
+/** By model: the fault in the head, the section that names it, the gate's message and the fix. */
 type Faults = Readonly<Record<string, [(head: string) => void, RegExp, RegExp]>>;
 const goldenFaults: Faults = {
 	"no-golden": [
@@ -101,7 +101,7 @@ it.each([
 	["a fault in their golden", "6 unusable goldens", goldenFaults],
 	["a fault in the file or its prepare command", "3 unusable models", modelFaults],
 ])(
-	"the gate checks the healthy models where others have %s, and names each with its fix",
+	"the gate checks the healthy models if others have %s, and names each of those with its fix",
 	async (_, headline, faults) => {
 		const broken = Object.keys(faults);
 		const all = ["first", ...broken, "third"];
@@ -170,7 +170,7 @@ it.each<[string, Uint8Array, RegExp, Record<string, unknown>]>([
 	},
 );
 
-it("the gate is content with a changed interface where the base's rules allow it, and the head has its golden", async () => {
+it("the gate is content with a changed interface if the base's rules allow it, and the head has its golden", async () => {
 	const allowing = config(modelOf("second").replace(" }\n", ", gates: { interface: warn } }\n"));
 	const spoil = (head: string): void => {
 		writeFileSync(join(head, "second.onnx"), renamed("y", "z"));
@@ -185,7 +185,7 @@ it("the gate is content with a changed interface where the base's rules allow it
 	);
 });
 
-it("the gate ends as a configuration fault where no model is left", async () => {
+it("the gate ends as a configuration fault if no model is left", async () => {
 	const { exit, stderr, result } = await run((head) =>
 		names.forEach((name) => void rmSync(join(head, `${name}.onnx`))),
 	);

@@ -6,7 +6,7 @@ import { pullRequest } from "../support/event-payloads.ts";
 import { armFiles, artifactFiles, openPlay, type Play, type Played } from "../support/github-play.ts";
 import { quickProject, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 
-/** What lies beside the checkout on the runner, named like the files of an earlier run. */
+/** Files beside the checkout on the runner, named like those of an earlier run. */
 function secrets(folder: string): string {
 	return writeProject(folder, {
 		id_rsa: "secret",

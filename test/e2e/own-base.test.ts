@@ -87,7 +87,7 @@ it("a pull request is compared with the commit that the target branch's config p
 	}
 });
 
-it("a pull request is refused where the target branch's config pins a commit that is not part of it", async () => {
+it("a pull request is refused if the target branch's config pins a commit that is not part of it", async () => {
 	const pinned = "baseline: { from: pinned, ref: feature }\n";
 	const pull = await openPull(pinned, pinned);
 	const played = await runPull(pull);

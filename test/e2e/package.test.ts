@@ -34,7 +34,7 @@ describe("the npm package", () => {
 		inHome("npm", "install", "--offline", "--no-audit", "--no-fund", join(packed, filename));
 	});
 
-	it("the npm package is one package, without a dependency and without what only tests need", () => {
+	it("the npm package is one package, without dependencies and without files that only tests need", () => {
 		const installed = join(home, "node_modules/trtgate");
 		expect(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
 			"trtgate",

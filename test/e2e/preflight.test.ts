@@ -102,7 +102,7 @@ const withWeights = (rows: number): ModelInit => ({
 	initializers: [...(recogniser.initializers ?? []), zeros("w", [rows, 21])],
 });
 
-it("preflight takes Constants that share a name, as ONNX Runtime does, and no other nodes", async () => {
+it("preflight accepts Constants that share a name, as ONNX Runtime does, but no other nodes", async () => {
 	const constant = (output: string) =>
 		node({
 			op: "Constant",

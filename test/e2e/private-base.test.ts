@@ -26,7 +26,7 @@ interface Row {
 	what: string;
 	rules?: Partial<RemoteRules>;
 	inputs?: Record<string, string>;
-	/** What the machine lacks. */
+	/** Programs that the machine lacks. */
 	lacks?: ("git" | "git-lfs")[];
 	/** The server is the user's own; else it stands in for github.com, as its proxy. */
 	isEnterprise?: boolean;

@@ -125,7 +125,7 @@ describe("a head that renames an engine", () => {
 			expect(report(name), name).toContain("net/fp32");
 	});
 
-	it("a head that renames an engine and breaks it fails against what it was", async () => {
+	it("a head that renames an engine and breaks it fails against the old one", async () => {
 		const { run, result } = await compare(
 			named("net", "fp32", "model.onnx"),
 			named("network", "plain", "wrong.onnx"),
@@ -200,7 +200,7 @@ describe("a head with other settings of TensorRT", () => {
 			).toEqual(Array(2).fill(["match", 0.05, 0.005]));
 		});
 
-		it("a head with another precision that exceeds its limit fails where the base is within its own", async () => {
+		it("a head with another precision that exceeds its limit fails if the base is within its own", async () => {
 			const { run, result, report } = await gated(limits("0.0001"));
 			expect(run.exit, run.stdout + run.stderr).toBe(1);
 			expect(result.golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);

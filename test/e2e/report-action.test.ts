@@ -276,7 +276,7 @@ describe("plan/ of a pull request that names another machine", () => {
 		expect(run.stdout).toContain("runners.l4.labels: gpu-l4 → gpu-release.");
 	});
 
-	it("plan/ refuses it where the base has no config", async () => {
+	it("plan/ refuses it if the base has no config", async () => {
 		const run = await planPull(null, config("gpu-release"));
 		expect(run).toMatchObject({ exitCode: 2, outputs: {} });
 		expect(run.annotations[0]?.message).toMatch(
@@ -358,7 +358,7 @@ it("report/ in the run that measured reports that no part arrived", async () => 
 	expect(run.annotations[0]?.message).toContain("It has no artifact trtgate-gate with a result.json");
 });
 
-/** What the job of a part leaves in an attempt of run 500. */
+/** Leftovers of a part's job in an attempt of run 500. */
 function addPart(
 	place: Place,
 	gpu: string,
@@ -414,7 +414,7 @@ describe("report/ in a second attempt", () => {
 		expect(violations).toEqual([]);
 	});
 
-	it("report/ in a second attempt takes the result of a job that was not run again, and names its attempt", async () => {
+	it("report/ in a second attempt uses the result of a job that was not run again, and names its attempt", async () => {
 		const place = await openPlace();
 		addPart(place, "h200");
 		addJob(place, "l4", { attempt: 1, from: -60 });
@@ -430,7 +430,7 @@ describe("report/ in a second attempt", () => {
 		expect(place.github.state.violations).toEqual([]);
 	});
 
-	it("report/ in a second attempt takes no result of the first without the right to read the list of jobs, and names that right", async () => {
+	it("report/ in a second attempt uses no result of the first without the right to read the list of jobs, and names that right", async () => {
 		const place = await openPlace();
 		addPart(place, "l4");
 		const job = { runAttempt: 2, permissions: { "pull-requests": "write", checks: "write" } };
@@ -448,7 +448,7 @@ describe("report/ in a second attempt", () => {
 describe("report/ without a plan", () => {
 	const rights = { permissions: { "pull-requests": "write", checks: "write" } };
 
-	it("report/ without a plan takes no result of an earlier attempt for one that was lost", async () => {
+	it("report/ without a plan does not use the result of an earlier attempt in place of a lost one", async () => {
 		const place = await openPlace();
 		const run = { id: 500, attempt: 1, job: "gate", runner: "gpu-1" };
 		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4", { run })) });
@@ -462,7 +462,7 @@ describe("report/ without a plan", () => {
 		expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
 	});
 
-	it("report/ without a plan takes only the artifact of its own config, name and job", async () => {
+	it("report/ without a plan uses only the artifact of its own config, name and job", async () => {
 		const place = await openPlace();
 		const other = resultOf("l4", { config: { path: "b/trtgate.yml" } });
 		addArtifact(place, 500, { name: "trtgate-b-trtgate-gate-b", archive: archiveOf(other) });
@@ -564,7 +564,7 @@ describe("report/ after the run of a fork's pull request", () => {
 		);
 	});
 
-	it("report/ after the run of a fork's pull request sets no green status where it may not create a check run", async () => {
+	it("report/ after the run of a fork's pull request sets no green status if it may not create a check run", async () => {
 		const place = await openPlace();
 		forkPull(place);
 		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });

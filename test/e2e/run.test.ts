@@ -117,7 +117,7 @@ it("run fails a head that computes something else, naming output, case, metric, 
 	expect(result.golden[0]?.modelChanged).toBe(true);
 });
 
-it("run checks builds and goldens alone where there is no base, and reports it", async () => {
+it("run checks builds and goldens alone if there is no base, and reports it", async () => {
 	const folder = quickProject(temporaryFolder());
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(run.exit, run.stderr).toBe(0);

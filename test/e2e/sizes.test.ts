@@ -6,7 +6,7 @@ import { attribute, int64s, model, node, tensor, value } from "../support/onnx-w
 import { quickMeasure, runCli, temporaryFolder } from "../support/project.ts";
 import { digitReader, lineReader, weights } from "../support/sized-models.ts";
 
-it("sizes that are given are refused by the gate before it builds where the model cannot run with them", async () => {
+it("sizes that are given are refused by the gate before it builds if the model cannot run with them", async () => {
 	const cwd = temporaryFolder();
 	writeFileSync(join(cwd, "net.onnx"), digitReader());
 	const config = (sizes: string) =>
@@ -27,7 +27,7 @@ it("sizes that are given are refused by the gate before it builds where the mode
 	});
 });
 
-it("sizes that are given are the configuration's fault where only the run shows that the model cannot take them, which no retry helps", async () => {
+it("sizes that are given are the configuration's fault if only the run shows that the model cannot take them, which no retry helps", async () => {
 	const cwd = temporaryFolder();
 	// As many places as x has values that are not 0, added to three.
 	const nodes = [
@@ -77,7 +77,7 @@ it("init writes sizes that ran on the model, with what each axis seems to be", a
 	expect([twins.exit, twins.stderr]).toEqual([2, expect.stringContaining("Name the model: --only MODEL.")]);
 });
 
-it("init writes one size where the model takes no other, and what the user gives", async () => {
+it("init writes a fixed size if the model accepts no other, and sizes that the user gives", async () => {
 	const cwd = temporaryFolder();
 	writeFileSync(join(cwd, "net.onnx"), digitReader());
 	const run = await runCli(["init", "net.onnx", "--quiet", "--dims", "batch=4"], { cwd });
@@ -98,7 +98,7 @@ it("init names first what keeps a model from running at all", async () => {
 	expect(run.stdout).toMatch(/ {2}1\. Fix the model: Input "text" is string.*\n {2}2\. Check the sizes/);
 });
 
-it("init guesses, and reports it, where nothing runs", async () => {
+it("init guesses, and reports it, if nothing runs", async () => {
 	const cwd = temporaryFolder();
 	const nodes = [node({ op: "Acme", domain: "com.acme" })];
 	writeFileSync(

@@ -56,7 +56,7 @@ const forEver = "await new Promise((end) => setTimeout(end, 600_000));";
 const onHead = (misbehave: string): string =>
 	`if (job.modelPath.includes("/head/")) { ${misbehave} } else await import("./worker-real.js");`;
 
-/** As ONNX Runtime says it below a limit on the address space. */
+/** ONNX Runtime's message below a limit on the address space. */
 const notStarted =
 	'write(JSON.stringify({ kind: "failed", message: "no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory" })); process.exit(1);';
 

@@ -22,13 +22,13 @@ async function auto(replay: Partial<Replay>, path?: string) {
 	return { run, folder };
 }
 
-it("backend: auto takes ONNX Runtime where trtexec is and no GPU", async () => {
+it("backend: auto uses ONNX Runtime if there is trtexec but no GPU", async () => {
 	const { run, folder } = await auto({ smi: "fault=no-driver" });
 	expect(run.exit, run.stderr).toBe(0);
 	expect(readResult(join(folder, "out")).backend.kind).toBe("onnxruntime");
 });
 
-it("backend: auto takes TensorRT where trtexec and a GPU are", async () => {
+it("backend: auto uses TensorRT if there are trtexec and a GPU", async () => {
 	const { result } = await gateReplay(
 		{ comparison: "same-model" },
 		{ config: [["backend: tensorrt", "backend: auto"], ...fast] },
@@ -73,14 +73,14 @@ it.each([
 	},
 );
 
-it("backend: tensorrt takes trtexec from --trtexec, and refuses one that is not there", async () => {
+it("backend: tensorrt uses trtexec from --trtexec, and refuses a missing one", async () => {
 	const { run } = await startReplay({ comparison: "same-model" }, { argv: ["--trtexec", "./none/trtexec"] });
 	expect(run.exit).toBe(2);
 	expect(run.stderr).toMatch(/none\/trtexec does not exist/);
 });
 
 it("backend: tensorrt runs a newer major version than it knows to the end, and reports it", async () => {
-	// From 11 on the file's types are the precision, and this one's are fp32: the recorded fp16 answers are no golden of it.
+	// Since 11, the file's types are the precision, and this one's are fp32, so the recorded fp16 answers do not match.
 	const config = [
 		...fast,
 		["precision: fp16", "precision: fp32"],

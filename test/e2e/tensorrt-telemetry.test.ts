@@ -151,7 +151,7 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 		expect(html).toContain(words);
 });
 
-it("profiles leave out the kernels of what did not regress", async () => {
+it("profiles leave out kernels of workloads that did not regress", async () => {
 	const replay = { comparison: "same-model" } as const;
 	const folder = projectOf(replay);
 	installNsight(folder, "nsys", "full");
@@ -197,7 +197,7 @@ describe("what earlier runs left", () => {
 		Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
 	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
 
-	it("what earlier runs left spares the builds of both sides, is rebuilt where it is damaged, and never makes a build that fails look built", async () => {
+	it("what earlier runs left spares the builds of both sides, is rebuilt if it is damaged, and never makes a build that fails look built", async () => {
 		const replay: Replay = { comparison: "slower-head" };
 		const folder = projectOf(replay);
 		cached(folder, "{ engines: true, timing: true }");
@@ -229,7 +229,7 @@ describe("what earlier runs left", () => {
 		expect(result.outcome).toBe("fail");
 	});
 
-	it("what earlier runs left is the kernel timings alone where engines are not taken over", async () => {
+	it("what earlier runs left is only the kernel timings if engines are not reused", async () => {
 		const replay = { comparison: "same-model" } as const;
 		const folder = projectOf(replay);
 		cached(folder, "{ engines: false, timing: true }");

@@ -86,7 +86,7 @@ describe("trtgate trend", () => {
 		expect(trendScriptHash).toBe(`sha256-${createHash("sha256").update(trendScript).digest("base64")}`);
 	});
 
-	it("trend says what to do where there is no record", async () => {
+	it("trend says what to do if there is no record", async () => {
 		const run = await runCli(["trend", "."], { cwd: temporaryFolder() });
 		expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("trtgate history import") });
 	});

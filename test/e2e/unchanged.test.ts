@@ -1,4 +1,4 @@
-// What a change does not touch: one engine for both sides, and golden verdicts of an earlier run.
+// Parts that a change does not touch share one engine for both sides, and reuse golden verdicts of an earlier run.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// What programs that trtgate starts see of its environment, through the built bundle.
+// The environment that programs started by trtgate see, through the built bundle.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

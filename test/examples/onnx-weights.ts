@@ -6,9 +6,9 @@ const float32 = 1;
 
 interface Entry {
 	number: number;
-	/** Of a varint field. */
+	/** Value of a varint field. */
 	value: number;
-	/** Of a length-delimited field. */
+	/** Content of a length-delimited field. */
 	bytes: Uint8Array;
 }
 

@@ -11,7 +11,7 @@ import { lookForReal } from "./real.ts";
 
 const real = await lookForReal();
 
-/** What a project's config says, but for the limits of time and the caches, which are made for doubles. */
+/** A project's config, except for time limits and caches, which are made for doubles. */
 function adapt(text: string): string {
 	return text
 		.replace("timeout: 5m, build-timeout: 5m", "timeout: 5m, build-timeout: 10m")

@@ -1,4 +1,4 @@
-// The golden worker on a real GPU: thousands of cases in one process, each compared, and the rate told.
+// The golden worker on a real GPU: thousands of cases in one process, each compared, with the rate reported.
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -34,7 +34,7 @@ function buildPlan(program: string): string {
 	return plan;
 }
 
-/** The same values for the same seed; nothing hangs on which. */
+/** Deterministic values; any would do. */
 function inputOf(seed: number): Tensor {
 	const values = Float32Array.from({ length: shape.reduce((product, size) => product * size, 1) }, (_, at) =>
 		Math.sin(seed + at * 0.37),
@@ -43,7 +43,7 @@ function inputOf(seed: number): Tensor {
 }
 
 describe.skipIf(!real.python || real.trtexec === null)("the worker on a real GPU", () => {
-	it("the worker on a real GPU gives every case of two inputs the bytes of the first", async () => {
+	it("the worker on a real GPU repeats its first answer to each of two inputs, byte for byte", async () => {
 		const enginePath = buildPlan(real.trtexec ?? "");
 		const worker = tensorRtWorker({
 			python: "python3",
@@ -84,7 +84,7 @@ describe.skipIf(!real.python || real.trtexec === null)("the worker on a real GPU
 		expect(new Set(states)).toEqual(new Set(["match"]));
 		const rate = Math.round((1000 * caseCount) / Math.max(1, wallMs - alone.wallMs));
 		process.stderr.write(
-			`The worker answered ${caseCount} cases in ${Math.round(wallMs)} ms, comparing included: ${rate} a second after its start.\n`,
+			`The worker answered and compared ${caseCount} cases in ${Math.round(wallMs)} ms: ${rate} a second, without its start.\n`,
 		);
 	});
 });

@@ -54,7 +54,7 @@ it("count runs base and head once each, on one seed, and compares them", async (
 	expect(row.doubt).toBeUndefined();
 });
 
-it("count runs nothing where both engines have the same bytes", async () => {
+it("count runs nothing if both engines have the same bytes", async () => {
 	const { row, jobs } = await countOne(counts(1, 2), { base: "a", head: "a" });
 	expect(jobs).toEqual([]);
 	expect(row).toMatchObject({
@@ -63,7 +63,7 @@ it("count runs nothing where both engines have the same bytes", async () => {
 	});
 });
 
-it("count keeps the head's count where there is no base", async () => {
+it("count keeps the head's count if there is no base", async () => {
 	const { row } = await countOne(counts(0, 5e6), { head: "b" });
 	expect(row).toMatchObject({
 		verdict: "missing",
@@ -80,7 +80,7 @@ it("count reports a side that does not run as an error, and never as a pass", as
 	expect(error).toMatchObject({ code: "tool-output", model: "net", workload: "one" });
 });
 
-it("count says why nothing is judged where the backend cannot count", async () => {
+it("count says why nothing is judged if the backend cannot count", async () => {
 	const { row, error } = await countOne(() => ({
 		state: "absent",
 		reason: "Native ONNX Runtime counts nothing.",

@@ -35,7 +35,7 @@ describe("underLimitsOf", () => {
 		expect(underLimitsOf(manifestOf({ y }, {}), loose).outputs).toEqual({});
 	});
 
-	it("underLimitsOf leaves an output its own limits where the base's golden lacks it", () => {
+	it("underLimitsOf leaves an output its own limits if the base's golden lacks it", () => {
 		const both = manifestOf(
 			{ y, z: y },
 			{ ...limit(0.5), z: { comparators: [{ kind: "max-abs", tolerance: 1 }] } },
@@ -110,7 +110,7 @@ describe("isSameCase", () => {
 		expect(isSameCase(own, base)).toBe(false);
 	});
 
-	it("isSameCase does not hold where the base has no golden", () => {
+	it("isSameCase does not hold if the base has no golden", () => {
 		expect(isSameCase(golden, undefined)).toBe(false);
 	});
 });
@@ -160,7 +160,7 @@ describe("loadGoldens", () => {
 		["has none", null, {}],
 		["lacks the file", "g.json", {}],
 		["has one that cannot be read", "g.json", { "base/g.json": "{" }],
-	])("loadGoldens keeps the head's own limits where the base %s", async (_, base, files) => {
+	])("loadGoldens keeps the head's own limits if the base %s", async (_, base, files) => {
 		const set = await load(
 			{ base, head: "g.json" },
 			{ ...files, "base/net.onnx": "", "head/g.json": fed(loose) },

@@ -1,4 +1,4 @@
-// What the graphs cost at the sizes of the workloads, base against head.
+// The costs of the graphs at the sizes of the workloads, base against head.
 import { expect, it } from "vitest";
 import type { GraphCost } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";

@@ -154,7 +154,7 @@ it("measure beside a GPU gives up when more than three pairs do not count, and e
 	});
 });
 
-it("measure beside a GPU records nothing where no GPU is watched", async () => {
+it("measure beside a GPU records nothing if no GPU is watched", async () => {
 	const { row } = await run(() => null);
 	expect(row.replaced).toBe(0);
 	expect(row.runs).not.toEqual([]);

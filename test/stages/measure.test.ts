@@ -102,7 +102,7 @@ it("measure adds pairs while it is undecided, to the last look and no further", 
 	expect(row).toMatchObject({ verdict: "inconclusive", latency: { pairs: 16 } });
 });
 
-it("measure times nothing where both engines have the same bytes", async () => {
+it("measure times nothing if both engines have the same bytes", async () => {
 	const { backend, row } = await measureOne(() => steadyRun(1), { timed: timed({ base: "a", head: "a" }) });
 	expect([backend.order, backend.warmed]).toEqual([[], []]);
 	expect(row).toMatchObject({ verdict: "unchanged", latency: { estimate: 0, excluded: 0 } });

@@ -56,7 +56,7 @@ it("the stage preflight passes the engine's precision and sizes to the checks", 
 	expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
 });
 
-it("the stage preflight marks what only the head's TensorRT finds, where the base runs the same model on another", async () => {
+it("the stage preflight marks what only the head's TensorRT finds, if the base runs the same model on another", async () => {
 	const both = { backend: "tensorrt", tensorrt: "11.1" } as const;
 	const half = { precision: "fp16", dims: batch } as const;
 	const found = await judge("classifier", { ...both, baseTensorrt: "10.6" }, half);

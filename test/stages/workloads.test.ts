@@ -1,4 +1,4 @@
-// What the engines of both sides are timed with: the base's sizes on the head, and what the head cannot run any more.
+// The inputs with which both sides' engines are timed: the base's sizes on the head, and those that the head no longer accepts.
 import { expect, it } from "vitest";
 import { underRulesOf } from "../../src/core/config/rules.ts";
 import { underNameOf } from "../../src/core/plan/counterparts.ts";
@@ -64,7 +64,7 @@ it("shapeWorkloads times the base's workloads at the base's sizes on both sides"
 	});
 });
 
-it("shapeWorkloads keeps the base's optimum where a workload leaves a size out and the head has another", () => {
+it("shapeWorkloads keeps the base's optimum if a workload leaves a size out and the head has another", () => {
 	const { shown } = shape({ config: batch(1, 16, 32) }, { config: batch(1, 2, 32) });
 	expect(shown.map(({ shapes }) => shapes)).toContainEqual({ x: [16, 4] });
 });
@@ -105,7 +105,7 @@ it.each<[why: string, head: Side]>([
 	["input x has another shape in the head", { inputs: { x: ["batch", 5] } }],
 	["input x has another shape in the head", { inputs: { x: ["batch", 4, 1] } }],
 	["the head has one more input, z", { inputs: { x: ["batch", 4], z: [1] } }],
-])("shapeWorkloads reports each workload of the base as lost where %s", (why, head) => {
+])("shapeWorkloads reports each workload of the base as lost if %s", (why, head) => {
 	const { shown, lost } = shape({}, head);
 	expect(shown.map(({ headDiffers }) => headDiffers)).toEqual([why]);
 	expect(lost.flatMap(({ rows }) => rows.map(({ base }) => base?.shape))).toEqual([why]);

@@ -18,7 +18,7 @@ export interface ActionRun {
 	signal: string | null;
 	outputs: Record<string, string>;
 	state: Record<string, string>;
-	/** What the run's page shows; empty where it was over 1 MiB, as the runner then drops it whole. */
+	/** The summary on the run's page; empty if it was over 1 MiB, as the runner then drops it whole. */
 	summary: string;
 	/** At most ten of a level, as the runner shows them. */
 	annotations: Annotation[];
@@ -33,7 +33,7 @@ export interface ActionRun {
 
 export interface ActionOptions {
 	inputs?: Record<string, string>;
-	/** Of LocalGitHub.environment, and more where a test wants it. Nothing of our own environment but PATH and the cache of compiled code goes along. */
+	/** From LocalGitHub.environment, plus the test's own. Of our environment, only PATH and the cache of compiled code are passed on. */
 	env: Record<string, string>;
 	cwd: string;
 	/** Folder in place of the action's own dist; TRTGATE_DIST by default. */
@@ -75,7 +75,7 @@ function entryPath(folder: string, entry: string, dist: string | undefined): str
 	return dist !== undefined && inDist !== undefined ? resolve(dist, inDist) : resolve(folder, entry);
 }
 
-/** As the runner names them: spaces become underscores, all upper case, hyphens stay. */
+/** Names variables as the runner does: spaces become underscores, all upper case, hyphens stay. */
 function inputVariables(
 	action: ActionFile,
 	inputs: Record<string, string>,

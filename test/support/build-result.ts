@@ -91,7 +91,7 @@ export function buildRuns({ base, head }: RunMedians): PerfRun[] {
 
 const range = (mean: number, apart = 0) => ({ mean, min: mean - apart, max: mean + apart });
 
-/** As one H200 was while it ran a small net. */
+/** Readings of an H200 that ran a small net. */
 export function buildGpuWindow(overrides: Partial<GpuWindow> = {}): GpuWindow {
 	return {
 		samples: 6,

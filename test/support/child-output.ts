@@ -1,4 +1,4 @@
-// What a child process says until it ends.
+// Collects the output of a child process until it ends.
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable } from "node:stream";
 

@@ -1,4 +1,4 @@
-// Where every Node that a test starts keeps what it compiled, so that a bundle is compiled once and not for each run of it.
+// The folder in which every Node started by a test caches compiled code, so that a bundle is compiled only once.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 

@@ -96,7 +96,7 @@ function halfWidth(base: readonly number[], head: readonly number[]): number {
 }
 
 export interface PairScore {
-	/** Of the nodes in the head's kernels, those whose component has kernels in both engines. */
+	/** Share of the nodes in the head's kernels whose component has kernels in both engines. */
 	aligned: number;
 	rows: number;
 	/** Rows without a cause. */

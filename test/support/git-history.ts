@@ -13,7 +13,7 @@ const settings = [
 	"protocol.file.allow=always",
 ];
 
-/** What this machine or user configures is no part of a test. */
+/** Excludes the configuration of this machine and user from tests. */
 const unconfigured = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" };
 
 export function git(folder: string, ...args: string[]): string {
@@ -133,7 +133,7 @@ export interface Checkout {
 	depth: number;
 }
 
-/** What actions/checkout leaves: one remote, the commit that the run is for, HEAD there. */
+/** Leaves a clone as actions/checkout does: one remote, the commit of the run, HEAD there. */
 export function checkOut({ origin, folder, ref, commit, depth }: Checkout): string {
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q");

@@ -18,13 +18,13 @@ export type Comparison = Replay["comparison"];
 export type Arm = "base" | "head";
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** What a job is run for, and on which machine. */
+/** The event of a job, and its machine. */
 export interface PlayedJob extends Omit<Job, "workspace" | "temp"> {
 	replay: Replay;
 	inputs?: Record<string, string>;
 	/** Folder of the action. */
 	action?: "." | "plan" | "report";
-	/** Of the clone; 1 as actions/checkout leaves it, 0 for all. */
+	/** Depth of the clone; 1 as from actions/checkout, 0 for the full history. */
 	depth?: number;
 	/** Commit that is checked out; that of the event by default. */
 	checkedOut?: string;
@@ -67,7 +67,7 @@ export interface Play {
 /** Texts of trtgate.yml that a play writes in another way. */
 export type Changes = readonly (readonly [from: string | RegExp, to: string])[];
 
-/** What a commit holds: one side of a recorded comparison. */
+/** Content of a commit: one side of a recorded comparison. */
 export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): Files {
 	const files = comparisonFiles(comparison, arm);
 	return {
@@ -137,7 +137,7 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 interface Place {
 	github: LocalGitHub;
 	origin: string;
-	/** Of the runner: at the same place for every job, and empty when one begins. */
+	/** Temporary folder of the runner: the same for every job, and empty when one starts. */
 	folder: string;
 }
 
@@ -214,7 +214,7 @@ export function readArchive(archive: Buffer): Map<string, Buffer> {
 	return files;
 }
 
-/** What an artifact holds; a file that is kept as it is under its own name. */
+/** Files of an artifact; a file uploaded unzipped is under its own name. */
 export function artifactFiles(github: LocalGitHub, name: string): Map<string, Buffer> {
 	const { artifacts, blobs } = github.state;
 	const artifact = artifacts.find((one) => one.name === name);

@@ -89,7 +89,7 @@ export function simulateNights(plan: Plan): Nights {
 	}));
 	const shown: Nights = { records: [], levels: [], events: plan.events };
 	const known: HistoryRecord[] = [];
-	/** What each pin was, by its commit. */
+	/** The state that each pin had, by its commit. */
 	const pins = new Map<string, Pin[]>();
 	let pin = "";
 	const rotate = (night: number): void => {
@@ -219,7 +219,7 @@ export function simulateNights(plan: Plan): Nights {
 	return shown;
 }
 
-/** What an event does to the engines in a night. */
+/** The effect of an event on the engines in a night. */
 function change(
 	{ kind, night: since, series }: Event,
 	night: number,

@@ -12,7 +12,7 @@ export interface MemoryRepository extends Repository {
 	branches: Map<string, string>;
 	/** Open ones. */
 	pulls: (HostedPull & { head: string; base: string; draft: boolean })[];
-	/** What was written, in order. */
+	/** Everything that was written, in order. */
 	writes: string[];
 	parents(commit: string): readonly string[];
 	files(commit: string): Record<string, string>;
@@ -70,7 +70,7 @@ function ancestors({ commits }: Objects, head: string): Set<string> {
 	return seen;
 }
 
-/** As many commits as GitHub lists. */
+/** Lists as many commits as GitHub does. */
 const maxListed = 250;
 
 function relate(objects: Objects, base: string, head: string): CommitRelation {

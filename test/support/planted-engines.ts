@@ -11,9 +11,9 @@ export interface Planted {
 	head: RecordedEngine;
 	/** A node of the culprit, as the head names it; of what is gone, as the base does. */
 	culprit: string;
-	/** What the change costs in truth, milliseconds. */
+	/** True cost of the change in milliseconds. */
 	costMs: number;
-	/** What timed runs of both engines measure, where the recording has them. */
+	/** Times of both engines in timed runs, if the recording has them. */
 	enginesMs: { base: number; head: number } | null;
 }
 
@@ -21,7 +21,7 @@ export interface Planted {
 export interface Host extends RecordedEngine {
 	/** More profiles of the same engine, built again: they only say how times scatter. */
 	rebuilt?: readonly LayerProfile[];
-	/** Of timed runs. */
+	/** Median of timed runs. */
 	medianMs?: number;
 }
 
@@ -51,7 +51,7 @@ const profiles = 4;
 const [scatterShare, scatterMs, sharedShare] = [0.008, 3e-5, 0.008];
 const timedRunShare = 0.0003;
 
-/** Of one profile: by how much each recorded layer deviates from its mean. */
+/** Draws by how much each recorded layer deviates from its mean in one profile. */
 type Draw = (random: () => number) => (layer: Timed) => number;
 
 function averages(all: readonly LayerProfile[]): number[] {
@@ -105,7 +105,7 @@ interface Outcome {
 	base?: Timed[];
 	head: Timed[];
 	culprit: string;
-	/** What another clock does to all times of the head. */
+	/** Factor that another clock applies to all times of the head. */
 	clock?: number;
 	/** Built without details: only the names of the layers are known. */
 	namesOnly?: true;
@@ -422,7 +422,7 @@ export function timedLayers({ info, profiles: own }: RecordedEngine): Timed[] {
 	return info.layers.map((layer, at) => ({ ...layer, ms: middle[at] ?? 0, like: at }));
 }
 
-/** What the profiler adds to each layer: it is part of no timed run. */
+/** Time that the profiler adds to each layer, and that no timed run has. */
 function overheadOf(layers: readonly Timed[], { medianMs }: Host): number {
 	const timed = layers.filter(({ ms }) => ms > 0);
 	return medianMs === undefined ? 0 : (timed.reduce((sum, { ms }) => sum + ms, 0) - medianMs) / timed.length;

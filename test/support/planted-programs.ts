@@ -1,10 +1,10 @@
-// Programs, libraries, modules and settings that a pull request may bring. Each that is run leaves a file of its name in a folder.
+// Programs, libraries, modules and settings that a pull request may bring. Each one that runs leaves a file with its name in a folder.
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { installFakeNative } from "./fake-native.ts";
 import { writeProject } from "./project.ts";
 
-/** Names of programs that trtgate starts by name, and of what they may start in turn. */
+/** Programs that trtgate starts by name, and programs that those may start in turn. */
 const programs = [
 	"trtexec",
 	"nvidia-smi",
@@ -18,18 +18,18 @@ const programs = [
 	"tegrastats",
 	"node",
 ];
-/** Modules of Python that a worker imports, or every Python at its start. */
+/** Python modules that a worker imports, or that Python imports at every start. */
 const modules = ["tensorrt", "sitecustomize", "usercustomize", "json", "argparse", "cuda"];
 const packages = ["onnxruntime-node", "onnxruntime-web", "onnxruntime-common", "kerberos"];
 
 export interface Planted {
-	/** What was run, in any order. */
+	/** Names of everything that ran, sorted. */
 	ran(): string[];
-	/** A line of shell that leaves the mark `name`. */
+	/** A shell command that leaves the mark `name`. */
 	mark(name: string): string;
-	/** Puts everything into the top of a checkout. */
+	/** Writes everything into the root of a checkout. */
 	into(workspace: string): void;
-	/** Lists of folders that lead into the checkout by every way, before those that are needed. */
+	/** Search paths that lead into the checkout in every possible way, ahead of the real folders. */
 	searchPaths(workspace: string, path: string): Record<string, string>;
 }
 
@@ -44,7 +44,7 @@ export function plantedPrograms(marks: string): Planted {
 		mark,
 		ran: () => (existsSync(marks) ? readdirSync(marks).sort() : []),
 		into(workspace) {
-			// Has the addon's file, as an installation.
+			// Contains the addon's file, like an installation.
 			installFakeNative(workspace);
 			writeProject(workspace, {
 				...Object.fromEntries(

@@ -1,4 +1,4 @@
-// A private repository as GitHub serves it: git over HTTP by `git http-backend`, and Git LFS, for those who send its token.
+// Serves a private repository as GitHub does: git over HTTP through `git http-backend`, and Git LFS, only with its token.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -6,11 +6,11 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
 export interface PrivateRemote {
-	/** Of the server; the repository is `acme/engines` on it. */
+	/** URL of the server; the repository is `acme/engines`. */
 	port: number;
-	/** What each request sent as its authorization. */
+	/** Authorization that each request sent. */
 	seen: { path: string; authorization: string | undefined }[];
-	/** Keeps a file for Git LFS. @returns its pointer. */
+	/** Stores a file for Git LFS. @returns its pointer. */
 	store(content: Buffer): string;
 }
 
@@ -18,7 +18,7 @@ export interface RemoteRules {
 	/** Folder of the bare repository. */
 	gitDir: string;
 	token: string;
-	/** What the token may not do: GitHub then answers as if there were no such repository. */
+	/** What the token may not do; GitHub then answers as if the repository did not exist. */
 	mayRead?: boolean;
 	/** The account has used up its budget for Git LFS. */
 	isOverBudget?: boolean;
@@ -38,7 +38,7 @@ export async function startPrivateRemote(rules: RemoteRules): Promise<PrivateRem
 		const url = new URL(request.url ?? "/", `http://${request.headers.host}`);
 		const { authorization } = request.headers;
 		remote.seen.push({ path: url.pathname, authorization });
-		// The link of a download carries its own rights, as the store's behind GitHub does.
+		// A download link carries its own credentials, like links to the store behind GitHub.
 		const content = objects.get(url.searchParams.get("oid") ?? "");
 		if (content !== undefined) return void response.end(content);
 		if (authorization !== `basic ${Buffer.from(`x-access-token:${rules.token}`).toString("base64")}`)
@@ -93,7 +93,7 @@ async function batch(
 	reply(200, { transfer: "basic", objects: found });
 }
 
-/** As a web server runs a CGI program. */
+/** Runs git as a web server runs a CGI program. */
 function serveGit(
 	request: IncomingMessage,
 	response: ServerResponse,

@@ -92,7 +92,7 @@ export interface CliOptions {
 	onStderr?(text: string): void;
 }
 
-/** Where the bundle unpacks ONNX Runtime; one for all tests. */
+/** Folder to which the bundle unpacks ONNX Runtime, shared by all tests. */
 const cacheHome = join(tmpdir(), "trtgate-test-cache");
 
 export function runCli(argv: readonly string[], options: CliOptions): Promise<CliRun> {

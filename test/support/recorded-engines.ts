@@ -42,7 +42,7 @@ export function diffOf(
 }
 
 export interface MeasuredEngine extends RecordedEngine {
-	/** Of timed runs. */
+	/** Median of timed runs. */
 	medianMs: number;
 }
 

@@ -16,7 +16,7 @@ export interface Reported {
 	run: ActionRun;
 	/** Folder of the merged report. */
 	out: string;
-	/** What publish.json says. */
+	/** Content of publish.json. */
 	published(): Published[];
 }
 

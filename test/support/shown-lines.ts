@@ -1,4 +1,4 @@
-// What a reader sees of a comment before unfolding anything.
+// Lines of a comment that a reader sees before unfolding anything.
 
 /** The lines that are not empty, each folded part as its summary. */
 export function shownLines(markdown: string): string[] {

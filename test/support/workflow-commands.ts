@@ -1,4 +1,4 @@
-// What the runner reads of a step: workflow commands on its streams, command files, and the limits on both.
+// Reads a step as the runner does: workflow commands on its streams, command files, and the limits on both.
 
 export interface Annotation {
 	level: "error" | "warning" | "notice";
@@ -71,7 +71,7 @@ export function parseWorkflowCommands(text: string): Said {
 	return said;
 }
 
-/** What is shown of a step: ten annotations of a level, and a summary of up to 1 MiB or none. */
+/** Shown of a step: ten annotations per level, and a summary of up to 1 MiB or none. */
 export function applyStepLimits(
 	annotations: readonly Annotation[],
 	summary: string,

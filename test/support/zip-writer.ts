@@ -9,7 +9,7 @@ export interface ZipFile {
 	flags?: number;
 	/** Unix mode, e.g. 0o120777 for a symbolic link. */
 	mode?: number;
-	/** What the list says instead of the truth. */
+	/** False values that the list states. */
 	says?: { bytes?: number; packedBytes?: number; crc32?: number; offset?: number };
 }
 

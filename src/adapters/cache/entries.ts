@@ -19,7 +19,7 @@ export function isContent(name: string): boolean {
 	return name !== manifestName;
 }
 
-/** @throws Error where there is none, or no manifest of trtgate. */
+/** @throws Error if the manifest is missing or not trtgate's. */
 export async function readManifest(place: string): Promise<{ files: Map<string, KeptFile>; facts: unknown }> {
 	const path = join(place, manifestName);
 	const found = await lstat(path);
@@ -35,7 +35,7 @@ export async function readManifest(place: string): Promise<{ files: Map<string, 
 	return { files: kept, facts };
 }
 
-/** Incomplete entries of a killed run. */
+/** Deletes incomplete entries of a killed run. */
 const abandonedMs = 60 * 60_000;
 
 /** `folder` is absolute and shared by concurrent runs. */
@@ -70,7 +70,7 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 	};
 }
 
-/** @throws where the entry is incomplete. */
+/** @throws if the entry is incomplete. */
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
@@ -114,7 +114,7 @@ async function copyIn(
 	await writeFile(join(aside, manifestName), manifest);
 }
 
-/** A folder cannot be renamed onto one that has files: the old one is removed first. */
+/** A folder cannot be renamed onto a non-empty one, so the old one is removed first. */
 async function replace(aside: string, place: string): Promise<void> {
 	try {
 		await rename(aside, place);
@@ -130,7 +130,7 @@ interface StoredEntry {
 	bytes: number;
 }
 
-/** Last used first. */
+/** Sorted by last use, newest first. */
 export async function entriesOf(folder: string): Promise<StoredEntry[]> {
 	const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith("."));
 	const found = await Promise.all(names.map((name) => measure(folder, name)));

@@ -13,7 +13,7 @@ export function verdictStore(store: FileCache): KeptVerdicts {
 		async recall(key) {
 			const facts = await store.fetch(hashOf(key), {});
 			const { key: own, verdicts, at } = fieldsOf(facts);
-			// The key holds our own version, so an entry under it has the form that this version writes.
+			// The key includes our version, so an entry has the form that this version writes.
 			const isKept = own === key && Array.isArray(verdicts) && typeof at === "string";
 			return isKept ? { verdicts: verdicts as GoldenVerdict[], at } : null;
 		},

@@ -8,7 +8,7 @@ const maxEntries = 1000;
 const entryPattern = /^[\w-]{1,128}$/;
 const filePattern = /^[\w-][\w.-]{0,127}$/;
 
-/** Moves every complete entry of a folder into the store; existing entries are kept. @returns the names that are in the store now, and how many entries are incomplete or not of trtgate. */
+/** Moves complete entries of a folder into the store, keeping existing ones. @returns stored names, and a count of unusable entries. */
 export async function importEntries(
 	folder: string,
 	store: string,
@@ -25,7 +25,7 @@ export async function importEntries(
 	return { names, refused: found.length - names.length };
 }
 
-/** Whether each of the manifest's files is a regular file of its size and digest, and there are no others. */
+/** Whether the manifest's files are regular, have its sizes and digests, and are the only ones. */
 async function isComplete(place: string): Promise<boolean> {
 	if (!(await lstat(place)).isDirectory()) return false;
 	const { files } = await readManifest(place);

@@ -1,4 +1,4 @@
-// Finds the external data of a model on disk: what is missing, short, a pointer, or outside the model's folder.
+// Finds the external data of a model on disk, and what is missing, too short, a pointer, or outside the model's folder.
 import { closeSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -8,10 +8,10 @@ import { isLfsPointer } from "../../formats/onnx/head.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
 import { fileSource, type InputFile, openInput } from "../process/input-file.ts";
 
-/** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
+/** A pointer has about 130 bytes; Git LFS treats anything longer than this as data. */
 const maxPointerBytes = 1024;
 
-/** A model's structure and the files beside it, without its hash: hashing takes longer than all other reading. */
+/** Reads a model's structure and finds its files, without hashing, which takes longer than all other reading. */
 export function readStructure({ file, facts }: InputFile, path: string): InspectedModel {
 	const onnx = readOnnx(fileSource(file, facts.size), path);
 	return { path, onnx, sha256: "", external: findExternalFiles(path, onnx) };
@@ -50,7 +50,7 @@ function inspect(
 	return { path, problem: problemOf(path, size, neededBytes) };
 }
 
-/** null where there is no regular file: no such name, a folder, a loop of links, a name too long. */
+/** null if there is no regular file: no such name, a folder, a loop of links, a name too long. */
 function sizeOfFile(path: string): number | null {
 	try {
 		const facts = statSync(path);

@@ -26,7 +26,7 @@ export async function readImage(bytes: Uint8Array, file: TensorFile, path: strin
 	throw tensorInvalid(path, `a tensor of SHA-256 ${wanted}`, sha256, fix);
 }
 
-/** The tensor that preprocessing makes of an image, with its hash. @throws ConfigError tensor-invalid. */
+/** Preprocesses an image into a tensor, and hashes it. @throws ConfigError tensor-invalid. */
 export async function preprocessFile(
 	bytes: Uint8Array,
 	file: TensorFile,
@@ -57,7 +57,7 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 const inflateZlib: InflateZlib = (packed, bytes) =>
 	inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
-/** The decoder is loaded when the first image is read: most goldens have none. */
+/** Loads the decoder only for the first image, because most goldens have none. */
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
 	const fault = jpegFault(bytes);
 	if (fault !== null) throw new Error(fault);

@@ -20,7 +20,7 @@ function readModel(path: string): Promise<ModelOnDisk> {
 }
 
 /**
- * With external data, the hash of the lines `sha256  location`, sorted; the model's own location is `-`. In a shell:
+ * With external data, this is the hash of the sorted lines `sha256  location`; the model's own location is `-`. In a shell:
  * `{ sha256sum < model.onnx; sha256sum weights.bin; } | LC_ALL=C sort | sha256sum`.
  */
 async function hashModel(file: number, external: readonly ExternalFile[]): Promise<string> {

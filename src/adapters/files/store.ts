@@ -1,4 +1,4 @@
-// The file system: whole files in, atomic writes out.
+// The file system: reads whole files and writes atomically.
 import { createHash, randomBytes } from "node:crypto";
 import { read } from "node:fs";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
@@ -84,7 +84,7 @@ export function hashFile(path: string, kind: InputKind): Promise<string> {
 	return withInput(path, kind, ({ file }) => hashOpen(file));
 }
 
-/** Of an open file from its start; its position does not change. */
+/** Hashes an open file from its start; its position does not change. */
 export async function hashOpen(file: number): Promise<string> {
 	const hash = createHash("sha256");
 	const block = new Uint8Array(blockBytes);

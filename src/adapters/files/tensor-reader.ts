@@ -1,4 +1,4 @@
-// Reads a golden's tensor files from disk: size checked before, hash verified while reading, then decoded.
+// Reads a golden's tensor files from disk: checks the size first, verifies the hash while reading, then decodes.
 import { createHash } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import type { TensorFile } from "../../../generated/golden.ts";

@@ -1,4 +1,4 @@
-// Turns text into token ids by a tokenizer.json of Hugging Face.
+// Turns text into token ids with a tokenizer.json from Hugging Face.
 import { createHash } from "node:crypto";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";

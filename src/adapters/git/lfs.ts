@@ -20,12 +20,12 @@ export interface LfsRequest {
 	remote: string | null;
 }
 
-/** A pointer has about 130 bytes; Git LFS takes anything longer for data. */
+/** A pointer has about 130 bytes; Git LFS treats anything longer as data. */
 const maxPointerBytes = 1024;
 /** Beyond this many paths on one command line, everything is fetched. */
 const maxPaths = 200;
 
-/** As written by `git lfs install`, without which `git lfs pull` does nothing. */
+/** Settings that `git lfs install` writes, without which `git lfs pull` does nothing. */
 const filters = [
 	"filter.lfs.clean=git-lfs clean -- %f",
 	"filter.lfs.smudge=git-lfs smudge -- %f",

@@ -48,7 +48,7 @@ export async function isShallow(git: Git): Promise<boolean> {
 	return firstLine(await git(["rev-parse", "--is-shallow-repository"])) === "true";
 }
 
-/** In a container, the user is often not the runner's. */
+/** Fails with a fix if git does not trust the owner: in a container, the user is often not the runner's. */
 export function refuseForeignOwner(lines: readonly string[]): void {
 	if (!lines.some((line) => /dubious ownership/i.test(line))) return;
 	throw new ConfigError({

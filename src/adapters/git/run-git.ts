@@ -21,7 +21,7 @@ export interface GitAccess {
 	env: Readonly<Record<string, string>>;
 }
 
-/** Whose credentials the remote gets: the clone's own, the workflow's token, or none. */
+/** Credentials for the remote: the clone's own, the workflow's token, or none. */
 export type Identity = "clone" | "token" | "none";
 
 export interface Git {
@@ -89,7 +89,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 	return Object.assign(run, { identity });
 }
 
-/** Servers refuse a second header beside the one that actions/checkout leaves with `persist-credentials`. */
+/** Servers refuse a second header in addition to the one that actions/checkout leaves with `persist-credentials`. */
 async function identityOf(
 	git: (args: readonly string[]) => Promise<ProcessRecord>,
 	access: GitAccess | undefined,

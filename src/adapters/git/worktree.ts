@@ -1,4 +1,4 @@
-// Checks out a commit beside the working tree, finds the commit of a folder, and why a file is missing from it.
+// Checks out a commit beside the working tree, finds the commit of a folder, and explains why a file is missing.
 import { lstat, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, posix, resolve } from "node:path";
 import { ToolError } from "../../core/errors.ts";
@@ -8,7 +8,7 @@ import { commitOf, refuseForeignOwner, resolveRef } from "./refs.ts";
 import { firstLine, type Git, type GitAccess, gitError, gitIn, slowMs, succeeded } from "./run-git.ts";
 
 export interface RefRequest {
-	/** A folder in the repository; the checkout's `path` is the same folder of the other commit. */
+	/** A folder in the repository; the checkout's `path` is the same folder in the other commit. */
 	repository: string;
 	ref: string;
 	/** Path of the worktree; anything there is replaced. */
@@ -87,7 +87,7 @@ export async function describeFolder(
 	}
 }
 
-/** @param git of a checkout; null: a plain folder. @returns a clause; null if there really is no such file. */
+/** @param git runs in the checkout; null for a plain folder. @returns a clause; null if there really is no such file. */
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");
 	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));

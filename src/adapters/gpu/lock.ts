@@ -9,10 +9,10 @@ import { makeFolders } from "../process/write-error.ts";
 
 export interface GpuLockOptions {
 	folder: string;
-	/** Of the whole GPU, also for a slice: slices share its clocks and its heat. */
+	/** UUID of the whole GPU, even for a slice, because slices share its clocks and its heat. */
 	gpuUuid: string;
 	waitMs: number;
-	/** Called at the start of the wait, and about once in ten seconds of it. */
+	/** Called when the wait starts, and about every ten seconds after that. */
 	onWait?(owner: string, waitedMs: number): void;
 	signal?: AbortSignal;
 }
@@ -25,7 +25,7 @@ export const staleMs = 120_000;
 /** @throws ToolError gpu-busy after the wait, interrupted; ConfigError output-unwritable. */
 export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	await makeFolders(options.folder);
-	// Other users' jobs write here too, but only delete what is theirs, as in /tmp. Fails where another user made it so.
+	// Other users' jobs write here too, but only delete what is theirs, as in /tmp. Fails if another user made it so.
 	await chmod(options.folder, 0o1777).catch(() => {});
 	const path = lockPath(options);
 	const started = performance.now();

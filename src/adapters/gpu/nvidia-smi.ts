@@ -15,7 +15,7 @@ import type { ProcessRecord } from "../process/spawn.ts";
 
 export interface Smi {
 	argv: readonly [string, ...string[]];
-	/** What messages call it; nvidia-smi by default. */
+	/** Name in messages; nvidia-smi by default. */
 	name?: string;
 	processes: Processes;
 	/** For answers that come once; without persistence mode the driver loads first, which takes seconds. */
@@ -63,7 +63,7 @@ export function whyNot(record: ProcessRecord): string {
 
 export interface StreamOptions {
 	args: readonly string[];
-	/** A silence of this length is a hang; absent where silence is normal. */
+	/** A silence of this length is a hang; absent if silence is normal. */
 	silenceMs?: number;
 	onLine(line: string): void;
 	onEnd(why: string): void;
@@ -73,10 +73,10 @@ export interface Stream {
 	stop(): Promise<void>;
 }
 
-/** Longer than any job: nvidia-smi in a loop never ends of itself. */
+/** Longer than any job, because nvidia-smi in a loop never ends by itself. */
 const dayMs = 24 * 60 * 60 * 1000;
 const graceMs = 500;
-/** Checks per silence limit. A blocked event loop then accounts for one check, not for all four. */
+/** Checks per silence limit, so that a blocked event loop accounts for one check only. */
 const looks = 4;
 
 export function openStream(smi: Smi, options: StreamOptions): Stream {

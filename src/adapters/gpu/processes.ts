@@ -8,11 +8,11 @@ import type { Processes } from "../process/processes.ts";
 
 export interface ProcessWatch {
 	push(line: string, atMs: number): void;
-	/** Those that are there before we begin; `idle` ones may stay. */
+	/** Returns processes that were there before we began; `idle` ones may stay. */
 	begin(rows: readonly AppRow[], idle: boolean): Promise<readonly GpuProcess[]>;
 }
 
-/** Lines of one reading come together; the next reading comes a second later. */
+/** Lines of one reading arrive together; the next reading follows a second later. */
 const gatherMs = 150;
 
 export function watchProcesses(
@@ -63,14 +63,14 @@ function lastOfEach(rows: readonly AppRow[]): AppRow[] {
 	return [...numbered.values(), ...rows.filter(({ pid }) => pid === null)];
 }
 
-/** In a container the number is the host's: whom it means here, if anyone, is another process with another name. */
+/** In a container the number is the host's; here it may belong to a process with another name, or to none. */
 async function findOwner(pid: number, name: string, processes: Processes): Promise<GpuProcess["owner"]> {
 	const group = await groupOf(pid);
 	if (processes.owns(pid) || (group !== null && processes.owns(group))) return "ours";
 	return (await programsOf(pid)).includes(basename(name)) ? "foreign" : "unknown";
 }
 
-/** Names of the program as it was called and as it lies on disk: `python3` is `python3.12`. None for one that is not here. */
+/** Names of the program as called and as on disk (`python3`, `python3.12`); none for a process that is not here. */
 async function programsOf(pid: number): Promise<string[]> {
 	const paths = [
 		readFile(`/proc/${pid}/cmdline`, "utf8").then((text) => text.split("\0")[0] ?? ""),

@@ -177,7 +177,7 @@ export function createRing<Entry>(capacity: number) {
 	return {
 		push(entry: Entry): void {
 			kept.push(entry);
-			// In one cut for many entries, so that each costs the same whatever the capacity.
+			// Cuts many entries at once, so that each costs the same whatever the capacity.
 			if (kept.length >= capacity * 2) kept = kept.slice(-capacity);
 		},
 		entries: (): readonly Entry[] => (kept.length > capacity ? kept.slice(-capacity) : kept),

@@ -1,4 +1,4 @@
-// Jetson boards, which have no nvidia-smi, or one that answers N/A: what the board is, and tegrastats while it works.
+// Describes Jetson boards, whose nvidia-smi is missing or answers N/A, and watches them with tegrastats.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
@@ -16,7 +16,7 @@ import type { Processes } from "../process/processes.ts";
 import { openStream, type Smi, type Stream, untilFirst } from "./nvidia-smi.ts";
 import { createRing } from "./sampler.ts";
 
-/** null: this is no Jetson. Containers hide the device tree, and have the other files only where they are mounted. */
+/** null if this is not a Jetson. Containers hide the device tree, and have the other files only if they are mounted. */
 export async function readBoard(processes: Processes, root = "/"): Promise<TegraBoard | null> {
 	const text = (path: string): Promise<string> => readFile(join(root, path), "utf8").catch(() => "");
 	const model = (await text("sys/firmware/devicetree/base/model")).split("\0", 1)[0]?.trim() ?? "";
@@ -40,7 +40,7 @@ export async function readBoard(processes: Processes, root = "/"): Promise<Tegra
 
 const everyMs = 100;
 const waitMs = 5_000;
-/** Two hours at ten a second. */
+/** Two hours at ten samples a second. */
 const maxSamples = 72_000;
 
 export function tegraTelemetry({ tool, clock }: { tool: Smi; clock: Clock }): Telemetry {
@@ -83,11 +83,11 @@ export function tegraTelemetry({ tool, clock }: { tool: Smi; clock: Clock }): Te
 function caveats(sample: TelemetrySample, line: string): string[] {
 	const { rail = null } = gpuPowerOf(line) ?? {};
 	return [
-		"tegrastats lists neither processes nor reasons for clocks: a foreign process on the GPU, and throttling, show only in clock and load.",
+		"tegrastats lists neither processes nor throttle reasons, so a foreign process on the GPU or throttling shows only in its clock and load.",
 		"Memory is shared with the CPU, so its use is that of the whole board.",
 		...(rail === null || rail === "VDD_GPU"
 			? []
-			: [`Power is that of the rail ${rail}, which the GPU shares.`]),
+			: [`Power is that of the rail ${rail}, which the GPU shares with other parts.`]),
 		...(sample.smClockMhz === null
 			? ["tegrastats reports the GPU's clock only to root on this board, so clocks are unknown."]
 			: []),

@@ -94,7 +94,7 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 	};
 }
 
-/** One thread: how several share the work depends on the machine. */
+/** Uses one thread, because how several share the work depends on the machine. */
 function countedOn(
 	{ flavour, folder }: Runtime,
 	{ engine, inputs, seed }: Omit<CountJob, "timeoutMs" | "logPath">,
@@ -177,7 +177,7 @@ async function build(
 	};
 }
 
-/** A fault of the machine is marked as one: such a build is no verdict on the model. */
+/** Marks faults of the machine, because such a build says nothing about the model. */
 function describeFault({ code, message, fix = "Read the log.", excerpt = [] }: ToolFailure): Built {
 	const failure: Failure = { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
 	return { state: code === "tool-timeout" ? "timed-out" : "refused", failure };

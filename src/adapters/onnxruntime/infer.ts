@@ -40,7 +40,7 @@ interface CasesJob {
 	onCase?(done: number): void;
 }
 
-/** @throws ToolError tool-output where the worker's reply and its files do not fit the cases. */
+/** @throws ToolError tool-output if the worker's reply and its files do not fit the cases. */
 export async function runCases(job: CasesJob, folder: string, place: WorkerPlace): Promise<InferResult> {
 	const { task, logPath, timeoutMs, onCase } = job;
 	const cases = await placeCases(job.cases, folder);

@@ -1,4 +1,4 @@
-// Copies a model with its external data: as an engine, to be changed, or with further outputs.
+// Copies a model with its external data: as an engine, for changes, or with further outputs.
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, copyFile, link, rm, stat, writeFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ interface Copy {
 	external: string[];
 }
 
-/** Real copies, never links: they are written to. */
+/** Makes real copies, never links, because they are written to. */
 export async function copyModel(model: ModelOnDisk, folder: string): Promise<Copy> {
 	const path = join(folder, basename(model.path));
 	await copyWritable(model.path, path);
@@ -80,7 +80,7 @@ async function placeFile(source: string, target: string): Promise<number> {
 	return size;
 }
 
-/** A copy with tensors between its nodes as further outputs. */
+/** Writes a copy in which tensors between nodes are further outputs. */
 export async function markOutputs({ model, outputs, folder }: MarkJob): Promise<ModelOnDisk> {
 	const path = join(folder, basename(model.path));
 	const nodes = model.onnx.graph.nodes.map((_, kept) => ({ kept }));

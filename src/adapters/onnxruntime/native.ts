@@ -34,7 +34,7 @@ export interface NativeSource {
 	processes: Processes;
 	/** Base address of an npm registry; absent: npm's own setting. */
 	registry?: string | undefined;
-	/** For tests; else the packages of the pinned version. */
+	/** For tests; by default, the packages of the pinned version. */
 	packages?: readonly PinnedPackage[];
 	platform?: string;
 	arch?: string;
@@ -107,7 +107,7 @@ function failed(why: string, tail: readonly string[]): ToolError {
 	});
 }
 
-/** The place in a folder that the user names. Exactly there: Node would go on looking in the folders above. */
+/** Resolves the user's folder exactly; Node would also search its parents. */
 export function nativeHome(folder: string): string {
 	return join(folder, "node_modules", "onnxruntime-node");
 }

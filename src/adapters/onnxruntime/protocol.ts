@@ -69,7 +69,7 @@ export interface DefectTask extends RuntimeJob {
 
 export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 
-/** The starts of lines that a worker prints: done with a job, with so many of its cases, with a defect. */
+/** Prefixes of lines that a worker prints after a job, after some of its cases, and after a defect. */
 export const idleLine = "trtgate: done with ";
 export const caseLine = "trtgate: case ";
 export const defectLine = "trtgate: defect ";
@@ -110,7 +110,7 @@ function parseObject(text: string): Fields | null {
 	}
 }
 
-/** null unless it is a list of objects that all can be parsed. */
+/** null unless all entries of a list of objects can be parsed. */
 function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): Item[] | null {
 	if (!Array.isArray(values)) return null;
 	const items = values.map((value) => (isObject(value) ? parse(value) : null));
@@ -130,7 +130,7 @@ function parsePlace({ name, dtype, shape, path }: Fields): TensorPlace | null {
 	return { name, dtype: dtype as DType, shape, path };
 }
 
-/** The place in the plan, and the verdict: null where the defect changes no byte. null as a whole: not such a line. */
+/** The place in the plan, and the verdict: null if the defect changes no byte. null as a whole: not such a line. */
 export function parseDefectLine(line: string): { number: number; verdict: DefectVerdict | null } | null {
 	const value = line.startsWith(defectLine) ? parseObject(line.slice(defectLine.length)) : null;
 	if (value === null || !isCount(value.number)) return null;
@@ -141,7 +141,7 @@ export function parseDefectLine(line: string): { number: number; verdict: Defect
 
 const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmoved"]);
 
-/** JSON has no infinity: such a change arrives as null. */
+/** JSON has no infinity, so an infinite change arrives as null. */
 function parseVerdict({ states, change }: Fields): DefectVerdict | null {
 	if (!isObject(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
 	if (change !== null && typeof change !== "number") return null;
@@ -156,7 +156,7 @@ function isCount(value: unknown): value is number {
 	return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** Instructions come in halves. */
+/** Instructions are counted in halves. */
 function isWork(value: unknown): value is number {
 	return typeof value === "number" && isCount(2 * value);
 }

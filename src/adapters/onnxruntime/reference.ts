@@ -1,4 +1,4 @@
-// ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
+// ONNX Runtime as the source of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
 import { availableParallelism, platform, release } from "node:os";
 import type { InferResult } from "../../ports/backend.ts";
 import type { Reference, ReferenceJob } from "../../ports/reference.ts";
@@ -30,7 +30,7 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 	};
 }
 
-/** WebAssembly first: it gives the same bits on every machine. Native where it is requested. */
+/** WebAssembly first: it gives the same bits on every machine. Native if it is requested. */
 async function findBuilds(
 	wanted: OnnxRuntimeOptions["flavour"],
 	runtimeOf: (flavour: OnnxRuntimeOptions["flavour"]) => Promise<Runtime>,

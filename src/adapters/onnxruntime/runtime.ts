@@ -10,14 +10,14 @@ export interface Runtime {
 }
 
 export interface RuntimeChoice extends Pick<NativeSource, "cacheFolder" | "processes" | "registry"> {
-	/** auto: native where a folder is named, else WebAssembly. native: fetched where no folder is named. */
+	/** auto: native if a folder is named, else WebAssembly. native: fetched if no folder is named. */
 	flavour: "auto" | Flavour;
 	wasmFolder: string;
-	/** A folder with node_modules/onnxruntime-node, which the user names. Nothing is looked for elsewhere: a pull request could bring it. */
+	/** The user's folder with node_modules/onnxruntime-node. No other is searched, because a pull request could plant one. */
 	nativeFolder?: string | undefined;
-	/** No native runtime is taken from here: the checkout of an action. */
+	/** Checkout of an action, in which no native runtime is accepted. */
 	untrustedFolder?: string | undefined;
-	/** Called where the runtime is not the one that ships with trtgate: which it is, and where it lies. */
+	/** Called with the runtime and its folder if it is not the one that ships with trtgate. */
 	onNative?(note: string): void;
 }
 

@@ -46,7 +46,7 @@ interface WasmSource {
 	pinned?: Pinned;
 }
 
-/** @throws ToolError tool-missing, tool-output where the shipped files are absent or damaged; ConfigError output-unwritable, ToolError disk-full. */
+/** @throws ToolError tool-missing, tool-output if the shipped files are absent or damaged; ConfigError output-unwritable, ToolError disk-full. */
 export async function wasmFolder({
 	wasmFolder,
 	cacheFolder,
@@ -54,7 +54,7 @@ export async function wasmFolder({
 }: WasmSource): Promise<string> {
 	if (existsSync(join(wasmFolder, pinned.wasm.name))) return wasmFolder;
 	const name = `ort-${pinned.version}-${pinned.wasm.sha256.slice(0, 12)}`;
-	// A cache that cannot be written, is full, or is someone else's: a folder of our own does as well.
+	// If the cache cannot be written, is full, or belongs to someone else, a folder of our own is used.
 	const targets = [cacheFolder, join(tmpdir(), `trtgate-${userInfo().uid}`)].map((folder) =>
 		join(folder, name),
 	);
@@ -98,7 +98,7 @@ async function shipped(file: PinnedFile, path: string): Promise<Unpacked> {
 	return { name: file.name, bytes };
 }
 
-/** Two processes may do this at once: the first rename wins, and the other process finds the same bytes there. */
+/** Two processes may do this at once; the first rename wins, and the other finds the same bytes. */
 async function install(target: string, files: readonly Unpacked[], pinned: Pinned): Promise<string> {
 	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
 	try {

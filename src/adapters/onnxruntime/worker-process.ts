@@ -27,17 +27,17 @@ interface WorkerLimits {
 	isAlone?: boolean;
 }
 
-/** `refused`: what ONNX Runtime said, where the worker lives and the model is at fault. */
+/** `refused`: what ONNX Runtime said, if the worker lives and the model is at fault. */
 export type WorkerResult<K extends Task["kind"]> =
 	| { state: "done"; reply: Extract<Reply, { kind: K }>; wallMs: number }
 	| { state: "failed"; failure: ToolFailure; refused?: string; wallMs: number };
 
-/** A reply holds names and sizes only; what is longer is not one of ours. */
+/** A reply has only names and sizes, so anything longer is not ours. */
 const longestReply = 256 * 1024 * 1024;
 
 export type TaskOf<K extends Task["kind"]> = Omit<Extract<Task, { kind: K }>, "resultPath">;
 
-/** @throws ConfigError output-unwritable, ToolError disk-full where the log or the job file cannot be written. */
+/** @throws ConfigError output-unwritable, ToolError disk-full if the log or the job file cannot be written. */
 export async function runWorker<K extends Task["kind"]>(
 	task: TaskOf<K>,
 	{ nodePath, workerPath, processes }: WorkerPlace,
@@ -48,7 +48,7 @@ export async function runWorker<K extends Task["kind"]>(
 		const isCounted = task.kind === "count" || task.kind === "profile";
 		const stays = (task.flavour === "wasm" && !isCounted && isAlone !== true) || undefined;
 		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, stays, resultPath })), jobPath);
-		// Node's options of the user are not for this process.
+		// The user's Node options must not affect this process.
 		const job: Job = { argv: [nodePath, workerPath, jobPath], env: { NODE_OPTIONS: "" }, ...limits };
 		const kind = [workerPath, task.folder, task.threads].join();
 		const record = stays ? await runHosted(job, kind, processes) : await processes.run(job);
@@ -66,7 +66,7 @@ function judgeEnd<K extends Task["kind"]>(
 	timeoutMs: number,
 ): WorkerResult<K> {
 	const { wallMs } = record;
-	// A worker that has replied ends itself by a signal.
+	// A worker that has replied ends itself with a signal.
 	const answer = record.state === "exited" || record.state === "signalled" ? reply : null;
 	if (answer?.kind === "failed")
 		return { state: "failed", failure: refusal(answer.message, record), refused: answer.message, wallMs };
@@ -97,7 +97,7 @@ export function badOutput(what: string, { logPath }: { logPath: string }): ToolE
 }
 
 // Worker processes that live on for the next job: starting ONNX Runtime in WebAssembly takes a quarter of a second of CPU, one more
-// session in a process that has it a few milliseconds. Only where an earlier job cannot change a later one: never for counting, for a model
+// session in a process that has it a few milliseconds. Only if an earlier job cannot change a later one: never for counting, for a model
 // that draws random numbers (the generator is seeded once a process), or after a job that failed.
 
 interface Job extends Omit<WorkerLimits, "isAlone"> {
@@ -176,7 +176,7 @@ function createHost(kind: string, processes: Processes, hosts: Set<Host>): Host 
 
 const drawing = /Random|Bernoulli|Multinomial|Dropout/;
 
-/** Whether outputs may depend on a process's random seed; in doubt they do. */
+/** Whether outputs may depend on a process's random seed; if in doubt, they do. */
 export function drawsRandomly({ graph, functions }: OnnxModel): boolean {
 	const draws = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">): boolean =>
 		nodes.some(({ op }) => drawing.test(op)) || subgraphs.some((inner) => draws(inner.graph));

@@ -63,7 +63,7 @@ async function run(
 	}
 }
 
-/** @actions/exec would search our own PATH, which may differ from the command's. A folder without a root would be one of the checkout. */
+/** @actions/exec would search our own PATH, not the command's. A relative folder would be inside the checkout. */
 function findProgram(name: string, path = ""): string | null {
 	const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
 	return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
@@ -83,7 +83,7 @@ function stopped({ signal, timeoutMs }: ExecOptions, over: AbortSignal): Promise
 	return new Promise((resolve) => {
 		setTimeout(() => resolve(ended("timed-out")), timeoutMs).unref();
 		const abort = (): void => resolve(ended("aborted"));
-		// Most are about to end, and what they write is then removed with the rest.
+		// Most commands are about to end, and what they write is then removed with the rest.
 		const wait = (): void => void setTimeout(abort, graceMs).unref();
 		if (signal.aborted) abort();
 		else signal.addEventListener("abort", wait, { once: true, signal: over });

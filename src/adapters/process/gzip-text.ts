@@ -1,4 +1,4 @@
-// Text files, of which those whose names end in .gz are compressed.
+// Reads and writes text files; those whose names end in .gz are compressed.
 import { gunzipSync, gzipSync } from "node:zlib";
 
 const maxBytes = 256 * 1024 * 1024;

@@ -29,7 +29,7 @@ export interface InputFile {
 }
 
 /**
- * Looks before it opens, since some devices act on being opened, and again afterwards: what lies there may have changed.
+ * Looks before it opens, since some devices act on being opened, and again afterwards, because the file may have changed.
  * Without O_NONBLOCK, opening a named pipe waits for a writer, and not even process.exit() ends that.
  * @param shown the path as the user knows it.
  * @throws ConfigError with the codes of the kind. What is the machine's fault comes as it is.
@@ -51,7 +51,7 @@ export function openInput(path: string, kind: InputKind, shown = path): InputFil
 	}
 }
 
-/** Closes the file at the end, whatever becomes of the work. @throws as openInput. */
+/** Always closes the file at the end. @throws as openInput. */
 export async function withInput<T>(
 	path: string,
 	kind: InputKind,
@@ -78,7 +78,7 @@ export async function readInputText(path: string, kind: InputKind, shown = path)
 	return Buffer.from(await readInput(path, kind, shown)).toString("utf8");
 }
 
-/** @returns less than `size` bytes where the file ends before; never more, though it may have grown. */
+/** @returns less than `size` bytes if the file ends before; never more, though it may have grown. */
 export async function readWhole(file: number, size: number): Promise<Uint8Array> {
 	const bytes = new Uint8Array(size);
 	for (let at = 0; at < size; ) {
@@ -113,7 +113,7 @@ const reasons: Readonly<Record<string, string>> = {
 	ENXIO: "it is a device or a socket",
 };
 
-/** The error for a path that could not be looked at or opened; errors of no known kind come back as they are. */
+/** The error for a path that could not be examined or opened; unknown errors are returned unchanged. */
 export function inputError(error: unknown, kind: InputKind, shown: string): unknown {
 	const code = errorCode(error);
 	if (code === "ENOENT" || code === "ENOTDIR") {
@@ -142,7 +142,7 @@ function refused(
 	return new ConfigError({ code: unreadable, message, cause, location: { path }, fix });
 }
 
-/** Each read is a copy of its own; offsets beyond 2 GiB are as good as others. */
+/** Each read returns its own copy; offsets beyond 2 GiB are fine. */
 export function fileSource(file: number, size: number): ByteSource {
 	return {
 		size,

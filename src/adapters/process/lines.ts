@@ -10,7 +10,7 @@ export interface LineCutter {
 	end(): void;
 }
 
-/** Calls `onLine` for every line without its end; invalid UTF-8 becomes U+FFFD, colours and control characters go. */
+/** Calls `onLine` for every line without its end, replacing invalid UTF-8 by U+FFFD and removing colours and control characters. */
 export function cutLines(onLine: (line: string) => void): LineCutter {
 	const decoder = new StringDecoder("utf8");
 	let rest = "";

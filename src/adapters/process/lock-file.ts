@@ -1,4 +1,4 @@
-// A lock file that names its owner: taken whole or not at all, and broken when its owner has died.
+// A lock file that names its owner: created whole or not at all, and broken if its owner has died.
 import { createHash } from "node:crypto";
 import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -19,11 +19,11 @@ export interface LockOptions {
 	staleMs?: number;
 }
 
-/** Others may take and release the lock between any two of our steps; so many times in a row means that it is in use. */
+/** Others may take and release the lock between our steps; after this many failures it counts as in use. */
 const maxAttempts = 100;
 
 /**
- * One try, without a wait. The folder must be on a file system where link(2) is atomic: every local one, and NFS.
+ * Tries once, without waiting. The folder must be on a file system where link(2) is atomic: every local one, and NFS.
  *
  * No library does this: `proper-lockfile` and its kind wait for a time to pass before they break a dead owner's lock, and two that
  * break it at once may both hold it; flock(2) takes native code. test/adapters/process/lock-file.test.ts puts this one under stress.
@@ -57,7 +57,7 @@ async function holds(text: string, path: string, { staleMs }: LockOptions): Prom
 	}
 }
 
-/** A link appears whole or not at all, so that a reader never sees half an owner. Who is there already keeps the lock. */
+/** A link appears whole or not at all, so a reader never sees half an owner. An existing owner keeps the lock. */
 async function claim(path: string, owner: Owner): Promise<void> {
 	const temporary = `${path}.${owner.token}`;
 	try {

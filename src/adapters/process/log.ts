@@ -6,7 +6,7 @@ import { classifyWriteError, makeFolders } from "./write-error.ts";
 
 export interface LogFile {
 	write(chunk: Uint8Array, source: Readable): void;
-	/** Resolves when all is written. Rejects with disk-full or output-unwritable where it could not be. */
+	/** Resolves when all is written. Rejects with disk-full or output-unwritable if it could not be. */
 	close(): Promise<void>;
 }
 

@@ -8,11 +8,11 @@ import { errorCode } from "./write-error.ts";
 export interface Owner {
 	pid: number;
 	host: string;
-	/** The kernel's space of process numbers, which containers of one host do not share; "" where unknown. */
+	/** The kernel's space of process numbers, which containers of one host do not share; "" if unknown. */
 	space: string;
 	/** ISO 8601, UTC. */
 	startedAt: string;
-	/** The kernel's start time of the process, so that another with the same number is not taken for it; "" where unknown. */
+	/** The kernel's start time of the process, which tells it from another with the same number; "" if unknown. */
 	born: string;
 	token: string;
 }
@@ -67,13 +67,13 @@ function numberSpace(): Promise<string> {
 	return readlink("/proc/self/ns/pid").catch(() => "");
 }
 
-/** The number of a process's group; null where the process is not to be seen. */
+/** The number of a process's group; null if the process is not visible. */
 export async function groupOf(pid: number): Promise<number | null> {
 	const group = Number((await readStat(pid)).group);
 	return Number.isSafeInteger(group) && group > 0 ? group : null;
 }
 
-/** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything; none where the process is not to be seen. */
+/** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything; none if the process is not visible. */
 async function readStat(pid: number): Promise<{ state?: string; group?: string; born?: string }> {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
 	if (text === null) return {};
@@ -81,7 +81,7 @@ async function readStat(pid: number): Promise<{ state?: string; group?: string; 
 	return { state, group, born: others[16] ?? "" };
 }
 
-/** Whether the group took the signal; false where it is gone. */
+/** Whether the group took the signal; false if it is gone. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
 	try {
 		process.kill(process.platform === "win32" ? pid : -pid, signal);

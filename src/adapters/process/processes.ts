@@ -1,11 +1,11 @@
-// Runs child processes for one invocation of trtgate: knows the living ones, ends them all on Ctrl-C, adds up the time spent on them.
+// Runs child processes for one invocation of trtgate: tracks those alive, ends all on Ctrl-C, and adds up their time.
 import { type ExecOptions, execCommand } from "./exec.ts";
 import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
 export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	tidying?: boolean;
-	/** Runs beside the work, as a watcher does: its time is not time spent on children. */
+	/** Runs beside the work, like a watcher, so its time does not count as spent on children. */
 	beside?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
 
 export interface Processes {
 	run(options: RunOptions): Promise<ProcessRecord>;
-	/** For a short, trusted command: it ends by itself, and is left alone where the run is cancelled. */
+	/** For a short, trusted command: it ends by itself, and is left alone if the run is cancelled. */
 	exec(options: ExecRunOptions): Promise<ProcessRecord>;
 	/** Ends all living groups: SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
 	killAll(): Promise<void>;

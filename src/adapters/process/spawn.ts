@@ -32,7 +32,7 @@ export interface ProcessOptions {
 	onEnd?(pid: number): void;
 }
 
-/** Of a running child; both may break at any time, and the record shows it. */
+/** Pipes of a running child; both may break at any time, and the record shows it. */
 export interface Pipes {
 	input: Writable;
 	output: Readable;
@@ -49,7 +49,7 @@ export interface ProcessRecord {
 	/** The start of standard output, as far as `captureBytes` allows. */
 	stdout: string;
 	logPath: string | null;
-	/** Why it did not start or could not be ended; "" where nothing is amiss. */
+	/** Why it did not start or could not be ended; "" if nothing is amiss. */
 	problem: string;
 	argv: readonly string[];
 }
@@ -57,9 +57,9 @@ export interface ProcessRecord {
 const logCapBytes = 64 * 1024 * 1024;
 const tailLines = 40;
 const graceMs = 2_000;
-/** How long pipes may stay open once the child itself has gone: a grandchild may hold them. */
+/** How long pipes may stay open after the child has ended, because a grandchild may hold them. */
 const lingerMs = 1_000;
-/** How long a child may outlive SIGKILL: one that waits inside a driver does not die at once, or ever. */
+/** How long a child may outlive SIGKILL; one that waits inside a driver does not end at once, or ever. */
 const undeadMs = 5_000;
 
 interface Ending {

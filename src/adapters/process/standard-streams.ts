@@ -1,4 +1,4 @@
-// The one writer to stdout and stderr. In a workflow both are read for commands, so none may come from a name, a message or a file.
+// The only writer to stdout and stderr. A workflow reads commands from both, so none may come from a name, a message or a file.
 import { disarmCommands } from "../../core/text/escape.ts";
 
 export interface StandardStreams {
@@ -29,7 +29,7 @@ export function standardStreams(
 	};
 }
 
-/** A line that is written in pieces is looked at as a whole: its first piece may end amid a command. */
+/** A line written in pieces is checked as a whole, because a piece may end in the middle of a command. */
 function disarmed(write: (text: string) => void): (text: string) => void {
 	let line = "";
 	return (text) => {

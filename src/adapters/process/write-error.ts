@@ -17,7 +17,7 @@ const unwritable: Readonly<Record<string, string>> = {
 	ENAMETOOLONG: "its name is too long",
 };
 
-/** The error to raise for a write to `path` that failed; errors of no known kind come back as they are. */
+/** The error to raise for a failed write to `path`; unknown errors are returned unchanged. */
 export function classifyWriteError(error: unknown, path: string): unknown {
 	const code = errorCode(error);
 	if (fullDisk.has(code)) {
@@ -43,7 +43,7 @@ export function errorCode(error: unknown): string {
 	return typeof error.code === "string" ? error.code : "";
 }
 
-/** With all parents; Node's own recursive mkdir never returns under /proc. @throws ConfigError output-unwritable, ToolError disk-full. */
+/** Creates all parents, as Node's recursive mkdir never returns under /proc. @throws ConfigError output-unwritable, ToolError disk-full. */
 export function makeFolders(path: string): Promise<void> {
 	return orWriteError(makeWithParents(path), path);
 }
@@ -76,7 +76,7 @@ export async function orWriteError<Value>(writing: Promise<Value>, path: string)
 	}
 }
 
-/** Works in a new folder, which is gone afterwards. @throws as orWriteError where it cannot be made. */
+/** Works in a new folder, which is gone afterwards. @throws as orWriteError if it cannot be made. */
 export async function inNewFolder<Value>(
 	prefix: string,
 	work: (folder: string) => Promise<Value>,

@@ -1,4 +1,4 @@
-// Replays a recorded comparison: the n-th run of a side gives its n-th recorded run.
+// Replays a recorded comparison: the n-th run of a side returns its n-th recorded run.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../../generated/result.ts";
@@ -137,7 +137,7 @@ async function profile(job: ProfileJob, state: Replay): Promise<ProfileResult> {
 	const key = `profile ${spec.id} ${arm}`;
 	const isAgain = state.given.has(key);
 	state.given.set(key, 1);
-	// One profile of each engine was recorded: the same times again would look like no noise.
+	// Only one profile of each engine was recorded; repeating its times would look like no noise.
 	if (recorded === undefined || isAgain) return { state: "absent" };
 	await writeAll(job.layersPath, recorded.layers);
 	await writeAll(job.profilePath, recorded.times);

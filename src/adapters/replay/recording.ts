@@ -19,7 +19,7 @@ export interface RecordedRun {
 	wallMs: number;
 	timedMs: number;
 	peakMemoryBytes: number | null;
-	/** In units of 0.1 ns, the last digit that trtexec writes of such times. */
+	/** Unit: 0.1 ns, the last digit that trtexec writes of such times. */
 	samples: readonly number[];
 	gpu: GpuWindow;
 }

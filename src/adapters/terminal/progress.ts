@@ -1,4 +1,4 @@
-// What people see while the gate works: a live line on a terminal, a line a step in a log, groups on GitHub, or nothing.
+// Shows progress to people: a live line on a terminal, a line per step in a log, groups on GitHub, or nothing.
 import { stripVTControlCharacters } from "node:util";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
@@ -17,7 +17,7 @@ export function silentProgress(): Progress {
 /** Calls back as long as the process has other work. */
 type Ticker = (tick: () => void) => void;
 
-/** One line that is redrawn during a stage; at its end, a line with its summary remains. */
+/** Redraws one line during a stage; at its end, a line with its summary remains. */
 export function terminalProgress(
 	stream: LineStream,
 	{ color, clock, ticker }: { color: boolean; clock: Clock; ticker?: Ticker },
@@ -67,7 +67,7 @@ interface StageNow {
 	itemMs: number;
 }
 
-/** Shorter waits are not worth a figure. */
+/** Shorter waits are not shown. */
 const shownMs = 2000;
 
 function describeNow(now: StageNow, clock: Clock): string {
@@ -83,14 +83,14 @@ export function leftText(leftMs: number | null): string {
 	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
 }
 
-/** A log that nothing was written to for `afterMs` gets a line that says what is going on. */
+/** After `afterMs` without output, a log gets a line that says what is going on. */
 export interface Pulse {
 	clock: Clock;
 	ticker: Ticker;
 	afterMs: number;
 }
 
-/** A line for each stage and item; details only where an item takes long. */
+/** A line for each stage and item; details only if an item takes long. */
 export function plainProgress(
 	stream: LineStream,
 	pulse?: Pulse,
@@ -170,7 +170,7 @@ export function groupProgress(
 	};
 }
 
-/** One line without control characters or escapes, so that a model's name cannot move the cursor. */
+/** Removes line breaks, control characters and escapes, so that a model's name cannot move the cursor. */
 export function cleanLine(text: string): string {
 	return stripVTControlCharacters(text)
 		.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]+/g, " ")

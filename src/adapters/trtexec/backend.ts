@@ -59,7 +59,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 	};
 }
 
-/** With the whole driver version, not its branch alone: a plan is tied to what it was built with. */
+/** Includes the whole driver version, not only its branch, because a plan is tied to it. */
 function machineOf(trtexec: Trtexec, gpu: Device | null): string | null {
 	if (gpu === null) return null;
 	const { name, driver, computeCapability } = gpu.choice.gpu;

@@ -20,7 +20,7 @@ export interface CachedBuild {
 	warnings: BuildRecord["warnings"];
 	notes: string[];
 	weightsBytes: number;
-	/** Kernel timings in the cache after the build; null where it is unknown. */
+	/** Kernel timings in the cache after the build; null if it is unknown. */
 	entries: number | null;
 }
 
@@ -75,7 +75,7 @@ export async function buildRequest(
 	return { job, places, argv, files };
 }
 
-/** The timing cache before the build; null where there was none. */
+/** The timing cache before the build; null if there was none. */
 export interface TimingBefore {
 	hash: string | null;
 }
@@ -119,7 +119,7 @@ export async function restoreEngine(
 	for (const name of await engines.list(`${key}-${before ?? ""}`)) {
 		const cached = parseCachedBuild(await engines.fetch(name, files));
 		if (cached !== null) return describeRecalled(cached, request, context);
-		// What is of no use must not lie where a build that fails leaves nothing.
+		// Removes useless files, so that a failing build leaves nothing behind.
 		const useless = before === null ? Object.values(files) : [places.engine, places.layers];
 		for (const path of useless) await rm(path, { force: true });
 	}
@@ -158,7 +158,7 @@ async function describeRecalled(
 	};
 }
 
-/** Kernel timings of earlier runs, where this run has none of this engine yet. */
+/** Kernel timings of earlier runs, if this run has none of this engine yet. */
 export async function restoreTimingCache(
 	{ job, places }: BuildRequest,
 	context: TrtexecContext,
@@ -173,7 +173,7 @@ export async function restoreTimingCache(
 	return { hash: await timingHash(cache) };
 }
 
-/** Only what was built comes here; what cannot be stored is reported once. */
+/** Stores only engines that were built; what cannot be stored is reported once. */
 export async function saveBuild(
 	request: BuildRequest,
 	built: CachedBuild,

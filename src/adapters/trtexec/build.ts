@@ -1,4 +1,4 @@
-// Builds a TensorRT engine with trtexec; built is what left a plan that is there, is not empty and loads.
+// Builds a TensorRT engine with trtexec; a build succeeded if its plan exists, is not empty and loads.
 
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -86,7 +86,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	return { ...record, ...built };
 }
 
-/** Whatever is wrong beside the first thing counts as well. */
+/** Other faults count besides the first one. */
 function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
 	const isFine =
 		diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));
@@ -123,7 +123,7 @@ function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 	} as const;
 }
 
-/** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
+/** If the precision comes from the ONNX file alone, a wrong one is the config's fault, which names the wrong file. */
 function unsupportedSetting(reason: ArgsFault, { spec }: BuildJob): Failure {
 	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${keyOf(reason)}`;
 	const code = {

@@ -1,4 +1,4 @@
-// What every job on TensorRT needs: the program, the GPU, how it is timed, and what is remembered between jobs.
+// The context of every job on TensorRT: the program, the GPU, how it is timed, and results that later jobs reuse.
 
 import type { MeasureConfig } from "../../core/config/config.ts";
 import type { KernelFact } from "../../engine/core/explain/kernels.ts";
@@ -7,7 +7,7 @@ import type { FileCache } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Trtexec } from "./find.ts";
 
-/** Runs golden cases in TensorRT's Python API; trtexec takes them over where it is absent. */
+/** Runs golden cases in TensorRT's Python API; if that is absent, trtexec runs them. */
 export interface GoldenWorker {
 	probe(): Promise<{ tensorrt: string } | { absent: string }>;
 	infer(job: {
@@ -46,7 +46,7 @@ export interface TrtexecContext {
 	worker: GoldenWorker | null;
 	tracer: Tracer | null;
 	caches: BuildCaches;
-	/** What engines and kernel timings hold for: GPU, driver, TensorRT. null where that is not known. */
+	/** Engines and kernel timings hold for this GPU, driver and TensorRT; null if unknown. */
 	machine: string | null;
 	workerChoice?: Promise<GoldenWorker | null>;
 	built: Map<string, BuiltPlan>;

@@ -58,7 +58,7 @@ function dynamicInputs(model: OnnxModel): string[] {
 
 type Ranges = EngineSpec["dims"];
 
-/** The shapes of all inputs at one place of every range: of the first profile where none is named. @throws ConfigError config-dims */
+/** The shapes of all inputs at one place of every range: of the first profile if none is named. @throws ConfigError config-dims */
 export function shapesAt(
 	which: keyof DimRange,
 	spec: EngineSpec,
@@ -70,7 +70,7 @@ export function shapesAt(
 	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
 }
 
-/** None for a model without open sizes. @throws ConfigError config-dims */
+/** Returns none for a model without open sizes. @throws ConfigError config-dims */
 export function profilesOf(spec: EngineSpec, model: OnnxModel): ShapeProfile[] {
 	const names = dynamicInputs(model);
 	if (names.length === 0) return [];
@@ -88,7 +88,7 @@ export function profilesOf(spec: EngineSpec, model: OnnxModel): ShapeProfile[] {
 	});
 }
 
-/** The first profile that holds the shapes, as the Python worker chooses too; the first of all where none does. */
+/** The first profile that holds the shapes, as the Python worker chooses too; the first of all if none does. */
 function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, model: OnnxModel): number {
 	if (spec.engine.profiles.length < 2) return 0;
 	const byName = new Map(shapes.map(({ name, shape }) => [name, shape]));

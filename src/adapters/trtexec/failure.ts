@@ -52,7 +52,7 @@ export function badOutput(message: string, run: Pick<TrtexecRun, "record">): Too
 interface BuiltFacts {
 	log: BuildLogFacts;
 	layers: EngineLayers | null;
-	/** Kernel timings that an earlier build left in the cache; null where there was none. */
+	/** Kernel timings that an earlier build left in the cache; null if there was none. */
 	entriesBefore: number | null;
 }
 

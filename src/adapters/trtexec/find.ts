@@ -15,13 +15,13 @@ import { parseDeviceSection, parseVersionLine, type TensorRtVersion } from "../.
 import type { Processes } from "../process/processes.ts";
 
 export interface Trtexec {
-	/** As it is started: a path, or `trtexec` where PATH has it. */
+	/** How it is started: a path, or `trtexec` if PATH has it. */
 	program: string;
 	version: TensorRtVersion;
 }
 
 export interface FindOptions {
-	/** As the user wrote it: nothing else is then tried. */
+	/** Path as the user wrote it; nothing else is then tried. */
 	wanted?: string | undefined;
 	cwd: string;
 	home?: string | undefined;
@@ -29,7 +29,7 @@ export interface FindOptions {
 	/** Folder of the shared libraries; by default that of an unpacked archive. */
 	libraries?: string | undefined;
 	libraryPath?: string | undefined;
-	/** Where TensorRT is looked for beside PATH; the usual places by default. */
+	/** Folders to search besides PATH; the usual places by default. */
 	installFolders?: readonly string[];
 }
 
@@ -83,7 +83,7 @@ async function unpacked(parents: readonly string[]): Promise<string[]> {
 	);
 }
 
-/** An archive's programs find their libraries only by LD_LIBRARY_PATH, and those of another version must not come first. */
+/** Programs from an archive find their libraries only through LD_LIBRARY_PATH, in which no other version may come first. */
 async function withLibraries(
 	program: string,
 	{ processes, libraries, libraryPath, cwd }: FindOptions,
@@ -121,7 +121,7 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 
 export interface Device {
 	choice: GpuChoice;
-	/** Newest CUDA that the driver runs; null where it does not report it. */
+	/** Newest CUDA that the driver runs; null if it does not report it. */
 	cuda: string | null;
 	board?: TegraBoard;
 }

@@ -1,4 +1,4 @@
-// Sends golden cases through an engine: in TensorRT's Python API where that is here, else one trtexec process for each case.
+// Sends golden cases through an engine: in TensorRT's Python API if that is here, else one trtexec process for each case.
 
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,13 +17,13 @@ import { runArgs } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
 import { checkPlan, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
 
-/** Processes at once: a case takes 0.34 s alone and 0.18 s with company, most of it start-up. */
+/** Number of processes at once: a case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
 const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	const { cases, timeoutMs, logPath, onCase } = job;
 	const { path: enginePath, spec, assets } = job.engine;
-	// One probe for each run of trtgate. The Python worker loads no plan of a DLA.
+	// Probed once per run of trtgate. The Python worker cannot load plans for a DLA.
 	context.workerChoice ??= chooseWorker(context);
 	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
@@ -75,7 +75,7 @@ function clashOf(job: InferJob): ToolFailure | null {
 	};
 }
 
-/** A few at once; the first fault of the machine, which is thrown, stops the rest. */
+/** Runs a few at once; the first fault of the machine is thrown and stops the rest. */
 async function runAll(job: InferJob, folder: string, context: TrtexecContext): Promise<InferredCase[]> {
 	const answers: InferredCase[] = [];
 	let next = 0;
@@ -106,7 +106,7 @@ async function runAll(job: InferJob, folder: string, context: TrtexecContext): P
 
 interface CasePlace {
 	job: InferJob;
-	/** Absolute, and of this case alone. */
+	/** Absolute path of a folder for this case only. */
 	folder: string;
 	logPath: string;
 }
@@ -174,7 +174,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;
 }
 
-/** `__proto__` is a valid name of an output. A returned text names what is wrong. */
+/** `__proto__` is a valid name of an output. A returned string names the fault. */
 async function readOutputs(
 	run: TrtexecRun,
 	folder: string,

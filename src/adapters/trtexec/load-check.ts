@@ -6,7 +6,7 @@ import { runArgs, shapesAt } from "./engine-args.ts";
 import { inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
 
 /**
- * The run that failed, or null where the plan loads. trtexec loads what it has just built even with --skipInference,
+ * The run that failed, or null if the plan loads. trtexec loads what it has just built even with --skipInference,
  * and logs it; a version that does not is run once, at the optimal shapes.
  */
 export async function checkLoads(

@@ -72,7 +72,7 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 
 const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
 
-/** Why these are not the requested times; null where they are. */
+/** Why these are not the requested times; null if they are. */
 function misfitOf(
 	{ iterations, wallMs }: ExportTimes,
 	{ facts, streams, timing }: { facts: PerfLogFacts; streams: number; timing: TimingSettings },

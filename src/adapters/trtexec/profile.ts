@@ -48,7 +48,7 @@ async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
 		await orWriteError(writeFile(nodesPath, bytes), nodesPath);
 }
 
-/** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
+/** Every detail of ten thousand layers takes tens of megabytes. */
 const maxFileBytes = 128 * 1024 * 1024;
 
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
@@ -72,7 +72,7 @@ async function keepFile(source: string, target: string): Promise<void> {
 	await orWriteError(copyFile(source, target), target);
 }
 
-/** Enough for a look at every kernel, and a report of some megabytes. */
+/** Enough to see every kernel, with a report of a few megabytes. */
 const tracedRun = { warmUpMs: 200, iterations: 50 };
 
 export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<TraceResult> {

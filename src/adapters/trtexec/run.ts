@@ -142,7 +142,7 @@ export function inWorkFolder<Result>(work: (folder: string) => Promise<Result>):
 
 interface InputPlace {
 	name: string;
-	/** Relative to the run's folder: absolute ones may hold what trtexec's lists cannot. */
+	/** Relative to the run's folder, because absolute paths may contain characters that trtexec's lists cannot. */
 	path: string;
 	bytes: number;
 }
@@ -161,7 +161,7 @@ export async function writeInputs(
 	return places;
 }
 
-/** The same values for both sides; trtexec's own random integers are often no valid index. */
+/** Uses the same values for both sides; trtexec's own random integers are often invalid indices. */
 export function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number) {
 	const filled = inputs.map((input, index) => ({ name: input.name, data: fillInput(input, seed, index) }));
 	return writeInputs(folder, filled);
@@ -172,7 +172,7 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 	return { sha256: await digestFile(path), bytes: size, modifiedMs: mtimeMs };
 }
 
-/** Absent where nothing is known of this plan. It is read again only when the file system shows that it changed. */
+/** Absent if nothing is known of this plan. It is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
 	built: BuiltPlan | undefined,

@@ -54,7 +54,7 @@ export interface OpenedArms {
 	/** The base, if any, then the head. */
 	folders: ArmFolder[];
 	baseConfig: SideConfig;
-	/** The config whose rules apply: the target branch's for a change under review, else the base's. */
+	/** The config whose rules apply: the target branch's for a change under review, otherwise the base's. */
 	rules: SideConfig;
 	/** Why there is no base, a clause. */
 	noBase?: string;

@@ -1,12 +1,12 @@
-// Which commit a run compares with, and what the head is called, from the event and the config alone.
+// Chooses the commit to compare with, and the head's name, from the event and the config alone.
 import type { ArmSource } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { PushEvent, RunEvent } from "../../host/formats/github/event.ts";
 
 export type BaseRecipe =
-	/** Where the head left a branch; the first parent, if the head is a merge of `merged`. */
+	/** The commit where the head left a branch, or the first parent if the head is a merge of `merged`. */
 	| { how: "merge-base"; branch: string; tip?: string; merged?: string; number?: number }
-	/** @property otherwise if the commit is gone, or no ancestor of the head. */
+	/** @property otherwise used if the commit is gone, or is not an ancestor of the head. */
 	| { how: "commit"; commit: string; found: string; mustBeAncestor: boolean; otherwise?: BranchPoint }
 	| BranchPoint
 	| { how: "previous-tag"; tag: string }
@@ -15,7 +15,7 @@ export type BaseRecipe =
 	| { how: "none"; why: string }
 	| { how: "unknown"; why: string };
 
-/** Where a pushed branch left the default branch, else the commit before the head. */
+/** The commit where a pushed branch left the default branch, else the commit before the head. */
 export interface BranchPoint {
 	how: "branch-point";
 	branch: string;
@@ -40,7 +40,7 @@ export function usesHeadsFiles(
 	return base !== undefined && baseline.from === "base-ref" && !isReview(event) && event?.kind !== "tag";
 }
 
-/** @param event undefined at a terminal. */
+/** @param event undefined on a terminal. */
 export function chooseBase(event: RunEvent | undefined, baseline: Config["baseline"]): BaseRecipe {
 	switch (baseline.from) {
 		case "pinned":
@@ -86,7 +86,7 @@ export function chooseByEvent(event: RunEvent): BaseRecipe {
 	}
 }
 
-/** If the payload of these cannot be read, any other base would be wrong. */
+/** If the payload of these events cannot be read, any other base would be wrong. */
 const namesItsBase = /^(pull_request|push|merge_group|release)/;
 
 function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): BaseRecipe {

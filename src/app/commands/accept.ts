@@ -52,7 +52,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** One entry per engine and figure that failed, with its worst workload. */
+/** Makes one entry per engine and figure that failed, for its worst workload. */
 function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {

@@ -20,7 +20,7 @@ export interface Option {
 type Options = Readonly<Record<string, Option>>;
 
 export interface CommandTable {
-	/** One or two words. */
+	/** The command's name has one or two words. */
 	name: string;
 	positionals: readonly string[];
 	/** Default: `positionals`. */
@@ -53,7 +53,7 @@ type ValueOf<Known> = Known extends { value: infer Value extends string }
 	: string;
 
 export interface Arguments<Known> {
-	/** With the default. */
+	/** Returns the given value, else the default. */
 	text<Name extends NameIn<Known>>(
 		name: Name,
 	): Known[Name] extends { default: string } | { required: true }
@@ -167,7 +167,7 @@ function usage(table: CommandTable, message: string, suggestion?: string): Confi
 	);
 }
 
-/** @throws ConfigError by the kind where it cannot be read. */
+/** @throws ConfigError by the kind if it cannot be read. */
 export async function readArgument(
 	path: string,
 	cwd: string,

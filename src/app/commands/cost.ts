@@ -1,4 +1,4 @@
-// `trtgate cost`: what an ONNX file costs by its graph alone, and what another file changes of it.
+// `trtgate cost`: shows the cost of an ONNX file from its graph alone, and how another file changes it.
 import { resolve } from "node:path";
 import { readStructure } from "../../adapters/files/external-files.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
@@ -52,7 +52,7 @@ export async function cost(argv: readonly string[], terminal: Terminal): Promise
 	return exitCodes.ok;
 }
 
-/** The base takes the head's sizes where its file leaves them open. */
+/** The base gets the head's sizes if its file leaves them open. */
 function openInputs(base: OnnxModel, shapes: Shapes): GivenShapes {
 	const open = feeds(base.graph).filter(
 		({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"),

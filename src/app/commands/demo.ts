@@ -33,7 +33,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	await makeOutFolder(out, fileStore());
 	const first = args.flag("recorded") ? out : join(out, "recorded");
 	const replayed = await play({ out: first, ...(await recorded(first)) }, silentProgress(), terminal);
-	// With both, JSON is the live result alone.
+	// If both are run, JSON shows the live result only.
 	if (first === out || !json) showResult(replayed, { json, outFolder: first }, terminal);
 	if (first === out || replayed.outcome === "error") return exitOf(replayed);
 	if (!args.flag("quiet"))

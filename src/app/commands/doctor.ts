@@ -1,4 +1,4 @@
-// `trtgate doctor`: what this machine can do, and what to fix.
+// `trtgate doctor`: says what this machine can do, and what to fix.
 
 import { access, constants } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";

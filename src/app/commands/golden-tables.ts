@@ -3,7 +3,7 @@ import { defaultGates } from "../../core/config/defaults.ts";
 import type { CommandTable } from "./arguments.ts";
 import { dims, json, machine, only, onnxruntime, onnxruntimeFolder, shape } from "./tables.ts";
 
-/** Other kernels change an error by less than two; another GPU or version deserves as much again. */
+/** Other kernels change an error by less than two; another GPU or version may do the same again. */
 export const defaultMultiple = 4;
 
 export const recordTable = {

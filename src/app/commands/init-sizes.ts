@@ -1,4 +1,4 @@
-// Chooses the sizes of a first config: those that the user gives, and for the others what runs on ONNX Runtime.
+// Chooses the sizes of a first config: those that the user gives, and otherwise sizes that ONNX Runtime can run.
 import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import {
@@ -21,10 +21,10 @@ interface InitSizes extends KnownSizes {
 	comments: readonly string[];
 }
 
-/** For all trials together. */
+/** Time for all trials together. */
 const limitMs = 10_000;
 
-/** @throws ConfigError config-dims where what is given contradicts the model. */
+/** @throws ConfigError config-dims if the given sizes contradict the model. */
 export async function chooseInitSizes(
 	model: ModelOnDisk,
 	given: ShapeSource,
@@ -52,7 +52,7 @@ export async function chooseInitSizes(
 	}
 }
 
-/** Sizes of axes that the file leaves open and the user does not. */
+/** Sizes that the user gives for axes that the file leaves open. */
 function givenSizes({ inputs, labels }: OpenInputs): Map<string, number> {
 	const sizes = new Map<string, number>();
 	for (const [index, axes] of labelAxes(inputs).entries()) {
@@ -84,7 +84,7 @@ async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): P
 	return { ...chosen, ends, comments: [`ONNX Runtime runs ${shapes}${endsText(ends)}.`] };
 }
 
-/** What the static shapes rule out is not run. */
+/** Skips sizes that the static shapes rule out. */
 async function tryEnds(
 	input: TryInput,
 	{ chosen, sizes }: { chosen: KnownSizes; sizes: ReadonlyMap<string, number> },
@@ -94,7 +94,7 @@ async function tryEnds(
 	const check = shapeCheck(model.onnx);
 	const ends = endsOf(findDims(model.onnx, chosen), sizes);
 	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
-	// The largest may take long: it must not keep the others from an answer.
+	// The largest sizes may take long, so the others are tried first.
 	const groups = [
 		possible.filter(([end]) => end !== "largest"),
 		possible.filter(([end]) => end === "largest"),

@@ -77,7 +77,7 @@ function stepsLeft(commit: string | undefined, model: string): string[] {
 	];
 }
 
-/** Of the release that this package was packed for; unknown in a checkout. */
+/** Commit of the release that this package was packed for; unknown in a checkout. */
 async function releasedCommit(): Promise<string | undefined> {
 	try {
 		const { gitHead } = JSON.parse(

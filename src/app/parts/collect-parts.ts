@@ -18,7 +18,7 @@ const atOnce = 6;
 
 export interface Collecting {
 	artifacts: RunArtifacts;
-	/** Parts, by the artifacts that their jobs leave. */
+	/** Expected parts, by the artifacts that their jobs leave. */
 	expected: readonly { name: string; artifact: string }[];
 	/** Absolute; a folder in it is made and removed. */
 	temp: string;
@@ -70,7 +70,7 @@ function refused(reason: string): PartContent {
 interface Fetching {
 	collecting: Collecting;
 	folder: string;
-	/** What is left for all parts. */
+	/** Bytes left for all parts together. */
 	budget: { packedBytes: number; textBytes: number };
 }
 

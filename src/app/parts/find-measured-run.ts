@@ -1,23 +1,23 @@
-// What the report is about, this run or the one that caused it: from GitHub, since what the measured code wrote is untrusted.
+// Finds the run that a report is about, this one or the one that caused it. Asks GitHub, because measured code may have written the rest.
 import { ToolError } from "../../core/errors.ts";
 import type { RunEvent, WorkflowRunEvent } from "../../host/formats/github/event.ts";
 import type { MeasuredRun, RunFacts, WorkflowRun } from "../../ports/code-host.ts";
 
 export interface Subject {
-	/** The run that measured. */
+	/** Id of the run that measured. */
 	run: { id: number; attempt: number };
 	/** The change's own commit. */
 	sha: string;
 	pullRequest: number | null;
 	/** Why there is no pull request to comment on. */
 	why: string | null;
-	/** null: another run measured. */
+	/** null if another run measured. */
 	event: RunEvent | null;
-	/** A run other than ours: its artifacts are untrusted. */
+	/** The measuring run is not ours, so its artifacts are untrusted. */
 	isForeign: boolean;
-	/** Code of a fork ran in it, or GitHub does not say whose. */
+	/** A fork's code ran in it, or GitHub does not say whose. */
 	isFork: boolean;
-	/** Whether results of this commit are of the change. */
+	/** Whether results of this commit belong to the change. */
 	isOfChange(commit: string): Promise<boolean>;
 }
 

@@ -11,7 +11,7 @@ import { formatBytes } from "../../core/text/units.ts";
 import { reportFiles } from "../../stages/report.ts";
 
 export const maxResultBytes = inputKinds.result.maxBytes;
-/** All results are in memory at once. */
+/** Bounds memory: all results are read at once. */
 export const maxTextBytes = 512 * 1024 * 1024;
 export const maxParts = 300;
 
@@ -32,7 +32,7 @@ export async function readParts(folders: readonly string[], cwd: string): Promis
 		});
 	const parts: PartInput[] = [];
 	const budget = { textBytes: maxTextBytes };
-	// One after the other: each may be some ten megabytes of text.
+	// Parts are read one after the other, because each may be tens of megabytes of text.
 	for (const folder of found)
 		parts.push({
 			name: basename(folder),
@@ -67,7 +67,7 @@ export function beyondAll(): PartContent {
 	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
-/** A file that is not a result is a part that cannot be merged; the others still are. */
+/** A file that is not a result becomes a refused part; the others are still merged. */
 export function parsePart(text: string, path: string): PartContent {
 	try {
 		return { state: "read", result: parseResult(text, path) };

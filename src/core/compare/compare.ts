@@ -21,7 +21,7 @@ export interface RunsCompared {
 
 type Figure = "medianMs" | "p99Ms";
 
-/** Runs that count by pair; a repeated pair replaces the earlier one. */
+/** Valid runs by pair; a repeated pair replaces the earlier one. */
 function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
 	const counted = runs
 		.filter((run) => run.arm === arm && isSummarized(run))
@@ -77,7 +77,7 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 
 interface ExactOptions {
 	what: string;
-	/** Differences up to the larger tolerance are none; both default to 0. */
+	/** Differences up to the larger tolerance do not count; both default to 0. */
 	toleranceBytes?: number;
 	toleranceFraction?: number;
 }

@@ -5,13 +5,13 @@ import type { Pair } from "./noise.ts";
 
 /** Standard deviations above the median pair; estimated from the median deviation. */
 const maxSds = 3;
-/** From the median absolute deviation to the standard deviation of normal noise. */
+/** Factor from the median absolute deviation to the standard deviation of normal noise. */
 export const perMedianDeviation = 1.482602218505602;
 /** Smaller excesses are never disturbances. */
 const minExcess = 0.005;
 const minPairs = 5;
 
-/** ln of the geometric mean of both runs: independent of which was slow. */
+/** ln of the geometric mean of both runs, which does not depend on which side was slow. */
 function centre({ base, head }: Pair): number {
 	return (Math.log(base) + Math.log(head)) / 2;
 }

@@ -20,7 +20,7 @@ const leastRunLength: RunLength = { warmUpMs: 300, durationMs: 500 };
 /** 2 MB at 90 bytes per iteration of trtexec. */
 const maxIterations = 20_000;
 const leastDurationMs = 300;
-/** P99 rests on the slowest hundredth. */
+/** P99 depends on the slowest hundredth. */
 const leastIterations = 300;
 
 /**
@@ -46,7 +46,7 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 	const byNoiseMs = windowMs * (spread / target) ** 2;
 	const durationMs = Math.max(leastRunLength.durationMs, byNoiseMs, leastIterations * typicalMs);
 	return {
-		// A pilot that never became steady asks for the longest warm-up.
+		// If a pilot never became steady, the warm-up is the longest.
 		warmUpMs:
 			steadyFrom >= windows.length / 2
 				? Number.MAX_VALUE
@@ -55,7 +55,7 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 	};
 }
 
-/** trtexec's times lie on a grid of 1 µs after eight seconds: medians of a net of 39 µs would jump by 2.5 %. */
+/** After eight seconds, trtexec's times have steps of 1 µs: medians of a net of 39 µs would jump by 2.5 %. */
 function windowMeans(samplesMs: Float64Array): number[] {
 	const windows: number[][] = [[]];
 	let filledMs = 0;
@@ -72,7 +72,7 @@ function windowMeans(samplesMs: Float64Array): number[] {
 
 const steadyShare = 0.005;
 
-/** The first window from which all agree with the later half. */
+/** Finds the first window from which on all agree with the later half. */
 function steadyWindow(windows: readonly number[]): number {
 	const later = windows.slice(Math.floor(windows.length / 2));
 	const centre = median(later);

@@ -1,4 +1,4 @@
-// The verdict on speed: pairs of runs in, a verdict with its uncertainty out.
+// Judges speed: turns pairs of runs into a verdict with its uncertainty.
 
 import type { Arm, Comparison, Interval } from "../../../generated/result.ts";
 import { BugError } from "../errors.ts";
@@ -18,12 +18,12 @@ export interface JudgeOptions {
 	share?: number;
 }
 
-/** No clock resolves the median of a run better, so five equal ratios do not make an interval of no width. */
+/** The least standard deviation, as no clock is more exact: five equal ratios must not give an interval without width. */
 const minSd = 1e-4;
 /** JSON has no infinity; an interval this wide excludes nothing. */
 const widest = 1e12;
 
-/** In logarithms, where swapping the sides mirrors both exactly. */
+/** A change in logarithms, so that swapping the sides mirrors both bounds exactly. */
 interface LogChange {
 	estimate: number;
 	low: number;

@@ -5,7 +5,7 @@ import type { OnnxGraph, OnnxModel } from "../onnx/model.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 
-/** Per inference, on the workload's values and on others. */
+/** Instructions per inference, on the workload's values and on other values. */
 export interface Work {
 	instructions: number;
 	otherInput: number;

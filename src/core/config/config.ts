@@ -8,7 +8,7 @@ export type Source =
 	| { kind: "input"; name: string };
 
 /**
- * By JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`; includes inputs and defaults that
+ * Keys are JSON pointers into the config file, e.g. `/models/resnet50/gates/latency/fail`; includes inputs and defaults that
  * depend on the occasion.
  */
 export type Sources = Readonly<Record<string, Source>>;
@@ -71,7 +71,7 @@ export interface EngineConfig {
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
-	/** For build, size and golden. */
+	/** Limits on builds, sizes and goldens. */
 	gates: Gates;
 	pointer: string;
 }
@@ -105,7 +105,7 @@ export interface ModelConfig {
 
 export interface MeasureConfig {
 	looks: readonly number[];
-	/** If `adaptsLength`, an upper bound: a pilot shows what is enough. */
+	/** An upper bound if `adaptsLength`, because a pilot shows how much is enough. */
 	warmUpMs: number;
 	durationMs: number;
 	adaptsLength: boolean;
@@ -160,7 +160,7 @@ export interface Config {
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
-	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
+	/** Branch or folder of the records, relative to the head's. Absent: no history is kept. */
 	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always" };
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	commands?: readonly CommandConfig[];

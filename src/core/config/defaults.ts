@@ -20,7 +20,7 @@ export const defaultMeasure: MeasureConfig = {
 	timeoutMs: 10 * minuteMs,
 	buildTimeoutMs: 30 * minuteMs,
 	threads: 1,
-	// With shared kernel timings two builds differ by less than 0.1 %, and a second build is cheap.
+	// If kernel timings are shared, two builds differ by less than 0.1 %, and a second build is cheap.
 	rebuilds: 1,
 	identicalEngines: "skip",
 	// Launches by the CPU are the largest noise of small models: 1.5 % without a graph, 0.2 % with one.

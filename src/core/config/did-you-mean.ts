@@ -28,7 +28,7 @@ export function editDistance(left: string, right: string): number {
 	return last[right.length] ?? 0;
 }
 
-/** The nearest of `known` with at most a third of the letters wrong, or one in a short word. */
+/** Finds the nearest known word with at most a third of its letters wrong, or one in a short word. */
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
 	if (word.length === 0 || word.length > maxChars) return undefined;
 	const simplify = (text: string): string => text.toLowerCase().replace(/[-_ .]/g, "");

@@ -20,7 +20,7 @@ export interface SchemaNode {
 	$ref?: string;
 }
 
-/** By title of the schema, or by key. */
+/** Examples by title of the schema, or by key. */
 const examples: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",
@@ -76,7 +76,7 @@ export function followed(node: SchemaNode): SchemaNode {
 	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
 }
 
-/** Definitions of the schema, and what holds their keys. */
+/** Definitions of the schema, with a name for the value that has their keys. */
 const homes = {
 	model: "a model",
 	engine: "an engine",

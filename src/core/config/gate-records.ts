@@ -1,4 +1,4 @@
-// The keys of `gates` in trtgate.yml: reading, merging, judging, comparing and showing derive from these records.
+// The keys of `gates` in trtgate.yml. Reading, merging, judging, comparing and showing limits derive from these records.
 import type { Precision } from "../../../generated/config.ts";
 import type { ArmStats } from "../../../generated/result.ts";
 import { formatBytes, formatCount, formatLimit, formatMs, formatTimes } from "../text/units.ts";
@@ -28,7 +28,7 @@ export interface GateRecord {
 	occasions?: Readonly<Partial<Record<Occasion, string>>>;
 	label?: string;
 	isSpeed?: true;
-	/** A worse value can be accepted once. */
+	/** A worse value can be accepted once in `accept`. */
 	isAcceptable?: true;
 	/** The head's figure that an absolute limit bounds. */
 	bounds?: { figure: keyof ArmStats | "engineBytes"; label: string; isLeast?: true };
@@ -49,13 +49,13 @@ export const gateRecords = {
 	work: { ...acceptable, name: "work", label: "work", byDefault: { warn: 0.02 } },
 	// A tail from one run of 3 s scatters by 3 to 5 %.
 	p99: { ...acceptable, name: "p99", label: "P99 latency", byDefault: { warn: 0.1, fail: 0.2 } },
-	// More than the allocator's rounding.
+	// 5 % is more than the allocator's rounding.
 	memory: { ...acceptable, name: "memory", label: "peak memory", byDefault: { fail: 0.05 } },
-	// Off by default: it follows the latency, except with several streams.
+	// Off by default, because it follows the latency, except with several streams.
 	throughput: { ...compared, name: "throughput", label: "throughput", byDefault: {} },
 	// A lost fusion or a fallback to fp32 weights adds more than two builds differ by.
 	engineSize: { ...ofEngine, name: "engine-size", label: "engine size", byDefault: { fail: 0.1 } },
-	// Depends on caches and other processes.
+	// The time depends on caches and other processes.
 	buildTime: {
 		...ofEngine,
 		isSpeed: true,
@@ -111,7 +111,7 @@ export const gateRecords = {
 			fp4: 2e-1,
 		},
 	},
-	// A change did not cause what the base fails too.
+	// If the base fails too, the change is not the cause.
 	existing: {
 		name: "golden.existing",
 		kind: "setting",

@@ -9,7 +9,7 @@ const prime = 0x100000001b3n;
 const mask = 0xffffffffffffffffn;
 
 const reserved = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/;
-/** Ids that look like an altered name are altered too, so that the two never collide. */
+/** Ids that look like altered names are altered too, so that the two never collide. */
 const hashLike = new RegExp(`-[0-9a-z]{${hashChars}}$`);
 const plain = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
 

@@ -1,4 +1,4 @@
-// Writes the trtgate.yml and the workflow of `trtgate init`.
+// Writes trtgate.yml and the workflow for `trtgate init`.
 import { yamlText } from "../onnx/input-shapes/open-axes.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";

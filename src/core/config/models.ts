@@ -13,7 +13,7 @@ import { resolveTensorRt } from "./tensorrt-settings.ts";
 import { checkName, checkPath } from "./values.ts";
 import { resolveWorkloads } from "./workloads.ts";
 
-/** Bounds what aliases and inheritance multiply. */
+/** Bounds the effect of aliases and inheritance. */
 const maxWorkloads = 2000;
 
 type Models = Readonly<Record<string, ModelFile>>;
@@ -201,7 +201,7 @@ export function* readProbes(file: ProbesFile | undefined, pointer: string): Reso
 	return file;
 }
 
-/** Key by key; a model that names a mask replaces the file's length, and the reverse. */
+/** Inherits key by key; a model that names a mask replaces the file's length, and vice versa. */
 function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: string): ProbesConfig {
 	const padding = narrow.mask !== undefined || narrow.length !== undefined ? narrow : wide;
 	return {

@@ -1,4 +1,4 @@
-// Reads trtgate.yml: text in; the resolved configuration, or every error with its place, out.
+// Parses the text of trtgate.yml into the resolved configuration, or into all errors with their places.
 
 import type { BaseFile, ConfigFile } from "../../../generated/config.ts";
 import { validate } from "../../../generated/config-validator.js";

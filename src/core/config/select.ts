@@ -12,7 +12,7 @@ const maxPatternChars = 700;
 /** A character, with the backslash that escapes it. */
 const characters = /\\[\s\S]|[\s\S]/g;
 
-/** One pattern per line or between commas; escaped blanks are kept. */
+/** Reads patterns separated by lines or commas; escaped blanks are kept. */
 export function parsePatterns(text: string): string[] {
 	const patterns: string[][] = [[]];
 	for (const character of text.match(characters) ?? []) {
@@ -85,7 +85,7 @@ export function selectModels(models: Config["models"], patterns: readonly string
 		: { state: "ok", models: keepSelected(models, patterns) };
 }
 
-/** As `selectModels`, but ignores patterns without a match. */
+/** Like `selectModels`, but ignores patterns without a match. */
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
 	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);

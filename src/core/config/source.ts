@@ -12,7 +12,7 @@ const occasionLabels: Readonly<Record<Occasion, string>> = {
 
 type Placed = Pick<Config, "sources">;
 
-/** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, that of its first part that is not a default. */
+/** `trtgate.yml:7:5`, `input backend` or `default`; for a mapping, the source of its first part that is not a default. */
 export function formatSource({ sources }: Placed, pointer: string): string {
 	const own = Object.hasOwn(sources, pointer) ? sources[pointer] : undefined;
 	const isPart = ([at, { kind }]: [string, Source]): boolean =>

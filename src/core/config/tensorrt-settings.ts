@@ -61,7 +61,7 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 	return flags;
 }
 
-/** Flags that collide with those of trtgate or make timings incomparable, and what to do instead. */
+/** Flags that collide with trtgate's or make timings incomparable, with the alternative to each. */
 const owned: readonly (readonly [flags: string, fix: string])[] = [
 	["--onnx", "Name the file under `onnx`."],
 	[

@@ -3,7 +3,7 @@ import { describeInvisible } from "../text/invisible.ts";
 import { describeGot } from "./expected.ts";
 import type { Resolution } from "./problem.ts";
 
-/** Timers of Node count at most 24.8 days. */
+/** Node's timers run for at most 24.8 days. */
 const maxDurationMs = 24 * 3_600_000;
 
 /** `2%` and 0.02 are 0.02. Bare numbers of 1 or more are refused: 2 probably means 2 %. */
@@ -22,7 +22,7 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 	return "off";
 }
 
-/** In milliseconds. */
+/** Yields milliseconds. */
 export function* parseDuration(
 	pointer: string,
 	options: { text: string; allowsZero?: boolean },
@@ -119,7 +119,7 @@ function insidePath(path: string): string | null {
 	return hasBackslash && parts.length > 0 ? path : parts.join("/");
 }
 
-/** Refuses what git could take for an option. */
+/** Refuses text that git could read as an option. */
 export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	if (ref.length <= maxNameChars && !/^-|[\s\p{Cc}]/u.test(ref)) return;
 	const fix = "Write a branch, a tag or a commit.";

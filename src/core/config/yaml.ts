@@ -142,7 +142,7 @@ function describe({ code, message }: YAMLError): Pick<YamlProblem, "says" | "fix
 	return { says: `is not valid YAML: ${message.replace(/(: .*)?\.?$/s, "")}`, fix };
 }
 
-/** Repeated values count again, which stops alias bombs. */
+/** Counts repeated values again, which stops alias bombs. */
 const maxValues = 20_000;
 const maxProblems = 20;
 

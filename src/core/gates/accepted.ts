@@ -35,7 +35,7 @@ function staleness(entry: AcceptedChange, { config, builds, known }: AcceptFacts
 				? `it is for the engine ${recipe}, and this one is ${head}`
 				: null;
 	if (why === null) return [];
-	// Names may hold slashes: only a build says where the model's ends.
+	// Names may contain slashes, so only a build tells the model's name from the engine's.
 	const build = builds.find(({ arm, ...of }) => arm === "head" && `${of.model}/${of.engine}` === engine);
 	const slash = engine.indexOf("/");
 	return [

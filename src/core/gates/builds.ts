@@ -58,7 +58,7 @@ function buildGate({ head, base }: BuildFacts): BuildGate {
 			return ["build", ...builtMessage(head, base)];
 		case "timed-out": {
 			const message = `The build did not end within its limit and was stopped after ${formatDuration(head.durationMs)}.`;
-			// A machine too slow for the base as well is the cause.
+			// If the base is too slow as well, the machine is the cause.
 			return ["build", hitSameLimit(head, base) ? "error" : "fail", message];
 		}
 		case "missing":

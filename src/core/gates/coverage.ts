@@ -1,4 +1,4 @@
-// Gates of what the base checks or reports and the head does not.
+// Gates on coverage: checks and figures that the base has and the head lacks.
 
 import type { Arm, ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { Config, Gates } from "../config/config.ts";

@@ -131,7 +131,7 @@ export function judgeInterface(change: InterfaceChange, config: Config, level: L
 	return [{ gate: "interface", ...subject, status, message, ...placeFor("interface", config, level) }];
 }
 
-/** A workload that no longer runs is not compared, however little the interface matters. */
+/** A workload that no longer runs is not compared, whatever the gate on the interface says. */
 function interfaceStatus(rows: InterfaceChange["rows"], gates: Gates): GateStatus | null {
 	if (gates.interface !== "fail" && rows.some(({ side }) => side === "workload"))
 		return gates.notComparable === "fail" ? "fail" : "inconclusive";

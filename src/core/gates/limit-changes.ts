@@ -12,7 +12,7 @@ export interface RuleSides {
 	base: Config;
 	head: Config;
 	counterparts: Counterparts;
-	/** Whose rules judge this run. */
+	/** The side whose rules judge this run. */
 	holds: "base" | "head";
 }
 

@@ -1,4 +1,4 @@
-// Which results of an earlier attempt still count.
+// Decides which results of an earlier attempt still count.
 import type { PartInput } from "./parts.ts";
 
 export interface JobExecution {
@@ -34,7 +34,7 @@ export function dropSuperseded(
 	});
 }
 
-/** null if the result still counts. @param its attempt of the result; 0 if unknown. */
+/** null if the result still counts. @param its the attempt of the result; 0 if unknown. */
 function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string): string =>

@@ -29,7 +29,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		content.state === "read" ? [{ name, result: content.result }] : [],
 	);
 	const results = merged.map(({ result }) => result);
-	// A part that could not begin knows nothing of its machine.
+	// A part that could not start knows nothing about its machine.
 	const known = results.filter(
 		({ environment, errors }) => Object.keys(environment).length > 0 || errors.length === 0,
 	);
@@ -69,7 +69,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	};
 }
 
-/** The outcome of its gates, or its own if worse: a part cannot declare itself green. */
+/** The outcome of its gates, or its own if worse, so that a part cannot declare itself green. */
 function strictestOutcome(result: Result): Outcome {
 	const own = foldOutcome(result.gates, result.errors);
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
@@ -139,7 +139,7 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 	};
 }
 
-/** Reports what every part and the plan say about the whole change once. */
+/** Reports gates on the whole change, which every part and the plan repeat, only once. */
 function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
 	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
 		JSON.stringify([gate, model, engine, workload, message]);

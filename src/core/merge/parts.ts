@@ -1,4 +1,4 @@
-// Which parts may be merged: planned ones of one commit, each once, that measured what no other part did.
+// Decides which parts may be merged: planned ones of one commit, each once, that measured engines that no other part did.
 import type { Arm, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
@@ -77,7 +77,7 @@ function checkOrigin(part: JudgedPart, { config, run }: MergeOptions): JudgedPar
 	return refuse(part, `It is of the workflow run ${result.run.id}; expected ${run.id}.`);
 }
 
-/** If the commit is known, a result that names none could be of anything. */
+/** If the commit is known, a result must name it, or it could belong to any run. */
 function refuseForeignCommits(
 	parts: readonly JudgedPart[],
 	allowed: MergeOptions["headCommits"],
@@ -153,7 +153,7 @@ export interface PickedPart<Artifact extends NamedArtifact> {
 	artifact: Artifact;
 }
 
-/** As the gate names an artifact whose usual name is taken. */
+/** The gate gives an artifact this name if its usual name is taken. */
 const again = /^(.+)-attempt(\d{1,6})(?:-[2-5])?$/;
 
 /** Artifacts of the latest attempt of each part; two of one attempt are two results. */

@@ -1,4 +1,4 @@
-// Which versions of TensorRT ran the same engines, in one run or in several jobs, and with what results.
+// Finds which versions of TensorRT ran the same engines, in one run or in several jobs, and with which results.
 import type {
 	Arm,
 	BuildRecord,

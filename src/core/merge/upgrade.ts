@@ -1,4 +1,4 @@
-// What an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
+// Finds what an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
 import type { GoldenVerdict, Result } from "../../../generated/result.ts";
 import { findingKey } from "../onnx/finding-key.ts";
 import { quoted } from "../text/escape.ts";
@@ -50,7 +50,7 @@ function fact(kind: keyof typeof topics, says: string): UpgradeFact {
 	return { weight, topic: [one, many], says };
 }
 
-/** An error that grew by this factor, to more than this share of its limit, will soon be a failure. */
+/** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
 const growth = 2;
 
 export function upgradesOf(result: Result): Upgrade[] {

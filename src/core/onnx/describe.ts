@@ -41,7 +41,7 @@ export function describeModel({ path, sha256, onnx, external }: InspectedModel) 
 
 const standardDomain = "ai.onnx";
 
-/** How far shapes and types are known of what the graph's nodes give. */
+/** How far shapes and types of the nodes' outputs are known. */
 function inferredOf(model: OnnxModel) {
 	const { graph, types, static: known } = factsOf(model);
 	const given = graph.nodes.flatMap((node) => node.outputs.filter((name) => name !== ""));
@@ -75,14 +75,14 @@ function weightTotals(scopes: readonly Scope[]) {
 	return totals.sort((left, right) => right.bytes - left.bytes);
 }
 
-// What a run of a model depends on, of its file: the ranks of its inputs, and its largest tensor at given sizes.
+// Facts of the file on which a run depends: the ranks of the inputs, and the largest tensor at given sizes.
 
 interface RunFacts {
 	inputRanks: ReadonlyMap<string, number>;
 	largestTensor: { name: string; shape: string; bytes: number } | null;
 }
 
-/** @param minBits to which floats may be narrowed. */
+/** @param minBits floats may be narrowed to this size. */
 export function modelFacts(
 	{ onnx }: InspectedModel,
 	{ shapes, minBits }: { shapes: ReadonlyMap<string, readonly number[]>; minBits: number },
@@ -109,7 +109,7 @@ type Side = InterfaceRow["side"];
 
 const maxRows = 1000;
 
-/** Empty where every caller of the base can call the head. Names of symbolic dimensions are no part of the interface. */
+/** Empty if every caller of the base can call the head. Names of symbolic dimensions are not part of the interface. */
 export function interfaceRows(base: OnnxModel, head: OnnxModel): InterfaceRow[] {
 	const inputs = rowsOf("input", feeds(base.graph), feeds(head.graph));
 	const outputs = rowsOf("output", base.graph.outputs, head.graph.outputs);
@@ -151,7 +151,7 @@ function differs(side: Side, base: OnnxValue, head: OnnxValue): boolean {
 	);
 }
 
-/** An input that takes any size where it took one is no change; of an output a file need not tell the size. */
+/** An input may accept any size in place of one, and an output's size need not be stated. */
 function sizeDiffers(side: Side, base: OnnxDim, head: OnnxDim): boolean {
 	if (typeof head !== "number") return false;
 	return typeof base === "number" ? base !== head : side === "input";

@@ -2,7 +2,7 @@
 import type { DType } from "../../../generated/golden.ts";
 
 /**
- * By `TensorProto.DataType`, onnx.proto of ONNX 1.23: bits of one element, where less than a byte is packed, and the dtype of a
+ * `TensorProto.DataType` of onnx.proto in ONNX 1.23: bits of one element, which may be packed below a byte, and the dtype of a
  * tensor file. Without bits: no fixed size, or a packing that is not settled (6 bits).
  */
 const types = [

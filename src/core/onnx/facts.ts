@@ -1,4 +1,4 @@
-// What every check needs to know of a model's graph, found once for each model.
+// Facts about a model's graph that every check needs, found once for each model.
 import type { OnnxModel } from "./model.ts";
 import { inferShapes, type StaticShapes } from "./static-shapes/infer.ts";
 import { inferTypes, type TypesByScope } from "./static-shapes/types.ts";

@@ -1,4 +1,4 @@
-// What makes two findings of preflight the same.
+// Identifies findings of preflight, to tell whether two are the same.
 import type { Finding } from "../../../generated/result.ts";
 
 export function findingKey({ code, model, engine, node }: Finding): string {

@@ -1,4 +1,4 @@
-// What to change in a graph: its nodes in their new order, each as it was, wired differently, or new.
+// Describes changes to a graph: its nodes in their new order, each kept, rewired or new.
 import type { OnnxDType } from "./model.ts";
 
 export interface ConstantValue {

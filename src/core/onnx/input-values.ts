@@ -1,4 +1,4 @@
-// Which values an input may hold, by what the model does with them: looks them up, compares them, clips them.
+// Finds the values that an input may hold from how the model uses them: looks them up, compares them, clips them.
 import { factsOf } from "./facts.ts";
 import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
 import { nodesInRunOrder } from "./run-order.ts";
@@ -18,7 +18,7 @@ interface Range {
 	why: string;
 }
 
-/** One input on its way through the graph. */
+/** Follows one input on its way through the graph. */
 interface Walk {
 	/** Tensors that hold the input's values, plus a constant; or what comparing them gave, as answers or as 0 and 1. */
 	carriers: Map<string, number | "answer">;
@@ -97,7 +97,7 @@ function narrowest(ranges: readonly Range[]): Range | null {
 	return Number.isFinite(found.low) && Number.isFinite(found.high) ? found : null;
 }
 
-// What one node that reads the values says of them, and where it hands them on.
+// Finds what a node that reads the values says about them, and where it passes them on.
 
 const answering = new Set(["Not", "And", "Or", "Cast", "Identity"]);
 const joining = new Set(["Concat", "Min", "Max", "Add", "Sub", "Mul"]);
@@ -133,7 +133,7 @@ const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
 	...["ConstantOfShape", "Loop"].map((op): [string, number[]] => [op, [0]]),
 ]);
 
-/** One place at which a node reads the values, moved by `shift`. */
+/** A place at which a node reads the values, moved by `shift`. */
 interface Use {
 	node: OnnxNode;
 	scope: Scope;
@@ -203,7 +203,7 @@ function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 		return true;
 	}
 	const numbers = (values ?? []).filter(Number.isFinite).map((value) => value - shift);
-	// A limit on many numbers: one that lets all of them pass.
+	// A limit that all of many numbers pass.
 	const pass = (place === 1) === node.op.startsWith("Greater") ? Math.min : Math.max;
 	walk.compared.push(...(node.op === "Equal" || numbers.length < 2 ? numbers : [pass(...numbers)]));
 	return true;
@@ -211,11 +211,11 @@ function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 
 const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** By how much the values are moved on from the input's, where the other operand is this number. */
+/** New shift of the values after an operation whose other operand is this number. */
 const arithmetic: Readonly<
 	Record<string, (use: Use, other: number | undefined) => number | "nothing" | "unknown">
 > = {
-	// A product with zero is how exporters keep an input that nothing reads; one with an answer keeps the values or drops them, as Where would.
+	// A product with zero keeps an input that nothing reads; a product with an answer keeps the values or drops them, as Where would.
 	Mul: ({ node, walk, shift }, other) => {
 		if (node.inputs.some((name) => walk.carriers.get(name) === "answer")) return shift;
 		return other === 0 ? "nothing" : "unknown";
@@ -228,7 +228,7 @@ const arithmetic: Readonly<
 	Min: (use, other) => bounded(use, lowest, other ?? highest),
 	Max: (use, other) => bounded(use, other ?? lowest, highest),
 	Mod: (use, other) => (other === undefined || other < 1 ? use.shift : bounded(use, 0, other - 1)),
-	// Its ends are inputs, or attributes before opset 11.
+	// The limits are inputs, or attributes before opset 11.
 	Clip: (use) => {
 		const end = (place: number, name: string, open: number): number => {
 			const attribute = attributeOf(use.node, name);

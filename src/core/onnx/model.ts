@@ -1,10 +1,10 @@
-// What the ONNX reader finds in a file: structure only, never the weights themselves.
+// The structure that the ONNX reader finds in a file, without the weights themselves.
 
 import type { OnnxDType } from "./element-type.ts";
 
 export type { OnnxDType };
 
-/** A size, the name of a symbolic dimension, or null where the file gives none (or a negative size, as some exporters write). */
+/** A size, the name of a symbolic dimension, or null if the file gives none (or a negative size, as some exporters write). */
 export type OnnxDim = number | string | null;
 
 export interface OnnxValue {
@@ -26,7 +26,7 @@ export interface OnnxNode {
 
 export interface OnnxAttribute {
 	name: string;
-	/** Scalars and short lists; null for long ones, and where `tensor` or `reference` is set. Graphs are in `subgraphs`. */
+	/** Scalars and short lists; null for long ones, and if `tensor` or `reference` is set. Graphs are in `subgraphs`. */
 	value: number | string | readonly number[] | readonly string[] | null;
 	tensor?: OnnxInitializer;
 	reference?: string;
@@ -52,7 +52,7 @@ export interface OnnxExternalData {
 
 export interface ExternalFile {
 	location: string;
-	/** Absolute path; null where the location may not be followed. */
+	/** Absolute path; null if the location may not be followed. */
 	path: string | null;
 	neededBytes: number;
 	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";

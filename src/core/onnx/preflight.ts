@@ -1,4 +1,4 @@
-// Finds what can be known of a model before any engine is built, from its file alone.
+// Finds everything that can be known about a model from its file, before any engine is built.
 
 import type { Finding } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
@@ -39,10 +39,10 @@ const rules: readonly Rule[] = [
 ];
 
 const severities: readonly Finding["severity"][] = ["error", "warning", "note"];
-/** One fault can show at a thousand nodes; beyond these, only the count is reported. */
+/** Limits findings per code, because one fault can show at a thousand nodes; beyond this, only the count is reported. */
 const maxPerCode = 20;
 
-/** Findings, errors first. An error means that the backend refuses the model or cannot be fed; a warning that it may. */
+/** Findings, errors first. An error means that the backend refuses the model or gets no input; a warning, that it may. */
 export function preflight(model: InspectedModel, context: PreflightContext): Finding[] {
 	const subject = subjectOf(model, context);
 	const found = bounded(rules.flatMap((rule) => rule(subject)));

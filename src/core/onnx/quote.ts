@@ -1,4 +1,4 @@
-// Writes a name from a file so that it can do no harm: control characters shown, length bounded.
+// Makes names from files harmless: shows control characters and bounds the length.
 import type { OnnxDim } from "./model.ts";
 
 const maxChars = 100;

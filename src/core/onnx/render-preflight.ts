@@ -72,7 +72,7 @@ function valueText({ name, kind, dtype, dims }: ModelSummary["inputs"][number]):
 	return `${plain(name)}: ${type} ${dims === null ? "of unknown shape" : formatDims(dims)}`;
 }
 
-/** What was not looked at, so that silence is not taken for a clean bill. */
+/** Names what was not looked at, so that silence does not read as approval. */
 function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: ModelSummary): string {
 	const text = `shapes of ${shapes} and types of ${types} of ${tensors} tensors inside`;
 	if (shapes === tensors) return text;

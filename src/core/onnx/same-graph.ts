@@ -1,9 +1,9 @@
-// Whether two models are one network: the same nodes, wired the same way, with weights of the same types and sizes.
+// Tells whether two models are the same network: same nodes, same wiring, weights of the same types and sizes.
 import type { OnnxGraph, OnnxInitializer, OnnxModel } from "./model.ts";
 
 type Network = Pick<OnnxModel, "graph" | "functions">;
 
-/** Values of weights, names of nodes and metadata do not count: a network that was trained again is the same network. */
+/** Ignores weight values, node names and metadata, so that a retrained network counts as the same. */
 export function isSameGraph(left: Network, right: Network): boolean {
 	const text = ({ graph, functions }: Network): string => describe(graph) + JSON.stringify(functions);
 	return left.graph.nodes.length === right.graph.nodes.length && text(left) === text(right);

@@ -56,7 +56,7 @@ function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opse
 	return { ...rest, inputs, outputs, declared: graph.inputs, initializers, nodes, subgraphs };
 }
 
-/** What a body knows of a name, or one of those around it. */
+/** Looks a name up in a body, then in those around it. */
 export function foundIn<Value>(
 	byScope: ReadonlyMap<Scope, Pick<ReadonlyMap<string, Value>, "get">>,
 	scope: Scope,

@@ -33,7 +33,7 @@ export function makePlan(input: PlanInput): Plan {
 	return { arms, engines, workloads, cases, steps: [...stepsOf(engines, input), ...probes, ...measured] };
 }
 
-/** Cheap steps that are likely to fail come first. */
+/** Cheap steps that often fail come first. */
 function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
 	const prepared = config.models.flatMap(({ name, prepare }) =>
 		prepare === undefined ? [] : [{ model: name, ...prepare }],

@@ -1,4 +1,4 @@
-// What a side builds an engine from, and how.
+// A recipe: what a side builds an engine from, and how.
 
 import type { RecipeRow } from "../../../generated/result.ts";
 import type { DimRange } from "../config/config.ts";

@@ -1,4 +1,4 @@
-// A plan's findings about the whole change, passed to the report as text.
+// The findings of a plan about the whole change, passed to the report as text.
 
 import type { GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { usageError } from "../errors.ts";

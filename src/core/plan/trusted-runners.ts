@@ -1,4 +1,4 @@
-// Restricts the machines that a pull request's own config may choose.
+// Restricts which machines a pull request's own config may choose.
 import type { Config, RunnerConfig } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
 import { exactPattern, keepSelected } from "../config/select.ts";

@@ -12,7 +12,7 @@ export const alarmLabel = "trtgate";
 const titleChars = 200;
 const bodyLimit = 65_536;
 
-/** A run that compared nothing needs attention as much as one that failed; `keep` leaves an open issue open. */
+/** A run that compared nothing needs attention like one that failed; `keep` leaves an open issue open. */
 export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
 	if (outcome === "fail" || outcome === "error") return "open";
 	return outcome === "pass" || outcome === "warn" ? "close" : "keep";
@@ -23,7 +23,7 @@ export interface AlarmSource {
 	event: string;
 	/** Full name, e.g. `refs/heads/main`. */
 	ref: string;
-	/** File name of the workflow, or its name where that is unknown. */
+	/** File name of the workflow, or its name if that is unknown. */
 	workflow: string;
 }
 
@@ -47,7 +47,7 @@ export function findHistory(body: string): AlarmHistory | null {
 	return since === undefined ? null : { since, runs: Number(runs), firstRun: Number(firstRun) };
 }
 
-/** Titles are plain text, but `@` and `#` become active where they are quoted. */
+/** Titles are plain text, but `@` and `#` become active if they are quoted. */
 export function alarmTitle(result: Result, id: string): string {
 	const what = result.outcome === "fail" ? "fails" : "could not decide";
 	const title = `${gateTitle(result.backend)} ${what} for ${id}: ${headline(result)}`;

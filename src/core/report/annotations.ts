@@ -1,4 +1,4 @@
-// What GitHub shows beside the code: one annotation for each gate, error and finding that is not green.
+// Makes annotations, which GitHub shows beside the code, for each gate, error and finding that is not green.
 import type { ErrorRecord, Finding, GateResult, Location, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanText } from "../text/escape.ts";

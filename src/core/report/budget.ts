@@ -1,6 +1,6 @@
 // Keeps a comment under GitHub's size limit: drops detail step by step and reports what was dropped.
 
-/** What a comment shows; each step of the budget takes some of it away. */
+/** Detail of a comment; each step of the budget reduces it. */
 export interface Detail {
 	environment: boolean;
 	/** Unchanged workloads and engines that were built. */
@@ -23,7 +23,7 @@ export const fullDetail: Detail = {
 	sentences: true,
 };
 
-/** What each step leaves out, as the reader is told, cheapest loss first. */
+/** Steps, cheapest loss first, with what the reader is told is left out. */
 const steps: readonly (readonly [leavesOut: string, less: Partial<Detail>])[] = [
 	["the environment", { environment: false }],
 	["unchanged rows and engines that were built", { quietRows: false }],

@@ -8,7 +8,7 @@ import { renderMarkdown, type Shown } from "./markdown.ts";
 
 type Conclusion = "success" | "failure" | "neutral";
 
-/** An inconclusive outcome is neither: where the config wants it to fail, its gates have failed. */
+/** An inconclusive outcome is neither: if the config wants it to fail, its gates have failed. */
 const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 	pass: "success",
 	warn: "success",
@@ -19,7 +19,7 @@ const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 
 const levels = { error: "failure", warning: "warning", notice: "notice" } as const;
 
-/** More would not be read, and each 50 cost a request. */
+/** More would not be read, and each 50 take a request. */
 const maxAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */

@@ -4,7 +4,7 @@ import { cleanText, shorten } from "../text/escape.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 
 export interface Marker {
-	/** From the config and the job's `name`: one comment each. */
+	/** Identifies the config and the job's `name`, which share one comment. */
 	id: string;
 	runId: number;
 	/** Grows with each attempt of one run. */
@@ -18,7 +18,7 @@ export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
 }
 
-/** Without anything that ends an HTML comment, a line or the id itself. */
+/** Removes everything that ends an HTML comment, a line or the id itself. */
 function encodeId(id: string): string {
 	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
@@ -32,7 +32,7 @@ function whole(value: number): number {
 	return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-// At the very start, so that a quotation of ours is not taken for ours.
+// The marker must come first, so that a quotation of our comment does not count as ours.
 const pattern =
 	/^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
@@ -47,7 +47,7 @@ export function isNewer(theirs: Marker, ours: Pick<Marker, "runId" | "attempt">)
 	return theirs.runId > ours.runId || (theirs.runId === ours.runId && theirs.attempt > ours.attempt);
 }
 
-/** Whether the author may be ourselves: by login where it is known, else any bot. */
+/** Whether the author may be ourselves: the known login, else any bot. */
 export function isOwnAuthor(author: { login: string; type: string } | null, login: string | null): boolean {
 	if (author === null) return false;
 	// An app is `github-actions[bot]` to the REST interface and `github-actions` to GraphQL.
@@ -78,7 +78,7 @@ export interface Outdating {
 const notePattern =
 	/^(<!-- trtgate:[^\n]* -->\n)(?:> \[!NOTE\]\n> [^\n]* <!-- by run:(\d{1,15}) attempt:(\d{1,6}) -->\n\n)?/;
 
-/** The comment with a note above it that it is outdated; null where it must stay as it is. */
+/** The comment with a note above it that it is outdated; null if it must stay as it is. */
 export function noteOutdated(body: string, { own, newcomer, state }: Outdating): string | null {
 	const match = notePattern.exec(body);
 	if (match === null || own.sha === newcomer.sha || isNewer(own, newcomer)) return null;

@@ -1,4 +1,4 @@
-// One comparison as text, always with its interval.
+// Formats one comparison, always with its interval.
 
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
@@ -8,7 +8,7 @@ import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/
 
 export const dash = "–";
 
-/** A change that was counted has no width. */
+/** A counted change has no width. */
 function intervalDigits({ interval, pairs }: Pick<Comparison, "interval" | "pairs">): number {
 	return interval === null || pairs === 0 ? 1 : percentDigits((interval[1] - interval[0]) / 2);
 }
@@ -43,7 +43,7 @@ export function pairsText({ pairs, setAside }: Comparison): string {
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
-/** `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each arm)`: what the interval holds. */
+/** The interval includes this noise: `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each arm)`. */
 export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
 	return [
@@ -64,12 +64,12 @@ export function cleanMessage(text: string, maxChars = 600): string {
 	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
 
-/** `Cause: ` and a name in code letters, as a sentence; none where it is unknown. */
+/** `Cause: ` and a name in code letters, as a sentence; none if it is unknown. */
 export function codeSentences(what: string, name: string | undefined): string[] {
 	return name === undefined ? [] : [`${what}: \`${cleanMessage(name, 200).replaceAll("`", "'")}\`.`];
 }
 
-/** `Warns at 2 %, fails at 10 %.`; null where no limit is known. */
+/** `Warns at 2 %, fails at 10 %.`; null if no limit is known. */
 export function limitsText(workload: WorkloadResult): string | null {
 	const { warn, fail } = workload.limits ?? {};
 	if (warn === undefined) return fail === undefined ? null : `Fails at ${formatLimit(fail)}.`;

@@ -1,4 +1,4 @@
-// Engines as blocks: what changed between two, where the time of one goes, its layers, and the kernels that ran.
+// Shows engines as blocks: the difference between two, the time of one, its layers, and the kernels that ran.
 import type {
 	Arm,
 	ArmLayers,
@@ -72,7 +72,7 @@ function diffColumns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow
 	];
 }
 
-/** @param label what the regions of the page are named after. */
+/** @param label used to name the regions of the page. */
 export function diffBlocks(diff: EngineDiff, label: string): Block[] {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
@@ -145,7 +145,7 @@ function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
 	return sentence(text, "quiet");
 }
 
-/** What changed layer by layer, and all layers of each side. `isOpen`: for a workload that needs attention. */
+/** Shows the changes layer by layer, and all layers of each side. `isOpen`: the workload needs attention. */
 export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] {
 	const shown = arms.flatMap((arm) => {
 		const own = workload.layers?.[arm] ?? null;

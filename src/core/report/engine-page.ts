@@ -1,4 +1,4 @@
-// Comparisons of engines, and single engines, as text, Markdown, JSON or an HTML page of their own.
+// Renders comparisons of engines, and single engines, as text, Markdown, JSON or an HTML page.
 import type { EngineDiff } from "../../../generated/result.ts";
 import type { EngineAlone } from "../../engine/core/alone.ts";
 import { escapeMarkdown, jsonText } from "../text/escape.ts";
@@ -68,7 +68,7 @@ function render(
 			)
 			.join("\n");
 	}
-	// A long line is the terminal's to wrap, so that a pipe gets whole sentences.
+	// The terminal wraps long lines, so that a pipe gets whole sentences.
 	const plain = { color: false, columns: 400 };
 	const texts = parts.map(({ title, blocks }) =>
 		[title, ...drawTerminal(blocks, plain).map((line) => `  ${line}`)].join("\n"),

@@ -1,4 +1,4 @@
-// Why an engine is faster or slower, in sentences: the cause, few rows, what did not change. Backticks mark names.
+// Explains in sentences why an engine is faster or slower: the cause, a few rows, and what did not change. Backticks mark names.
 import type {
 	EngineDiff,
 	EnginePart,
@@ -48,7 +48,7 @@ function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
 	return unit.of === "work" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
-/** `+0.89 ± 0.25`; empty where the noise is larger or nothing was timed. */
+/** `+0.89 ± 0.25`; empty if the noise is larger or nothing was timed. */
 export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
 	return changeMs === null || !isSignificant
 		? ""
@@ -86,7 +86,7 @@ export function partText(part: EnginePart): string {
 	return [workText(part), boundText(part)].filter((text) => text !== "").join(" · ");
 }
 
-/** Work, evidence, how sure the match is, and what to try; nothing to try where the change is a gain. */
+/** Work, evidence, how sure the match is, and what to try; nothing to try if the change is a gain. */
 export function detailTexts(row: EngineRow): string[] {
 	const { causes, isSignificant, changeMs, tier, confidence, label, base, head } = row;
 	const changes = [workText, boundText].flatMap((textOf) => {
@@ -140,7 +140,7 @@ export function unchangedSentence({ unchanged, account }: EngineDiff, unit: Laye
 	return `Unchanged: ${groups} of ${counted(of, "node group")}${time}.${clock}`;
 }
 
-/** The cause in one sentence; what differs, where nothing stands out. */
+/** The cause in one sentence; what differs, if nothing stands out. */
 export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	const [first] = diff.rows;
 	const isPlain = [diff.base, diff.head].some(
@@ -166,7 +166,7 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 }
 
 export const nextStep = "`trtgate explain result.json`";
-/** In a comment. */
+/** Number of rows in a comment. */
 export const mostRows = 5;
 
 export function causeSentences(diff: EngineDiff): string[] {
@@ -177,7 +177,7 @@ export function causeSentences(diff: EngineDiff): string[] {
 	return [headlineOf(diff, unit), ...rows.map((row) => `${rowSentence(row, unit)}.`)];
 }
 
-/** What did not change, and how much of the change the layers explain. */
+/** Says what did not change, and how much of the change the layers explain. */
 export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
 	const texts = [
@@ -188,7 +188,7 @@ export function accountSentences(diff: EngineDiff): string[] {
 	return [unchangedSentence(diff, unit), ...texts.filter((text) => text !== "")];
 }
 
-/** What a comment can hold: ten lines at most. */
+/** Fits into a comment: ten lines at most. */
 export function explanationSentences(diff: EngineDiff): string[] {
 	const [first = "", ...others] = causeSentences(diff);
 	return [`Why: ${first}`, ...others, ...accountSentences(diff)];

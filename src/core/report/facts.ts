@@ -1,16 +1,16 @@
-// Facts about the whole job that reports show near the top, and about the parts of a merged one.
+// Facts about the whole job, which reports show near the top, and about the parts of a merged result.
 import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
 
-/** What ran the record's engine: in a merged result, the backend of its part. */
+/** Finds the backend that ran the record's engine: in a merged result, that of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
 	return (part === undefined ? undefined : parts.find(({ name }) => name === part)?.backend) ?? backend;
 }
 
-/** Without its caveat where headline and table title already state it for all backends. */
+/** Without its caveat if headline and table title already state it for all backends. */
 export function backendOfRow(result: Result, record: { part?: string }): BackendFacts {
 	const own = backendOf(result, record);
 	const backends = [result.backend, ...(result.parts ?? []).flatMap(({ backend = [] }) => backend)];
@@ -75,7 +75,7 @@ export function armsText(result: Result, change?: string): string {
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }
 
-/** ` on TensorRT 10.6.0` for each side, where their versions differ. */
+/** ` on TensorRT 10.6.0` for each side, if their versions differ. */
 function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
@@ -108,7 +108,7 @@ export function jobFacts(result: Result): Fact[] {
 	];
 }
 
-/** The run could not begin, so a missing base made no difference. */
+/** The run could not start, so a missing base made no difference. */
 function isUnmeasured({ errors, builds, golden, workloads, gates }: Result): boolean {
 	return errors.length > 0 && [builds, golden, workloads, gates].every((list) => list.length === 0);
 }

@@ -86,7 +86,7 @@ function gpuRows({ gpu, runs }: WorkloadResult): FigureRow[] {
 			];
 }
 
-/** Only what was compared has a change, and then stands beside the levels of the compared pairs. */
+/** Only compared figures have a change, which is shown beside the levels of the compared pairs. */
 export function figureBlocks(workload: WorkloadResult): Block[] {
 	const { base, head, latency, p99, memory } = workload;
 	if (base === null && head === null) return [];
@@ -147,7 +147,7 @@ const runColumns: readonly Column<PerfRun>[] = [
 	},
 ];
 
-/** Every run, discarded ones included. */
+/** Shows every run, including discarded ones. */
 export function runBlocks(workload: WorkloadResult): Block[] {
 	if (workload.runs.length === 0) return [];
 	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, maxRuns);

@@ -1,4 +1,4 @@
-// Golden verdicts, checks and changes as text: counts, metrics, limits, elements.
+// Formats golden verdicts, checks and changes as text: counts, metrics, limits, elements.
 import type {
 	GoldenCheck,
 	GoldenElement,
@@ -46,7 +46,7 @@ export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slic
 	return `${name}${ofSlice(slice)}`;
 }
 
-/** The value as a multiple of its limit; null where that has no meaning. */
+/** The value as a multiple of its limit; null if that has no meaning. */
 function timesTheCap({ bound, got, allowed }: GoldenCheck): number | null {
 	if (bound !== "at-most" || typeof got !== "number" || allowed === null || allowed <= 0) return null;
 	const times = got / allowed;
@@ -58,7 +58,7 @@ export function capRatio(check: GoldenCheck): number {
 	return timesTheCap(check) ?? Number.MAX_VALUE;
 }
 
-/** The first value, with more digits where a short form would make two different numbers look the same. */
+/** The first value, with more digits if a short form would make two different numbers look the same. */
 function toldApart(value: Numeric | null, other: Numeric | null): string {
 	const short = formatValue(value);
 	return short === formatValue(other) && value !== other ? formatValue(value, 8) : short;
@@ -72,7 +72,7 @@ export function apartTexts({ got, expected }: GoldenElement): { got: string; exp
 	return { got: toldApart(got, expected), expected: toldApart(expected, got) };
 }
 
-/** Near one, more digits: a near miss must not read as `1 times`. */
+/** Shows more digits near one, so that a near miss does not read as `1 times`. */
 function timesText(times: number): string {
 	if (times < 10) return formatValue(times, times < 1.1 ? 4 : 2);
 	return times < 1e6 ? String(Math.round(times)) : formatValue(times, 2);

@@ -18,7 +18,7 @@ export interface RecordedGolden {
 	manifest: GoldenManifest;
 	/** The previous revision; null for the first. */
 	before: string | null;
-	/** null for the first, or where the previous tensors cannot be read. */
+	/** null for the first, or if the previous tensors cannot be read. */
 	change: GoldenChange | null;
 }
 
@@ -34,7 +34,7 @@ export interface GoldenPull {
 	calibrated?: boolean;
 }
 
-/** A body that starts so is ours to rewrite. */
+/** A body that starts with this is ours to rewrite. */
 export const goldenPullMarker = "<!-- trtgate: goldens -->";
 
 /** Ends the message of each of our commits. */
@@ -72,7 +72,7 @@ export function goldenCommitMessage(pull: GoldenPull): string {
 	].join("\n\n");
 }
 
-/** In a commit too, GitHub notifies whom an `@` names, and closes what `fixes #12` names; an invisible joiner keeps it from that. */
+/** Inserts invisible joiners, because GitHub also notifies `@NAME` and closes `fixes #12` when they are in a commit message. */
 function inertText(text: string): string {
 	return text
 		.replace(/(?<!\w)@(?=\w)/g, "@\u200d")
@@ -80,7 +80,7 @@ function inertText(text: string): string {
 		.replace(/:\/\//g, ":\u200d//");
 }
 
-/** Rows of each table, fewer where the whole would be too long. */
+/** Rows of each table, fewer if the whole would be too long. */
 const rowLimits = [100, 30, 10, 3, 0];
 
 export function goldenPullBody(pull: GoldenPull): string {
@@ -111,7 +111,7 @@ function bodyWith({ goldens, reason, author, commit, notes, calibrated }: Golden
 	return [goldenPullMarker, ...drawMarkdown(blocks, detail)].join("\n\n");
 }
 
-/** Backticks in a text that people wrote must not pair up with those of the next one. */
+/** Backticks in text written by people must not pair up with those of the next text. */
 function plain(text: string, maxChars: number): string {
 	return cleanMessage(text, maxChars).replaceAll("`", "'");
 }
@@ -148,7 +148,7 @@ const evidenceColumns: readonly Column<Evidence["limits"][number]>[] = [
 	{ title: "why", text: ({ why }) => plain(why, 200) },
 ];
 
-/** What the newest calibration measured on each engine. */
+/** Shows what the newest calibration measured on each engine. */
 function evidenceBlocks({ calibration = [] }: GoldenManifest): Block[] {
 	return calibration
 		.filter(({ at }) => at === calibration[0]?.at)

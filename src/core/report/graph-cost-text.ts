@@ -1,4 +1,4 @@
-// What a graph costs, as text: its figures, how they changed, which node changed how; and the whole for a terminal.
+// Describes in text what a graph costs: its figures, how they changed, and which node changed how; or everything, for a terminal.
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../../generated/result.ts";
 import type { CostFacts } from "../onnx/cost/compare.ts";
 import { quoteName } from "../onnx/quote.ts";
@@ -15,7 +15,7 @@ export const graphFigures = [
 
 type Figure = (typeof graphFigures)[number][1];
 
-/** `≥` where something is not known. */
+/** `≥` if something is not known. */
 function figureText(figures: GraphFigures, figure: Figure): string {
 	const { unknownNodes, unknownTensors } = figures;
 	const unknown = {
@@ -28,7 +28,7 @@ function figureText(figures: GraphFigures, figure: Figure): string {
 	return `${unknown[figure] > 0 ? "≥ " : ""}${figure.endsWith("Bytes") ? formatBytes(value) : formatLarge(value)}`;
 }
 
-/** `3.20 G → 4.10 G (+28.1 %)`; one figure where both sides have it. */
+/** `3.20 G → 4.10 G (+28.1 %)`; one figure if both sides have it. */
 export function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figure): string {
 	if (base === null || base[figure] === head[figure]) return figureText(head, figure);
 	const change = head[figure] / base[figure] - 1;
@@ -37,7 +37,7 @@ export function changeText(base: GraphFigures | null, head: GraphFigures, figure
 	return `${figureText(base, figure)} → ${figureText(head, figure)}${share}`;
 }
 
-/** What is missing in the figures; "" where nothing is. */
+/** Names what the figures lack; "" if they are complete. */
 export function unknownText({ nodes, unknownNodes, tensors, unknownTensors }: GraphFigures): string {
 	return [
 		...(unknownNodes === 0
@@ -77,7 +77,7 @@ type Facts = CostFacts["head"];
 
 const maxOperators = 12;
 
-/** @param most nodes that are listed. */
+/** @param most number of nodes to list. */
 export function renderCosts({ head, base, changes = [] }: CostFacts, most: number): string {
 	const changed = changes.slice(0, most).map((change) => `${change.node} ${nodeChangeText(change)}`);
 	const blocks = [

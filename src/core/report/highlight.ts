@@ -8,12 +8,12 @@ export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "no
 /** Texts are clean, shortened and not escaped; backticks mark code in all but the title. */
 export interface Highlight {
 	severity: HighlightSeverity;
-	/** What the headline counts. */
+	/** Things that the headline counts. */
 	topic: readonly [one: string, many: string];
 	title: string;
-	/** One for each thing that fails, such as an output. */
+	/** A line for each thing that fails, such as an output. */
 	lines?: readonly string[];
-	/** What explains it, most important first. */
+	/** The explanation, most important part first. */
 	sentences: readonly string[];
 	fix?: string;
 	excerpt?: readonly string[];
@@ -34,7 +34,7 @@ export const severityLooks: Readonly<
 
 export const severityOrder: readonly string[] = [...precedence, "note"];
 
-/** The pieces of a text: those at odd places stood between backticks. */
+/** Splits a text at backticks: pieces at odd indices were between them. */
 export function codePieces(text: string): string[] {
 	return text.split(/`([^`]+)`/);
 }

@@ -50,7 +50,7 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 /** Sections whose highlights come first among those of one severity; others follow in the report's order. */
 const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
-/** One for each thing that is not green; improvements close the list as notes. */
+/** Makes one highlight for each thing that is not green; improvements follow as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = indexGates(result);
 	const rank = ({ id }: ReportSection) =>
@@ -86,7 +86,7 @@ function checksText({ gates }: Result): string {
 	return `${passing === total ? "all" : `${passing} of`} ${counted(total, "check")} pass`;
 }
 
-/** Keeps a green result from being read as a statement about outputs that nothing compared. */
+/** Keeps a green result from suggesting that outputs were compared if none were. */
 function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
@@ -96,7 +96,7 @@ function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
 	return [`outputs${which} not checked: no golden`];
 }
 
-/** What a green result says about speed. */
+/** Says how large a slowdown a green result rules out. */
 function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string[] {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
 		interval === null || pairs === 0 ? [] : [interval[1]],

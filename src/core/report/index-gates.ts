@@ -7,12 +7,12 @@ export interface GateSubject {
 	model: string;
 	engine?: string;
 	workload?: string;
-	/** The same workload of two parts of a merged result is two things. */
+	/** The same workload in two parts of a merged result is two subjects. */
 	part?: string | undefined;
 }
 
 export interface GateIndex {
-	/** The gate's worst status on this subject; undefined where it did not judge it. */
+	/** The gate's worst status on this subject; undefined if it was not judged. */
 	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
 	statusOfCases(gate: GateName, subject: GateSubject, cases: readonly string[]): GateStatus | undefined;
 }

@@ -40,10 +40,10 @@ function gateCase(gate: GateResult, result: Result): string {
 
 export function renderJunit(result: Result): string {
 	const { gates, backend, startedAt, durationMs } = result;
-	// A fault of GitHub never changes the outcome, so it is no failed test either.
+	// A fault of GitHub never changes the outcome, so it is not a failed test either.
 	const errors = result.errors.filter((error) => error.kind !== "github");
 	const count = (status: GateStatus) => gates.filter((gate) => gate.status === status).length;
-	// The format knows a file of the suite, not of a case: the one config, where there is one.
+	// The format knows a file of the suite, not of a case: the one config, if there is one.
 	const [file, second] = new Set(gates.flatMap(({ location }) => location?.path ?? []));
 	const suite = attributes({
 		name: gateTitle(backend),

@@ -39,7 +39,7 @@ export function foldedMarkdown(title: string, parts: readonly string[]): string 
 	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
 }
 
-/** Folded parts become one at the end, whose summary lists theirs: what happened stays on one screen. */
+/** Folded parts become one at the end, whose summary lists them, so that the news fits on one screen. */
 export function foldTogether(parts: readonly string[]): string[] {
 	const summaries = parts.flatMap((part) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1] ?? []);
 	if (summaries.length < 2) return [...parts];
@@ -58,7 +58,7 @@ function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most:
 		line(
 			shown.map(({ text, numeric }) => {
 				const cell = text?.(row) ?? "";
-				// A narrow table breaks its cells, which must not part a number from its unit.
+				// A narrow table breaks its cells, but must not separate a number from its unit.
 				return inlineMarkdown(numeric ? cell.replace(/(\d) (?=[%µ\p{L}])/gu, "$1\u00a0") : cell);
 			}),
 		),
@@ -79,7 +79,7 @@ function highlightMarkdown(whole: Highlight, detail: Detail): string {
 	const text = [
 		first,
 		...lines.map((line) => `- ${inlineMarkdown(line)}`),
-		// What follows a list is a paragraph of its own.
+		// Text after a list needs a blank line to be a paragraph.
 		...(lines.length > 0 && (sentences.length > 0 || fix !== undefined) ? [""] : []),
 		...(sentences.length === 0 ? [] : [sentences.map(inlineMarkdown).join(" ")]),
 		...(fix === undefined ? [] : [`**Next:** ${inlineMarkdown(fix)}`]),

@@ -25,7 +25,7 @@ export interface ReportLinks {
 /** Nothing that could end a Markdown link or start another scheme. */
 const plainUrl = /^https?:\/\/[\w.~:/?#@!$&*+,;=%-]{1,500}$/;
 
-/** Markdown for a footer; the names alone where nothing is linked. */
+/** Markdown for a footer; names only, if nothing is linked. */
 export function linksMarkdown(links: ReportLinks): string {
 	const link = (text: string, url = ""): string[] => (plainUrl.test(url) ? [`[${text}](${url})`] : []);
 	const report = link("report.html", links.report);
@@ -52,9 +52,9 @@ function footer(result: Result, leftOut: readonly string[], { links = {}, change
 
 export interface Shown {
 	links?: ReportLinks;
-	/** The name of the job or the config, where one page has several reports. */
+	/** The name of the job or the config, if one page has several reports. */
 	label?: string;
-	/** Commit of the pull request, where GitHub's merge of it is what was tested. */
+	/** Commit of the pull request, if GitHub's merge of it is what was tested. */
 	change?: string;
 }
 
@@ -79,7 +79,7 @@ function titleLine({ result, highlights }: ReportContext, { label, change }: Sho
 }
 
 interface MarkdownOptions extends Shown {
-	/** In characters and bytes. */
+	/** Limit in characters and in bytes. */
 	limit?: number;
 	sections?: readonly ReportSection[];
 }
@@ -108,7 +108,7 @@ export interface Unpublished {
 	fix: string;
 }
 
-/** For the job summary: what could not be published, and what to do about it. "" where everything was. */
+/** For the job summary: what could not be published, and what to do about it. "" if everything was. */
 export function renderUnpublished(list: readonly Unpublished[]): string {
 	if (list.length === 0) return "";
 	const sentence = (text: string): string => inlineMarkdown(cleanName(text, 700));

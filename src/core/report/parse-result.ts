@@ -40,7 +40,7 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-/** A better message than the schema's. */
+/** Gives a better message than the schema would. */
 function checkVersion(value: unknown, path: string): void {
 	const version =
 		isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
@@ -58,7 +58,7 @@ export function parseResult(text: string, path: string): Result {
 	const value = parseJson(text, path);
 	checkVersion(value, path);
 	if (validate(value)) return value as Result;
-	// Nobody writes a result by hand, so no advice on a key helps.
+	// Nobody writes a result by hand, so advice on keys would not help.
 	const { fix: _, ...problem } = toProblem(validate.errors ?? [], value, {
 		schema: resultSchema,
 		what: "a result",

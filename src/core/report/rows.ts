@@ -1,4 +1,4 @@
-// One row a workload: what every report's main table shows, from verdicts and gates.
+// Makes the rows of every report's main table, one per workload, from verdicts and gates.
 import type {
 	Arm,
 	ArmStats,
@@ -20,9 +20,9 @@ export interface WorkloadRow {
 	workload: WorkloadResult;
 	verdict: string;
 	tone: Tone;
-	/** Nothing about it needs attention; such rows are folded. */
+	/** The row needs no attention, so it may be folded. */
 	isUnchanged: boolean;
-	/** Nothing about its speed needs attention, whatever its goldens show. */
+	/** Its speed needs no attention, whatever its goldens show. */
 	isSpeedUnchanged: boolean;
 	/** How many golden cases of its engine match, and the tone of the worst. */
 	golden: { match: number; total: number; tone: Tone } | null;
@@ -45,7 +45,7 @@ function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, 
 	return tones[verdict];
 }
 
-/** By engine; a verdict on the whole set colours the tally, but is not a case. */
+/** Counts by engine; a verdict on the whole set colours the tally, but is not a case. */
 function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
 	return new Map(
 		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {

@@ -7,18 +7,18 @@ import type { Column, Format, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
 import type { WorkloadRow } from "./rows.ts";
 
-/** What every section can read, computed once for a report. */
+/** Facts that every section can read, computed once for a report. */
 export interface ReportContext {
 	result: Result;
 	highlights: readonly Highlight[];
 	rows: readonly WorkloadRow[];
 }
 
-/** Who asks for the blocks: a comment shows less than a page. */
+/** The format that asks for the blocks; a comment shows less than a page. */
 export interface View {
 	format: Format;
 	detail: Detail;
-	/** Where `result.json` is, for commands to copy. */
+	/** Path of `result.json`, for commands to copy. */
 	resultPath?: string;
 }
 
@@ -41,12 +41,12 @@ export type Block =
 	| { kind: "list"; items: readonly string[] }
 	| { kind: "table"; table: Table }
 	| { kind: "highlight"; highlight: Highlight }
-	/** In HTML alone. */
+	/** Shown only in HTML. */
 	| { kind: "figure"; drawn: Piece }
 	/** A terminal leaves it out. */
 	| { kind: "details"; title: string; blocks: readonly Block[]; id?: string; isOpen?: boolean };
 
-/** What a renderer makes of each kind of block. */
+/** One renderer for each kind of block. */
 export type Drawers<Drawn> = { [Kind in Block["kind"]]: (block: Extract<Block, { kind: Kind }>) => Drawn };
 
 export function drawBlock<Drawn>(drawers: Drawers<Drawn>, block: Block): Drawn {
@@ -54,22 +54,22 @@ export function drawBlock<Drawn>(drawers: Drawers<Drawn>, block: Block): Drawn {
 }
 
 interface Shown {
-	/** Without it the blocks stand by themselves. */
+	/** Blocks without a title stand by themselves. */
 	title?: string;
 	blocks: readonly Block[];
-	/** In HTML, where nothing in it needs attention. */
+	/** Folded in HTML, because nothing in it needs attention. */
 	isFolded?: boolean;
-	/** In Markdown, where other sections are folded. */
+	/** Open in Markdown, although other sections are folded. */
 	isOpen?: boolean;
 }
 
 export interface ReportSection {
 	id: string;
-	/** All of them unless it is given. */
+	/** All formats unless given. */
 	formats?: readonly Format[];
-	/** Formats that show it after the main part, among what a reader may want to look up. */
+	/** Formats that show it in the appendix, after the main part. */
 	appendix?: readonly Format[];
-	/** null: nothing, and every format leaves it out. */
+	/** null if there is nothing; every format then leaves it out. */
 	show(context: ReportContext, view: View): Shown | null;
 	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
 }
@@ -100,12 +100,12 @@ export function sentence(text: string, style?: "strong" | "quiet"): Block {
 	return { kind: "sentence", text, ...(style && { style }) };
 }
 
-/** Nothing where there is nothing to fold. */
+/** Nothing if there is nothing to fold. */
 export function details(title: string, blocks: readonly Block[]): Block[] {
 	return blocks.length === 0 ? [] : [{ kind: "details", title, blocks }];
 }
 
-/** The sections that a format has something of, in its order, each with what it shows. */
+/** The sections that a format shows, in its order, each with its content. */
 export function shownSections(
 	sections: readonly ReportSection[],
 	context: ReportContext,

@@ -3,7 +3,7 @@ import { type Alarm, type Findings, levelNow } from "../../history/core/alarms.t
 import { answer } from "../../history/core/page/answer.ts";
 import { figureOf, type Series } from "../../history/core/series.ts";
 
-/** Sizes and levels are logarithms of ratios; a level is against the one that counts as normal, or null. */
+/** Sizes and levels are logarithms of ratios; a level is relative to the normal one, or null. */
 export function trendFacts(findings: Findings, series: Series) {
 	const at = (run: number | undefined): string => series.runs[run ?? -1]?.at ?? "";
 	const describe = ({ start, raised, cause, evidence, isOpen, shifts }: Alarm) => ({

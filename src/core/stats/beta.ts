@@ -31,7 +31,7 @@ export interface UnitPoint {
 	y: number;
 }
 
-/** ln(value / mean), exact where the two are close. */
+/** ln(value / mean), exact if the two are close. */
 function logRatio(value: number, mean: number): number {
 	const relative = (value - mean) / mean;
 	return Math.abs(relative) < 0.5 ? Math.log1p(relative) : Math.log(value / mean);
@@ -73,7 +73,7 @@ function betaFraction(a: number, b: number, x: number): number {
 	return fraction;
 }
 
-/** I_x(a, b), for a, b > 0; exact relative to its size where x is below the mean. */
+/** I_x(a, b), for a, b > 0; exact relative to its size if x is below the mean. */
 export function regularisedBeta(a: number, b: number, point: UnitPoint): number {
 	if (point.x <= 0) return 0;
 	if (point.y <= 0) return 1;

@@ -2,12 +2,12 @@
 
 export interface SampleMean {
 	mean: number;
-	/** With n − 1; 0 for a single value. */
+	/** Sample standard deviation (n − 1); 0 for a single value. */
 	sd: number;
 	df: number;
 }
 
-/** Sums from both ends at once, so that mirrored samples give sums that differ in sign alone. */
+/** Sums from both ends at once, so that mirrored samples give sums that differ only in sign. */
 function mirroredSum(sorted: readonly number[], value: (x: number) => number): number {
 	let sum = 0;
 	for (let low = 0, high = sorted.length - 1; low <= high; low += 1, high -= 1) {

@@ -3,7 +3,7 @@ import type { Comparison, GpuSummary, GpuUse, PerfRun, WorkloadGpu } from "../..
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
 
-/** Three times what undisturbed runs of one engine differ by. */
+/** Three times the difference between undisturbed runs of one engine. */
 export const equalClocks = 0.003;
 
 export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): WorkloadGpu | null {
@@ -31,7 +31,7 @@ export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): Gpu
 	};
 }
 
-/** From the better source alone. */
+/** Uses the better source only. */
 function useOf(all: readonly GpuUse[]): GpuUse | null {
 	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source;
 	if (source === undefined) return null;

@@ -26,7 +26,7 @@ const validityLimits = {
 	clockShare: 0.03,
 	/** Undisturbed processes stay within 6 % (H200, 196 processes); a process that shares the GPU halves the share. */
 	computeFall: 0.2,
-	/** More runs than this standing apart are no incident but the nature of one side. */
+	/** If a larger share of runs stands apart, that is not an incident but a property of one side. */
 	incidentShare: 1 / 3,
 	/** Above this share, the load itself sets the clock. */
 	powerCapShare: 0.5,
@@ -86,7 +86,7 @@ export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignP
 }
 
 /**
- * In a container, ours cannot be identified by number: one of the unknown is ours, all others are foreign. The driver
+ * In a container, our process cannot be identified by number: one of the unknown is ours, all others are foreign. The driver
  * lists the oldest first.
  */
 function untrusted(processes: readonly GpuProcess[]): readonly GpuProcess[] {

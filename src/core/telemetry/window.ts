@@ -29,7 +29,7 @@ const spoiling: ReadonlyMap<string, string> = new Map([
 	["hw-power-brake", "the power brake of the machine"],
 ]);
 
-/** Without idleness; unknown bits are `bit-9`. */
+/** Names of the bits, except idleness; unknown ones are written as `bit-9`. */
 export function reasonNames(mask: bigint): string[] {
 	const names = reasonBits.filter(([bit]) => (mask & bit) !== 0n).map(([, name]) => name);
 	const rest = BigInt.asUintN(64, mask & ~known);

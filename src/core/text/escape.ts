@@ -10,7 +10,7 @@ const loneSurrogates = /\p{Surrogate}/gu;
 /** Invisibly breaks a mention, reference or link. */
 const joiner = "\u200d";
 
-/** One line without escape sequences, control characters, reordering marks or lone surrogates. */
+/** Makes one line without escape sequences, control characters, reordering marks or lone surrogates. */
 export function cleanText(text: string): string {
 	return text
 		.replace(ansiSequence, "")
@@ -39,7 +39,7 @@ export function quoted(name: string, maxChars = 90): string {
 	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
 }
 
-/** Quoted if a shell would split it. */
+/** Quotes text that a shell would split. */
 export function shellWord(text: string): string {
 	return /^[\w.:,=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -86,7 +86,7 @@ export function markdownCode(text: string): string {
 		: `<code>${escapeMarkdown(text)}</code>`;
 }
 
-/** Fenced by more backticks than any line has. */
+/** Fences text with more backticks than any of its lines has. */
 export function markdownFence(lines: readonly string[]): string {
 	const clean = lines.map(cleanText);
 	const longest = Math.max(2, ...clean.flatMap((line) => (line.match(/`+/g) ?? []).map((run) => run.length)));

@@ -60,7 +60,7 @@ const buildLabels: Readonly<Record<BuildRecord["state"], string>> = {
 	skipped: "skipped by preflight",
 };
 
-/** A fault of the machine is no refusal. */
+/** A fault of the machine is not a refusal. */
 export function buildLabel(build: BuildRecord): string {
 	if (build.state === "missing" && build.failure !== undefined) return "unusable";
 	return build.state === "refused" && build.failure?.kind === "runner" ? "failed" : buildLabels[build.state];

@@ -38,7 +38,7 @@ export function formatPercent(fraction: number, options: { sign?: boolean; digit
 	return `${sign}${withMinus(text)} %`;
 }
 
-/** As in the config: 0.02 is `2 %`, 0.025 is `2.5 %`. */
+/** Formats a limit as in the config: 0.02 is `2 %`, 0.025 is `2.5 %`. */
 export function formatLimit(fraction: number): string {
 	const percent = Number((fraction * 100).toPrecision(3));
 	return Number.isFinite(percent) ? `${withMinus(String(percent))} %` : notANumber;

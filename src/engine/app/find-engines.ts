@@ -18,7 +18,7 @@ export interface FoundEngine {
 	name: string;
 	layers: string;
 	profiles: string[];
-	/** From --exportTimes. */
+	/** File written by `--exportTimes`. */
 	times: string | null;
 	model: string | null;
 }

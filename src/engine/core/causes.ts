@@ -1,4 +1,4 @@
-// Why a component changed: rules, each with the evidence that it cites and what to try. No rule, no claim.
+// Finds why a component changed. Each rule cites its evidence and what to try; without a rule, nothing is claimed.
 import type { EngineCause } from "../../../generated/result.ts";
 import { cleanName, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -75,7 +75,7 @@ const precision: Rule = (changed) => {
 	};
 };
 
-/** The tensors that now lie between kernels, and who else reads them: that is why they must be in memory. */
+/** Tensors that now pass between kernels, and their other readers, because of which they must be in memory. */
 function fusionEvidence({ component: { head }, around }: Changed): string[] {
 	const own = new Set(head);
 	const read = new Set(head.flatMap(({ inputs }) => inputs.map(({ name }) => name)));
@@ -130,7 +130,7 @@ const shape: Rule = ({ base, head }) => {
 		const shapesOf = (part: PartFacts) => tensorsOf(part, side).map(({ dims }) => dims.join("×"));
 		const [before, after] = [shapesOf(base), shapesOf(head)];
 		const at = before.length === after.length ? before.findIndex((dims, index) => dims !== after[index]) : -1;
-		// An open axis may have any size. Other weights read another input.
+		// An open axis may have any size. Different weights read a different input.
 		const isOpen = /-\d/.test(`${before[at]}${after[at]}`);
 		if (at >= 0 && !isOpen && (side === "outputs" || base.weights === head.weights))
 			return {
@@ -234,7 +234,7 @@ export function causesOf(changed: Changed): EngineCause[] {
 		const claim = rule(changed);
 		return claim === null ? [] : [{ kind, ...claim }];
 	});
-	// What a kernel reads follows from the change of another.
+	// Changed inputs of a kernel are a consequence of another cause.
 	const [first, ...others] = found.length > 1 ? found.filter(({ kind }) => kind !== "inputs") : found;
 	const edited = editedNodes(changed);
 	if (first === undefined) return edited === "" ? [] : [{ kind: "setting", says: edited, evidence: [] }];

@@ -1,4 +1,4 @@
-// A component that changed, what the engines around it hold, and what the model itself changed there.
+// A changed component, the engines around it, and the changes of the model itself there.
 import { groupBy } from "../../core/group.ts";
 import { quoted } from "../../core/text/escape.ts";
 import { listNames } from "../../core/text/labels.ts";
@@ -22,7 +22,7 @@ export interface Around {
 	areNamesKept: boolean;
 	readers: ReadonlyMap<string, readonly { layer: ModelLayer }[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
-	/** Some engines do not say which of their tensors are outputs: those have a writer. */
+	/** Some engines do not say which of their tensors are outputs; outputs have a writer. */
 	inputs: ReadonlySet<string>;
 	outputs: ReadonlySet<string>;
 }

@@ -1,4 +1,4 @@
-// Which layers of the head do the work of which layers of the base: connected parts of the graph between layers and ONNX nodes.
+// Finds which layers of the head do the work of which layers of the base: connected parts of the graph of layers and ONNX nodes.
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
 import { unnumbered } from "./fingerprint.ts";
@@ -13,7 +13,7 @@ export interface Component {
 	head: readonly ModelLayer[];
 	nodes: readonly string[];
 	tier: MatchTier;
-	/** 0 to 1; 1 where names agree or nothing had to be matched. */
+	/** 0 to 1; 1 if names agree or nothing had to be matched. */
 	confidence: number;
 }
 
@@ -26,7 +26,7 @@ const maxNodes = 3;
 
 export function groupLabel({ nodes, base, head, confidence }: Component): string {
 	if (nodes.length === 0) return shorten((head[0] ?? base[0])?.name ?? "", 120);
-	// Where names were not what matched them, the base has others for the same nodes. Names of layers hold those of constants, too.
+	// If layers were not matched by names, the base's nodes have other names. Layer names include those of constants.
 	const own = confidence < 1 ? [...new Set(head.flatMap((layer) => layer.nodes))] : nodes;
 	const working = own.filter((node) => !/[._](weight|bias)$/.test(node.slice(-20)));
 	const named = [working, own, nodes].find((some) => some.length > 0) ?? [];
@@ -70,7 +70,7 @@ export function componentsOf(engines: Engines): Component[] {
 	const isCommon = trusted.find(({ names, share }) => namesAgree(engines, names, share))?.names ?? /$^/;
 	const paired = pairEqualSets(all, sets, isCommon);
 	for (const { arm, layer, key } of all.filter((one) => !paired.has(one.key))) {
-		// Names that do not agree say nothing across the engines.
+		// If names do not agree, they say nothing across the engines.
 		for (const node of layer.nodes) sets.join(key, `node ${isCommon.test(node) ? "" : arm} ${node}`);
 	}
 	const matches = matchOneSided(engines, all, sets);
@@ -80,14 +80,14 @@ export function componentsOf(engines: Engines): Component[] {
 	return collect(all, sets, matches);
 }
 
-/** All names, or those that no exporter counted, such as those of weights: where the share of layers agrees that have a like one. */
+/** Tries all names, then only those without an exporter's number, such as weights; `share` of the comparable layers must agree. */
 const trusted = [
 	{ names: /^/, share: 0.95 },
 	{ names: /[^\d]$/, share: 0.5 },
 ];
 
 /**
- * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold where they lead to the same operation for
+ * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold if they lead to the same operation for
  * nearly all layers that have a like one in the other engine.
  */
 function namesAgree({ base, head }: Engines, names: RegExp, share: number): boolean {
@@ -116,7 +116,7 @@ function namesAgree({ base, head }: Engines, names: RegExp, share: number): bool
 	return agreeing >= possible * share;
 }
 
-/** Layers by a key of each arm; layers without a key are left out. */
+/** Layers by a key for each side; layers without a key are left out. */
 function bySides(all: readonly Placed[], keyOf: (placed: Placed) => string | null) {
 	const groups = [...groupBy(all, keyOf)].filter(([key]) => key !== null);
 	return groups.map(([, own]) => ({

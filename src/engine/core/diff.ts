@@ -1,4 +1,4 @@
-// Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
+// Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest sums up to.
 
 import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
@@ -22,7 +22,7 @@ import { criticalWarnings } from "./warnings.ts";
 
 export interface Surroundings {
 	gpu: string | null;
-	/** What one inference of each whole engine takes in timed runs, milliseconds. */
+	/** Milliseconds that one inference of each whole engine takes in timed runs. */
 	enginesMs: { base: number; head: number } | null;
 	unit?: LayerUnitName | undefined;
 }
@@ -40,7 +40,7 @@ const maxRows = 500;
 const maxMembers = 2000;
 const enoughProfiles = 3;
 const mostShift = 0.15;
-/** How far a group's time alone may be from its time inside the engine, as a share: 95 % of built engines. */
+/** Possible error of a group's time alone, as a share of its time inside the engine: 95 % of built engines are within it. */
 const aloneError = 0.15;
 
 const isShown = ({ isChanged, delta }: Judged): boolean => isChanged || delta.isSignificant;
@@ -76,7 +76,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	};
 }
 
-/** Where one engine states only the names of its layers, both are compared by these. */
+/** If one engine states only the names of its layers, both are compared by names. */
 function withEqualDetail({ base, head }: Engines): Engines {
 	const plain = ({ name, servedLayer, ...known }: ModelLayer): ModelLayer => {
 		const { onnxNodes, foreign, region, index, nodes, owner, timesMs } = known;
@@ -116,7 +116,7 @@ function judge(engines: Engines, overheadMs: number, { enginesMs, unit }: Surrou
 	}));
 	const iterations = Math.min(base.iterations, head.iterations);
 	const free = judgeDeltas(changes, iterations);
-	// Equal names hide other precisions: what is far beyond a clock is no shift of the machine.
+	// Equal names can hide other precisions: a change far beyond the clock's is not a shift of the machine.
 	const isOther = base.detail === "names" && Math.abs(free.commonFactor - 1) > mostShift;
 	const noiseOf = (): Noise => {
 		if (unit !== undefined) return exactDeltas(changes);
@@ -157,7 +157,7 @@ function compareComponents(engines: Engines, overheadMs: number): Compared[] {
 	});
 }
 
-/** Launching layers under the profiler is slower in some processes than in others; another clock shows in the timed runs as well. */
+/** Under the profiler, launching layers is slower in some processes than in others; a different clock shows in timed runs too. */
 function isFactorInRuns(
 	{ commonFactor, deltas }: Noise,
 	changes: readonly TimedChange[],
@@ -172,7 +172,7 @@ function isFactorInRuns(
 	return Math.abs(leftMs - (commonFactor - 1) * enginesMs.base) <= Math.abs(leftMs);
 }
 
-/** One precision change that half of the groups share is a setting of the whole build. */
+/** A precision change that half of the groups share is a setting of the whole build. */
 function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]): string | null {
 	const both = groups.filter(({ base, head }) => base.kernels.length > 0 && head.kernels.length > 0);
 	const largest = [...groupBy(both, settingChange)].find(
@@ -257,7 +257,7 @@ function accountOf(
 	noise: Noise,
 	{ enginesMs, engines, overheadMs }: Accounted,
 ): EngineDiff["account"] {
-	// To leave out what is within the noise by itself would favour changes that chance makes larger.
+	// Leaving out changes within their own noise would favour those that chance made larger.
 	const attributed = groups.filter(isShown);
 	const rest = groups.filter((group) => !isShown(group));
 	const runsMs = enginesMs ?? {

@@ -1,4 +1,4 @@
-// What one engine does in a component: its kernels, precisions, shapes, bytes and operations.
+// Collects facts about one engine's part of a component: kernels, precisions, shapes, bytes and operations.
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
@@ -11,7 +11,7 @@ import { bytesMoved, operationsOf } from "./work.ts";
 export interface PartFacts {
 	kernels: readonly ModelLayer[];
 	reformats: readonly ModelLayer[];
-	/** Of the kernels, the one that computes most first, then the one that moves most. */
+	/** Precisions of the kernels, those with the most operations first. */
 	precisions: readonly string[];
 	bytes: number | null;
 	operations: number | null;
@@ -26,7 +26,7 @@ export interface PartFacts {
 }
 
 export interface PartTime {
-	/** Of one inference, milliseconds: of each layer the profiles that were not delayed. */
+	/** Milliseconds of one inference, from the profiles in which each layer was not delayed. */
 	ms: number;
 	eachMs: readonly number[];
 	withoutMs: readonly number[];
@@ -83,7 +83,7 @@ function timeOf(layers: readonly ModelLayer[], profiles: number, overheadMs: num
 	};
 }
 
-/** An open size (-1) is the same as any. */
+/** An open size (-1) equals any size. */
 export function isSameStructure({ structure: base }: PartFacts, { structure: head }: PartFacts): boolean {
 	if (base === head || !/-1/.test(base + head)) return base === head;
 	const [from, to] = [base.split(/([x:,|\n])/), head.split(/([x:,|\n])/)];
@@ -92,7 +92,7 @@ export function isSameStructure({ structure: base }: PartFacts, { structure: hea
 	);
 }
 
-/** What one engine does for some nodes, as reports show it. */
+/** Describes for reports what one engine does for some nodes. */
 export function partOf(
 	facts: readonly PartFacts[],
 	layers: readonly ModelLayer[],

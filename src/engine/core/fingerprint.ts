@@ -1,4 +1,4 @@
-// What an engine is made of, as a short text that rebuilds of one model share: names, numbering and order do not count.
+// Describes an engine in a short text that rebuilds of one model share: names, numbering and order do not count.
 import type { EngineFingerprint } from "../../../generated/result.ts";
 import { type EngineLayer, type EngineLayers, type LayerTensor, takesTime } from "./layer.ts";
 
@@ -73,12 +73,12 @@ export function layoutsOf({ inputs, outputs }: EngineLayer): string {
 	return [...inputs, ...outputs].map(({ format }) => format).join(",");
 }
 
-/** Myelin's generated kernels end in a hash of their code, which names of tensors enter. */
+/** Myelin's generated kernels end in a hash of their code, which depends on names of tensors. */
 export function kernelName({ tactic }: Pick<EngineLayer, "tactic">): string {
 	return (tactic ?? "").replace(/_0x[0-9a-f]{16,}$/, "");
 }
 
-/** Myelin counts its regions and kernels: `__mye170_0_myl11_0`, `head_myl11_2`. A layer more, and all numbers move. */
+/** Myelin counts its regions and kernels: `__mye170_0_myl11_0`, `head_myl11_2`. One more layer shifts all numbers. */
 export function unnumbered(name: string): string {
 	return name.replace(/__mye\d+(_\d+)?/g, "__mye").replace(/_myl\d+(_\d+)?/g, "_myl");
 }

@@ -1,4 +1,4 @@
-// What GPUs can do at most, and which limit a layer is near. Dense figures, without sparsity, at boost clock.
+// Peak figures of GPUs (dense, at boost clock), and which limit a layer is near.
 import limits from "../../../data/gpu-limits.json" with { type: "json" };
 
 /** `memory` in terabytes a second, `compute` in tera-operations a second by precision; the first that fits the GPU's name. */
@@ -11,7 +11,7 @@ const gpus = limits.map(({ name, memory, compute }) => ({
 export interface Roofline {
 	/** latency: far from both limits, so that starting and waiting take most of the time. */
 	bound: "memory" | "compute" | "latency";
-	/** Of the limit that is nearer, 0 to 1. */
+	/** Share of the nearer limit that is reached, 0 to 1. */
 	share: number;
 	/** `4.8 TB/s`, `989 TFLOP/s`. */
 	limit: string;

@@ -3,7 +3,7 @@ import { groupBy } from "../../core/group.ts";
 
 export interface LayerTensor {
 	name: string;
-	/** -1 where the engine leaves the size open. */
+	/** -1 if the engine leaves the size open. */
 	dims: readonly number[];
 	dtype: string | null;
 	format: string;
@@ -18,7 +18,7 @@ export type LayerKind = "compute" | "reformat" | "quantize" | "shape" | "noop";
 export interface EngineLayer {
 	name: string;
 	kind: LayerKind;
-	/** `CaskConvolution`, `Reformat`, `kgen`, …; null where the engine was built with names only. */
+	/** `CaskConvolution`, `Reformat`, `kgen`, …; null if the engine was built with names only. */
 	type: string | null;
 	inputs: readonly LayerTensor[];
 	outputs: readonly LayerTensor[];
@@ -57,7 +57,7 @@ export interface EngineLayers {
 export interface LayerTime {
 	name: string;
 	averageMs: number;
-	/** Of the sum over all layers; 0 to 1. */
+	/** Share of the sum over all layers, 0 to 1. */
 	share: number;
 }
 

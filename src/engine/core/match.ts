@@ -1,4 +1,4 @@
-// Finds layers of two engines that do the same although their names differ: by what they compute and what surrounds them.
+// Matches layers of two engines that do the same under different names: by what they compute and by their surroundings.
 import { groupBy } from "../../core/group.ts";
 import { unnumbered } from "./fingerprint.ts";
 import { type EngineModel, type ModelLayer, type Neighbours, neighboursOf } from "./model.ts";
@@ -37,7 +37,7 @@ const rounds = 6;
 interface Side {
 	layers: readonly ModelLayer[];
 	near: Neighbours;
-	/** Of each layer, from the widest surroundings to the layer alone: equal numbers are equal layers. */
+	/** Labels of each layer, from the widest surroundings to the layer alone; equal numbers mean equal layers. */
 	labels: readonly (readonly number[])[];
 }
 
@@ -89,7 +89,7 @@ export function matchStructures(
 	return [...matches, ...similar(sides, left, [...known, ...matches])];
 }
 
-/** Engines run their layers in about one order: by their own labels, between those that are matched already. */
+/** Engines run their layers in similar order, so layers are aligned by label between those that are matched already. */
 function alignInOrder(
 	sides: PerArm<Side>,
 	left: PerArm<ReadonlySet<number>>,
@@ -111,7 +111,7 @@ function alignInOrder(
 		.filter(({ base }) => left.base.has(base));
 }
 
-/** From matched layers to their neighbours, one by one. */
+/** Continues from matched layers to their neighbours, one by one. */
 function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
 	const queue = [...known];
 	const near = (arm: Arm, at: number, edges: keyof Neighbours) =>
@@ -136,7 +136,7 @@ function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly
 	return [...queue.slice(known.length), ...replaced(sides, open, queue)];
 }
 
-/** 0 for another operation, else 0.5 to 0.8. */
+/** Returns 0 for different operations, else 0.5 to 0.8. */
 function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined): number {
 	if (base === undefined || head === undefined || operationClass(base) !== operationClass(head)) return 0;
 	const same = [
@@ -147,7 +147,7 @@ function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined):
 	return 0.5 + 0.1 * same.filter(Boolean).length;
 }
 
-/** Myelin fuses one work in several ways: what it made between the same neighbours is the same work. */
+/** Myelin may fuse the same work differently: regions between the same neighbours do the same work. */
 function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
 	const { base: old, head: fresh } = sides;
 	const partners = new Map(known.map(({ base, head }) => [head, base]));
@@ -171,7 +171,7 @@ function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonl
 
 const maxCells = 16_000_000;
 
-/** The longest common sequence of two lists, as places in both. */
+/** The longest common sequence of two lists, as pairs of indices. */
 export function commonSequence(
 	base: readonly string[],
 	head: readonly string[],

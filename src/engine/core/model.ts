@@ -1,4 +1,4 @@
-// An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it works for.
+// An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it serves.
 import { groupBy, numberRepeats } from "../../core/group.ts";
 import type { OnnxGraph } from "../../core/onnx/model.ts";
 import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.ts";
@@ -6,7 +6,7 @@ import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.
 export interface ModelLayer extends EngineLayer {
 	index: number;
 	nodes: readonly string[];
-	/** Where it has no nodes: the layer that it feeds, else the one that feeds it. Null: neither is known. */
+	/** For a layer without nodes: the layer that it feeds, else the one that feeds it, or null. */
 	owner: number | null;
 	/** Time of one inference in each profile, milliseconds; empty: never timed. */
 	timesMs: readonly number[];
@@ -84,7 +84,7 @@ export function nameOnly(name: string): EngineLayer {
 }
 
 interface Regions {
-	/** null where the graph does not have both nodes. */
+	/** null if the graph does not have both nodes. */
 	between(from: string, to: string): string[] | null;
 	/** Myelin replaces special characters of node names. */
 	byPlainName: ReadonlyMap<string, string>;
@@ -161,7 +161,7 @@ function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
 	return { sources, readers };
 }
 
-/** Layers without nodes work for another: a reformat for what reads it, the sizes of a Myelin region for its kernels. */
+/** Layers without nodes serve another layer: a reformat serves its reader, the sizes of a Myelin region its kernels. */
 function attach(layers: readonly ModelLayer[]): ModelLayer[] {
 	const { sources, readers } = neighboursOf(layers);
 	const byName = new Map(layers.map(({ name }, at) => [name, at]));
@@ -211,7 +211,7 @@ export function undelayed(timesMs: readonly number[]): number {
 	return meanOf(ran.filter((ms) => ms <= mostMs));
 }
 
-/** The share of the time that is known to be of ONNX nodes; null without times. */
+/** The share of the time that belongs to known ONNX nodes; null without times. */
 export function mappedShare({ layers }: EngineModel): number | null {
 	const sum = (some: readonly ModelLayer[]) =>
 		some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);

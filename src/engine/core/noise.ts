@@ -1,4 +1,4 @@
-// How much of a component's change may be noise: from repeated profiles, and from the components that did not change.
+// Estimates how much of a component's change may be noise, from repeated profiles and from unchanged components.
 import { median } from "../../core/stats/quantile.ts";
 import { tCritical } from "../../core/stats/student-t.ts";
 import type { PartTime } from "./facts.ts";
@@ -7,7 +7,7 @@ import { meanOf } from "./model.ts";
 export interface TimedChange {
 	base: PartTime;
 	head: PartTime;
-	/** The same structure and kernels in both engines: what changes here is noise, or the machine. */
+	/** Both engines have the same structure and kernels, so a change is noise, or the machine. */
 	isUnchanged: boolean;
 }
 
@@ -50,7 +50,7 @@ export function judgeDeltas(
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled, floorMs);
 		const halfWidth = (tail: number) => tCritical(tail, df) * sd;
-		// One without a cause in its structure must stand out among all, and neighbours in time shift each other.
+		// Without a structural cause, a component must stand out among all, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
 		const isSignificant =
 			Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row, commonFactor));
@@ -60,7 +60,7 @@ export function judgeDeltas(
 	return { deltas, commonFactor };
 }
 
-/** Less than this is the reading of the counter, in millions of instructions. */
+/** Changes below this are due to reading the counter, in millions of instructions. */
 const leastCount = 0.001;
 
 export function exactDeltas(changes: readonly TimedChange[]): Noise {
@@ -98,7 +98,7 @@ function isApart({ base, head }: TimedChange, factor: number): boolean {
 	return Math.max(...baseMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...baseMs);
 }
 
-/** Of the 95 % interval of a sum: what each scatters by itself, and what all of them share. */
+/** Half width of a sum's 95 % interval, from the scatter of each and the part that all share. */
 export function halfWidthOfSum(deltas: readonly Delta[]): number {
 	const shared = deltas.length < 2 ? 0 : deltas.reduce((sum, { sharedMs }) => sum + sharedMs, 0);
 	return quadrature([shared, ...deltas.map(({ halfWidthMs }) => halfWidthMs)]);
@@ -113,7 +113,7 @@ function driftOf(unchanged: readonly Row[]): number {
 	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
 }
 
-/** Short components scatter by the root of their time, as sums do, and long ones by a share of it. */
+/** The scatter of short components grows with the root of their time, that of long ones in proportion. */
 function scaleOf(timeMs: number, typicalMs: number): number {
 	const relative = Math.max(timeMs / typicalMs, 1e-2);
 	return Math.sqrt((relative + relative ** 2) / 2);
@@ -126,7 +126,7 @@ interface Spread {
 	df: number;
 }
 
-/** From single profiles: how far unchanged components lie from no change. From repeated ones: how far they depend on one profile, too. */
+/** Takes the larger of two spreads: unchanged components around no change, and repeated profiles around their mean. */
 function pooledSpread(rows: readonly Row[]): Spread | null {
 	const timed = rows.filter(({ timeMs }) => timeMs > 0);
 	const between = timed.flatMap(({ isUnchanged, ms, scale }) => (isUnchanged ? [Math.abs(ms / scale)] : []));
@@ -146,7 +146,7 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 	};
 }
 
-/** A component's own repeats, shrunk towards what all show; alone where they scatter beyond that. */
+/** A component's own repeats, shrunk towards what all show; alone if they scatter beyond that. */
 function spreadOf(
 	{ repeats, sd, scale, timeMs, isUnchanged }: Row,
 	pooled: Spread | null,

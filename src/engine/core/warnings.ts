@@ -1,4 +1,4 @@
-// What a reader of a build must know: fusions that the change broke, islands of fp32, quantisation that came to nothing.
+// Warns of broken fusions, islands of fp32, and quantisation without effect.
 
 import type { EngineRow } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
@@ -37,7 +37,7 @@ export function criticalWarnings(
 	const fresh = (find: (engine: EngineModel) => string[]): string[] => {
 		const [before, after] = [new Set(base === null ? [] : find(base)), find(head)];
 		const own = after.filter((one) => !before.has(one));
-		// An export that renamed its nodes renamed all: then only their number says what is new.
+		// If an export renamed its nodes, it renamed all: then only their number shows new ones.
 		return own.length === after.length ? own.slice(before.size) : own;
 	};
 	const [skipped, found, unfused] = [broken("fusion"), fresh(islands), fresh(unfusedQuantisation)];
@@ -92,7 +92,7 @@ function ownKernels({ layers }: EngineModel): string[] {
 
 const quantising = /(?:de)?quantize_?linear/i;
 
-/** A DequantizeLinear of its own whose reader computes in floats; or one of the weights alone, which then are constants in floats. */
+/** A DequantizeLinear of its own whose reader computes in floats; or one for weights only, which then are float constants. */
 function unfusedQuantisation(engine: EngineModel): string[] {
 	const { readers } = neighboursOf(engine.layers);
 	const isFloat = (layer: ModelLayer): boolean => isHeavy(layer) && !narrow.has(layer.precision ?? "");

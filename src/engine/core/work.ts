@@ -31,7 +31,7 @@ export function tensorBytes(tensor: LayerTensor): number | null {
 	return bits === undefined || count === null ? null : Math.ceil((count * bits) / 8);
 }
 
-/** Every input read once, every output written once; null where a shape is open. */
+/** Every input read once, every output written once; null if a shape is open. */
 export function bytesMoved(layer: EngineLayer): number | null {
 	if (!takesTime(layer)) return 0;
 	const { inputs, outputs, weights } = layer;
@@ -41,7 +41,7 @@ export function bytesMoved(layer: EngineLayer): number | null {
 	return sizes.reduce<number>((sum, size) => sum + (size ?? 0), weightBytes);
 }
 
-/** A multiplication and an addition count as two. null where the shapes do not state it. */
+/** A multiplication and an addition count as two. null if the shapes do not state it. */
 export function operationsOf(layer: EngineLayer): number | null {
 	if (layer.kind !== "compute") return 0;
 	const output = layer.outputs[0] === undefined ? null : elementsOf(layer.outputs[0]);
@@ -68,7 +68,7 @@ export function operationsOf(layer: EngineLayer): number | null {
 export const isProduct = (type: string | null): boolean =>
 	type === "gemm" || type === "fusion" || type === "MatrixMultiply";
 
-/** Of M×K · K×N in any order of axes, perhaps batched: the elements of the three tensors give K, which is a size of the first. */
+/** Counts operations of M×K · K×N, axes in any order, perhaps batched: the three tensors' sizes give K, an axis of the first. */
 function productOperations({ inputs }: EngineLayer, output: number): number | null {
 	const [a, b] = inputs.filter(({ dims }) => dims.length >= 2);
 	const [left, right] = [a && elementsOf(a), b && elementsOf(b)];

@@ -38,7 +38,7 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 
 function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
 	const row = rows.find(({ id }) => id === workload.id);
-	// A count takes two more processes: only for changes.
+	// A count takes two more processes, so only changes are counted.
 	return row?.work === undefined
 		? row?.runs.length !== 0
 		: row.verdict === "regressed" || row.verdict === "improved";
@@ -49,7 +49,7 @@ const maxChanged = 16;
 
 const explainedVerdicts: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
 
-/** Regressions first, then what stands out in the history. */
+/** Regressions come first, then workloads that stand out in the history. */
 function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
 	const changed = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
 	const candidates = [...new Set([...changed, ...rows.filter(({ fresh }) => fresh !== undefined)])];

@@ -48,7 +48,7 @@ interface Profiled {
 const budgetMs = 10_000;
 const mostProfiles = 5;
 
-/** In alternating order, so that drift affects both sides equally. */
+/** Alternates the order of the sides, so that drift affects both equally. */
 export async function* timeLayers(
 	timing: LayerTiming,
 	input: ExplainInput,

@@ -2,7 +2,7 @@
 
 export interface ByteSource {
 	size: number;
-	/** The bytes from `offset`; fewer than `length` only where the source ends. */
+	/** The bytes from `offset`; fewer than `length` only if the source ends. */
 	read(offset: number, length: number): Uint8Array;
 }
 
@@ -10,7 +10,7 @@ export function memorySource(bytes: Uint8Array): ByteSource {
 	return { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) };
 }
 
-/** Little-endian binary64, as samples lie on disk. */
+/** Little-endian binary64, the format of sample files. */
 export function float64Bytes(values: ArrayLike<number>): Uint8Array {
 	const view = new DataView(new ArrayBuffer(values.length * 8));
 	for (let index = 0; index < values.length; index += 1) view.setFloat64(index * 8, values[index] ?? 0, true);

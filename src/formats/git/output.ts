@@ -3,10 +3,10 @@ import type { Tag } from "./version-tag.ts";
 
 const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Bounds what an untrusted repository can make us read. */
+/** Limits how much an untrusted repository can make us read. */
 const maxTags = 20_000;
 
-/** From `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
+/** Parses `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
 export function parseRemoteTags(text: string): Tag[] {
 	const commits = new Map<string, string>();
 	for (const line of text.split("\n").slice(0, -1)) {
@@ -84,7 +84,7 @@ const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
 	},
 ];
 
-/** Why `git lfs pull` failed, and the line that says so. */
+/** Finds why `git lfs pull` failed, and the line that says so. */
 export function classifyLfs(lines: readonly string[]): { fault: LfsFault; line: string } {
 	for (const { fault, pattern } of lfsFaults) {
 		const line = lines.find((one) => pattern.test(one));

@@ -13,7 +13,7 @@ interface Version {
 }
 
 export interface Candidates {
-	/** `version`: the best first. `none`: the names define no order. */
+	/** `version`: sorted, best first. `none`: the names define no order. */
 	order: "version" | "none";
 	tags: readonly Tag[];
 }

@@ -3,7 +3,7 @@
 
 /** Encoders write one scan or about ten; each goes through all blocks, and takes a few bytes. */
 const maxScans = 32;
-/** A block's first coefficient takes a bit at least. */
+/** A block's first coefficient takes at least one bit. */
 const blocksPerByte = 8;
 
 const marks = {
@@ -39,7 +39,7 @@ interface Segment {
 	data: Uint8Array;
 }
 
-/** Up to the end or the first that is broken; a text says how. Fill bytes are skipped, and so is a scan's data. */
+/** Reads up to the end or the first broken segment; a string names the fault. Fill bytes and scan data are skipped. */
 function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 	for (let at = 2; at + 2 <= bytes.length; ) {
 		const [mark, marker = 0, high = 0, low = 0] = bytes.subarray(at, at + 4);
@@ -88,7 +88,7 @@ function tablesSize(data: Uint8Array, bytesAt: (at: number) => number): number {
 	return at;
 }
 
-/** In a scan, a 0 follows each FF of the data, and restart markers have no length. */
+/** Finds the next marker. In scan data, FF is followed by 0, and restart markers have no length. */
 function endOfScan(bytes: Uint8Array, from: number): number {
 	for (let at = from; at + 1 < bytes.length; at += 1) {
 		const next = bytes[at + 1] as number;

@@ -2,7 +2,7 @@
 // more is inflated: fast-png bounds neither, and pngjs 7 fills missing pixels from memory that was never written.
 import type { Pixels } from "./preprocess.ts";
 
-/** Inflates zlib data to at most `bytes` bytes; throws where it is broken or becomes more. */
+/** Inflates zlib data to at most `bytes` bytes; throws if it is broken or becomes more. */
 export type InflateZlib = (packed: Uint8Array, bytes: number) => Uint8Array;
 
 interface Header {
@@ -14,7 +14,7 @@ interface Header {
 	rowBytes: number;
 }
 
-/** By colour type (table 8): samples of a pixel, and the bits that each may have. */
+/** Table 8 of the standard, by colour type: samples of a pixel, and the bits that each may have. */
 const colourTypes: Readonly<Record<number, { samples: number; depths: readonly number[] }>> = {
 	0: { samples: 1, depths: [1, 2, 4, 8, 16] },
 	2: { samples: 3, depths: [8, 16] },
@@ -23,10 +23,10 @@ const colourTypes: Readonly<Record<number, { samples: number; depths: readonly n
 	6: { samples: 4, depths: [8, 16] },
 };
 
-/** Deflate makes at most 1,032 bytes of one. */
+/** Deflate expands a byte to at most 1,032. */
 const maxInflation = 1032;
 
-/** Adam7 images are for slow networks, and no export of a test image writes them. */
+/** Adam7 is for slow networks; test images are not exported this way. */
 export const interlaced = "an interlaced image";
 
 /** The caller has checked the size in the header. @throws Error that says what is wrong. */
@@ -55,7 +55,7 @@ function readChunks(bytes: Uint8Array): { header: Header; palette: Uint8Array; p
 		else if (type === "PLTE") palette = data.slice(0, 768);
 		else if (type === "IDAT") parts.push(data);
 		else if (type === "IEND") return { header, palette, packed: join(parts) };
-		// A lower-case first letter marks what a reader may skip.
+		// A lower-case first letter marks chunks that a reader may skip.
 		else if (!/^[a-z]/.test(type)) throw new Error(`the unknown chunk ${JSON.stringify(type)}`);
 	}
 	throw new Error("an end before the IEND chunk");
@@ -101,7 +101,7 @@ function readHeader(type: string, data: Uint8Array): Header {
 	return { width, height, depth, samples, isPalette: colour === 3, rowBytes };
 }
 
-/** Each row begins with its filter's number; what it predicts is added in place. */
+/** Each row begins with its filter's number; predictions are added in place. */
 function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header): void {
 	const pixelBytes = Math.max(1, (samples * depth) >> 3);
 	let above: Uint8Array = new Uint8Array(rowBytes);

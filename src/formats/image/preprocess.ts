@@ -1,4 +1,4 @@
-// From pixels to the tensor that a model is fed: colour, resize, crop, normalisation, layout, in this order.
+// Turns pixels into the tensor that a model is fed: colour, resize, crop, normalisation, layout, in this order.
 
 import type { Preprocess, TensorFile } from "../../../generated/golden.ts";
 import { formatShape, type Tensor } from "../../golden/core/tensor/tensor.ts";
@@ -11,14 +11,14 @@ export interface Pixels {
 	rgb: Uint8Array;
 }
 
-/** One plane for each channel, values from 0 to 255. */
+/** One plane per channel, with values from 0 to 255. */
 interface Planes {
 	width: number;
 	height: number;
 	planes: readonly Float32Array[];
 }
 
-/** @throws ConfigError tensor-invalid where the result is not as the manifest says. */
+/** @throws ConfigError tensor-invalid if the result is not as the manifest says. */
 export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
 	const { preprocess, dtype, shape } = file;
 	if (preprocess === undefined) {
@@ -112,7 +112,7 @@ interface Step {
 }
 
 /**
- * Where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, clamped to the image, as in ONNX Resize with
+ * Finds where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, clamped to the image, as in ONNX Resize with
  * half_pixel, torch's interpolate without align_corners, and OpenCV's INTER_LINEAR.
  */
 function steps(from: number, to: number): Step[] {
@@ -144,7 +144,7 @@ function resizePlane(
 	return out;
 }
 
-/** From the middle, an odd pixel being left over below and to the right; 0 outside the image. */
+/** Cuts from the middle; an odd pixel is left over below and to the right. Outside the image, values are 0. */
 function crop(image: Planes, size: Size): Planes {
 	if (image.height === size.height && image.width === size.width) return image;
 	const top = Math.floor((image.height - size.height) / 2);

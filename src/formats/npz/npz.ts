@@ -1,4 +1,4 @@
-// NumPy's .npz archives: one member, inflated no further than its tensor needs.
+// Reads one member of NumPy's .npz archives, inflated no further than its tensor needs.
 
 import type { TensorFile } from "../../../generated/golden.ts";
 import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
@@ -7,11 +7,11 @@ import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 
-/** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */
+/** Inflates raw deflate data to at most `bytes` bytes; throws if it is broken or becomes more. */
 export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
 
 const maxHeaderBytes = 10_000 + 12;
-/** Deflate adds five bytes to every block that it cannot shrink. */
+/** Deflate adds five bytes per block that it cannot compress. */
 const packingShare = 1.01;
 const packingBytes = 1024;
 

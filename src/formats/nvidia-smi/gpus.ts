@@ -1,4 +1,4 @@
-// Reads what GPUs a machine has, and finds the one that a setting selects.
+// Reads which GPUs a machine has, and finds the one that a setting selects.
 import type { QueryField } from "./query.ts";
 import { cellMebibytes, cellNumber, cellText, splitCells } from "./rows.ts";
 
@@ -10,7 +10,7 @@ export interface Gpu {
 	computeCapability: string | null;
 	memoryBytes: number | null;
 	powerLimitW: number | null;
-	/** Enabled, Disabled, or null where the GPU cannot be sliced. */
+	/** Enabled, Disabled, or null if the GPU cannot be sliced. */
 	mig: string | null;
 	ecc: string | null;
 	displayActive: string | null;
@@ -68,15 +68,15 @@ function parseSlices(list: string): Map<string, MigSlice[]> {
 	return found;
 }
 
-/** The GPU that a setting selects; `slice` where it is a part of one. */
+/** The GPU that a setting selects; `slice` if it is a part of one. */
 export interface GpuChoice {
 	gpu: Gpu;
 	slice: MigSlice | null;
 }
 
 /**
- * By index, UUID, the start of a UUID, or a slice's UUID; of a list as in CUDA_VISIBLE_DEVICES, its first; else the first GPU.
- * null where none matches. Indexes are nvidia-smi's, which CUDA shares only under CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ * `wanted` is an index, a UUID, the start of one, or a slice's UUID; of a list, the first counts; absent, the first GPU is found.
+ * null if none matches. Indexes are nvidia-smi's, which CUDA shares only under CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
 export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null {
 	const named = wanted?.split(",")[0]?.trim();
@@ -91,7 +91,7 @@ export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null
 	return slices.find(({ slice }) => slice.uuid === named) ?? null;
 }
 
-/** Of a slice at most what its profile names (`1g.18gb`). null where unknown: a GPU in MIG mode has none for engines. */
+/** For a slice, at most what its profile names (`1g.18gb`). null if unknown: a GPU in MIG mode has no memory for engines. */
 export function memoryOf({ gpu, slice }: GpuChoice): number | null {
 	if (slice === null) return gpu.mig === "Enabled" ? null : gpu.memoryBytes;
 	const size = /\.(\d{1,4})gb\b/i.exec(slice.profile)?.[1];
@@ -110,7 +110,7 @@ export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string
 	});
 }
 
-/** Without what is null. */
+/** Omits values that are null. */
 export function knownOnly(facts: Readonly<Record<string, string | null>>): Record<string, string> {
 	const entries = Object.entries(facts).filter((entry): entry is [string, string] => entry[1] !== null);
 	return Object.fromEntries(entries);

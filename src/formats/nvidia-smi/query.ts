@@ -29,7 +29,7 @@ export const inventoryFields: readonly SmiField[] = [
 	["display_active"],
 ];
 
-/** A queried field: the columns of the answer have this order, whatever its header calls them. */
+/** A queried field; columns of the answer are in this order, whatever the header calls them. */
 export interface QueryField {
 	key: string;
 	name: string;
@@ -41,7 +41,7 @@ export function parseHelpFields(help: string): ReadonlySet<string> {
 	return new Set(lines.flatMap((line) => [...line.matchAll(/"([^"\s]+)"/g)].map(([, name = ""]) => name)));
 }
 
-/** One field that a driver does not know would fail the whole query, so only those that it lists are queried. */
+/** Keeps only fields that the driver lists, because a single unknown one would fail the whole query. */
 export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<string>): QueryField[] {
 	return wanted.flatMap(([key, ...names]) => {
 		const name = (names.length === 0 ? [key] : names).find((candidate) => offered.has(candidate));

@@ -9,7 +9,7 @@ type SampleLine =
 	| { state: "lost"; why: string };
 
 const mebibyte = 1024 * 1024;
-/** NVML's messages of a GPU or driver that has failed, in a cell or instead of a row. */
+/** NVML's messages for a failed GPU or driver, in a cell or instead of a row. */
 const lost =
 	/GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle|Failed to initialize NVML|NVIDIA-SMI has failed/i;
 
@@ -50,16 +50,16 @@ function fraction(percent: number | null): number | null {
 }
 
 export interface AppRow {
-	/** Of the whole GPU, also where the process runs on a slice of it. */
+	/** UUID of the whole GPU, even if the process runs on a slice of it. */
 	gpuUuid: string;
-	/** As the driver numbers it: in a container, the host's number. */
+	/** The driver's number: in a container, the host's. */
 	pid: number | null;
-	/** "" where the driver does not report it. */
+	/** "" if the driver does not report it. */
 	name: string;
 	memoryBytes: number | null;
 }
 
-/** null: not a row. A process may have a comma in its name, so the row is read from both ends. */
+/** null if this is not a row. A process name may contain a comma, so rows are read from both ends. */
 export function parseAppLine(line: string): AppRow | null {
 	const cells = splitCells(line);
 	const [, gpuUuid, pid] = cells;
@@ -74,9 +74,9 @@ export function parseAppLine(line: string): AppRow | null {
 }
 
 interface DmonParser {
-	/** A row by the names of its columns, or null for headers and what is no row. */
+	/** A row by the names of its columns; null for headers and anything that is not a row. */
 	push(line: string): ReadonlyMap<string, string> | null;
-	/** Names in the last header; empty before one came. */
+	/** Names in the last header; empty before the first one. */
 	columns(): readonly string[];
 }
 
@@ -102,7 +102,7 @@ export function hasGpm(columns: readonly string[]): boolean {
 	return ["smutil", "smocc", "mmaact", "dram"].some((name) => columns.includes(name));
 }
 
-/** null where the row has no value: the first one has dashes, as a rate needs two readings. */
+/** null if the row has no value: the first one has dashes, as a rate needs two readings. */
 export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): UseSample | null {
 	const percent = (column: string): number | null => fraction(cellNumber(row.get(column)));
 	const [smUtilisation, memoryBandwidth] = [percent("smutil"), percent("dram")];
@@ -120,7 +120,7 @@ function unbracket(text: string): string {
 	return text.trim().replace(/^\[|\]$/g, "");
 }
 
-/** null where nvidia-smi has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
+/** null if nvidia-smi has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
 export function cellText(text = ""): string | null {
 	const trimmed = text.trim();
 	const isNone =

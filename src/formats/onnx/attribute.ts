@@ -9,7 +9,7 @@ function emptyDraft() {
 	return {
 		name: "",
 		reference: "",
-		/** AttributeProto.AttributeType, 0 where the file (IR < 2) states none. */
+		/** AttributeProto.AttributeType, 0 if the file (IR < 2) states none. */
 		type: 0,
 		value: null as OnnxAttribute["value"],
 		numbers: [] as number[],

@@ -19,7 +19,7 @@ class ByteWindow {
 		this.size = source.size;
 	}
 
-	/** The byte at `position`, or -1 where the source has ended. */
+	/** The byte at `position`, or -1 if the source has ended. */
 	byte(position: number): number {
 		const inWindow = this.#bytes[position - this.#start];
 		if (inWindow !== undefined) return inWindow;
@@ -63,7 +63,7 @@ export class ByteCursor {
 	position = 0;
 	end: number;
 	depth = 0;
-	/** True once the file has shown that it is an ONNX model; until then a fault means that it is something else. */
+	/** True once the file is known to be an ONNX model; until then, a fault means that it is something else. */
 	recognised = false;
 	/** Halves of the last varint, both signed: JavaScript's bit operators have 32 bits. */
 	low = 0;

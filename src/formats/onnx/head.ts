@@ -1,4 +1,4 @@
-// Recognises by its first bytes a file that is no ONNX model: empty, a Git LFS pointer, text, an archive.
+// Recognises files that are not ONNX models by their first bytes: empty, a Git LFS pointer, text, an archive.
 import type { ConfigError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { unreadable } from "./cursor.ts";
@@ -7,7 +7,7 @@ const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";
 export const headBytes = 512;
 
-/** The first bytes of other files, from an offset; what they are, and what to do. */
+/** The first bytes of other files, at an offset, with the kind of file and a fix. */
 const kinds: readonly (readonly [magic: string, at: number, what: string, fix: string])[] = [
 	["PK\u0003\u0004", 0, "a zip archive (a PyTorch checkpoint, or .npz)", "Export it to ONNX, or unpack it."],
 	["\u001f\u008b", 0, "gzip-compressed", "Unpack it first (gunzip)."],

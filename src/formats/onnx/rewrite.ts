@@ -7,7 +7,7 @@ import { bytesField, fieldHeader, joinBytes, nodeMessage, textField, valueInfo }
 /**
  * The file with its graph edited. External data stays where it is.
  *
- * @throws ConfigError model-unreadable where the file is not the one that was read.
+ * @throws ConfigError model-unreadable if the file is not the one that was read.
  */
 export function rewriteOnnx(file: Uint8Array, edit: GraphEdit): Uint8Array {
 	const fields = fieldsOf(file);

@@ -143,7 +143,7 @@ export function readSparseTensor(wire: WireReader): OnnxInitializer {
 
 // Turns the bytes or typed entries of a small tensor into numbers, floats of 4 to 16 bits included.
 
-/** From the ONNX pages "Float stored in 8 bits" and "Float stored in 4 bits", and IEEE 754 for the others. */
+/** Formats defined in the ONNX pages "Float stored in 8 bits" and "Float stored in 4 bits", and by IEEE 754. */
 const formats: Partial<Record<OnnxDType, FloatFormat>> = {
 	...floatFormats,
 	float16: halfFormat,
@@ -190,7 +190,7 @@ function valuesOfRaw(dtype: OnnxDType, raw: Uint8Array, elements: number): numbe
 	return values;
 }
 
-/** The values of float_data, int32_data and their like: int32_data holds small floats and packed nibbles as bits. */
+/** Values of float_data, int32_data and similar fields; int32_data holds small floats and packed nibbles as bits. */
 function valuesOfTyped(dtype: OnnxDType, entries: readonly number[], elements: number): number[] | null {
 	const bits = elementBits(dtype);
 	if (bits === null || dtype.startsWith("complex")) return null;

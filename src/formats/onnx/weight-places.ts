@@ -59,7 +59,7 @@ interface Draft {
 	code: number;
 	dims: number[];
 	raw: Span | null;
-	/** Of float_data or double_data, packed: little-endian values as in raw_data. */
+	/** Place of packed float_data or double_data: little-endian values, as in raw_data. */
 	packed: Span | null;
 	pairs: [string, string][];
 	external: boolean;

@@ -44,7 +44,7 @@ export class WireReader {
 		return this.#cursor.fault(what, fix);
 	}
 
-	/** Calls `onField` for each field of the file's outermost message; what it does not read is skipped. */
+	/** Calls `onField` for each field of the outermost message; fields that it does not read are skipped. */
 	fields(onField: (field: number) => void): void {
 		this.#walk(onField);
 	}

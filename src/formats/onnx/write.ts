@@ -1,4 +1,4 @@
-// Writes protobuf fields and the small messages of ONNX: each function gives the bytes of one field or message.
+// Writes protobuf fields and the small messages of ONNX; each function returns the bytes of one field or message.
 import { codeOfElementType } from "../../core/onnx/element-type.ts";
 import type { AddedOutput, ConstantValue, NewNode } from "../../core/onnx/graph-edit.ts";
 

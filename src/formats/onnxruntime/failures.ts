@@ -23,13 +23,13 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 	};
 }
 
-/** One sentence about a failed run: the known explanation, else ONNX Runtime's message. */
+/** Explains a failed run in one sentence: the known cause, else ONNX Runtime's message. */
 export function explainRun(message: string): string {
 	const { code, title, excerpt } = diagnoseOrt(message);
 	return code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
 }
 
-/** Strips what does not concern the model: the failed function and the location in ONNX Runtime's source. */
+/** Strips the failed function and the location in ONNX Runtime's source, which do not concern the model. */
 function stripFraming(message: string): string {
 	return message
 		.slice(0, 10_000)

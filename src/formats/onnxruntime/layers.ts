@@ -1,4 +1,4 @@
-// The nodes of ONNX Runtime's optimised graph as the layers of an engine.
+// Converts the nodes of ONNX Runtime's optimised graph to layers of an engine.
 
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
 import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../engine/core/layer.ts";
@@ -40,7 +40,7 @@ export function countedLayers(
 	};
 }
 
-/** Of a fused node, the model has the first of its nodes. */
+/** Makes a layer of a counted node; for a fused node, the model has only the first of its nodes. */
 function layerOf(
 	{ name, op, inputs, outputs, weightBytes }: CountedNode,
 	node: OnnxNode | undefined,

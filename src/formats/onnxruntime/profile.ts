@@ -1,8 +1,8 @@
-// ONNX Runtime's profile of an inference whose clock was the counter of instructions: what each node executed.
+// Reads ONNX Runtime's profile of an inference whose clock was the instruction counter: what each node executed.
 import { isObject } from "../../core/found.ts";
 
 export interface CountedNode {
-	/** Of the optimised graph: a fused node has the name of the first that went into it. */
+	/** Name in the optimised graph; a fused node has the name of the first one that went into it. */
 	name: string;
 	op: string;
 	instructions: number;
@@ -12,7 +12,7 @@ export interface CountedNode {
 }
 
 export interface NodeTensor {
-	/** As ONNX Runtime writes it: `float`, `int64`. */
+	/** Type as ONNX Runtime writes it: `float`, `int64`. */
 	dtype: string;
 	dims: readonly number[];
 }
@@ -25,7 +25,7 @@ interface NodeEvent extends CountedNode {
 
 const kernelEnd = "_kernel_time";
 
-/** The nodes of the last inference, in the order in which they ended; what ran several times, such as the body of a loop, once. */
+/** The nodes of the last inference, in the order in which they ended; nodes that ran several times, as in a loop, appear once. */
 export function parseProfile(text: string): CountedNode[] {
 	const runs: NodeEvent[][] = [[]];
 	for (const line of text.split("\n")) {

@@ -21,7 +21,7 @@ export type OrtFailureCode = (typeof ortFailureCodes)[number];
 interface Rule {
 	code: OrtFailureCode;
 	fix: string;
-	/** Absent: the model is at fault. */
+	/** Absent if the model is at fault. */
 	kind?: "runner";
 	cases: readonly (readonly [
 		pattern: RegExp,
@@ -243,7 +243,7 @@ export const rules: readonly Rule[] = [
 		code: "ort-run-failed",
 		fix: runFix,
 		cases: [
-			// Every node around the one that failed repeats its message: the last is that of the node itself.
+			// Nodes around the failing one repeat its message, so the last one is the node itself.
 			[
 				/^[\s\S]*Non-zero status code returned while running (?<op>\w+) node\. Name:'(?<node>[^']*)' Status Message: (?<why>[^\n]*)/,
 				({ op, node, why }) => `${op} "${node}" cannot run with these inputs: ${why}`,

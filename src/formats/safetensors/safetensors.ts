@@ -41,7 +41,7 @@ export function decodeSafetensor(source: ByteSource, file: TensorFile, { path, m
 	return readSpan(source, span, file, path);
 }
 
-/** In the layout that the file itself states. @throws ConfigError tensor-invalid. */
+/** Uses the layout that the file itself states. @throws ConfigError tensor-invalid. */
 export function decodeOwnSafetensor(source: ByteSource, { path, member }: Member): Tensor {
 	const span = findSpan(source, path, member);
 	const dtype = dtypeOf(span);

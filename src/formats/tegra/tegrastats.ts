@@ -1,8 +1,8 @@
-// Reads tegrastats, which prints one line an interval on Jetson boards. Its fields differ by board, JetPack and user.
+// Reads tegrastats, which prints one line per interval on Jetson boards. Its fields differ by board, JetPack and user.
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
 import { knownOnly } from "../nvidia-smi/gpus.ts";
 
-/** Rails that the GPU shares with the least else, best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */
+/** Rails that the GPU shares with as little as possible, best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */
 const gpuRails = ["VDD_GPU", "VDD_GPU_SOC", "VDD_SYS_GPU", "VDD_CPU_GPU_CV", "POM_5V_GPU", "GPU"] as const;
 const mebibyte = 1024 * 1024;
 /** Bit of NVML's reasons: nothing runs. */
@@ -58,14 +58,14 @@ function numberIn(pattern: RegExp, line: string): number | null {
 	return text === undefined ? null : Number(text);
 }
 
-// What a Jetson board says of itself: its release of Linux for Tegra, its power mode, and the range of its GPU's clock.
+// A Jetson board's description of itself: release of Linux for Tegra, power mode, and range of the GPU's clock.
 
 export interface TegraBoard {
-	/** `NVIDIA Jetson AGX Orin Developer Kit`; null where the container hides it. */
+	/** `NVIDIA Jetson AGX Orin Developer Kit`; null if the container hides it. */
 	model: string | null;
 	/** Linux for Tegra, `36.4.4`: kernel and driver are of this release. */
 	l4t: string | null;
-	/** `MAXN`, `15W`: which cores are on, and how fast they may run. */
+	/** `MAXN`, `15W`: the mode decides which cores are on, and how fast they may run. */
 	powerMode: string | null;
 	gpuClock: { minMhz: number; maxMhz: number } | null;
 }
@@ -76,7 +76,7 @@ export function parseTegraRelease(text: string): string | null {
 	return found === null ? null : `${found[1]}.${found[2]}`;
 }
 
-/** Of `nvpmodel -q`, which may print a warning first. */
+/** Parses `nvpmodel -q`, which may print a warning first. */
 export function parsePowerMode(text: string): string | null {
 	return /^NV Power Mode:\s*(\S{1,60})\s*$/m.exec(text)?.[1] ?? null;
 }
@@ -86,7 +86,7 @@ export function isGpuDevice(name: string): boolean {
 	return /\.(gpu|ga10b|gv11b|gp10b|gm20b)$/.test(name);
 }
 
-/** What must match before numbers of two boards may be compared. Fixed clocks (jetson_clocks) differ from clocks that follow the load. */
+/** Must match before two boards' numbers may be compared. Fixed clocks (jetson_clocks) differ from clocks that follow the load. */
 export function boardFingerprint({ model, l4t, powerMode, gpuClock }: TegraBoard): Record<string, string> {
 	const { minMhz, maxMhz } = gpuClock ?? { minMhz: 0, maxMhz: 0 };
 	const clock = minMhz === maxMhz ? `${maxMhz} MHz, fixed` : `up to ${maxMhz} MHz`;

@@ -32,7 +32,7 @@ const formatByEnding: Readonly<Record<string, TensorFormat>> = {
 	jpeg: "image",
 };
 
-/** By the manifest, else by the name's ending. @throws ConfigError tensor-invalid where neither tells. */
+/** Decided by the manifest, else by the name's ending. @throws ConfigError tensor-invalid if neither tells. */
 export function tensorFormat(file: TensorFile, path: string): TensorFormat {
 	const ending = /\.([^./]+)$/.exec(file.path)?.[1]?.toLowerCase() ?? "";
 	const format = file.format ?? (Object.hasOwn(formatByEnding, ending) ? formatByEnding[ending] : undefined);
@@ -48,7 +48,7 @@ export function isContainer(format: TensorFormat): boolean {
 }
 
 const overheadBytes = 1024 * 1024;
-/** Of an element as a varint. */
+/** Longest element as a varint. */
 const varintBytes = 10;
 
 const maxContainerBytes = 2 ** 36;
@@ -105,7 +105,7 @@ interface MemberSource {
 }
 
 /**
- * Decodes one tensor of a file of several, reading only its own bytes where the format allows.
+ * Decodes one tensor of a file of several, reading only its own bytes if the format allows.
  * @throws ConfigError tensor-invalid.
  */
 export function decodeMember(source: ByteSource, file: TensorFile, place: MemberSource): Tensor {

@@ -1,4 +1,4 @@
-// A reader of one protobuf message in memory: fields in order, every length checked against what is there.
+// Reads one protobuf message in memory: fields in order, with every length checked against the bytes left.
 
 type WireType = 0 | 1 | 2 | 5;
 
@@ -23,7 +23,7 @@ export function readFields(bytes: Uint8Array, visit: (field: Field) => void): Wi
 		const type = Number(key.value & 7n);
 		const span = spanOf(bytes, key.end, type);
 		if (span === null || span.end > bytes.length || number === 0)
-			return { got: `a field at byte ${at} that ends beyond the file or is none` };
+			return { got: `a field at byte ${at} that is invalid or ends beyond the file` };
 		visit({
 			number,
 			type: type as WireType,
@@ -44,7 +44,7 @@ function spanOf(bytes: Uint8Array, at: number, type: number): { start: number; e
 	return { start: varint.end, end: varint.end + Number(varint.value) };
 }
 
-/** An unsigned 64-bit varint; null where it does not end within ten bytes of the message. */
+/** An unsigned 64-bit varint; null if it does not end within ten bytes of the message. */
 export function readVarint(bytes: Uint8Array, at: number): { value: bigint; end: number } | null {
 	// Most varints are short, and need no big integers until the end.
 	let low = 0;

@@ -1,4 +1,4 @@
-// The one error of tensor files: what was expected, what is there, what to do.
+// The only error of tensor files: what was expected, what was found, and what to do.
 import type { TensorFile } from "../../../generated/golden.ts";
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -8,7 +8,7 @@ import { formatShape } from "../../golden/core/tensor/tensor.ts";
 const recordAgain = "Restore the file as it was recorded, or record the golden again.";
 
 export function tensorInvalid(path: string, expected: string, got: string, fix = recordAgain): ConfigError {
-	// A path that could do harm is quoted.
+	// Harmful paths are quoted.
 	const shown = /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
 	const message = `Tensor file ${shown}: expected ${expected}, got ${got}.`;
 	return new ConfigError({ code: "tensor-invalid", message, location: { path }, fix });

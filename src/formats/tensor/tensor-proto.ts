@@ -1,4 +1,4 @@
-// ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
+// Reads ONNX TensorProto files (.pb), which test data sets of ONNX models contain.
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
@@ -9,7 +9,7 @@ import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 
 const fieldOf = { dims: 1, dataType: 2, segment: 3, int32s: 5, name: 8, raw: 9, external: 13, location: 14 };
 
-/** The field of values where there is no raw_data (comments of onnx.proto); else int32_data. */
+/** The field of values if there is no raw_data (comments of onnx.proto); else int32_data. */
 const typedField: Readonly<Partial<Record<DType, number>>> = {
 	float32: 4,
 	int64: 7,
@@ -44,7 +44,7 @@ export function decodeTensorProto(bytes: Uint8Array, file: TensorFile, path: str
 
 /**
  * The layout and name that a file states itself.
- * @throws ConfigError tensor-invalid where it is no tensor of numbers.
+ * @throws ConfigError tensor-invalid if it is not a tensor of numbers.
  */
 export function describeTensorProto(
 	bytes: Uint8Array,
@@ -69,7 +69,7 @@ function readDraft(bytes: Uint8Array) {
 function takeField(draft: Draft, field: Field): void {
 	const { number, bytes } = field;
 	if (number === fieldOf.dims)
-		// One more than the largest rank shows that it is too large.
+		// One dimension more than the largest rank is enough to show that there are too many.
 		draft.dims.push(...varints(field, maxRank + 1 - draft.dims.length));
 	else if (number === fieldOf.dataType) draft.code = Number(firstVarint(field));
 	else if (number === fieldOf.name) draft.name = new TextDecoder().decode(bytes);
@@ -93,7 +93,7 @@ function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array 
 function typedValues({ typed }: Draft, file: TensorFile, path: string): Uint8Array {
 	const { dtype } = file;
 	const fields = typed.get(typedField[dtype] ?? fieldOf.int32s) ?? [];
-	// One typed value holds two 4-bit numbers.
+	// Each typed value holds two 4-bit numbers.
 	const needed = isPacked(dtype) ? tensorBytes(file) : elementCount(file.shape);
 	const wrong = (got: number | string): Error =>
 		tensorInvalid(path, `${needed} values for ${formatLayout(file)}`, `${got} values`);

@@ -1,4 +1,4 @@
-// What a run of trtexec shall do, independent of the TensorRT version.
+// Describes a run of trtexec independently of the TensorRT version.
 import type { Precision } from "../../../generated/config.ts";
 
 export interface NamedShape {

@@ -67,7 +67,7 @@ function profileParts(profiles: readonly ShapeProfile[], version: TensorRtVersio
 }
 
 function precisionParts({ precision, typedModel, onnxPath }: BuildArgs, version: TensorRtVersion): Part[] {
-	// From 11 on every network is strongly typed: the ONNX file's types are the precision.
+	// Since 11, every network is strongly typed: the ONNX file's types are the precision.
 	if (version.major < 11 && precision !== "fp4")
 		return [setting(precision, version, `precision ${precision}`)];
 	if (precision !== "fp32" && precision !== "tf32" && !typedModel)

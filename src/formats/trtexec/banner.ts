@@ -31,7 +31,7 @@ export function parseVersionText(text: string): TensorRtVersion | null {
 	return parts ? versionOf(Number(parts[1]), Number(parts[2]), Number(parts[3] ?? 0)) : null;
 }
 
-/** From one line of a log: the banner, or the line `TensorRT version: 10.6.0`. */
+/** Reads the version from the banner, or from the line `TensorRT version: 10.6.0`. */
 export function parseVersionLine(text: string): TensorRtVersion | null {
 	const digits = banner.exec(text)?.[1];
 	if (digits !== undefined) return parseVersionNumber(digits);
@@ -56,7 +56,7 @@ interface TrtexecDevice {
 
 const mebibyte = 1024 * 1024;
 
-/** null where the text has no such section. */
+/** null if the text has no such section. */
 export function parseDeviceSection(text: string): TrtexecDevice | null {
 	const value = (key: string, pattern: string): string | null =>
 		new RegExp(`\\] ${key}: (${pattern})\\s*$`, "m").exec(text)?.[1] ?? null;

@@ -84,7 +84,7 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 		const { memory, timingCache } = facts;
 		for (const key of memoryKeys) {
 			const found = memoryPatterns[key].exec(text)?.[1];
-			// Several passes print their figures; the largest must fit into memory.
+			// Several passes print figures; the largest one must fit into memory.
 			if (found !== undefined) memory[key] = Math.max(Number(found), memory[key] ?? 0);
 		}
 		timingCache.isLocal ||= text.includes("Local timing cache in use");

@@ -14,7 +14,7 @@ import {
 import { createLogScan, type LogScan } from "./log-scan.ts";
 import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
 
-/** What is known about a run. The log comes as lines or as a finished scan; omitted facts were not checked. */
+/** Facts about a run. The log is given as lines or as a finished scan; omitted facts were not checked. */
 export interface Evidence {
 	lines?: Iterable<LogLine>;
 	scan?: LogScan;

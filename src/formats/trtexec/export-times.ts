@@ -31,7 +31,7 @@ export interface ExportTimes {
 	latencyMs: Float64Array;
 	/** CPU time to enqueue. It has only six digits, so it is coarse late in a run. */
 	enqueueMs: Float64Array;
-	/** From the start of the first transfer or kernel to the end of the last. */
+	/** Time from the start of the first transfer or kernel to the end of the last. */
 	wallMs: number;
 }
 

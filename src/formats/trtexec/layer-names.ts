@@ -1,4 +1,4 @@
-// Reads what the names of layers state: fused nodes, regions, and the layers that reformats serve.
+// Reads the names of layers: fused nodes, regions, and the layers that reformats serve.
 
 export interface NamedParts {
 	nodes: string[];
@@ -37,7 +37,7 @@ function foreignEnds(name: string): readonly [string, string] | null {
 
 const tokens = /PWN\(| \+ | \|\| |[(),]|[^(), +|P]+|./gs;
 
-/** Names joined by ` + ` or ` || `, inside any depth of `PWN(a, b)`. Parentheses of the names themselves stay. */
+/** Splits names joined by ` + ` or ` || `, inside any depth of `PWN(a, b)`. Parentheses within names stay. */
 export function splitFused(name: string): string[] {
 	const found = new Set<string>();
 	/** The parentheses that are open: whether each is of `PWN(`. */

@@ -45,7 +45,7 @@ export function parseProfile(text: string): LayerProfile {
 
 export interface TimedEngine {
 	layers: ArmLayers;
-	/** null where the engine's details cannot be read: its times are still useful. */
+	/** null if the engine's details cannot be read: its times are still useful. */
 	info: EngineLayers | null;
 	times: LayerProfile;
 }

@@ -8,7 +8,7 @@ export interface DumpedTensor {
 	name: string;
 	io: "input" | "output";
 	dtypeText: string;
-	/** -1 where the shape depends on the data: the file then has too few values. */
+	/** -1 if the shape depends on the data: the file then has too few values. */
 	dims: readonly number[];
 	path: string;
 }

@@ -21,7 +21,7 @@ const encoder = new TextEncoder();
 const leads = timesKeys.map((key, index) => encoder.encode(`${index === 0 ? "{ " : ", "}"${key}" : `));
 const tail = encoder.encode(" }");
 
-// Powers of ten that a double represents exactly, so that digits ÷ power is correctly rounded.
+// Powers of ten that a double represents exactly, so that digits ÷ power is rounded correctly.
 const powers = Float64Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`));
 const maxDigits = 15;
 

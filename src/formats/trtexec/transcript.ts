@@ -5,7 +5,7 @@ import { fieldsOf } from "../../core/found.ts";
 export type LogLevel = "verbose" | "info" | "warning" | "error" | "none";
 
 export interface LogLine {
-	/** From 1. */
+	/** Line number, counted from 1. */
 	number: number;
 	stream?: "out" | "err";
 	/** Time since the program started. */
@@ -47,7 +47,7 @@ export function parseLogLine(raw: string, number: number): LogLine {
 	return { number, level: levelOf(text), text };
 }
 
-/** Tells lines of verbose messages, which go on over several, from all others. TensorRT warns on the error stream, where crashes end up too. */
+/** Separates lines of verbose messages, which may span several, from all others. TensorRT also warns on stderr, as crashes do. */
 export function createVerboseTest(): (text: string, stream: "out" | "err") => boolean {
 	let isVerbose = false;
 	return (text, stream) => {
@@ -58,7 +58,7 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 	};
 }
 
-/** One line of a transcript, `[ms, "out" or "err", text]`; anything else is parsed as plain text. */
+/** Parses a line `[ms, "out" or "err", text]`; anything else counts as plain text. */
 function parseTranscriptLine(raw: string, number: number): LogLine {
 	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);
 	try {

@@ -8,7 +8,7 @@ export interface ZipEntry {
 	packedBytes: number;
 	bytes: number;
 	crc32: number;
-	/** A symbolic link of Unix, whose bytes are the path that it leads to. */
+	/** A Unix symbolic link, whose content is the path of its target. */
 	isLink: boolean;
 }
 
@@ -79,7 +79,7 @@ function findDirectory64(source: ByteSource, endAt: number): ZipAnswer<Directory
 	return bytes === null || start === null ? "a ZIP64 directory beyond any file" : { at: start, bytes };
 }
 
-/** null: more than a file can have. */
+/** null if it is more than a file can have. */
 function readLong(view: DataView, at: number): number | null {
 	const value = view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 	return Number.isSafeInteger(value) ? value : null;

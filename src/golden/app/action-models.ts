@@ -47,7 +47,7 @@ export interface RecordedGoldens {
 	notes: string[];
 }
 
-/** @param names one a line, or with commas; empty: all models with a golden. @throws ConfigError usage. */
+/** @param names one per line, or separated by commas; empty: all models with a golden. @throws ConfigError usage. */
 export function chooseTargets(config: Config, names: string): GoldenTarget[] {
 	const wanted = new Set(names.split(/[\n,]/).map((name) => name.trim()));
 	wanted.delete("");

@@ -1,4 +1,4 @@
-// Puts the manifest of a recorded golden together, with the tensors to write.
+// Assembles the manifest of a recorded golden, with the tensors to write.
 import { basename, isAbsolute, join, relative } from "node:path";
 import type { GoldenManifest, GoldenOutput } from "../../../generated/golden.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
@@ -90,7 +90,7 @@ function freeFolder(revision: number, old: GoldenManifest | null): string {
 	return revisionFolder(number);
 }
 
-/** Relative to the config's folder, or to where the command runs; never a folder of this machine. */
+/** Relative to the config's folder, or to the working folder; never an absolute path of this machine. */
 function portablePath(home: string, path: string): string {
 	const inside = relative(home, path);
 	return inside.startsWith("..") || isAbsolute(inside) ? basename(path) : inside.split("\\").join("/");
@@ -103,7 +103,7 @@ function mapOutputs(
 	return Object.fromEntries(Object.entries(outputs).map(([name, output]) => [name, change(output, name)]));
 }
 
-/** Only accuracy reads labels: newly proposed limits keep it for outputs whose cases keep their labels. */
+/** Only accuracy reads labels, so new limits keep it for outputs whose cases keep their labels. */
 export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: before, cases }: GoldenManifest) {
 	return mapOutputs(outputs, (output, name) => {
 		const isLabelled = cases.some(({ labels }) => Object.hasOwn(labels ?? {}, name));

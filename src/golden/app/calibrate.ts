@@ -162,7 +162,7 @@ export async function calibrateEngines(
 		const engines = specs.map((spec): CalibratedErrors => {
 			const errors = errorsOf(old, verdictsOf(spec, result));
 			const about = { engine: spec.id, precision: spec.engine.precision, golden: old.goldenId, ...errors };
-			// An engine that fails one case is no evidence for any limit.
+			// An engine that fails one case gives no evidence for any limit.
 			const isUsable = about.faults.length === 0;
 			const limits = isUsable ? proposeLimits(about, { ...given, backend: result.backend.kind }) : [];
 			return { ...about, limits };
@@ -176,7 +176,7 @@ function verdictsOf({ model, engine }: EngineSpec, { golden }: Result) {
 	return golden.filter((verdict) => verdict.model === model.name && verdict.engine === engine.name);
 }
 
-/** Nothing is timed or probed, there is no base, and no verdict of an earlier run counts. */
+/** Leaves only goldens: nothing is timed or probed, there is no base, and earlier verdicts do not count. */
 function onlyGoldens(config: Config): Config {
 	const models = config.models.map((model) => ({
 		...model,
@@ -194,7 +194,7 @@ export async function writeCalibration(
 ): Promise<GoldenManifest | null> {
 	const { kind: backend, version, device } = result.backend;
 	const engines = golden.engines.flatMap(({ engine, precision, limits }): CalibratedEngine[] => {
-		// An engine that is wrong in one output is no evidence for another.
+		// An engine that is wrong in one output gives no evidence for another.
 		const isWrong = limits.some(({ state }) => state === "refused");
 		const usable = isWrong ? limits.filter(({ state }) => state === "given") : limits;
 		const about = { engine, precision, backend, version, device, at: result.startedAt };

@@ -85,7 +85,7 @@ interface Checking {
 	commands: AvailableCommands;
 }
 
-/** Reads only a config that was named, so that checking a golden runs no code that came with it. */
+/** Reads only a config that the user named, so that checking a golden never runs code that came with it. */
 async function commandsOf(config: string | undefined, cwd: string): Promise<AvailableCommands> {
 	const processes = createProcesses({ env: childEnvironment() });
 	stopOnSignals(() => void processes.killAll());
@@ -146,7 +146,7 @@ async function outputsOfPolygraphy(
 	};
 }
 
-/** In the folder of the case, if it is alone also in the folder of all, or in one file of the case. */
+/** Looks in the folder of the case, in the folder of all if there is only one case, or in one file of the case. */
 async function outputsInFolder(
 	{ id, outputs }: GoldenCase,
 	folder: string,
@@ -242,7 +242,7 @@ function limitText({ allowed, bound }: GoldenCheck): string {
 	return allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
-/** For each limit the check nearest to it, which shows limits that are too wide or nearly broken. */
+/** Finds the check nearest to each limit, which shows limits that are too wide or nearly broken. */
 function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
 	const [first] = verdicts;
 	if (first === undefined) return [];

@@ -30,7 +30,7 @@ export interface FileReading {
 	preprocessing: Preprocessing | undefined;
 	modelFolder: string;
 	tokenizers: Map<string, TextTokenizer>;
-	/** What --preprocess came to, by input. */
+	/** Preprocessing used, by input. */
 	used: Map<string, InputPreprocess>;
 	notes: Set<string>;
 }
@@ -96,7 +96,7 @@ async function readPicture(
 	};
 }
 
-/** The layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or the pixels for uint8. */
+/** Layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or pixel values for uint8. */
 function fittingPreprocess(
 	{ name, dtype, sizes }: InputPort,
 	own: { height: number; width: number },
@@ -169,9 +169,9 @@ const kinds = {
 const kindNames = Object.keys(kinds).join(", ");
 
 export interface Preprocessing {
-	/** That of the file. */
+	/** Folder of the preprocessing file. */
 	folder: string;
-	/** undefined: each input by its name. */
+	/** undefined: see `byInput`. */
 	all: InputPreprocess | undefined;
 	byInput: ReadonlyMap<string, InputPreprocess>;
 }

@@ -34,7 +34,7 @@ export interface InputPort {
 
 export interface FoundInputs {
 	cases: CaseToRecord[];
-	/** How each input was made, in words. */
+	/** Describes how each input was made. */
 	how: Record<string, string>;
 	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }
@@ -66,13 +66,13 @@ interface InputRecipe {
 	why?: string;
 }
 
-/** By input; null if nothing says which values suit it. */
+/** Recipes by input; null if nothing says which values suit it. */
 export type Recipes = ReadonlyMap<string, InputRecipe | null>;
 
 interface Generating {
 	model: OnnxModel;
 	seed: number;
-	/** Those of --generator. */
+	/** Values of `--generator`. */
 	generators: readonly string[];
 }
 
@@ -168,7 +168,7 @@ export function fillInputs(
 			if (typeof axis === "string" && size !== undefined) bound.set(axis, size);
 		}
 	const sized = inputs.map(({ name, dtype, axes, sizes }) => {
-		// An axis that nothing binds is one long: a batch of one.
+		// An axis that nothing binds gets the size 1, like a batch of one.
 		const filled = (axes ?? []).map((axis, at) => bound.get(axis) ?? sizes?.[at] ?? 1);
 		return { name, dtype, axes, shape: [...(tensors[name]?.shape ?? filled)] };
 	});

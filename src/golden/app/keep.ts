@@ -1,4 +1,4 @@
-// A golden on disk while it is recorded: read, written as soon as it is usable, improved, finished, or taken back.
+// Keeps a golden on disk while it is recorded: writes it as soon as it is usable, improves it, then finishes or reverts it.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -15,7 +15,7 @@ import type { CaseToRecord } from "../stages/record-reference.ts";
 import type { GoldenPorts } from "./compose.ts";
 import type { RecordOptions } from "./record-options.ts";
 
-/** null if there is none. @throws ConfigError golden-invalid. */
+/** null if there is no golden. @throws ConfigError golden-invalid. */
 export async function readManifest(path: string, shown = path): Promise<GoldenManifest | null> {
 	try {
 		return parseManifest(await readInputText(path, inputKinds.golden, shown), shown);
@@ -34,7 +34,7 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 	return [...new Set(files.map(({ path }) => path))];
 }
 
-/** Whether the same command began this golden and its test of defects was cut short. */
+/** Whether the same command began this golden, and its test of defects was interrupted. */
 export function mayGoOn(
 	old: GoldenManifest | null,
 	options: RecordOptions,
@@ -80,7 +80,7 @@ export async function readBegun(
 	return { manifest, outputs };
 }
 
-/** Holds the previous manifest while a golden is recorded again; the previous tensors stay until the new golden is finished. */
+/** Keeps the previous manifest while a golden is recorded again; the previous tensors stay until the new golden is finished. */
 const previousName = "golden.previous.json";
 
 interface KeptGolden {
@@ -153,7 +153,7 @@ async function removeTensors(
 		try {
 			for (let at = dirname(path); at !== "." && at !== ""; at = dirname(at)) await rmdir(join(folder, at));
 		} catch {
-			// It still holds files.
+			// The folder is not empty.
 		}
 	}
 	if (kept === null) await rmdir(folder).catch(() => {});

@@ -38,7 +38,7 @@ import { readCases } from "./stored-cases.ts";
 
 export interface RecordInputs extends FoundInputs {
 	dims: Readonly<Record<string, number>>;
-	/** Sizes that were found by trial, in words. */
+	/** Describes the sizes that were found by trial. */
 	sizes?: string;
 	notes: string[];
 }
@@ -147,7 +147,7 @@ function checkGiven(
 	}
 }
 
-/** A generated case is one sample, whatever the batch that engines are built for: eight take eight times as long. */
+/** A generated case is one sample, whatever the engines' batch, because eight would take eight times as long. */
 function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
 	const dims = { ...configured.dims };
 	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
@@ -216,7 +216,7 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 	}
 }
 
-/** Whether a file takes its shape from the model: pictures and raw bytes, at most one folder deep. */
+/** Whether a file takes its shape from the model, as pictures and raw bytes do; looks one folder deep. */
 async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
 	const isOpen = (name: string): boolean => isPicture(name) || /\.(raw|bin)$/i.test(name);
 	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);

@@ -45,10 +45,10 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured.home,
-		/** A golden that the config does not name yet. */
+		/** Path of a golden that the config does not name yet. */
 		unnamed: given === undefined ? configured.unnamed : undefined,
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
-		/** How many to generate; undefined if not given. */
+		/** Number of cases to generate; undefined if not given. */
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", 1, 10_000) : undefined,
 		inputs: args.texts("inputs"),
 		generators: args.texts("generator"),
@@ -160,7 +160,7 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	throw misused(`--${name}`, "a time with its unit, such as 2m", text);
 }
 
-/** As given, else git's user; undefined if there is none, or no git. */
+/** The given author, else git's user; undefined if git has none or is not installed. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,

@@ -1,4 +1,4 @@
-// Reads the cases to record from files: a case a folder, or a file with one case or several.
+// Reads the cases to record from files: one folder per case, or files with one or several cases.
 import { readdir, stat } from "node:fs/promises";
 import { basename, extname, join, relative, resolve } from "node:path";
 import { usageError } from "../../core/errors.ts";
@@ -36,7 +36,7 @@ interface Reading extends CaseSource, FileReading {
 	cases: CaseToRecord[];
 }
 
-/** Each path is a file (a case, or several), a folder of files, or a folder of one folder for each case. */
+/** Each path is a file (with one or several cases), a folder of files, or a folder with one folder per case. */
 export async function readCases(
 	paths: readonly string[],
 	inputs: readonly InputPort[],
@@ -96,7 +96,7 @@ function filesToRead(names: readonly string[], reading: Reading): readonly strin
 	return readsText ? [...others, ...texts] : others;
 }
 
-/** The one input whose values a file has to give; null if there are several. */
+/** The only input whose values a file has to give; null if there are several. */
 function targetOf({ inputs, recipes, preprocessing }: Reading): InputPort | null {
 	const described = inputs.filter(({ name }) => preprocessing?.byInput.has(name));
 	const found = [described, dataInputs(inputs, recipes), inputs].find((some) => some.length > 0) ?? [];

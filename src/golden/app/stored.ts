@@ -20,7 +20,7 @@ import type { Tensor } from "../core/tensor/tensor.ts";
 interface Expected {
 	name: string;
 	dtype: DType;
-	/** null: any; then the file must declare it. */
+	/** null if any fits; the file must then declare it. */
 	shape: readonly number[] | null;
 }
 
@@ -41,7 +41,7 @@ export async function findCaseFile(path: string): Promise<string | null> {
 	return null;
 }
 
-/** The names that a tensor's file may have: its own, those of `golden record` and ONNX's test data, and `plainName`. */
+/** Names that a tensor's file may have: the tensor's own, those of `golden record` and ONNX's test data, and `plainName`. */
 export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
 	const name = names[index] ?? "";
 	const plain = plainName(name);
@@ -49,12 +49,12 @@ export function fileNamesOf(names: readonly string[], index: number, kind: "in" 
 	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
 }
 
-/** With `_` for characters that file names cannot have, as trtexec writes it. */
+/** Replaces characters that file names cannot have by `_`, as trtexec does. */
 export function plainName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
 
-/** The first of the names that a file in the folder has; names that lead elsewhere are skipped. */
+/** Finds the first of the names in a folder; names that lead elsewhere are skipped. */
 export async function findTensor(
 	folder: string,
 	names: readonly string[],

@@ -35,7 +35,7 @@ function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	);
 }
 
-/** One case for each line. @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
+/** Reads one case per line. @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
 export async function readTextCases(
 	path: string,
 	inputs: readonly InputPort[],

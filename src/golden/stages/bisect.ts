@@ -1,4 +1,4 @@
-// If an output does not match its golden: marks inner tensors as outputs in both engines, and finds the first that diverges.
+// If an output does not match its golden, marks inner tensors as outputs in both engines, and finds the first that diverges.
 import type { Bisection, GoldenVerdict } from "../../../generated/result.ts";
 import { folderName } from "../../core/config/identity.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
@@ -33,10 +33,10 @@ export interface BisectInput {
 	verdicts: readonly GoldenVerdict[];
 	outFolder: string;
 	threads: number;
-	/** For one run, and for one build. */
+	/** Time for one run, and for one build. */
 	timeoutMs: number;
 	buildTimeoutMs: number;
-	/** For all searches together. */
+	/** Time for all searches together. */
 	budgetMs: number;
 }
 
@@ -47,7 +47,7 @@ export type BisectPorts = Required<
 	clock: Pick<Clock, "now">;
 };
 
-/** Tensors marked at once: each costs memory and a fusion, but fewer cost more builds. */
+/** Tensors marked at once: each takes memory and may break a fusion, but fewer need more builds. */
 const mostMarked = 8;
 const mostRounds = 16;
 
@@ -117,7 +117,7 @@ function impossible(why: string): Finding {
 interface Round {
 	work: Work;
 	graph: BisectGraph;
-	/** What ONNX Runtime runs. */
+	/** The model that ONNX Runtime runs. */
 	reference: ModelOnDisk;
 	cases: readonly InferCase[];
 }
@@ -169,7 +169,7 @@ async function compareTensors(
 	if (typeof expected === "string") return expected;
 	const got = await engineOutputs(round, work.head, marked);
 	if (typeof got === "string") return got;
-	// A base that fails with more outputs has no errors of its own.
+	// A base that fails with more outputs gets no errors of its own.
 	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
 	const errors = new Map<string, TensorErrors>();
 	for (const name of [...marked, work.output]) {

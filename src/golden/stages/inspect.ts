@@ -39,11 +39,11 @@ export interface InspectedLimit {
 	label: string;
 	bound: "at-most" | "at-least";
 	severity: "fail" | "warn";
-	/** Present if it is one number over all cases. */
+	/** Present if it is a single number for all cases. */
 	scope?: "set";
-	/** For the first case with elements. */
+	/** Limit for the first case with elements. */
 	allowed: { precision: Precision; limit: number }[];
-	/** For relative-l2: the fp32 limit as a multiple of the noise floor. */
+	/** The fp32 limit of relative-l2 as a multiple of the noise floor. */
 	timesNoise?: number;
 }
 
@@ -101,7 +101,7 @@ function findingsOf(
 	const { sensitivity: record, noiseFloor } = manifest;
 	const found = findInsensitive(manifest, reference);
 	if (found.length === 0) {
-		// Only a golden that notices nothing is refused: others may serve a purpose.
+		// Only a golden that notices nothing is refused; a weaker one may serve a purpose.
 		const { outputs } = countsAt(record, referencePrecision);
 		const severity = outputs.moving > 0 && outputs.noticed === 0 ? "refuse" : "warn";
 		const blind = findSensitivityWeaknesses(record, reference, defaultLeastShares);

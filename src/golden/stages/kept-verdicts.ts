@@ -62,7 +62,7 @@ function engineOf({ model, engine }: GoldenVerdict): string {
 	return `${model}/${engine}`;
 }
 
-/** The user's programs have no digest, so their verdicts are never reused. */
+/** Users' programs have no digest, so their verdicts are never reused. */
 function keyedEngines(input: VerifyInput, facts: VerdictFacts): Keyed[] {
 	return input.engines.flatMap((head) => {
 		const set = input.goldens.get(head.spec.id);

@@ -1,4 +1,4 @@
-// Reads goldens; refuses those that are missing, of another model, or unable to fail.
+// Reads goldens, and refuses those that are missing, belong to another model, or cannot fail.
 
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";
@@ -19,9 +19,9 @@ import type { Tensor } from "../core/tensor/tensor.ts";
 import { wholeSet } from "../core/whole-set/tally.ts";
 
 export interface GoldenSet {
-	/** The head's cases under the limits that hold. */
+	/** The head's cases with the limits that hold. */
 	manifest: GoldenManifest;
-	/** The head's own, if other limits hold. */
+	/** The head's own manifest, if other limits hold. */
 	asWritten?: GoldenManifest;
 	/** Absolute; tensors' paths are relative to it. */
 	folder: string;
@@ -33,11 +33,11 @@ type Built = Parameters<typeof recipeOf>[0];
 
 type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 
-/** Reading takes seconds from here on. */
+/** From this size on, reading takes seconds. */
 const manyCases = 1000;
 const casesBetweenLabels = 100;
 
-/** By id of the head's engine. */
+/** Goldens by the id of the head's engine. */
 export interface Goldens {
 	sets: ReadonlyMap<string, GoldenSet>;
 	/** golden-missing, golden-invalid, golden-other-model, golden-uninformative, tensor-invalid. */
@@ -51,7 +51,7 @@ interface GoldenInput {
 	headFolder: string;
 	/** Absent without a base, or if both sides are the same files. */
 	baseFolder?: string | undefined;
-	/** A change is under review. */
+	/** Whether a change is under review. */
 	limitsOfBase: boolean;
 }
 
@@ -101,7 +101,7 @@ async function baseManifest(
 	}
 }
 
-/** A base that is built otherwise may fail what was recorded for the new engine. */
+/** A differently built base may fail a golden that was recorded for the new engine. */
 export function isNewCase(
 	golden: GoldenCase,
 	{ set, head, base }: { set: GoldenSet; head: Built; base: Built | undefined },
@@ -117,7 +117,7 @@ export function judgeUnusable(
 ): GoldenVerdict {
 	const { name, precision } = engine;
 	const about = { model: model.name, engine: name, precision, case: wholeSet, scope: "set" } as const;
-	// Reports show the fix apart.
+	// Reports show the fix separately.
 	const what = fix !== "" && message.endsWith(fix) ? message.slice(0, -fix.length).trim() : message;
 	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };
 }
@@ -130,7 +130,7 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 	return set;
 }
 
-/** One case at a time: a set may be larger than memory. */
+/** Reads one case at a time, because a set may be larger than memory. */
 async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;

@@ -16,7 +16,7 @@ export interface ProbeInput {
 	goldens: ReadonlyMap<string, GoldenSet>;
 	outFolder: string;
 	threads: number;
-	/** For all cases of an engine. */
+	/** Time for all cases of an engine. */
 	timeoutMs: number;
 	isScheduled: boolean;
 }
@@ -27,7 +27,7 @@ export type Probed =
 
 type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pick<Backend, "infer"> };
 
-/** One engine after the other. */
+/** Probes one engine after the other. */
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
 	const heads = input.engines.filter(
 		(engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input),
@@ -68,7 +68,7 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
 }
 
-/** Enough rows for two batches; more find nothing more. */
+/** Enough rows for two batches; more would find nothing more. */
 const maxDonors = 16;
 
 async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Tensors[]> {
@@ -78,7 +78,7 @@ async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<
 		for (const { inputs } of set.manifest.cases.slice(0, maxDonors))
 			donors.push(await readTensors(inputs, set.folder, ports));
 	} catch (error) {
-		// The verdict on the golden reports what cannot be read.
+		// The verdict on the golden reports faults of reading.
 		if (!(error instanceof ConfigError)) throw error;
 	}
 	return donors;

@@ -1,4 +1,4 @@
-// Proposes changed files as one pull request: a commit on a branch of trtgate's own, never over others' work.
+// Proposes changed files as one pull request: a commit on trtgate's own branch, never over others' work.
 import type {
 	ApiFault,
 	ApiResult,
@@ -9,13 +9,13 @@ import type {
 } from "../../ports/code-host.ts";
 
 export interface ProposedFile {
-	/** From the top of the repository. */
+	/** Relative to the root of the repository. */
 	path: string;
 	/** Git's hash of the content. */
 	blob: string;
 	bytes: number;
 	read(): Promise<Uint8Array>;
-	/** Whether the file of an earlier proposal is equivalent, so that it can stay. */
+	/** Whether an earlier proposal's file is equivalent, so that it can stay. */
 	agreesWith?(earlier: Uint8Array): boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Proposal {
 	/** trtgate's own branch. */
 	branch: string;
 	files: readonly ProposedFile[];
-	/** Paths to remove, where the commit has them. */
+	/** Paths to remove, if the commit has them. */
 	removed: readonly string[];
 	/** Folders that hold all of these paths. */
 	folders: readonly string[];
@@ -51,7 +51,7 @@ export interface Proposed {
 }
 
 type Failed = { state: "failed"; fault: ApiFault };
-/** refused: not a fault of the code host. */
+/** refused: the code host is not at fault. */
 type NotProposed = { state: "refused"; why: string; fix: string } | Failed;
 
 export async function propose(
@@ -87,7 +87,7 @@ async function push(
 	const made = await repository.writeCommit({ message: proposal.message, snapshot, parents });
 	if (made.state === "failed") return made;
 	const { branch } = proposal;
-	// Neither moves a branch that another run or a person moved meanwhile.
+	// Neither call moves a branch that another run or a person moved meanwhile.
 	const moved =
 		head === null
 			? await repository.createBranch(branch, made.sha)
@@ -113,7 +113,7 @@ async function existing(
 	if (listed.state === "failed") return listed;
 	const [pull] = listed.pulls;
 	if (pull === undefined) return null;
-	// Text that a person edited stays.
+	// Text that a person edited is kept.
 	if (!pull.body.startsWith(marker) || (pull.title === title && pull.body === body))
 		return { state: "done", pull, is: "left as it is" };
 	const updated = await repository.updatePull(pull.number, { title, body });
@@ -174,7 +174,7 @@ async function findTarget(
 	return { state: "done", head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-/** In words; null if there is none and the code host listed all commits. */
+/** Describes the commit; null if there is none and the code host listed all commits. */
 function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
 	const foreign = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
 	if (foreign !== undefined) return `commit ${foreign.sha.slice(0, 7)}`;

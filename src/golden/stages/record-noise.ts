@@ -1,4 +1,4 @@
-// Measures how far one model's outputs scatter on this machine, between builds of the runtime, optimisation levels and threads.
+// Measures how much one model's outputs scatter on this machine, between builds of the runtime, optimisation levels and threads.
 
 import type { NoiseFloor } from "../../../generated/golden.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -93,7 +93,7 @@ function withoutNoise(
 
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
-/** Each level of a quantised model rounds at other places, so only the level that records it counts. */
+/** Each level of a quantised model rounds at different nodes, so only the recording's level counts. */
 async function variantsOf(
 	{ model, made }: NoiseInput,
 	{ reference }: NoisePorts,

@@ -28,14 +28,14 @@ interface ReferenceInput {
 }
 
 /**
- * One thread and no rewriting but constant folding: the graph as it is written, in the order in which it is written. Quantised layers
+ * Uses one thread and no rewriting but constant folding, so the graph runs as it is written and in that order. Quantised layers
  * are computed in integers, as every engine does, from the level on that all builds share.
  */
 export function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
 	return isQuantised(model.graph) ? "extended" : "basic";
 }
 
-/** @throws ToolError where the reference does not run, ConfigError golden-uninformative where it gives no answer. */
+/** @throws ToolError if the reference does not run, ConfigError golden-uninformative if it gives no answer. */
 export async function makeReference(
 	input: ReferenceInput,
 	ports: Omit<RecordPorts, "clock">,

@@ -1,4 +1,4 @@
-// Emulates other precisions on the cases of a golden: how far correct engines of those precisions deviate from it.
+// Emulates other precisions on the cases of a golden, to measure how far correct engines of those precisions deviate.
 
 import type { GoldenManifest, Precision, RoundingRecord } from "../../../generated/golden.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
@@ -41,7 +41,7 @@ interface RoundingInput {
 
 interface RoundingMeasured {
 	rounded: RoundedRun[];
-	/** null: nothing was emulated. */
+	/** null if nothing was emulated. */
 	rounding: RoundingRecord | null;
 	notes: string[];
 }
@@ -49,7 +49,7 @@ interface RoundingMeasured {
 /** Bounded by the size of the model, not by the clock, so that the limits are the same on every machine. */
 const mostBytes = 128 * 1024 ** 2;
 const mostCases = 16;
-/** However large the model: in one case the class scores of a YOLOv8n deviate four times as much as in the two before it. */
+/** At least this many, however large the model: one case of a YOLOv8n deviates four times as much as the two before it. */
 const minCases = 4;
 
 export async function measureRounding(

@@ -1,4 +1,4 @@
-// The trial: damages outputs and weights, and counts what the golden notices for as long as there is time.
+// The trial: damages outputs and weights, and counts what the golden notices while time is left.
 
 import type { SensitivityRecord } from "../../../generated/golden.ts";
 import { ToolError } from "../../core/errors.ts";
@@ -28,7 +28,7 @@ export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Refer
 
 const minSample = 30;
 
-/** @throws ToolError where the trial was stopped, or the machine is at fault; what was found until then is saved. */
+/** @throws ToolError if the trial was stopped, or the machine is at fault; what was found until then is saved. */
 export async function testSensitivity(
 	input: SensitivityInput,
 	ports: RecordPorts,
@@ -41,7 +41,7 @@ export async function testSensitivity(
 		return place === undefined ? [] : [{ number, place, defect }];
 	});
 	const empty = emptyRecord({ seed, planned: planned.length, tensors: places.length });
-	// Another version may have planned other defects.
+	// Another version may have planned different defects.
 	const before = known?.planned === empty.planned ? known : empty;
 	const ofOutputs = await tryOutputs(input, ports);
 	const tally = createTally(withOutputDefects(before, ofOutputs.tried), planned);
@@ -97,7 +97,7 @@ async function tryOutputs(
 	return { tried, isWhole };
 }
 
-/** Verdicts arrive nearly in the order of the plan; the record holds its beginning, up to the first defect that was not tried. */
+/** Verdicts arrive roughly in the order of the plan; the record keeps them up to the first defect that was not tried. */
 function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]) {
 	const verdicts = new Map<number, DefectVerdict | null>();
 	let record = start;

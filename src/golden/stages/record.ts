@@ -40,7 +40,7 @@ export interface RecordInput {
 	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
-	/** Whether the existing golden is the same, so that there is nothing to keep. */
+	/** Whether the existing golden is the same, so that nothing needs to be written. */
 	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
@@ -74,7 +74,7 @@ export interface Recorded extends Pick<Limits, "why"> {
 	notes: string[];
 }
 
-/** @throws ToolError where it was stopped; what was saved until then stays. */
+/** @throws ToolError if it was stopped; what was saved until then stays. */
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
 	const startedMs = ports.clock.now();
 	const notes: string[] = [];
@@ -101,7 +101,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 			seed: input.seed,
 			known: draft.sensitivity ?? null,
 			limitMs: Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs),
-			// A known golden stays as it is, but its limits may have been changed by hand since it was tested.
+			// A known golden stays unchanged, but its limits may have been edited since it was tested.
 			save: async (sensitivity: SensitivityRecord): Promise<void> =>
 				state === "known" ? undefined : input.save({ ...draft, sensitivity }),
 		},
@@ -117,7 +117,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 }
 
 const minTrialShare = 0.15;
-/** The rest is for the start, defects that are being tried when the time is up, and the last save. */
+/** The rest is for start-up, for defects that are being tried when time is up, and for the last save. */
 const usableShare = 0.92;
 
 async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]) {
@@ -174,7 +174,7 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	for (const name of Object.keys(cases[0] ?? {})) {
 		const dims = model.onnx.graph.outputs.find((value) => value.name === name)?.dims ?? null;
 		const tensors = cases.flatMap((outputsOfCase) => outputsOfCase[name] ?? []);
-		// What a file declares about its outputs may be wrong, in rank too.
+		// A file may declare its outputs wrongly, even their rank.
 		const batched = isBatched(dims, inputs) && tensors.every(({ shape }) => shape.length === dims?.length);
 		const proposal = proposeOutput({ tensors, noise: noise?.outputs[name], batched });
 		const { comparators, ...plain } = proposal.output;

@@ -14,17 +14,17 @@ import { elementCount, type Tensor } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 export interface ReviewGoldensInput {
-	/** From the base's own config. */
+	/** Specs from the base's own config. */
 	baseEngines: readonly EngineSpec[];
 	headEngines: readonly EngineSpec[];
-	/** By id of the head's engine. */
+	/** Goldens by the id of the head's engine. */
 	goldens: ReadonlyMap<string, GoldenSet>;
 	baseFolder: string;
 }
 
 type ReviewPorts = Pick<Ports, "files" | "tensors">;
 
-/** A base golden that cannot be read may have changed. */
+/** Reports a base golden that cannot be read, because it may have changed. */
 export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {
 	const written = ({ asWritten, ...set }: GoldenSet): GoldenSet => ({
 		...set,

@@ -9,7 +9,7 @@ import { toleranceAt } from "../core/compare/tolerances.ts";
 import { tensorMap } from "../core/tensor/tensor.ts";
 
 export interface AvailableCommands {
-	/** From trtgate.yml, never from a golden, which an outsider may write. */
+	/** Commands of trtgate.yml; a golden may be written by an outsider, so it cannot define any. */
 	known: readonly CommandConfig[];
 	/** Absolute. */
 	cwd: string;
@@ -17,7 +17,7 @@ export interface AvailableCommands {
 	port: CustomCommands;
 }
 
-/** By output, in the order of its comparators. */
+/** Returns answers by output, in the order of its comparators. */
 export async function runComparatorCommands(
 	input: Omit<CaseInput, "answers">,
 	commands: AvailableCommands,

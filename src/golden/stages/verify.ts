@@ -22,7 +22,7 @@ export interface VerifyInput {
 	engines: readonly BuiltEngine[];
 	goldens: ReadonlyMap<string, GoldenSet>;
 	unusable?: readonly { spec: EngineSpec; fault: ConfigError }[];
-	/** Hash of each model's own ONNX file in the head, which the goldens of its variants name too. */
+	/** Hash of each model's own ONNX file in the head; the goldens of its variants name it too. */
 	modelSha256: ReadonlyMap<string, string>;
 	outFolder: string;
 	threads: number;
@@ -96,7 +96,7 @@ const goldenFaults: ReadonlySet<string> = new Set([
 	"path-unreadable",
 ]);
 
-/** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
+/** An unreadable tensor of the golden ends only the verdicts on this engine. */
 async function* verifyReadable(verification: EngineVerification): AsyncGenerator<Verified> {
 	try {
 		yield* verifyEngine(verification);
@@ -109,7 +109,7 @@ async function* verifyReadable(verification: EngineVerification): AsyncGenerator
 async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {
 	let done = 0;
 	for (const [index, cases] of verification.batches.entries()) {
-		// What a batch holds in memory goes with its own call.
+		// Each batch is its own call, so that its tensors are freed when it returns.
 		const isRunning = yield* verifyBatch({ cases, index, done }, verification);
 		// An engine that fails midway gets no verdict on the whole set.
 		if (!isRunning) return;
@@ -157,7 +157,7 @@ interface Answers {
 	base: Map<string, InferredCase>;
 }
 
-/** The inputs live as long as this call. */
+/** The inputs are freed when this call returns. */
 async function inferArms(
 	batch: Batch,
 	verification: EngineVerification,

@@ -1,4 +1,4 @@
-// A history on a branch: fetched shallow, appended by a push on top of the fetched tip, and retried if another writer came first.
+// A history on a branch: fetched shallow, extended by a push on top of the fetched tip, and retried if another writer was first.
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isPlainRef, refuseForeignOwner } from "../../adapters/git/refs.ts";
@@ -22,7 +22,7 @@ import type { HistoryStore } from "../../ports/history.ts";
 import type { HistoryFile } from "../core/files.ts";
 
 export interface HistoryBranchOptions {
-	/** A clone whose remote, or without one itself, has the branch. */
+	/** A clone that has the branch, or whose remote has it. */
 	repository: string;
 	branch: string;
 	processes: Processes;
@@ -82,7 +82,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 	};
 }
 
-/** Works in a temporary repository, so that no depth, filter or ref reaches the user's clone. */
+/** Works in a temporary repository, so that no depth, filter or ref affects the user's clone. */
 async function withScratch<Value>(
 	options: HistoryBranchOptions,
 	work: (scratch: Scratch) => Promise<Value>,
@@ -108,13 +108,13 @@ async function withScratch<Value>(
 
 type Setting = readonly [name: string, value: string];
 
-/** A temporary repository need not reach the disk. */
+/** A temporary repository need not be flushed to disk. */
 const scratchSettings: readonly Setting[] = [
 	["core.fsync", "none"],
 	["fastimport.unpackLimit", "1"],
 ];
 
-/** What is needed to reach the clone's remote: address and credentials, passed on as variables, which `ps` does not show. */
+/** Address and credentials of the clone's remote, passed on as variables, which `ps` does not show. */
 async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
 	const listed = (
 		await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })
@@ -155,7 +155,7 @@ function variablesOf(settings: readonly Setting[]): Record<string, string> {
 const tipRef = "refs/heads/tip";
 const nextRef = "refs/heads/next";
 
-/** trees: without the files' contents. null: there is no such branch yet. */
+/** trees: without the contents of files. null: the branch does not exist yet. */
 async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
 	const filter = what === "trees" ? ["--filter=blob:none"] : [];
 	const args = [
@@ -191,7 +191,7 @@ async function checkOut<Value>(
 	return readFolder(tree);
 }
 
-/** @param tip parent; null: a root. */
+/** @param tip the parent commit; null for a root. */
 async function commit(
 	{ git, branch }: Scratch,
 	{ tip, files, message }: { tip: string | null; files: readonly HistoryFile[]; message: string },
@@ -217,7 +217,7 @@ const isBehind =
 	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
-/** Repeats an attempt until its push is the first on its tip. @param attempt null: nothing to push. */
+/** Retries until its push is the first on its tip. @param attempt returns null if there is nothing to push. */
 async function untilFirst(
 	{ branch, patienceMs }: Scratch,
 	attempt: () => Promise<ProcessRecord | null>,

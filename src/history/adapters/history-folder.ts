@@ -44,7 +44,7 @@ export function historyFolder(root: string): HistoryStore {
 	};
 }
 
-/** All files below; links are not followed. A folder that is not there yet has none; a file that cannot be read is empty. */
+/** Reads all files below `root` without following links. A missing folder has none; an unreadable file counts as empty. */
 export async function readFolder(root: string): Promise<HistoryFile[]> {
 	const paths: string[] = [];
 	await collect(root, "", paths);

@@ -10,14 +10,14 @@ export interface History {
 	/** Makes a commit available. @returns false if neither this clone nor its remote has it. */
 	bring(commit: string): Promise<boolean>;
 	parents(commit: string): Promise<string[]>;
-	/** The newest commit of a branch of the remote, else of this clone. */
+	/** Finds the newest commit of a branch, on the remote or else in this clone. */
 	branchTip(branch: string): Promise<string | null>;
 	/** The commit of a branch, tag or hash, fetched if this clone lacks it. */
 	find(ref: string): Promise<string | null>;
 	mergeBase(left: string, right: string): Promise<string | null>;
 	isAncestor(commit: string, of: string): Promise<boolean>;
 	tags(): Promise<Tag[]>;
-	/** The first candidate other than `head` that `head` descends from. */
+	/** Finds the first candidate other than `head` that `head` descends from. */
 	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
 }
 
@@ -34,7 +34,7 @@ const steps: readonly Depth[] = [
 	{ deepenBy: 2048 },
 	"all",
 ];
-/** Clocks of committers differ. */
+/** Allows for differences between committers' clocks. */
 const clockSlackSeconds = 24 * 3600;
 const maxEdges = 200;
 const maxVersions = 8;
@@ -112,7 +112,7 @@ async function mergeBase(left: string, right: string, walk: Walk): Promise<strin
 	for (const step of [null, ...steps]) {
 		if (step !== null && !(await walk.remote.deepen(await edges([left, right], walk), step))) break;
 		const found = firstLine(await walk.git(["merge-base", left, right]));
-		// Beyond an edge there might be a nearer one.
+		// Beyond an edge there may be a nearer one.
 		if (found !== "" && (await edges([left, right, `^${found}`], walk)).length === 0) return found;
 		if (found === "" && (await edges([left, right], walk)).length === 0) return null;
 	}
@@ -176,7 +176,7 @@ async function tags({ git, remote }: Walk): Promise<Tag[]> {
 	const local = parseLocalTags(record.stdout);
 	if (await isShallow(git))
 		return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
-	// A complete clone without tags is usually one of a repository without tags.
+	// A complete clone without tags usually comes from a repository without tags.
 	return local.length > 0 ? local : remote.tags().catch(() => []);
 }
 

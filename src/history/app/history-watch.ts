@@ -1,4 +1,4 @@
-// Keeps the record of a run in the history that its config names, and judges the run by it.
+// Keeps the record of a run in the configured history, and judges the run by it.
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { HistoryRow } from "../../../generated/history.ts";
@@ -27,18 +27,18 @@ export interface Keeping {
 	gpuUuid: string | null;
 }
 
-/** Pull requests never write: their code is not merged. */
+/** Pull requests never write a history, because their code is not merged. */
 export function isKept({ history }: Pick<Config, "history">, event: RunEvent | undefined): boolean {
 	if (history === undefined || event?.kind === "pull-request" || event?.kind === "workflow-run") return false;
 	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
 }
 
 export interface HistoryWatch {
-	/** Ids of the workloads that stand out and need fresh pairs. */
+	/** Ids of workloads that stand out and need fresh pairs. */
 	suspects(recorded: RecordedFacts): Promise<readonly string[]>;
-	/** Commit of the previous pin on such a machine if the pins are not linked yet. */
+	/** Commit of the previous pin on such a machine, if the pins are not linked yet. */
 	oldPin(result: Result): Promise<string | null>;
-	/** Adds the record, with these rows beside its own, and the gates of the trend. A record that is not kept makes the run an error. */
+	/** Adds the record, with these further rows, and the gates of the trend. If the record cannot be kept, the run is an error. */
 	keep(result: Result, rows: readonly HistoryRow[]): Promise<Result>;
 }
 
@@ -60,7 +60,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 		return record && fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256);
 	};
 	const record = async (result: Result, added: HistoryFile): Promise<Result> => {
-		// First in the output folder, from which it can be imported if the store refuses it.
+		// Written to the output folder first, from which it can be imported if the store refuses it.
 		const path = join(outFolder, "history", added.path);
 		await files.makeFolder(dirname(path));
 		await files.writeText(path, added.text);
@@ -81,7 +81,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 		suspects: (result) =>
 			seriesWith(fileFor(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
-				// `keep` will report the same fault.
+				// `keep` reports the same fault later.
 				() => [],
 			),
 		async oldPin(result) {
@@ -104,10 +104,10 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 	};
 }
 
-/** Past months are compacted once so many of their records wait. */
+/** Past months are compacted once this many of their records are waiting. */
 const dueRecords = 60;
 
-/** The record is already kept, so a failure is only noted. */
+/** The record is kept already, so a failure is only noted. */
 async function compactWhenDue(
 	store: HistoryStore,
 	files: readonly HistoryFile[],
@@ -130,7 +130,7 @@ function identityOf(gpuUuid: string | null = null): RunIdentity {
 		: { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
 }
 
-/** A further run in the same job, of one commit against another. */
+/** Runs again in the same job, with one commit against another. */
 export interface SideRun {
 	base: string;
 	head: string;
@@ -142,7 +142,7 @@ export interface Night {
 	config: Config;
 	outFolder: string;
 	watching: HistoryWatch;
-	/** null: it was only planned. */
+	/** null if it was only planned. */
 	run(side: SideRun): Promise<Result | null>;
 }
 
@@ -150,7 +150,7 @@ export async function concludeNight(ran: Result, night: Night): Promise<Result> 
 	return night.watching.keep(ran, await linkPins(ran, night));
 }
 
-/** A link's error stays in the chain, so it takes this many times the pairs of a night. */
+/** A link's error stays in the chain, so a link takes this many times the pairs of a night. */
 const linkTimes = 3;
 
 /** Measures the old pin against a new one, so that their levels form one chain. */
@@ -159,7 +159,7 @@ async function linkPins(ran: Result, { config, watching, outFolder, run }: Night
 	if (config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
 	const old = await watching.oldPin(ran).catch(() => null);
 	if (old === null) return [];
-	// Latency alone, on one TensorRT, and without a record of its own.
+	// Measures only latency, on one TensorRT, and keeps no record of its own.
 	const adapt = ({ base: _, ...own }: Config): Config => ({
 		...own,
 		history: undefined,

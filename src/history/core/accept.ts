@@ -1,4 +1,4 @@
-// Accepting what an alarm found: a record of the history that measures nothing, and closes the alarms that it names.
+// Accepts the finding of an alarm: adds a record that measures nothing and closes the named alarms.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { compilePattern } from "../../core/config/select.ts";
 import { groupBy } from "../../core/group.ts";
@@ -8,7 +8,7 @@ import { figureOf } from "./series.ts";
 
 interface Decision {
 	patterns: readonly string[];
-	/** latency, memory, size or error; absent: all. */
+	/** latency, memory, size or error; absent means all. */
 	figure?: string | undefined;
 	reason: string;
 	at: string;
@@ -19,7 +19,7 @@ export function openShifts({ alarms }: Pick<Findings, "alarms">): ShiftOf[] {
 	return alarms.flatMap(({ shifts }) => shifts).filter(({ shift }) => shift.closed === undefined);
 }
 
-/** null: no alarm is open for these engines. */
+/** null if no alarm is open for these engines. */
 export function acceptance(
 	findings: Pick<Findings, "alarms">,
 	{ patterns, figure, reason, at, hash }: Decision,

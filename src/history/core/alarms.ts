@@ -12,7 +12,7 @@ export interface ShiftOf {
 	shift: Shift;
 	start: number;
 	foundBy: "structure" | "content" | "method" | "level" | "creep";
-	/** Newest level, against the same reference. */
+	/** Newest level, relative to the same reference. */
 	now: number;
 	cause: Cause;
 	evidence: string;
@@ -23,7 +23,7 @@ export interface Alarm {
 	raised: number;
 	cause: Cause;
 	evidence: string;
-	/** Largest against its noise first. */
+	/** Sorted by size relative to the noise, largest first. */
 	shifts: readonly ShiftOf[];
 	isOpen: boolean;
 }
@@ -35,7 +35,7 @@ export interface WatchedChain {
 
 export interface Findings {
 	chains: readonly WatchedChain[];
-	/** Newest first. */
+	/** Sorted by start, newest first. */
 	alarms: readonly Alarm[];
 	gains: readonly Alarm[];
 }
@@ -50,7 +50,7 @@ export function findAlarms({ chains: all, runs }: Series): Findings {
 	};
 }
 
-/** Series that stepped in the same run are one alarm, even if decided in different nights; creep is separate. */
+/** Series that stepped in the same run share an alarm, even if decided on different nights; creep has its own. */
 function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	const surprise = ({ shift }: ShiftOf): number =>
 		Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
@@ -58,7 +58,7 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	const alarms = [...byStart.values()].map((own) => {
 		const sorted = own.toSorted((left, right) => surprise(right) - surprise(left));
 		const withCause = (wanted: Cause) => sorted.find(({ cause }) => cause === wanted);
-		// A method touches every engine, also unchanged ones.
+		// A changed method affects every engine, including unchanged ones.
 		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
 			start: own[0]?.start ?? 0,
@@ -72,7 +72,7 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	return alarms.sort((left, right) => right.raised - left.raised);
 }
 
-/** The level now is the mean of so many points. */
+/** The current level is the mean of this many points. */
 const newestPoints = 3;
 
 export function levelNow({ chain, watched }: WatchedChain): number | null {
@@ -134,10 +134,10 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		: shifted("level", "host", `the engine is the same; the pin's own time moved too: ${host}`);
 }
 
-/** A factor of twenty: places before the likeliest start must not be less likely than that. */
+/** A factor of twenty: places before the likeliest start must be at most this much less likely. */
 const likelyNats = 3;
 
-/** The likeliest start among the places that differ from the one before. */
+/** The likeliest start among the places whose engine differs from the previous one. */
 function likelyChange(
 	{ starts, from }: Shift,
 	differs: (place: number) => boolean,
@@ -151,7 +151,7 @@ function likelyChange(
 	return best;
 }
 
-/** From night to night, a pin moves by less on one machine. */
+/** On one machine, a pin's own time moves by less than this from night to night. */
 const minPinMove = 3e-3;
 
 /** `+1.2 %`: how far the pin's own time is from its median on this machine; null if it did not move. */

@@ -1,4 +1,4 @@
-// The files of a history: one for each run, and one for each compacted month. Unusable files are kept and named.
+// The files of a history: one per run, and one per compacted month. Unusable files are kept and reported.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { validate } from "../../../generated/history-validator.js";
 import { isObject } from "../../core/found.ts";
@@ -6,22 +6,22 @@ import { groupBy } from "../../core/group.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 
 export interface HistoryFile {
-	/** From the top of the store, with forward slashes. */
+	/** Relative to the root of the store, with forward slashes. */
 	path: string;
 	text: string;
 }
 
 export interface History {
-	/** Months first, then single runs. */
+	/** Months come first, then single runs. */
 	records: readonly NamedRecord[];
 	skipped: readonly string[];
 }
 
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
-/** A line for each run: its file's name and its record. */
+/** One line per run: the name of its file, and its record. */
 const monthPath = /^months\/(\d{4}-\d{2})\.jsonl\.gz$/;
 
-/** Named by its content, so that writing it twice is writing it once. */
+/** Named by content, so that writing it twice has no effect. */
 export function fileOf(record: HistoryRecord, hash: (text: string) => string): HistoryFile {
 	const text = `${JSON.stringify(record)}\n`;
 	const time = record.at.slice(0, 19).replaceAll(/[-:]/g, "");
@@ -84,7 +84,7 @@ export function readHistory(files: readonly HistoryFile[]): History {
 	const compacted = new Set(records.map(({ name }) => name));
 	for (const { path, text } of sorted.filter((file) => !monthPath.test(file.path))) {
 		const name = runPath.exec(path)?.[3];
-		// An interrupted compaction leaves files that the month already has.
+		// An interrupted compaction leaves files of runs that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;
 		const read: Read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
 		if (read.state === "skipped") {
@@ -109,7 +109,7 @@ function parse(text: string): unknown {
 
 export interface Compaction {
 	write: readonly HistoryFile[];
-	/** Paths of the files that are now in a month. */
+	/** Paths of files that are now part of a month. */
 	remove: readonly string[];
 }
 

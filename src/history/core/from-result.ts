@@ -1,4 +1,4 @@
-// What the history keeps of a result.
+// Makes a history's record from a result.
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../../generated/history.ts";
 import type {
 	Arm,
@@ -10,7 +10,7 @@ import type {
 } from "../../../generated/result.ts";
 import { shownMs } from "../../core/stats/summary.ts";
 
-/** What a result does not know about its run. */
+/** Facts about a run that its result does not contain. */
 export interface RunIdentity {
 	run: string;
 	url?: string;
@@ -72,7 +72,7 @@ function rowOf(workload: WorkloadResult, { builds, golden }: RecordedFacts, hash
 	const own = <Item extends { model: string; engine: string }>(items: readonly Item[]) =>
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
 	const ratio = ratioOf(workload) ?? undefined;
-	// A count that is repeated is the same.
+	// A repeated count gives the same figure.
 	const fresh = workload.work !== undefined ? ratio : workload.fresh && logRatioOf(workload.fresh);
 	const errors = errorsOf(own(golden).flatMap(({ checks }) => checks));
 	const facts = (arm: Arm) => {
@@ -137,7 +137,7 @@ function factsOf(
 	};
 }
 
-/** The worst of all cases by output and metric. Of a similarity, its distance from 1. */
+/** The worst error of all cases by output and metric; for a similarity, its distance from 1. */
 function errorsOf(checks: readonly GoldenCheck[]): Record<string, number> {
 	const worst: Record<string, number> = {};
 	for (const { output, metric, bound, got, allowed } of checks) {

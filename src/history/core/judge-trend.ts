@@ -1,4 +1,4 @@
-// The gate of the history: one verdict for each open alarm, with size, start, cause, commits and the command that compares them.
+// The gate of the history: one verdict per open alarm, with size, start, cause, commits, and the command that compares them.
 import type { GateResult } from "../../../generated/result.ts";
 import { cleanName } from "../../core/text/escape.ts";
 import { formatPercent } from "../../core/text/units.ts";

@@ -1,4 +1,4 @@
-// One value for each run of a series, from the records of a history.
+// Reads one value for each run of a series from the records of a history.
 import type { EngineFacts, HistoryRecord, HistoryRow } from "../../../generated/history.ts";
 
 export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "url" | "machine" | "method"> {
@@ -9,7 +9,7 @@ export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "ur
 	host?: string;
 }
 
-/** What an engine was made from, and the pin that it was measured against. */
+/** Identifies the content that an engine was made from, and the pin that it was measured against. */
 export interface Made {
 	content: string;
 	pin: string;
@@ -22,12 +22,12 @@ export interface Point {
 	/** Logarithm; of latency chained, so that points of different pins compare. */
 	level: number;
 	error: number;
-	/** Standard error of the chain's links up to here. */
+	/** Standard error of the chain's links up to this point. */
 	linkError: number;
-	/** Times of the pin and of the engine, for reading; NaN if unknown. */
+	/** Times of the pin and of the engine, for information; NaN if unknown. */
 	baseNs: number;
 	headNs: number;
-	/** Measured again on fresh pairs, chained in the same way. */
+	/** Measured again on fresh pairs, and chained in the same way. */
 	fresh?: { level: number; half: number };
 	made: Made;
 }
@@ -73,7 +73,7 @@ function madeOf({ head, base }: HistoryRow): Made {
 }
 
 const million = 1e6;
-/** An interval at 99 % over several looks reaches about this many standard errors. */
+/** An interval at 99 % over several looks has about this many standard errors. */
 const intervalErrors = 3.3;
 
 export function timedPoints(rows: readonly PlacedRow[]): Point[] {
@@ -97,9 +97,9 @@ export function timedPoints(rows: readonly PlacedRow[]): Point[] {
 	});
 }
 
-/** Smaller errors are rounding. */
+/** Smaller errors are due to rounding. */
 const leastValue = 1e-12;
-/** After so many points, those amid equal ones are left out. */
+/** From this many points on, those between equal neighbours are dropped. */
 const plentyPoints = 100;
 
 export function plainPoints(

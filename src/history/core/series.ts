@@ -1,4 +1,4 @@
-// The series of a history: levels chained over changes of the pin, separate chains for each kind of machine.
+// Reads the series of a history: levels chained over changes of the pin, with a chain for each kind of machine.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { groupBy } from "../../core/group.ts";
 import {
@@ -14,16 +14,16 @@ import {
 
 export type Metric = "latency" | "memory" | "size" | "error";
 
-/** A series on machines of one fingerprint: only these levels compare. */
+/** A series on machines of one fingerprint; only levels within it can be compared. */
 export interface Chain {
 	series: string;
 	metric: Metric;
 	name?: string;
-	/** Machine fields by which it differs from the chain before it. */
+	/** Machine fields that differ from those of the previous chain. */
 	changed: readonly string[];
 	points: readonly Point[];
 	joints: readonly number[];
-	/** Reasons of accepted levels, by place. */
+	/** Reasons of accepted levels, by index of the point. */
 	accepted: ReadonlyMap<number, string>;
 }
 
@@ -85,7 +85,7 @@ export function readSeries(records: readonly HistoryRecord[]): Series {
 	return { runs, chains, links: allLinks };
 }
 
-/** What an alarm and an acceptance call the figure of a chain. */
+/** The name of a chain's figure in alarms and acceptances. */
 export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): string {
 	return name === undefined ? metric : `${metric} ${name}`;
 }
@@ -105,7 +105,7 @@ function acceptedIn(
 	);
 }
 
-/** Both pins measured in one job: how much longer the new one takes. */
+/** Both pins measured in one job; `level` says how much longer the new one takes. */
 interface Link {
 	series: string;
 	kind: string;
@@ -120,7 +120,7 @@ interface OpenChain {
 	points: Point[];
 	joints: number[];
 	pin: string;
-	/** Of the present pin, against the first one. */
+	/** Level of the present pin relative to the first one. */
 	level: number;
 	linkVariance: number;
 	changed: readonly string[];
@@ -180,12 +180,12 @@ const weightOf = ({ error }: { error: number }): number => Math.max(error, least
 const totalWeight = (links: readonly { error: number }[]): number =>
 	links.reduce((sum, link) => sum + weightOf(link), 0);
 
-/** Twelve links with this error move a chain by 0.05 %; it takes two nights or more, so mostly two machines. */
+/** Twelve links with this error move a chain by 0.05 %. Reaching it takes at least two nights, usually on two machines. */
 const certainLink = 1.5e-4;
-/** A link that stays uncertain is measured in so many nights at most. */
+/** An uncertain link is measured on at most this many nights. */
 const linkNights = 4;
 
-/** Commit of the previous pin if this one is not linked to it with enough certainty. */
+/** Commit of the previous pin, if this one is not linked to it with enough certainty. */
 export function pinToLink(
 	{ runs, links }: Pick<Series, "runs" | "links">,
 	{ kind, pin }: { kind: string; pin: string | undefined },

@@ -1,15 +1,15 @@
-// Where a change of level began: at the likeliest step, or at the foot of a climb.
+// Finds where a change of level began: at the likeliest step, or at the foot of a climb.
 import type { Point } from "./points.ts";
 
 interface Course {
-	/** Place that decided, and the first that the change may reach back to. */
+	/** Index of the deciding point, and of the first that the change may reach back to. */
 	at: number;
 	first: number;
 	noise: { level: number; sd: number };
 	points: readonly Point[];
 }
 
-/** A place that is less likely by so much is not considered. */
+/** Places that are this much less likely are not considered. */
 const unlikelyNats = 30;
 
 /** Log-likelihoods, up to a constant, of a step of this size at each place. No night outweighs another. */
@@ -30,12 +30,12 @@ export function likelyStarts(
 	return found;
 }
 
-/** Creep takes so many nights, and is so much likelier than one step. */
+/** Creep takes at least this many nights, and must be this much likelier than one step. */
 const creepNights = 5;
 const creepNats = 5;
 const longestCreep = 120;
 
-/** Where an evenly growing level left its reference; null if a step at `from` explains it about as well. */
+/** Finds where an evenly growing level left its reference; null if a step at `from` explains it about as well. */
 export function creepStart(
 	{ at, first: earliest, noise, points }: Course,
 	size: number,

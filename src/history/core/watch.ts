@@ -1,4 +1,4 @@
-// Watches one chain: finds creep by a clipped CUSUM and steps by single points, and lets fresh pairs decide.
+// Watches one chain: finds creep with a clipped CUSUM and steps from single points, and lets fresh pairs decide.
 import { median } from "../../core/stats/quantile.ts";
 import type { Point, Run } from "./points.ts";
 import type { Chain, Metric } from "./series.ts";
@@ -6,11 +6,11 @@ import { creepStart, likelyStarts } from "./starts.ts";
 
 export interface Shift {
 	direction: "up" | "down";
-	/** Places among the points: the likeliest first with the change, and the one that decided. */
+	/** Indices of points: the likeliest first point with the change, and the one that decided. */
 	from: number;
 	raised: number;
 	starts: readonly { place: number; nats: number }[];
-	/** It moved a little every night since `from`. */
+	/** The level moved a little every night since `from`. */
 	isCreep: boolean;
 	size: number;
 	low: number;
@@ -21,7 +21,7 @@ export interface Shift {
 export interface Watched {
 	shifts: Shift[];
 	suspects: number[];
-	/** The normal level from each place on, and the noise around it. */
+	/** The normal level from each index on, and the noise around it. */
 	references: { from: number; level: number; sd: number }[];
 }
 
@@ -40,29 +40,29 @@ const rules: Readonly<Record<Metric, MetricRules>> = {
 	error: { minSd: 2e-2, minSize: 5e-2, confirms: false },
 };
 
-/** Newer points may already include an unnoticed change. */
+/** The newest points are excluded, because they may already include an unnoticed change. */
 const embargoDays = 7;
-/** Points until a chain is watched, and how many its reference is made of. */
+/** Points before a chain is watched, and points of its reference. */
 const fewest = 10;
 const referencePoints = 20;
-/** After so many its noise is known well enough, and stays. */
+/** With this many points the noise is known well enough, and stays fixed. */
 const noisePoints = 60;
 const slack = 1;
 const limit = 6;
 const clip = 3;
-/** A single point so far off is looked at again at once. */
+/** A single point this far off is measured again at once. */
 const suspicious = 2.5;
-/** Points in a row that put an end to an alarm. */
+/** This many points in a row end an alarm. */
 const wellAgain = 2;
-/** Without fresh pairs, so many points in a row must be off by four times the noise. */
+/** Without fresh pairs, this many points in a row must be off by four times the noise. */
 const persistent = 2;
-/** A level that is accepted may still move, so only its newest points count. */
+/** An accepted level may still move, so only its newest points count. */
 const acceptedPoints = 5;
 
 interface Noise {
 	level: number;
 	sd: number;
-	/** Scatter between nights that the pairs do not explain: of machines. */
+	/** Scatter between nights that pairs do not explain, caused by machines. */
 	between: number;
 	error: number;
 }
@@ -70,12 +70,12 @@ interface Noise {
 interface State {
 	rule: MetricRules;
 	points: readonly Point[];
-	/** Places of the points that the reference is made of, never of an open alarm. */
+	/** Indices of the reference's points, never those of an open alarm. */
 	learned: number[];
 	noise: Noise | null;
-	/** First place of the present level, which was accepted or improved if it is not 0. */
+	/** First index of the present level; if not 0, the level was accepted or improved. */
 	since: number;
-	/** First place that an alarm may reach back to: the end of the last one. */
+	/** First index that an alarm may reach back to: the end of the last one. */
 	first: number;
 	up: number;
 	down: number;
@@ -121,7 +121,7 @@ export function watch({ metric, points, accepted }: Chain, runs: readonly Run[])
 	return found;
 }
 
-/** The reference never follows later points: a baseline that moves absorbs creep. */
+/** The reference never follows later points, because a moving baseline would absorb creep. */
 function learn(at: number, state: State): void {
 	const { learned, open, points, rule } = state;
 	if (learned.length >= noisePoints || at < state.since || (open !== null && at >= open.from)) return;
@@ -131,7 +131,7 @@ function learn(at: number, state: State): void {
 	const steps = known
 		.slice(1)
 		.map((point, index) => Math.abs(point.level - (known[index]?.level ?? point.level)));
-	// Steps between neighbours, so that creep within the points does not count as noise.
+	// Uses steps between neighbours, so that creep within the points does not count as noise.
 	const most = 3 * 1.4826 * median(steps);
 	const usual = steps.filter((one) => one <= most);
 	const scatter = Math.sqrt(usual.reduce((sum, one) => sum + one ** 2, 0) / usual.length / 2);
@@ -189,7 +189,7 @@ function reset(state: State): void {
 	state.well = 0;
 }
 
-/** An open alarm ends when the level is back. */
+/** An open alarm ends when the level is back to normal. */
 function follow(at: number, { level, error }: Point, state: State, noise: Noise): void {
 	const { open } = state;
 	// A disturbed night proves nothing.
@@ -202,7 +202,7 @@ function follow(at: number, { level, error }: Point, state: State, noise: Noise)
 	reset(state);
 }
 
-/** Takes these levels for the reference, with the known noise, until there are enough later points. */
+/** Uses these levels as the reference, with the known noise, until there are enough later points. */
 function settle(state: State, at: number, points: readonly Pick<Point, "level">[]): void {
 	const { noise } = state;
 	const level = median(points.map((point) => point.level));

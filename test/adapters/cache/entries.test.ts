@@ -44,7 +44,7 @@ it.each([
 	["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
 	["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
 ])(
-	"entryStore gives nothing, leaves what was at the target, and removes the entry where %s",
+	"entryStore gives nothing, leaves what was at the target, and removes the entry if %s",
 	async (_, damage) => {
 		const { folder, put, get, target, work } = open();
 		await put("a", "one");
@@ -71,7 +71,7 @@ it("entryStore lists names by their beginning, last used first", async () => {
 	expect(await store.list("k-")).toEqual(["k-1", "k-2"]);
 });
 
-it("entryStore drops the longest unused beyond its size, and what a killed run left", async () => {
+it("entryStore drops the least recently used entries beyond its size, and leftovers of a killed run", async () => {
 	const { folder, store, put } = open(2500);
 	mkdirSync(join(folder, ".dead"), { recursive: true });
 	utimesSync(join(folder, ".dead"), 1, 1);

@@ -44,7 +44,7 @@ it("collectEntries and adoptEntries take the last used as long as there is room,
 	expect(collected).toMatchObject({ entries: 2, left: 1 });
 });
 
-it("collectEntries and adoptEntries leave behind what this run has neither used nor brought: it may be another repository's", async () => {
+it("collectEntries and adoptEntries leave entries that this run neither used nor brought, because they may be another repository's", async () => {
 	const { work, store } = await filled(["foreign", "brought", "used"]);
 	utimesSync(join(store, "used", "entry.json"), Date.now() / 1000, Date.now() / 1000);
 	await collectEntries(store, join(work, "folder"), {
@@ -83,7 +83,7 @@ it("collectEntries and adoptEntries refuse a folder that is none, and names that
 	expect(await importEntries(join(work, "nowhere"), join(work, "out"))).toEqual({ names: [], refused: 0 });
 });
 
-it("collectEntries and adoptEntries never replace what a store has", async () => {
+it("collectEntries and adoptEntries never replace existing entries", async () => {
 	const { work, store } = await filled(["a"]);
 	const other = (await filled(["a"], 99)).store;
 	await importEntries(store, other);

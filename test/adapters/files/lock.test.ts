@@ -19,7 +19,7 @@ const deadOwner = (over: object = {}): string => {
 	return JSON.stringify({ pid, host: hostname(), startedAt: "2026", born: "12345", token: "x", ...over });
 };
 
-it("lockFolder makes the folder, holds it, and gives it back", async () => {
+it("lockFolder makes the folder, holds it, and releases it", async () => {
 	const deep = join(folder, "not", "yet");
 	const lock = await lockFolder(deep);
 	expect(readdirSync(deep)).toEqual([".trtgate.lock"]);

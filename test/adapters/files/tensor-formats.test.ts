@@ -169,7 +169,7 @@ describe("files of several tensors", () => {
 		});
 	});
 
-	it("files of several tensors are refused where the file's hash is another, also for the second tensor of it", async () => {
+	it("files of several tensors are refused if the file's hash differs, even for its second tensor", async () => {
 		const path = join(folder, "b.npz");
 		await writeFile(path, bytesOf(oracle.npz[0]?.file ?? ""));
 		const reader = fileTensorReader();
@@ -363,7 +363,7 @@ describe("images", () => {
 		);
 	});
 
-	it("images keep their proportion where one side is named, and are padded by a larger crop", async () => {
+	it("images keep their proportion if one side is named, and are padded by a larger crop", async () => {
 		const preprocess: Preprocess = { resize: 26, crop: [40, 34], scale: 1, layout: "hwc" };
 		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [40, 34, 3], preprocess });
 		expect([...tensor.data.subarray(0, 34 * 3 * 7)].every((value) => value === 0)).toBe(true);

@@ -53,7 +53,7 @@ it("fileTensorReader reports that a file is missing", async () => {
 	});
 });
 
-it("fileTensorReader refuses another hash with both", async () => {
+it("fileTensorReader refuses a wrong hash and names both", async () => {
 	const { path, file } = await write("changed.raw", tensor.data);
 	const sha256 = "0".repeat(64);
 	await expect(reader.read(path, { ...file, sha256 })).rejects.toMatchObject({
@@ -62,7 +62,7 @@ it("fileTensorReader refuses another hash with both", async () => {
 	});
 });
 
-it("fileTensorReader refuses another size before it reads the file", async () => {
+it("fileTensorReader refuses a wrong size before it reads the file", async () => {
 	const { path, file } = await write("short.raw", tensor.data.subarray(1));
 	await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({
 		message: expect.stringContaining("got 11 bytes"),

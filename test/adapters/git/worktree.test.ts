@@ -72,7 +72,7 @@ it("openRef leads to the same folder as the one it was asked from", async () => 
 	await tree.remove();
 });
 
-it("openRef replaces what an interrupted run left behind", async () => {
+it("openRef replaces the leftovers of an interrupted run", async () => {
 	const folder = join(root, "left");
 	await openRef({ repository, ref: "v1", folder, processes });
 	const again = await openRef({ repository, ref: "main", folder, processes });

@@ -1,4 +1,4 @@
-// Whose processes are on the GPU: ours, another one of this machine, or one that is invisible from here.
+// Tells whether processes on the GPU are ours, another one of this machine, or invisible from here.
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { watchProcesses } from "../../../src/adapters/gpu/processes.ts";

@@ -54,7 +54,7 @@ it("gpuTelemetry samples a GPU, and reports what it did between two times", asyn
 	expect(processes.childMs()).toBe(0);
 });
 
-it("gpuTelemetry reads the hardware's counters where they are offered", async () => {
+it("gpuTelemetry reads the hardware's counters if they are offered", async () => {
 	const { telemetry, fromMs } = await watch(["gpm=h200-dmon-gpm.txt", "speed=20"]);
 	await until(() => telemetry.window(fromMs, clock.now() - 500)?.use?.source === "gpm");
 	expect(telemetry.window(fromMs, clock.now())?.use?.smUtilisation).toBeGreaterThan(0.3);

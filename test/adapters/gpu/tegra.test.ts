@@ -42,7 +42,7 @@ const tools = {
 	tegrastats: `[ "$1 $2" = "--interval 100" ] || exit 2; while :; do echo "${busy}"; sleep 0.01; done`,
 };
 
-it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi is missing", async () => {
+it("a Jetson is described by its files, nvpmodel and trtexec, if nvidia-smi is missing", async () => {
 	const { root, processes } = jetson(tools);
 	const board = await readBoard(processes, root);
 	if (board === null) throw new Error("no board");
@@ -64,7 +64,7 @@ it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi i
 	expect(await readTegraDevice(found.trtexec, { board, wanted: "1" }, processes)).toEqual({ state: "none" });
 });
 
-it("a Jetson is known in a container by its release alone, without its power mode", async () => {
+it("a Jetson is recognised in a container by its release alone, without its power mode", async () => {
 	const { root, processes } = jetson({}, (path) => path.startsWith("etc/"));
 	const unknown = { model: null, powerMode: null, gpuClock: null };
 	expect(await readBoard(processes, root)).toEqual({ ...unknown, l4t: "36.4.4" });
@@ -93,7 +93,7 @@ it("a Jetson is watched by tegrastats while engines run, and the report says wha
 	await watch.stop();
 });
 
-it("without tegrastats runs on, and says what is unknown", async () => {
+it("without tegrastats the run goes on, and says what is unknown", async () => {
 	const { processes } = jetson({});
 	const tool = { argv: ["tegrastats"], name: "tegrastats", processes } as const;
 	const watch = tegraTelemetry({ tool, clock: systemClock() });

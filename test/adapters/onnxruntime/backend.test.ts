@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("facts report what runs the models and that it is not TensorRT", async () => {
+it("facts name the runtime and say that it is not TensorRT", async () => {
 	const facts = await backend.facts();
 	expect(facts).toEqual({
 		kind: "onnxruntime",
@@ -122,7 +122,7 @@ describe("infer", () => {
 		expect(existsSync(join(job.scratchFolder, "tensors"))).toBe(false);
 	});
 
-	it("lets one bad case fail alone, with ONNX Runtime's own message", async () => {
+	it("lets only the bad case fail, with ONNX Runtime's own message", async () => {
 		const cases: InferCase[] = [
 			{ id: "wrong shape", inputs: { image: floats([1, 2], [1, 2]) } },
 			{ id: "wrong name", inputs: { images: image(0) } },

@@ -10,7 +10,7 @@ import { temporaryFolder, floats as tensorOf, testReference } from "../../suppor
 interface Oracle {
 	input: number[];
 	shape: number[];
-	/** By precision and output. */
+	/** Values by precision and output. */
 	outputs: Record<string, Record<string, number[]>>;
 }
 
@@ -76,7 +76,7 @@ it.each(precisions)(
 	},
 );
 
-it("an emulated precision keeps what would become 0 below a logarithm, which a correct engine computes in fp32", async () => {
+it("an emulated precision keeps small values below a logarithm, which a correct engine computes in fp32", async () => {
 	const nodes = [
 		node({ op: "Mul", inputs: ["x", "x"], outputs: ["square"] }),
 		node({ op: "Add", inputs: ["square", "least"], outputs: ["positive"] }),

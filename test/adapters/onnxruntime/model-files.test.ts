@@ -29,7 +29,7 @@ it("placeModel does not change when the model is written again", async () => {
 	expect(readFileSync(engine.path, "utf8")).toBe("another");
 });
 
-it("placeModel links what is too large to copy", async () => {
+it("placeModel links a model that is too large to copy", async () => {
 	writeFileSync(join(folder, "small.onnx"), "");
 	truncateSync(join(folder, "m.onnx"), 256 * 1024 * 1024);
 	const model = { ...modelAt(join(folder, "small.onnx")), path: join(folder, "m.onnx"), sha256: "x" };

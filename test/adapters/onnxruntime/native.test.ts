@@ -35,7 +35,7 @@ let cacheFolder = "";
 
 const tarballPath = (name: string): string => `/npm/${name}/-/${name}-1.0.0.tgz`;
 
-/** What a registry says of a package. */
+/** A registry's description of a package. */
 function manifestOf(name: string): Buffer {
 	const dist = { tarball: new URL(tarballPath(name), registry).href };
 	return Buffer.from(

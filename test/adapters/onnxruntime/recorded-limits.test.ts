@@ -34,7 +34,7 @@ function recorded(name: string): { inputs: Outputs; expected: Outputs; got: Outp
 	};
 }
 
-/** As `golden record` proposes it for these cases. */
+/** The golden as `golden record` proposes it for these cases. */
 async function recordGolden(
 	name: string,
 	runs: readonly ReturnType<typeof recorded>[],

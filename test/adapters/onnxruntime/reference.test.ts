@@ -61,7 +61,7 @@ const tolerance = { fp32: 0.08, fp16: 0.2 };
 const manifest = manifestOf(expected, { y: { comparators: [{ kind: "relative-l2", tolerance }] } });
 const trial = { manifest, reference: [expected], relativeL2: {}, rounding: {} };
 
-it("onnxRuntimeReference tries one defect after the other, beside the model and in it, and never in the user's own files", async () => {
+it("onnxRuntimeReference tries defects one by one, inside and outside the model file, and never in the user's own files", async () => {
 	const folder = temporaryFolder();
 	const job = await jobIn(folder);
 	const files = () => ["m.onnx", "w.bin"].map((name) => readFileSync(join(folder, name)));

@@ -1,4 +1,4 @@
-// Which ONNX Runtime runs the models, and what differs where it is the native one.
+// The choice of ONNX Runtime, and what differs with the native one.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -28,17 +28,17 @@ async function nameOf(changes: Partial<OnnxRuntimeOptions>): Promise<string> {
 
 it.each([
 	[
-		"auto takes WebAssembly, whose work is counted, whatever is named",
+		"auto is WebAssembly, which can count work, even if a native folder is given",
 		{ flavour: "auto", nativeFolder },
 		"ONNX Runtime (WebAssembly) 1.30.0",
 	],
 	[
-		"wasm takes WebAssembly whatever is named",
+		"wasm is WebAssembly even if a native folder is given",
 		{ flavour: "wasm", nativeFolder },
 		"ONNX Runtime (WebAssembly) 1.30.0",
 	],
 	[
-		"native takes what is named before it fetches",
+		"native prefers a given folder to a download",
 		{ flavour: "native", nativeFolder },
 		"ONNX Runtime (native) 9.9.9",
 	],
@@ -46,7 +46,7 @@ it.each([
 	expect(await nameOf(changes)).toBe(name);
 });
 
-it("says which native runtime it took, and where it lies", async () => {
+it("names the native runtime and its folder", async () => {
 	const backend = testBackend({ flavour: "native", nativeFolder });
 	await backend.facts();
 	const home = join(nativeFolder, "node_modules/onnxruntime-node");
@@ -56,7 +56,7 @@ it("says which native runtime it took, and where it lies", async () => {
 	expect(shipped.notes?.()).toEqual([]);
 });
 
-it("refuses a named folder without the addon of this machine, and looks in no folder above it", async () => {
+it("refuses a given folder without an addon for this machine, and does not search its parents", async () => {
 	const half = installFakeNative(join(folder, "half"), { addon: false });
 	const below = join(nativeFolder, "below");
 	mkdirSync(below, { recursive: true });
@@ -67,7 +67,7 @@ it("refuses a named folder without the addon of this machine, and looks in no fo
 		});
 });
 
-it("refuses a named folder in the checkout of an action, by a link too", async () => {
+it("refuses a given folder in an action's checkout, even through a link", async () => {
 	const link = join(folder, "link");
 	symlinkSync(nativeFolder, link);
 	for (const named of [nativeFolder, link])
@@ -90,7 +90,7 @@ describe("the native runtime", () => {
 		return modelAt(path);
 	};
 
-	it("keeps the model as it is as the engine", async () => {
+	it("uses the unchanged model as the engine", async () => {
 		const engine = await builtEngine(backend, modelOf("plain"), join(folder, "plain"));
 		expect(engine.record).toMatchObject({
 			engineKind: "ONNX model with recipe",
@@ -105,12 +105,12 @@ describe("the native runtime", () => {
 		expect(readFileSync(engine.path, "utf8")).toBe("plain");
 	});
 
-	it("refuses where the model does not load", async () => {
+	it("refuses a model that does not load", async () => {
 		const record = await backend.build(buildJob(modelOf("refuse"), join(folder, "refuse")));
 		expect(record).toMatchObject({ state: "refused", failure: { code: "ort-unsupported-op" } });
 	});
 
-	it("feeds halves as their bits, which the addon wants", async () => {
+	it("passes halves as bits, as the addon expects", async () => {
 		const engine = await builtEngine(backend, modelOf("half"), join(folder, "halves"));
 		const x = { dtype: "float16", shape: [2], data: Uint8Array.of(0, 0x3c, 0, 0xc0) } as const;
 		const result = await backend.infer(inferJob(engine, [{ id: "a", inputs: { x } }], folder));

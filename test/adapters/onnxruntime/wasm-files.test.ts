@@ -44,7 +44,7 @@ it("wasmFolder unpacks once and finds it again", async () => {
 	expect(readdirSync(source.cacheFolder)).toEqual([name]);
 });
 
-it("wasmFolder takes a folder with the plain file as it is", async () => {
+it("wasmFolder uses a folder that has the uncompressed file", async () => {
 	writeFileSync(join(source.wasmFolder, "x.wasm"), wasm);
 	expect(await wasmFolder(source)).toBe(source.wasmFolder);
 });
@@ -58,7 +58,7 @@ it.each(["x.wasm", "x.mjs"])("wasmFolder replaces a cached %s that was damaged",
 	expect(readdirSync(source.cacheFolder)).toEqual([name]);
 });
 
-it("wasmFolder uses the temporary folder where the cache cannot be written", async () => {
+it("wasmFolder uses the temporary folder if the cache cannot be written", async () => {
 	const file = join(folder, "file");
 	writeFileSync(file, "");
 	const found = await wasmFolder({ ...source, cacheFolder: file });

@@ -47,7 +47,7 @@ describe("jobs of one run", () => {
 		return () => processes.killAll();
 	});
 
-	it("share a process that lives on, each with its own log, and give what a process of their own gives", async () => {
+	it("share a process that lives on, each with its own log, with the same results as in separate processes", async () => {
 		const warned = await backend.build(buildJob(modelAt(join(models, "warns.onnx")), join(folder, "warns")));
 		const result = await backend.infer(inferJob(engine, [good], folder));
 		expect(started).toHaveLength(1);

@@ -64,7 +64,7 @@ it("a command of the user's own leaves no files behind", async () => {
 	expect(readdirSync(join(folder, "scratch"))).toEqual([]);
 });
 
-it("a command of the user's own sees no shell: words of a case are no commands, and arguments stay whole", async () => {
+it("a user's command runs without a shell: words of a case are not commands, and arguments stay whole", async () => {
 	const echo = "console.log(JSON.stringify({ value: 0, detail: process.argv[2] }))";
 	expect(await run(echo, { args: ["$(id) `id` * ; id"] })).toMatchObject({ detail: "$(id) `id` * ; id" });
 });

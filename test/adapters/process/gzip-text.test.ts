@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { toBytes, toText } from "../../../src/adapters/process/gzip-text.ts";
 
-it("toBytes compresses files that end in .gz alone, the same each time", () => {
+it("toBytes compresses only files that end in .gz, with the same bytes each time", () => {
 	expect(toBytes({ path: "a.json", text: "ü" })).toEqual(Buffer.from("ü"));
 	const packed = toBytes({ path: "a.jsonl.gz", text: "ü\n" });
 	expect(gunzipSync(packed).toString()).toBe("ü\n");

@@ -11,11 +11,11 @@ function cut(chunks: readonly Uint8Array[]): string[] {
 	return lines;
 }
 
-it("cutLines takes all three ends of lines and a last line without one", () => {
+it("cutLines accepts all three line ends, and a last line without one", () => {
 	expect(cut([Buffer.from("a\r\nb\nc\rd\r"), Buffer.from("\ne")])).toEqual(["a", "b", "c", "d", "e"]);
 });
 
-it("cutLines takes off colours and control characters", () => {
+it("cutLines removes colours and control characters", () => {
 	expect(cut([Buffer.from("\u001b[0;93mwarn\u001b[m \u0007x\u0000y\tz\n")])).toEqual(["warn xy\tz"]);
 });
 

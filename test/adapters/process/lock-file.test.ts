@@ -20,7 +20,7 @@ const module = pathToFileURL(resolve("src/adapters/process/lock-file.ts")).href;
 interface Contender {
 	child: ChildProcess;
 	started: Promise<unknown>;
-	/** What it said until its end. */
+	/** Output until the process ended. */
 	lines: Promise<string[]>;
 }
 
@@ -44,7 +44,7 @@ function contend(times: number, seed: number): Contender {
 	};
 }
 
-it("the lock file is held by one at a time, and no try throws, where four contend and owners die", async () => {
+it("the lock file has one holder at a time, and no try throws, even if four contend and owners die", async () => {
 	const lines = await Promise.all([1, 2, 3, 4].map((seed) => contend(150, seed).lines));
 	expect(lines).toEqual(Array.from({ length: 4 }, () => ["started", "done"]));
 });

@@ -39,7 +39,7 @@ it("createProcesses ends every living group, grandchildren included, and starts 
 	);
 });
 
-it("createProcesses kills at once when there is no time left", async () => {
+it("createProcesses kills at once if no time is left", async () => {
 	const processes = createProcesses();
 	const running = processes.run({
 		argv: [node, program("sleeper"), "deaf"],

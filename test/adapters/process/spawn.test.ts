@@ -27,7 +27,7 @@ async function gone(pid: number): Promise<boolean> {
 	return true;
 }
 
-it("runProcess hands arguments over unread by any shell and keeps what the child said", async () => {
+it("runProcess passes arguments without a shell and keeps the child's output", async () => {
 	const logPath = join(folder, "deep", "echo.log");
 	const script = "console.log(process.argv[1]); console.error('two'); process.exit(3)";
 	const record = await run({
@@ -182,7 +182,7 @@ it("runProcess refuses a log that cannot be written before the child starts", as
 	await expect(refused).rejects.toMatchObject({ code: "output-unwritable" });
 });
 
-it("runProcess reports that the disk is full where the log no longer fits", async () => {
+it("runProcess reports that the disk is full if the log no longer fits", async () => {
 	const refused = run({
 		argv: [node, "-e", "console.log('x'.repeat(100000))"],
 		logPath: "/dev/full",

@@ -1,4 +1,4 @@
-// What is written to stdout and stderr in a workflow commands nothing, in whatever pieces it comes.
+// Text on stdout and stderr never commands a workflow's runner, in whatever pieces it is written.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
@@ -32,7 +32,7 @@ it("standard streams let no command through in a workflow, and change nothing el
 	fc.assert(
 		fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
 			const text = written(true, parts);
-			// As the runner does: lines by \r and \n, blanks of .NET before the command.
+			// Splits like the runner: lines end at \r and \n, and .NET's blanks may precede a command.
 			for (const line of text.split(/[\r\n]/)) expect(line).not.toMatch(/^[\s\u0085]*::|##\[/);
 			expect(text.replaceAll("\u200b", "")).toBe(parts.join(""));
 		}),
@@ -40,11 +40,11 @@ it("standard streams let no command through in a workflow, and change nothing el
 	);
 });
 
-it("standard streams leave a text as it is outside of a workflow", () => {
+it("standard streams leave text unchanged outside a workflow", () => {
 	expect(written(false, ["::error::x\n", "##[group]y"])).toBe("::error::x\n##[group]y");
 });
 
-it("standard streams write our own commands, with what would end them escaped", () => {
+it("standard streams write our own commands, and escape text that would end them", () => {
 	let text = "";
 	const log = { write: (line: string) => (text += line) };
 	standardStreams({ isActions: true }, { out: log, err: log }).command("group", "100 %\n::error::x");

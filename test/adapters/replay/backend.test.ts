@@ -44,7 +44,7 @@ it("the replay gives a side's runs in the order of the recording, and a warm-up 
 	});
 });
 
-it("the replay reports what the GPU did in a run between the times of that run alone", async () => {
+it("the replay reports the GPU's readings of a run only between the times of that run", async () => {
 	const { recording, telemetry, measure } = await open();
 	const [first, second] = (await recording.engine("encoder/fp16"))?.base.runs ?? [];
 	await measure("encoder/fp16", "base");

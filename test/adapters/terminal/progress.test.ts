@@ -1,4 +1,4 @@
-// What people see while the gate works.
+// Progress that people see while the gate works.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";

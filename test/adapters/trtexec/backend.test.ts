@@ -23,7 +23,7 @@ it.each([
 	},
 );
 
-it("build builds an engine whose INT8 was never calibrated, and reports it: its golden is to judge it", async () => {
+it("build builds an engine whose INT8 was never calibrated, and reports it, because its golden judges it", async () => {
 	const recording = "10.6/build-classifier-int8-no-calibration";
 	const { backend, job } = bed({
 		replay: { comparison: "slower-head", faults: [{ step: "build", do: "recording", recording }] },

@@ -1,4 +1,4 @@
-// What an engine is known by in the cache: the model, the flags, and every file that the flags name.
+// An engine's key in the cache: the model, the flags, and every file that the flags name.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -52,7 +52,7 @@ function setUp() {
 	return { folder, places, context, write, ask, notes };
 }
 
-it("the engine cache gives back an engine with the timings that it was built on, and what was known of it", async () => {
+it("the engine cache restores an engine with the timings that it was built on, and the facts about it", async () => {
 	const { places, context, write, ask } = setUp();
 	write("plan", "timings");
 	await saveBuild(await ask("--fp16"), facts, { before: { hash: null }, context });
@@ -86,7 +86,7 @@ it("the engine cache distinguishes flags, and the content of the files that they
 	expect(readdirSync(join(folder, "cache"))).toHaveLength(3);
 });
 
-it("the engine cache leaves no plan behind where what is kept is of another version", async () => {
+it("the engine cache leaves no plan behind if the stored one is of another version", async () => {
 	const { folder, places, context, write, ask } = setUp();
 	write("plan", "timings");
 	await saveBuild(
@@ -100,7 +100,7 @@ it("the engine cache leaves no plan behind where what is kept is of another vers
 	for (const path of Object.values(places)) expect(existsSync(path), path).toBe(false);
 });
 
-it("the engine cache keeps nothing where the GPU is unknown, and reports once what could not be kept", async () => {
+it("the engine cache keeps nothing if the GPU is unknown, and reports once what could not be kept", async () => {
 	const { context, write, ask, notes, folder } = setUp();
 	write("plan", "timings");
 	await saveBuild(await ask(), facts, { before: { hash: null }, context: { ...context, machine: null } });

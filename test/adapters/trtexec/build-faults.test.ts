@@ -22,7 +22,7 @@ const recordedBuilds: readonly (readonly [recording: string, code: string, kind:
 	["11.2/build-classifier-fp32", "kernel-library-invalid", "runner"],
 ];
 
-/** Of trtexec, by the recording. */
+/** trtexec's version in the recording. */
 const versions: Readonly<Record<string, string>> = { "10.6": "10.6.0", "10.15": "10.15.1", "11.2": "11.1.0" };
 
 it.each(recordedBuilds)(
@@ -59,12 +59,18 @@ const builds: [what: string, fault: Omit<ReplayFault, "step">, code: string, kin
 		["floods its log with 200 MB", { do: "flood", bytes: 200e6 }, "unknown", "runner"],
 	];
 
-it.each(builds)("a build that %s is no engine", async (_what, fault, code, kind, state = "refused") => {
-	const { backend, job, folder } = bed({
-		replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
-	});
-	const asked = await job();
-	const record = await backend.build({ ...asked, timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs });
-	expect(record).toMatchObject({ state, failure: { code, kind } });
-	expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
-});
+it.each(builds)(
+	"a build that %s does not count as an engine",
+	async (_what, fault, code, kind, state = "refused") => {
+		const { backend, job, folder } = bed({
+			replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
+		});
+		const asked = await job();
+		const record = await backend.build({
+			...asked,
+			timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs,
+		});
+		expect(record).toMatchObject({ state, failure: { code, kind } });
+		expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
+	},
+);

@@ -1,9 +1,9 @@
-// What a build tells while it runs, from a recorded verbose log.
+// The progress that a build reports, from a recorded verbose log.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { bed } from "../../support/replay/bed.ts";
 
-it("a build tells which layer it times kernels for, and keeps no verbose line in its log", async () => {
+it("a build reports which layer it times kernels for, and keeps verbose lines out of its log", async () => {
 	const fault = { step: "build", do: "recording", recording: "10.6/build-classifier-verbose" } as const;
 	const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [fault] } });
 	const told: string[] = [];

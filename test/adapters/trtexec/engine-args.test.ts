@@ -1,4 +1,4 @@
-// From a config to trtexec's arguments, by version: builds, timed runs and golden cases, as the adapters ask for them.
+// trtexec's arguments for a config, by version: builds, timed runs and golden cases, as the adapters request them.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";

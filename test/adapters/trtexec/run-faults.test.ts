@@ -62,11 +62,11 @@ const runs: [what: string, fault: ReplayFault, code: string, says: RegExp][] = [
 	],
 ];
 
-it.each(runs)("a trtexec that %s makes no result", async (_what, fault, code, says) => {
+it.each(runs)("a trtexec that %s gives no result", async (_what, fault, code, says) => {
 	const here = bed({ replay: { faults: [fault] } });
 	const engine = await here.engine();
 	const timeoutMs = fault.do === "hang" ? 1000 : 600_000;
-	// What these leave behind meets the next run.
+	// The next run meets the leftovers of these.
 	if (["vanish", "damaged-plan"].includes(fault.do)) expect((await measure(here, engine)).state).toBe("ok");
 	const result = await (fault.step === "golden"
 		? infer(here, engine, { timeoutMs })

@@ -54,7 +54,7 @@ function installLfs(folder: string): LfsWorld {
 	};
 }
 
-it("files of Git LFS are fetched where the base needs them, and no others", async () => {
+it("files of Git LFS are fetched if the base needs them, and no others", async () => {
 	const world = installLfs(temporaryFolder());
 	const files = {
 		".gitattributes": attributes,
@@ -91,7 +91,7 @@ it("files of Git LFS include external data that the model names", async () => {
 	await opened.close();
 });
 
-it("files of Git LFS include a head's golden tensors, and everything where a command prepares the model", async () => {
+it("files of Git LFS include a head's golden tensors, and everything if a command prepares the model", async () => {
 	const world = installLfs(temporaryFolder());
 	const golden = Object.fromEntries(
 		["x0.npy", "y0.npy"].map((name) => [
@@ -128,7 +128,7 @@ it("files of Git LFS include a head's golden tensors, and everything where a com
 	await again.close();
 });
 
-it("files of Git LFS stay pointers, with the way out said, where git-lfs is not installed", async () => {
+it("files of Git LFS stay pointers, with a fix, if git-lfs is not installed", async () => {
 	const folder = temporaryFolder();
 	const world = installLfs(folder);
 	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model") };
@@ -155,7 +155,7 @@ it("files of Git LFS that the server lacks are named in a note", async () => {
 	await opened.close();
 });
 
-it("files of Git LFS are not fetched where the head of a fork names the server", async () => {
+it("files of Git LFS are not fetched if the head of a fork names the server", async () => {
 	const world = installLfs(temporaryFolder());
 	const files = {
 		".gitattributes": attributes,
@@ -200,7 +200,7 @@ const hasLfs = (() => {
 })();
 
 describe.skipIf(!hasLfs)("the real git-lfs", () => {
-	it("the real git-lfs fetches what is requested, and takes no program from the repository's .lfsconfig", async () => {
+	it("the real git-lfs fetches the requested files, and runs no program from the repository's .lfsconfig", async () => {
 		const root = temporaryFolder();
 		const [work, origin, mark] = [join(root, "work"), join(root, "origin.git"), join(root, "ran")];
 		const evil = join(root, "evil.sh");

@@ -62,7 +62,7 @@ it("both sides are those that the user names, whatever the event says", async ()
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
-it("both sides are the head's own files where two TensorRTs are compared, and no change is under review", async () => {
+it("both sides are the head's own files if two TensorRTs are compared, and no change is under review", async () => {
 	const config = configOf("base: { trtexec: /opt/trt/bin/trtexec }");
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
@@ -106,7 +106,7 @@ it("both sides are fetched by the name that the user gives, in a workflow", asyn
 	});
 });
 
-it("both sides are one, with the reason, where there is no earlier release", async () => {
+it("there is only a head, with the reason, if there is no earlier release", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo, repo.base);
 	const event = parseRunEvent("schedule", schedule(), { sha: repo.base, ref: "refs/heads/main" });
@@ -183,7 +183,7 @@ it("both sides are compared on the command line with what the config pins, or wi
 	await expect(nowhere).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
 });
 
-it("both sides leave nothing behind where the second cannot be opened", async () => {
+it("both sides leave nothing behind if the second cannot be opened", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	await expect(
@@ -265,7 +265,7 @@ it("both sides have their own configs, and the target branch's is the one whose 
 	await opened.close();
 });
 
-it("both sides are opened where the base has no config, or one that cannot be read", async () => {
+it("both sides are opened if the base has no config, or one that cannot be read", async () => {
 	const none = makeRepository(texts);
 	const opened = await open(workspaceOf(none), { event: pullEvent(none) });
 	expect([opened.baseConfig, opened.rules]).toEqual([{ state: "absent" }, { state: "absent" }]);
@@ -288,7 +288,7 @@ it("the base of a pull request is chosen by the target branch's config, never by
 	}
 });
 
-it("the base of a pull request is what the target branch pins, where that is part of the branch", async () => {
+it("the base of a pull request is what the target branch pins, if that is part of the branch", async () => {
 	const repo = withConfig(configText("baseline: { from: pinned, ref: old }\n"), configText());
 	const first = git(repo.origin, "rev-parse", `${repo.base}^`);
 	git(repo.origin, "tag", "old", first);
@@ -299,7 +299,7 @@ it("the base of a pull request is what the target branch pins, where that is par
 	await opened.close();
 });
 
-it("the base of a pull request falls back to the target branch, with a note, where no release is there yet", async () => {
+it("the base of a pull request falls back to the target branch, with a note, if no release is there yet", async () => {
 	const repo = withConfig(configText("baseline: { from: tag }\n"), configText());
 	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) });
 	expect(opened.folders[0]?.source.commit).toBe(repo.base);
@@ -309,7 +309,7 @@ it("the base of a pull request falls back to the target branch, with a note, whe
 	await opened.close();
 });
 
-it("the base of a pull request is refused where the target branch pins a commit of the change", async () => {
+it("the base of a pull request is refused if the target branch pins a commit of the change", async () => {
 	const repo = withConfig(configText("baseline: { from: pinned, ref: feature }\n"), configText());
 	await expect(open(workspaceOf(repo), { event: pullEvent(repo) })).rejects.toMatchObject({
 		code: "git-ref",

@@ -431,7 +431,7 @@ it.concurrent.for([...situations, ...inWholeClones])("the base of $what", async 
 	if (situation.depth === 0) expect(git(folder, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
-it("findBase, where there must be a base and is none, refuses a pull request of which only the base is checked out", async () => {
+it("findBase, if a required base is missing, refuses a pull request of which only the base is checked out", async () => {
 	const run = find({ ...onMerge, what: "", checkedOut: "main-299", base: null, says: / / });
 	await expect(run).rejects.toMatchObject({
 		code: "git-ref",
@@ -439,7 +439,7 @@ it("findBase, where there must be a base and is none, refuses a pull request of 
 	});
 });
 
-it("findBase, where there must be a base and is none, refuses the clone of another repository", async () => {
+it("findBase, if a required base is missing, refuses the clone of another repository", async () => {
 	const run = find({
 		...onMain,
 		what: "",
@@ -454,12 +454,12 @@ it("findBase, where there must be a base and is none, refuses the clone of anoth
 	});
 });
 
-it("findBase, where there must be a base and is none, refuses a pinned ref that is nowhere", async () => {
+it("findBase, if a required base is missing, refuses a pinned ref that does not exist", async () => {
 	const run = find({ ...nightly, what: "", baseline: { from: "pinned", ref: "v9" }, base: null, says: / / });
 	await expect(run).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
 });
 
-it("findBase, where there must be a base and is none, reports that the remote cannot be reached, and what helps", async () => {
+it("findBase, if a required base is missing, reports that the remote cannot be reached, and what helps", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 1);
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
 	const history = await openHistory(gitIn(folder, processes));
@@ -469,7 +469,7 @@ it("findBase, where there must be a base and is none, reports that the remote ca
 	});
 });
 
-it("findBase, where there must be a base and is none, names the permission that a refused fetch lacks", async () => {
+it("findBase, if a required base is missing, names the permission that a refused fetch lacks", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 1);
 	const helper = join(root, "refuse.sh");
 	writeFileSync(
@@ -485,7 +485,7 @@ it("findBase, where there must be a base and is none, names the permission that 
 	});
 });
 
-it("findBase, where there must be a base and is none, uses the credentials that actions/checkout keeps, and never prompts where they fail", async () => {
+it("findBase, if a required base is missing, uses the credentials that actions/checkout keeps, and never prompts if they fail", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 1);
 	const seen: (string | undefined)[] = [];
 	const server = createServer(({ headers }, response) => {
@@ -505,7 +505,7 @@ it("findBase, where there must be a base and is none, uses the credentials that 
 	server.close();
 });
 
-it("a clone without a remote uses what it has", async () => {
+it("a clone without a remote uses its own commits", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 0);
 	git(folder, "remote", "remove", "origin");
 	const history = await openHistory(gitIn(folder, processes));

@@ -108,7 +108,7 @@ it("accept renews an entry of the same figure, drops what is stale, and leaves t
 	expect(said).toBe("wrote trtgate.yml\n");
 });
 
-it("accept prunes what has been merged, and writes nothing where nothing is stale", async () => {
+it("accept prunes what has been merged, and writes nothing if nothing is stale", async () => {
 	const merged = { ...failed, builds: builds.map((build) => ({ ...build, recipeHash: slower })) };
 	const { text: accepted } = await run(failed, because);
 	expect((await run(merged, ["--prune"], accepted)).text).toBe(config);
@@ -137,6 +137,6 @@ it.each<[string, Result, readonly string[], RegExp]>([
 	});
 });
 
-it("accept leaves a config that it would make invalid as it is", async () => {
+it("accept does not change a config that it would make invalid", async () => {
 	await expect(run(failed, because, "version: 1\nmodels: none\n")).rejects.toThrow(/has errors/);
 });

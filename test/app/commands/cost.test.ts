@@ -43,7 +43,7 @@ it("JSON has the figures, the operators and every node that costs something", as
 	expect(facts).not.toHaveProperty("base");
 });
 
-it("JSON of one and of two models is what its schema says", async () => {
+it("JSON of one and of two models matches its schema", async () => {
 	const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
 		JSON.parse(readFileSync("golden-schema/cost.schema.json", "utf8")),
 	);

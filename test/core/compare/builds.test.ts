@@ -54,7 +54,7 @@ it("a change beyond build-to-build variation is found", () => {
 	expect(judgePairs(pairs, { minimalEffect: 0.02 }).verdict).toBe("regressed");
 });
 
-it("a slow build is no disturbance", () => {
+it("a slow build is not a disturbance", () => {
 	const pairs = recordedPairs(recorded.own["resnet50-fp16"] ?? [], 12).map((pair) =>
 		pair.builds?.base === 0 ? { ...pair, base: pair.base * 1.1, head: pair.head * 1.1 } : pair,
 	);

@@ -5,9 +5,9 @@ import { splitMix64 } from "../../../src/golden/core/record/generators/split-mix
 
 interface Pilot {
 	medianMs: number;
-	/** Of one iteration, as a share. */
+	/** Noise of one iteration, as a share. */
 	noise?: number;
-	/** Of the mean of 100 ms, as a share. */
+	/** Noise of the mean of 100 ms, as a share. */
 	swing?: number;
 	/** How much slower it begins, as a share, and for how long. */
 	cold?: { share: number; untilMs: number };
@@ -61,7 +61,7 @@ it("chooseRunLength warms up for as long as the pilot was slower, and half as lo
 	expect(chosen({ medianMs: 1, cold: { share: 0.03, untilMs: 300 } }).warmUpMs).toBe(450);
 });
 
-it("chooseRunLength warms up for the longest time where the pilot never became steady", () => {
+it("chooseRunLength warms up for the longest time if the pilot never became steady", () => {
 	expect(chosen({ medianMs: 1, cold: { share: 0.03, untilMs: 950 } }).warmUpMs).toBe(2000);
 });
 
@@ -72,6 +72,6 @@ it("chooseRunLength lengthens runs whose median swings, up to the longest", () =
 	expect(some).toBeLessThan(3000);
 });
 
-it("chooseRunLength keeps the config's limits where a pilot has no iterations", () => {
+it("chooseRunLength keeps the config's limits if a pilot has no iterations", () => {
 	expect(chooseRunLength([new Float64Array()], limits)).toEqual({ warmUpMs: 2000, durationMs: 3000 });
 });

@@ -210,7 +210,7 @@ test("whatever the pairs, swapping the sides mirrors the verdict exactly", () =>
 	);
 });
 
-test("whatever the pairs, scaling both sides changes nothing, to the bit where the factor is a power of two", () => {
+test("whatever the pairs, scaling both sides changes nothing, to the bit if the factor is a power of two", () => {
 	fc.assert(
 		fc.property(eitherPairs, fc.integer({ min: -20, max: 20 }), times, (pairs, power, factor) => {
 			const scaled = (by: number) =>

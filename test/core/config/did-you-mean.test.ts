@@ -24,7 +24,7 @@ describe("didYouMean", () => {
 		["Memory", "memory"],
 		["goldne", "golden"],
 		["p95", "p99"],
-	])("didYouMean takes %s for %s", (word, meant) => {
+	])("didYouMean reads %s as %s", (word, meant) => {
 		expect(didYouMean(word, known)).toBe(meant);
 	});
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { folderName } from "../../../src/core/config/identity.ts";
 
-it.each(["resnet50", "net-1.2", "a_b"])("folderName leaves the plain name %s as it is", (id) => {
+it.each(["resnet50", "net-1.2", "a_b"])("folderName keeps the plain name %s", (id) => {
 	expect(folderName(id)).toBe(id);
 });
 
@@ -33,7 +33,7 @@ it.each([
 });
 
 // The hashes were computed by a second implementation, in Python.
-it("folderName keeps any two ids apart, also where case is ignored", () => {
+it("folderName keeps any two ids apart, even if case is ignored", () => {
 	const id = fc.oneof(
 		fc.string({ unit: "grapheme", maxLength: 100 }),
 		fc.string({ unit: "binary", maxLength: 8 }),

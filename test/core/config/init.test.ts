@@ -1,4 +1,4 @@
-// What `trtgate init` writes: a config that loads as it stands, and a workflow with the least rights.
+// `trtgate init` writes a config that loads, and a workflow with the least rights.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
@@ -107,7 +107,7 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 	);
 });
 
-it("starterWorkflow is short, comments on the pull request, and is pinned by the commit where it is known", () => {
+it("starterWorkflow is short, comments on the pull request, and is pinned by the commit if it is known", () => {
 	const text = starterWorkflow({ version: "1.2.3" });
 	expect(text).toContain(
 		"git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v1.2.3^{}'\n      - id: gate\n        uses: trtgate/trtgate@v1.2.3\n",

@@ -72,7 +72,7 @@ it("the config parser points at keys for keys and at values for values", () => {
 	]);
 });
 
-it("the config parser finds what stands in the file, and what is around what does not", () => {
+it("the config parser finds values in the file, and the nearest place for those that are not in it", () => {
 	const config = loaded("version: 1\nmodels:\n  net:\n    onnx: a.onnx\ngates:\n  latency:\n    fail: 10%\n");
 	expect(locate(config, "/gates/latency/fail")).toEqual({ path: "trtgate.yml", line: 7, column: 5 });
 	expect(locate(config, "/gates/latency/warn")?.line).toBe(6);
@@ -81,7 +81,7 @@ it("the config parser finds what stands in the file, and what is around what doe
 	expect(locate({ sources: {} }, "/measure/pairs")).toBeUndefined();
 });
 
-it("a config error names a place, what is there, what was expected, and what was meant", () => {
+it("a config error names the place, the value, what was expected, and what was probably meant", () => {
 	const text =
 		"version: 1\nmodels:\n  resnet50:\n    onnx: a\n    engines:\n      fp16:\n        precision: fp61\n";
 	const [error, ...more] = refused(text);
@@ -190,7 +190,7 @@ it("units lets the warm-up be nothing", () => {
 	expect(loaded(withModel("", "measure: { warm-up: 0s }")).measure.warmUpMs).toBe(0);
 });
 
-it("the config parser points into what an alias repeats", () => {
+it("the config parser points into the value that an alias repeats", () => {
 	const [error] = refused("version: 1\nmodels:\n  a: &a { onnx: 3 }\n  b: *a\n");
 	expect(error?.location?.line).toBe(3);
 });

@@ -58,7 +58,7 @@ it("workloads may not share a name", () => {
 	expect(error).toMatchObject({ code: "config-value", pointer: "/models/net/workloads/1" });
 });
 
-it("engines take what they do not say from their model", () => {
+it("engines inherit missing settings from their model", () => {
 	const engines =
 		"engines: { fp16: { precision: fp16 }, int8: { precision: int8, onnx: q.onnx, golden: q.json, dims: { batch: 4 }, workloads: [{ batch: 4 }] } }";
 	const [fp16, int8] =

@@ -99,7 +99,7 @@ describe("underRulesOf takes from the base", () => {
 });
 
 describe("underRulesOf leaves to the head", () => {
-	it("its recipe: what is built from what", () => {
+	it("its recipe: which engine is built from which model", () => {
 		const head = config({
 			engine:
 				"precision: int8, onnx: other.onnx, optimization-level: 0, workspace: 1GiB, flags: ['--refit'], calibration: c.cache, golden: g.json",
@@ -155,7 +155,7 @@ describe("of any two configs", () => {
 		);
 	});
 
-	it("ruleChanges finds no change of a config with itself, and the same changes both ways round", () => {
+	it("ruleChanges finds no change between a config and itself, and the same changes in both directions", () => {
 		fc.assert(
 			fc.property(configs, configs, (base, head) => {
 				expect(ruleChanges(base, base, same)).toEqual([]);

@@ -1,4 +1,4 @@
-// What an engine takes from its model, which profile a workload is of, and sizes in bytes.
+// Settings that an engine inherits from its model, the profile of a workload, and sizes in bytes.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
@@ -14,7 +14,7 @@ it("settings of TensorRT are empty if the file sets none", () => {
 	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
 });
 
-it("settings of TensorRT come from the model, each key as a whole under the engine's own", () => {
+it("settings of TensorRT come from the model, and each key of the engine replaces the model's", () => {
 	const shared = "workspace: 2GiB, optimization-level: 2, plugins: [a.so], flags: [--best1]";
 	expect(engineOf(shared).tensorrt).toMatchObject({
 		workspaceBytes: 2 * 1024 ** 3,
@@ -32,7 +32,7 @@ it("settings of TensorRT come from the model, each key as a whole under the engi
 	});
 });
 
-it("settings of TensorRT let no layer fall back to the GPU where dla does not say so", () => {
+it("settings of TensorRT let layers fall back to the GPU only if dla allows it", () => {
 	const config = loaded(withModel("engines: { e: { precision: int8, dla: { core: 1 } } }"));
 	expect(config.models[0]?.engines[0]?.tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
 });
@@ -51,7 +51,7 @@ describe("optimization profiles", () => {
 	const profiles =
 		"dims: { seq: { min: 1, opt: 64, max: 128 } }, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 }, seq: 16 }]";
 
-	it("optimization profiles are one, of dims, where the file names none", () => {
+	it("there is one optimization profile, made of dims, if the file names none", () => {
 		const engine = engineOf("dims: { batch: { min: 1, opt: 2, max: 3 } }");
 		expect(engine.profiles).toEqual([engine.dims]);
 	});
@@ -80,7 +80,7 @@ describe("optimization profiles", () => {
 	});
 });
 
-it("flags of the user's never pass where trtgate gives the flag itself, whatever value they carry", () => {
+it("a user's flag never passes if trtgate sets it itself, whatever its value", () => {
 	fc.assert(
 		fc.property(fc.constantFrom(...ownedFlags.keys()), fc.string({ maxLength: 8 }), (flag, value) => {
 			expect(flagFault([`${flag}=${value}`], 0)).not.toBeNull();

@@ -48,7 +48,7 @@ it("an entry is added behind everything else, which stays as it was, comments to
 	]);
 });
 
-it("an entry is added to those that the file has, whose comments stay", () => {
+it("an entry is added to the existing ones, whose comments stay", () => {
 	const once = editAccepted(file, [added], keepAll)
 		.replace("accept:", "# the nightly job needs this\naccept:")
 		.replace("by: Ada", "by: Ada # on Monday");

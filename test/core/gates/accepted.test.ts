@@ -1,4 +1,4 @@
-// What a change accepts once: for one engine, up to a limit, and never for the next change.
+// A change is accepted once: for one engine, up to a limit, and never for the next change.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
@@ -84,7 +84,7 @@ it.each([
 	if (status === "fail") expect(gate?.message).toBe("20 % slower. At most +25.0 % was accepted.");
 });
 
-it("nothing is accepted where the change is unknown", () => {
+it("nothing is accepted if the change is unknown", () => {
 	expect(applyAccepted([failed], facts({ rows: [] }))[0]?.status).toBe("fail");
 	expect(applyAccepted([{ ...failed, workload: "another" }], facts())[0]?.status).toBe("fail");
 });
@@ -173,7 +173,7 @@ describe("changeOf", () => {
 		expect(of("build-time", { durationMs: 19_200 * 2 })).toBeCloseTo(1, 12);
 	});
 
-	it("changeOf is null where a figure is missing or nothing can be a share of it", () => {
+	it("changeOf is null if a figure is missing or the base's is zero", () => {
 		const [base, head] = builds(old, slower) as [BuildRecord, BuildRecord];
 		const { engineBytes: _, ...unsized } = base;
 		for (const list of [[head], [base], [unsized, head], [{ ...base, engineBytes: 0 }, head]])
@@ -188,9 +188,9 @@ describe("in any order of merges", () => {
 	const limit = 0.1;
 
 	interface Branch {
-		/** By engine, the recipe that the branch gives it. */
+		/** The recipe that the branch gives each engine. */
 		recipes: ReadonlyMap<string, string>;
-		/** What the branch accepts, as its author believes it needs, or hopes to slip in. */
+		/** Entries of the branch, which its author believes it needs, or hopes to slip in. */
 		accept: readonly AcceptedChange[];
 		/** Removes entries that are stale. */
 		prunes: boolean;
@@ -220,7 +220,7 @@ describe("in any order of merges", () => {
 			const accept = new Map(wanted.map(([id, hash]) => [id, entry({ engine: id, recipe: hash, atMost })]));
 			return { recipes: new Map(recipes), accept: [...accept.values()], prunes };
 		});
-	/** What an engine of each recipe takes. */
+	/** Time of an engine by its recipe. */
 	const latencies = fc.array(fc.constantFrom(1, 1.12, 1.3, 2), { minLength: 4, maxLength: 4 });
 
 	/** @returns what the change would make of main, and its gates, as a merge queue finds them. */
@@ -254,7 +254,7 @@ describe("in any order of merges", () => {
 		return { next: { recipes: next, accept: entries }, gates: applyAccepted(gates, input(entries)), changes };
 	}
 
-	it("no allowance survives its merge: what is slower brought its own entry, for this engine and this much", () => {
+	it("no allowance survives its merge: each slowdown needs its own entry, for this engine and this much", () => {
 		const seen = { merges: 0, accepted: 0, refused: 0, leftover: 0 };
 		fc.assert(
 			fc.property(fc.array(branch, { minLength: 2, maxLength: 12 }), latencies, (branches, ms) => {
@@ -274,7 +274,7 @@ describe("in any order of merges", () => {
 					expect(isGreen).toBe(isClean && tooSlow.every(covers));
 					seen.refused += isGreen ? 0 : 1;
 					if (!isGreen) continue;
-					// What is left in the file holds for exactly the engines that were merged.
+					// The remaining entries are for exactly the engines that were merged.
 					for (const left of next.accept) expect(next.recipes.get(left.engine)).toBe(left.recipe);
 					seen.merges += 1;
 					seen.accepted += tooSlow.length;

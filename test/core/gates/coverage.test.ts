@@ -1,4 +1,4 @@
-// What only the base has is named: figures, engines, workloads, goldens, golden cases.
+// Names everything that only the base has: figures, engines, workloads, goldens, golden cases.
 import { expect, it } from "vitest";
 import type { ArmStats } from "../../../generated/result.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";
@@ -37,7 +37,7 @@ it.each(
 	if (key in word) expect(gate?.message).toContain(word[key as keyof typeof word]);
 });
 
-it("a figure that vanishes is the engine's size, where both engines are built", () => {
+it("a figure that vanishes is the engine's size, if both engines are built", () => {
 	const { engineBytes: _, ...unsized } = buildBuild();
 	const base = buildBuild({ arm: "base" });
 	expect(judgeVanishedBuild({ base, head: unsized }, config, level)).toMatchObject([
@@ -60,7 +60,7 @@ it("the coverage gate names workloads that vanished, and nothing else", () => {
 	expect(judgeCoverage({ base: now, head: before, counterparts: same })).toEqual([]);
 });
 
-it("the coverage gate does not miss an engine that was renamed, but what its counterpart lacks", () => {
+it("the coverage gate does not report a renamed engine, but reports what its counterpart lacks", () => {
 	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }");
 	const now = engines().map((spec) => ({ ...spec, id: "net/new", engine: { ...spec.engine, name: "new" } }));
 	const gates = judgeCoverage({ base: before, head: now, counterparts: new Map([["net/new", "net/plain"]]) });
@@ -98,14 +98,14 @@ it.each(["warn", "fail", "off"])(
 	},
 );
 
-it("a figure that vanishes is no other one, and none that the base lacks too", () => {
+it("a figure that vanishes is neither another one, nor one that the base lacks too", () => {
 	expect(judge(buildStats(1), buildStats(9))).toEqual([]);
 	expect(judge(buildStats(1, { peakMemoryBytes: null }), buildStats(1))).toEqual([]);
 	expect(judge(null, buildStats(1))).toEqual([]);
 	expect(judge(buildStats(1, { peakMemoryBytes: 0 }), buildStats(1, { peakMemoryBytes: 0 }))).toEqual([]);
 });
 
-it("a figure that vanishes is each of them where the head was not measured at all", () => {
+it("a figure that vanishes is each of them if the head was not measured at all", () => {
 	const [gate] = judge(buildStats(1), null);
 	for (const name of ["median latency", "P99 latency", "throughput", "peak memory"])
 		expect(gate?.message).toContain(name);
@@ -120,7 +120,7 @@ it("the coverage gate names an engine that is gone, also one that times nothing"
 	expect(judgeCoverage({ base: before, head: engines(), counterparts: new Map() })).toHaveLength(1);
 });
 
-it.each(["warn", "fail", "off"])("a figure that vanishes does what the rules say: %s", (setting) => {
+it.each(["warn", "fail", "off"])("a figure that vanishes is judged by the rules: %s", (setting) => {
 	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
 	const [of] = strict.models[0]!.engines;
 	const row = buildWorkload({ base: buildStats(1), head: null });

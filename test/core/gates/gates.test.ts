@@ -69,7 +69,7 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 	expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
 });
 
-it("the latency gate leaves what cannot be compared to the error that is the cause, on the same workload alone", () => {
+it("the latency gate leaves a failed comparison to the error that caused it, on the same workload only", () => {
 	const fault = { kind: "runner", code: "timing-failed", message: "It failed." } as const;
 	const place = { model: "net", engine: "plain", workload: "one" };
 	const statusWith = (subject: Partial<ErrorRecord>) =>
@@ -86,13 +86,13 @@ it("the latency gate leaves what cannot be compared to the error that is the cau
 	]);
 });
 
-it("the work gate fails on what cannot be compared, although more work only warns", () => {
+it("the work gate fails if work cannot be compared, although more work only warns", () => {
 	expect(
 		statusOf("work", { work: comparison("not-comparable", null), latency: comparison("missing", null) }),
 	).toBe("fail");
 });
 
-it("the latency gate is inconclusive on a base that has no engine: the change may be what repairs it", () => {
+it("the latency gate is inconclusive if the base has no engine, because the change may repair it", () => {
 	const changes = { latency: comparison("not-comparable", null) };
 	const statusWith = (state: BuildRecord["state"]) =>
 		statusOf("latency", changes, { builds: [build({ arm: "base", state })] });
@@ -118,7 +118,7 @@ it.each<[Comparison["verdict"], number | null, string, string | undefined]>([
 	expect(statusOf("latency", changes, { yaml })).toBeUndefined();
 });
 
-it("the work gate only warns of what the count may misjudge", () => {
+it("the work gate only warns if the count may misjudge the change", () => {
 	const changes = {
 		work: comparison("regressed", 0.5),
 		doubt: "Counts follow the time of such nodes poorly: 1 more Erf.",
@@ -126,7 +126,7 @@ it("the work gate only warns of what the count may misjudge", () => {
 	expect(statusOf("work", changes, { yaml: "gates: { work: { fail: 10% } }" })).toBe("warn");
 });
 
-it("the p99 and memory gates pronounce what is certain and leave doubt alone", () => {
+it("the p99 and memory gates decide only certain changes", () => {
 	expect(statusOf("p99", { p99: comparison("regressed", 0.25) })).toBe("fail");
 	expect(statusOf("p99", { p99: comparison("inconclusive", 0.25) })).toBeUndefined();
 	expect(statusOf("memory", { memory: comparison("regressed", 0.06) })).toBe("fail");
@@ -235,7 +235,7 @@ describe("the build gates", () => {
 		expect([statusAt(2 ** 20), statusAt(2 ** 20 + 1)]).toEqual(["pass", "fail"]);
 	});
 
-	it("the build gates are only the preflight's where it forbade the build", () => {
+	it("the build gates leave a build that preflight forbade to the preflight gate", () => {
 		expect(buildStatuses({ state: "skipped" }, {}, [finding])).toEqual({ preflight: "fail" });
 		expect(buildStatuses({}, undefined, [{ ...finding, severity: "warning" }])).toMatchObject({
 			preflight: "warn",
@@ -267,7 +267,7 @@ describe("the golden gate", () => {
 	});
 });
 
-it("judgeChange of what is not a number fails even where there is no limit", () => {
+it("judgeChange fails a value that is not a number even without a limit", () => {
 	expect(judgeChange(Number.NaN, {})).toBe("fail");
 });
 
@@ -281,7 +281,7 @@ it("the latency gate fails on doubt if the config requires it", () => {
 	).toBe("fail");
 });
 
-it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
+it("the latency gate is inconclusive on what cannot be compared if the rules excuse it", () => {
 	const gates = { yaml: "gates: { not-comparable: neutral }" };
 	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
 });

@@ -1,4 +1,4 @@
-// What a head's config changes of the rules, by tables of two files.
+// Changes of the rules by a head's config, as tables of two files.
 import { expect, it } from "vitest";
 import type { GateResult } from "../../../generated/result.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../../../src/core/gates/limit-changes.ts";
@@ -25,7 +25,7 @@ const later = "It holds after the merge; this change was judged by the base's.";
 interface Row {
 	base?: string;
 	head?: string;
-	/** Of the model rather than of the file. */
+	/** Edits the model instead of the whole file. */
 	in?: "model";
 	says: string;
 	/** Neither value is stricter, so that the other way round needs a review too. */
@@ -176,7 +176,7 @@ it("rules are unknown if the base's config cannot be read, which is reported", (
 	});
 });
 
-it("rules that hold already are listed without a word on the merge, where nothing is under review", () => {
+it("rules that hold already are listed without a word on the merge, if nothing is under review", () => {
 	const [gate] = judge(file({}), file({ rest: "gates: { memory: { fail: off } }" }), "head");
 	expect(gate).toMatchObject({ status: "warn", message: "gates.memory.fail: 5 % → off. It needs a review." });
 });
@@ -197,7 +197,7 @@ it("a new runner or comparator is listed, and one that is removed warns", () => 
 	expect(new Set(judge(more, file({})).map(({ status }) => status))).toEqual(new Set(["warn"]));
 });
 
-it("the rules of what only one side has are no change: the head's engine keeps its own, and coverage reports the base's", () => {
+it("rules of an engine that only one side has are not a change: the head's keeps its own, and coverage reports the base's", () => {
 	const loose = "gates: { latency: { fail: 900% } }";
 	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
 	expect(judge(file({}), more)).toEqual([]);

@@ -73,7 +73,7 @@ it.each([
 	expect(reasonIn(2, history)).toMatch(reason);
 });
 
-it("dropSuperseded leaves results of this attempt alone, and drops those that name none", () => {
+it("dropSuperseded keeps results of this attempt, and drops those that name none", () => {
 	const none: JobHistory = { state: "unknown", why: "" };
 	expect(reasonIn(2, none, part({ attempt: 2 }))).toBeNull();
 	expect(reasonIn(1, none, part(null))).toBeNull();
@@ -87,7 +87,7 @@ it("dropSuperseded leaves results of this attempt alone, and drops those that na
 	]).toEqual([false, true, false]);
 });
 
-it("dropSuperseded takes an execution to last until the end of the second in which it completed", () => {
+it("dropSuperseded assumes that an execution lasts until the end of the second in which it completed", () => {
 	const own = { ...part(), uploadedMs: 110_900 };
 	expect(reasonIn(2, listed(made), own)).toBeNull();
 	expect(reasonIn(2, listed(made), { ...own, uploadedMs: 112_000 })).toMatch(/GitHub lists no job/);

@@ -21,7 +21,7 @@ function merged(parts: readonly PartInput[]): { result: Result; bytes: number } 
 	return { result, bytes: Buffer.byteLength(JSON.stringify(result, null, "\t")) };
 }
 
-it("a merged result keeps the smallest parts where all together are too large to be read again, and names the others", () => {
+it("a merged result keeps the smallest parts if all together are too large to be read again, and names the others", () => {
 	const note = (text: string): Partial<Result> => ({ notes: [text.repeat(maxBytes / 3)] });
 	const { result, bytes } = merged([
 		part("b", note("b")),

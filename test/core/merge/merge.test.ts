@@ -32,7 +32,7 @@ function states(result: Result): string[] {
 	return (result.parts ?? []).map(({ name, state }) => `${name} ${state}`);
 }
 
-it("mergeResults reports why a part did not start, and takes no machine facts from it", () => {
+it("mergeResults reports why a part did not start, and uses no machine facts of it", () => {
 	const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
 	const known = {
 		files: [],
@@ -181,7 +181,7 @@ it("mergeResults overrides a part that declares itself green and is not", () => 
 	expect(mergeResults([empty, part("c")], how).outcome).toBe("error");
 });
 
-it("mergeResults keeps what a partial part has, reports where it ended, and is no pass", () => {
+it("mergeResults keeps the results of a partial part, reports where it ended, and does not pass", () => {
 	const cut = part("l4", { partial: { stage: "measure", reason: "interrupted by SIGTERM" } });
 	const merged = mergeResults([cut, part("h200")], how);
 	expect(merged).toMatchObject({ outcome: "error", failureKind: "runner" });
@@ -189,7 +189,7 @@ it("mergeResults keeps what a partial part has, reports where it ended, and is n
 	expect(renderMarkdown(merged)).toContain("partial: ended in measure");
 });
 
-it("mergeResults reports that all are missing where none came", () => {
+it("mergeResults reports that all are missing if none came", () => {
 	const merged = mergeResults([], { ...how, expected: [{ name: "l4" }, { name: "h200" }] });
 	expect(merged).toMatchObject({ outcome: "error", failureKind: "runner" });
 	expect(states(merged)).toEqual(["h200 missing", "l4 missing"]);
@@ -266,7 +266,7 @@ it("mergeResults lets two configs measure engines of the same names", () => {
 	expect(states(merged)).toEqual(["a merged", "b merged"]);
 });
 
-it("mergeResults says of each row what ran it: CPU words stay with the CPU's rows", () => {
+it("mergeResults names the backend of each row, and keeps the CPU's wording to the CPU's rows", () => {
 	const cpu = {
 		kind: "onnxruntime",
 		name: "ONNX Runtime",
@@ -288,7 +288,7 @@ it("mergeResults says of each row what ran it: CPU words stay with the CPU's row
 	expect(text).toMatch(/batch 8 \(l4\) is slower: /);
 });
 
-it("mergeResults does not matter in which order the parts come, and every missing part is named", () => {
+it("mergeResults gives the same result for any order of parts, and names every missing part", () => {
 	const names = ["a", "b", "c", "d", "__proto__", "constructor"];
 	const outcome = fc.constantFrom("pass", "warn", "fail", "inconclusive", "error" as const);
 	const came = fc.array(
@@ -310,7 +310,7 @@ it("mergeResults does not matter in which order the parts come, and every missin
 				.sort((x, y) => x.at - y.at)
 				.map(({ one }) => one);
 			const options = planned.length === 0 ? how : { ...how, expected };
-			// Of two parts with one name both are refused, so which of them is told of does not matter.
+			// Two parts with the same name are both refused, so it does not matter which of them is named.
 			const merged = mergeResults(parts, options);
 			expect(mergeResults(shuffled, options)).toEqual(merged);
 			const absent = planned.filter((name) => !list.some(([other]) => other === name));
@@ -359,7 +359,7 @@ describe("with the review of a plan", () => {
 	const about = ({ gates }: Result) =>
 		gates.filter(({ gate }) => gate === "coverage" || gate === "limit-change");
 
-	it("mergeResults reports what several parts and the plan find about the whole change once, of no part", () => {
+	it("mergeResults reports findings on the whole change, which several parts and the plan share, once and without a part", () => {
 		const location = { path: "trtgate.yml", line: 3 };
 		const ofPart = { ...looser, message: `${looser.message.slice(0, -1)}, in 2 workloads.` };
 		const parts = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, ofPart] }));
@@ -371,7 +371,7 @@ describe("with the review of a plan", () => {
 		]);
 	});
 
-	it("mergeResults keeps what only one of them finds", () => {
+	it("mergeResults keeps findings of a single part", () => {
 		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], {
 			...how,
 			review: [looser],
@@ -384,13 +384,13 @@ describe("with the review of a plan", () => {
 		]);
 	});
 
-	it.each(["warn", "fail"] as const)("mergeResults is no better than what the plan found: %s", (status) => {
+	it.each(["warn", "fail"] as const)("mergeResults is at best what the plan found: %s", (status) => {
 		const parts = [part("l4"), part("h200")];
 		expect(mergeResults(parts, how).outcome).toBe("pass");
 		expect(mergeResults(parts, { ...how, review: [{ ...lost, status }] }).outcome).toBe(status);
 	});
 
-	it("mergeResults is no pass where the plan found nothing wrong and a part is missing", () => {
+	it("mergeResults does not pass if the plan found nothing wrong and a part is missing", () => {
 		const listed = { ...looser, status: "pass" as const };
 		const expected = [
 			{ name: "l4", artifact: "a" },

@@ -1,4 +1,4 @@
-// What the parts of a merged result say about an upgrade of TensorRT.
+// Conclusions on an upgrade of TensorRT from the parts of a merged result.
 import { expect, it } from "vitest";
 import type { Comparison, GoldenCheck, Result } from "../../../generated/result.ts";
 import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
@@ -119,7 +119,7 @@ it.each<[string, Records, string, string]>([
 		"Not decided: 1 engine that was not judged on both.",
 		"was not judged on both in 1 of 1 golden case",
 	],
-])("an upgrade is decided where %s", (_, after, decision, fact) => {
+])("an upgrade is decided if %s", (_, after, decision, fact) => {
 	const [upgrade, ...others] = upgradesOf(merged(["11.2.1", after], ["10.6.0", {}]));
 	expect(others).toEqual([]);
 	expect(upgrade).toMatchObject({ from: "10.6.0", to: "11.2.1" });
@@ -218,7 +218,7 @@ it.each<[string, Partial<Result>, string, string]>([
 		"Not decided: 1 run that was cut short.",
 		"A run ended early, in `measure`.",
 	],
-])("an upgrade within one run is decided where %s", (_, change, decision, fact) => {
+])("an upgrade within one run is decided if %s", (_, change, decision, fact) => {
 	const { backend } = buildResult();
 	const both = { backend: { ...backend, version: "11.2.1" }, baseBackend: { ...backend, version: "10.6.0" } };
 	const builds = [buildBuild({ arm: "base" }), buildBuild()];

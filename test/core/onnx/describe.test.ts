@@ -1,4 +1,4 @@
-// What the preflight says of a model: as JSON, in a terminal, in the documentation.
+// Preflight's description of a model, as JSON and as text, and the documentation of its codes.
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
@@ -34,7 +34,7 @@ it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
 	}
 });
 
-it("describeModel counts what a model is made of", async () => {
+it("describeModel counts nodes, subgraphs, operators and weights", async () => {
 	const summary = describeModel(await fileModelReader().read("test/fixtures/onnx/structures.onnx"));
 	expect(summary).toMatchObject({
 		irVersion: 8,
@@ -88,7 +88,7 @@ it("every code has a heading in the documentation, and every heading a code", ()
 	expect(headings.sort()).toEqual(Object.keys(findingKinds).sort());
 });
 
-it("the schema of preflight's JSON refuses what is not in it", () => {
+it("the schema of preflight's JSON refuses an incomplete description", () => {
 	expect(validate({ model: {}, findings: [] })).toBe(false);
 });
 

@@ -10,7 +10,7 @@ const constant = (name: string, dims: readonly number[], ...numbers: readonly nu
 	tensor({ name, dtype: int64, dims, raw: int64s(...numbers) });
 const table = (name: string, ...dims: readonly number[]) => tensor({ name, dims });
 
-/** What an int64 input `x` may hold where these nodes read it. */
+/** Finds the values that an int64 input `x` may hold if these nodes read it. */
 function valuesOf(
 	nodes: readonly Parameters<typeof node>[0][],
 	initializers: readonly Uint8Array[] = [],

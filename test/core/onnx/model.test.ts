@@ -1,4 +1,4 @@
-// What counts as a change of a model's interface: what a caller would notice.
+// Changes of a model's interface are those that a caller would notice.
 import { expect, it } from "vitest";
 import { interfaceRows } from "../../../src/core/onnx/describe.ts";
 import type { OnnxDim, OnnxDType, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";

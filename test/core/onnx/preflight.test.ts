@@ -56,7 +56,7 @@ const sequence = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])
 
 type Severity = "error" | "warning" | "note" | null;
 
-/** With the severity on ONNX Runtime and on TensorRT; null: not found there. */
+/** Severity on ONNX Runtime and on TensorRT; null if it is not found there. */
 const only = (op: string, changes: Partial<NodeInit> = {}): ModelInit => ({
 	nodes: [node({ op, ...changes })],
 });

@@ -51,7 +51,7 @@ it("nodesInRunOrder puts nodes on cycles and behind them last, in the order of t
 	]);
 });
 
-it("producersOf takes bodies that read more names from around them than a call takes arguments", () => {
+it("producersOf handles bodies that read more outer names than a call can have arguments", () => {
 	const names = Array.from({ length: 300_000 }, (_, at) => `t${at}`);
 	const inner = graph([node("r", [...names, "a"])]);
 	const middle = graph([node("q", [])], [{ nodeIndex: 0, node: "q", attribute: "body", graph: inner }]);

@@ -30,7 +30,7 @@ const always = () => true;
 const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
 
-it("findCounterparts takes the engine of the same name, whatever it is built from", () => {
+it("findCounterparts chooses the engine of the same name, whatever it is built from", () => {
 	const base = [
 		spec({ model: "a", engine: "x", onnx: "a.onnx" }),
 		spec({ model: "b", engine: "x", onnx: "b.onnx" }),
@@ -45,13 +45,13 @@ it("findCounterparts takes the engine of the same name, whatever it is built fro
 	]);
 });
 
-it("findCounterparts finds a renamed engine by its content, and nothing where the content is another", () => {
+it("findCounterparts finds a renamed engine by its content, and nothing if the content differs", () => {
 	const [base, head] = [[spec({ model: "net", engine: "old" })], [spec({ model: "net", engine: "new" })]];
 	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
 	expect(findCounterparts(base, head, never).size).toBe(0);
 });
 
-it("findCounterparts gives a renamed engine the likest of several engines of one file", () => {
+it("findCounterparts matches a renamed engine with the most similar of several engines of one file", () => {
 	const base = [
 		spec({ model: "old", engine: "fast", precision: "fp16" }),
 		spec({ model: "old", engine: "small", precision: "int8" }),
@@ -71,7 +71,7 @@ it("findCounterparts gives a renamed engine the likest of several engines of one
 	expect(findCounterparts([...base].reverse(), [...head].reverse(), always)).toEqual(expected);
 });
 
-it("findCounterparts leaves the base's engine to its namesake, even where another one has its content", () => {
+it("findCounterparts matches the base's engine with its namesake, even if another one has its content", () => {
 	const base = [spec({ model: "net", engine: "a", onnx: "1.onnx" })];
 	const head = [
 		spec({ model: "net", engine: "b", onnx: "1.onnx" }),

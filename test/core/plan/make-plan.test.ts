@@ -51,7 +51,7 @@ it("makePlan goes stage by stage, base before head", () => {
 	]);
 });
 
-it("makePlan gives each workload an order of its own that the seed decides", () => {
+it("makePlan derives an order for each workload from the seed", () => {
 	const measured = makePlan(input).steps.filter((step) => step.kind === "measure");
 	expect(measured).not.toEqual([]);
 	for (const step of measured) expect(step.firstArms).toEqual(firstArms(`seed:${step.workloadId}`, 16));
@@ -66,7 +66,7 @@ it("makePlan lists cases with their engines", () => {
 	]);
 });
 
-it("makePlan runs the head alone where there is no base", () => {
+it("makePlan runs only the head if there is no base", () => {
 	const plan = makePlan({ ...input, arms: ["head"] });
 	expect(plan.steps.every((step) => !("arm" in step) || step.arm === "head")).toBe(true);
 	const measured = plan.steps.filter((step) => step.kind === "measure");

@@ -19,7 +19,7 @@ function plan(runners: string, more: { name?: string } = {}): MatrixJob[] {
 	return planMatrix({ config, labels: ["ubuntu-latest"], artifactOf, name: more.name ?? "" });
 }
 
-it("planMatrix makes one job of everything where the config names no runners", () => {
+it("planMatrix makes a single job if the config names no runners", () => {
 	expect(plan("")).toEqual([
 		{ name: "all", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-all" },
 	]);
@@ -63,7 +63,7 @@ it("planMatrix refuses more jobs than GitHub runs", () => {
 	);
 });
 
-it("planMatrix gives every job a name of its own that artifacts may have, and loses no engine, whatever runners are called", () => {
+it("planMatrix gives every job a distinct name that artifacts may have, and loses no engine, whatever runners are called", () => {
 	const text = fc
 		.string({ minLength: 1, maxLength: 20, unit: "grapheme" })
 		.filter((name) => name.trim() !== "" && !/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name));

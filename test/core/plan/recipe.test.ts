@@ -1,4 +1,4 @@
-// What a side builds an engine from and how: every setting that differs is shown, and makes another engine.
+// A side's recipe: every setting that differs is shown, and makes another engine.
 import { expect, it } from "vitest";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { isSameRecipe, type RecipeOf, recipeRows, recipeText } from "../../../src/core/plan/recipe.ts";
@@ -80,7 +80,7 @@ it.each<[what: string, base: string, head: string, was: string, is: string]>([
 	expect(recipeText(one)).toBe(recipeText(recipeOf(base)));
 });
 
-it("the recipe is another one where the model file is, which is no row of its own", () => {
+it("the recipe changes with the model file, which has no row of its own", () => {
 	const [one, other] = [recipeOf(int8), recipeOf(int8, { modelSha256: sha("b") })];
 	expect(recipeRows(one, other)).toEqual([]);
 	expect(isSameRecipe(one, other)).toBe(false);
@@ -88,7 +88,7 @@ it("the recipe is another one where the model file is, which is no row of its ow
 });
 
 it.each(["plugins: [a.so]", "calibration: net.cache"])(
-	"the recipe is another one where the bytes of %s are",
+	"the recipe changes with the bytes of %s",
 	(setting) => {
 		const withFile = (digit: string, engine = `${int8}, ${setting}`) => {
 			const file = { path: "/w/file", sha256: sha(digit) };
@@ -120,7 +120,7 @@ it("the recipe of an engine names where its model comes from, and another source
 	}
 });
 
-it("the recipe stays the same where lines, limits and workloads move, and flags change places", () => {
+it("the recipe stays the same if lines, limits and workloads move, and flags change places", () => {
 	const plain = recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`);
 	for (const other of [
 		recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`, {

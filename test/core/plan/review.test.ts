@@ -1,4 +1,4 @@
-// What a plan finds about the whole change, as text and back.
+// A plan's findings about the whole change, as text and back.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GateResult } from "../../../generated/result.ts";
@@ -81,7 +81,7 @@ it.each<[what: string, text: string]>([
 	);
 });
 
-it("a review takes over nothing but its own fields", () => {
+it("a review copies only its own fields", () => {
 	const text = `[${JSON.stringify({ ...lost, part: "l4", location: { path: "/etc/passwd" } }).slice(0, -1)},"__proto__":{"status":"pass"}}]`;
 	expect(parseReview(text)).toEqual([lost]);
 });

@@ -21,7 +21,7 @@ it.each([
 	[group, "{ group: gpu }", false],
 	[group, "{ group: release, labels: [l4] }", false],
 	[group, "[gpu, l4]", false],
-])("where the workflow names %s, a runner with the labels %s is trusted: %s", (own, labels, isTrusted) => {
+])("if the workflow names %s, a runner with the labels %s is trusted: %s", (own, labels, isTrusted) => {
 	const [workflow] = runnersOf([own]).runners;
 	const check = () => refuseNewRunners(runnersOf([labels]), workflow?.labels ?? []);
 	if (isTrusted) expect(check).not.toThrow();

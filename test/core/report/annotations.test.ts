@@ -48,7 +48,7 @@ it("annotations carry no control character", () => {
 	}
 });
 
-it("annotations name counted work as what it is", () => {
+it("annotations call counted work by its name", () => {
 	const list = annotations(resultCases["on-cpu"] ?? buildResult());
 	expect(list.filter(({ title }) => title.includes("batch 8")).map(({ title }) => title)).toEqual([
 		"classifier · fp16 · batch 8: work (CPU, not TensorRT) warn",

@@ -1,4 +1,4 @@
-// What reports say of golden cases and of whole sets.
+// The wording of reports on golden cases and whole sets.
 import { expect, it } from "vitest";
 import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 import { goldenCounts } from "../../../src/core/report/golden-format.ts";
@@ -48,7 +48,7 @@ it("reports describe an error that grew in one sentence, with both errors", () =
 it.each([
 	["match", " over its whole set of 3 cases"],
 	["mismatch", " in 1 of 3 cases, and over its whole set of 3 cases"],
-] as const)("reports mark a number over the set as such where case a is a %s", (state, extent) => {
+] as const)("reports mark a number over the set as such if case a is a %s", (state, extent) => {
 	const highlight = firstHighlight([ofCase("b", "match"), ofCase("c", "match"), ofCase("a", state), ofSet]);
 	expect(highlight?.title).toBe(`net · fp16 does not match its goldens${extent}`);
 	expect(highlight?.lines?.join()).toContain("over the whole set of 3 cases");

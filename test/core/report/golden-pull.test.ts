@@ -92,7 +92,7 @@ it("the body names the author, the reason, the models' commit, what moved, and w
 	expect(body).toContain("- other was not recorded: There is no model.");
 });
 
-/** What people and files may be called. */
+/** Hostile names of people and files. */
 const hostile =
 	"x|y`z <!-- trtgate: goldens --> @acme/team fixes #12 GH-7 **b** [a](https://evil.example) ![i](//e) <img src=x onerror=1> $a$ \u202e\u001b[31m\n# head\n| a | b |\n::error::x\r\n- [ ] do";
 

@@ -55,7 +55,7 @@ describe("a graph that does more work", () => {
 		cost({ shapes: { images: [8, 3, 640, 640] } }),
 	]);
 
-	it("the schema takes its facts", () => {
+	it("the schema accepts its facts", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
 	});
 
@@ -83,7 +83,7 @@ it("a comment counts several changed models, and has a row for each, however man
 	expect(markdown.match(/^\| [ab], images 1×3×640×640 \|/gm)).toHaveLength(2);
 });
 
-it("a graph that did not change is in the page alone, folded", () => {
+it("an unchanged graph appears only on the page, folded", () => {
 	const { markdown, html, terminal } = reports([cost({ head: figures, changes: [], changed: 0 })]);
 	expect(markdown).not.toContain("multiply-adds");
 	expect(terminal).not.toContain("multiply-adds");

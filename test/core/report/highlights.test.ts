@@ -1,4 +1,4 @@
-// What is told, and in which words.
+// The choice of highlights, and their wording.
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { withoutMarks } from "../../../src/core/report/highlight.ts";
@@ -42,7 +42,7 @@ it.each([
 	expect(headline(named(name))).toBe(expected);
 });
 
-it("headline never reports that all is well where nothing was checked", () => {
+it("headline never reports that all is well if nothing was checked", () => {
 	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
 });
 
@@ -71,7 +71,7 @@ it.each([
 	expect(told(buildResult({ golden }))[0]).toContain(`Worst element ${text}`);
 });
 
-it("highlights say of an inconclusive comparison what is still possible, and that it is no pass", () => {
+it("highlights say what is still possible after an inconclusive comparison, and that it is not a pass", () => {
 	const [highlight] = told(named("inconclusive"));
 	expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
 	expect(highlight).toContain("a slowdown of up to 3.8 % is not ruled out");
@@ -150,7 +150,7 @@ it.each([
 	expect(told(buildResult({ golden }))[0]).toContain(words);
 });
 
-it("highlights repeat a backend's caveat in a title about speed only where a merged result has another backend too", () => {
+it("highlights repeat a backend's caveat in a title about speed only if a merged result has another backend too", () => {
 	const verdicts = ["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const;
 	const gates = ["p99", "memory", "build-time", "max-latency", "run"] as const;
 	const result = buildResult({

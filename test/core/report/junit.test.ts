@@ -29,7 +29,7 @@ it("renderJunit shows each status as JUnit knows it, and inconclusive never as p
 	expect(text).toContain('<error message="It is error." type="latency"/>');
 });
 
-it("renderJunit names the config's file where all gates stand in one", () => {
+it("renderJunit names the config's file if all gates stand in one", () => {
 	const at = (path: string) => buildGate({ location: { path, line: 3 } });
 	const one = renderJunit(buildResult({ gates: [at("trtgate.yml"), at("trtgate.yml")] }));
 	expect(one).toMatch(/<testsuite [^>]* file="trtgate\.yml">/);

@@ -1,4 +1,4 @@
-// What reports say of layers: why a workload became slower, in one unit, without a claim that the layers do not bear.
+// Reports on layers: why a workload became slower, in one unit, without claims that the layers do not support.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WorkloadResult } from "../../../generated/result.ts";

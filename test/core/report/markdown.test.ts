@@ -96,7 +96,7 @@ describe("renderMarkdown", () => {
 
 	it("renderMarkdown makes hostile names inert", () => {
 		const text = renderMarkdown(resultCases["hostile"] ?? buildResult());
-		// What stands in a fence or in code is shown as it is.
+		// Fences and code show their content unchanged.
 		const live = text.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "").replace(/`[^`\n]*`/g, "");
 		expect(live).not.toMatch(
 			/<script|<img|<!--|@everyone|https?:\/\/|[^\\]\]\(|\u001b|\u202e|javascript:\w+\(1\)\)\]/,

@@ -73,7 +73,7 @@ describe("reports of probes", () => {
 		expect(renderHtml(result)).toContain("No input tells padding");
 	});
 
-	it("report each difference once, as severe as its gate, and what is known as a note", () => {
+	it("report each difference once, as severe as its gate, and known ones as notes", () => {
 		expect(titles(result)).toEqual([
 			"warn: net · fp16 has rows that depend on their neighbours (probe, no reference)",
 			"note: net · fp16 gives different outputs at different batch sizes, as its base does (probe, no reference)",
@@ -82,7 +82,7 @@ describe("reports of probes", () => {
 		expect(headline(result)).toContain("1 probe difference");
 	});
 
-	it("show a probe whose gate is off in the table alone", () => {
+	it("show a probe whose gate is off only in the table", () => {
 		const quiet = judged("gates: { probes: off }");
 		expect(titles(quiet).filter((title) => title.startsWith("warn"))).toEqual([]);
 		expect(renderHtml(quiet)).toContain("a row does not depend on its neighbours");
@@ -96,11 +96,11 @@ describe("reports of probes", () => {
 		]);
 	});
 
-	it("have no such section where no probe ran", () => {
+	it("have no such section if no probe ran", () => {
 		expect(renderHtml(buildResult()) + renderMarkdown(buildResult())).not.toContain("Probes");
 	});
 
-	it("escape what a model says", () => {
+	it("escape text from a model", () => {
 		const hostile = judged("", [probe({ message: "<script>x</script> ::error::`|", output: "<b>|`" })]);
 		expect(renderHtml(hostile) + renderMarkdown(hostile)).not.toContain("<script>x");
 	});

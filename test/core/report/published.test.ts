@@ -1,4 +1,4 @@
-// What is published of a result: markers that nobody can forge or break, words within GitHub's limits, names made harmless.
+// Published texts: markers that nobody can forge or break, lengths within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
@@ -65,7 +65,7 @@ describe("a marker", () => {
 		["dependabot[bot]", "Bot", "github-actions[bot]", false],
 		["octocat", "User", "octocat", true],
 		["octocat", "User", null, false],
-	])("a marker by %s (%s), where we are %s, may be ours: %j", (login, type, own, expected) => {
+	])("a marker by %s (%s) may be ours if we are %s: %j", (login, type, own, expected) => {
 		expect(isOwnAuthor({ login, type }, own)).toBe(expected);
 		expect(isOwnAuthor(null, own)).toBe(false);
 	});
@@ -143,7 +143,7 @@ it.each([
 	expect(text).not.toMatch(/@octocat|<b>/);
 });
 
-it("links stand where there is something to open, and names where there is not", () => {
+it("links appear if there is something to open, else names", () => {
 	const run = "https://github.com/a/b/actions/runs/1";
 	expect(linksMarkdown({})).toBe("full report: `report.html` and `result.json`");
 	expect(linksMarkdown({ report: `${run}/artifacts/2`, run })).toBe(
@@ -169,13 +169,13 @@ it("a check run concludes with the outcome, and names the runner as the cause of
 	);
 });
 
-it("a check run annotates the config's first line where a gate has no place", () => {
+it("a check run annotates the config's first line if a gate has no place", () => {
 	const gates = [buildGate({ status: "fail", message: "Nowhere." })];
 	const [annotation] = describeCheckRun(buildResult({ outcome: "fail", gates }), {}).annotations;
 	expect(annotation).toMatchObject({ path: "trtgate.yml", line: 1, level: "failure" });
 });
 
-it("an alarm sounds for a failure and an error, ends when well, and stays as it is where a comparison was inconclusive", () => {
+it("an alarm sounds for a failure and an error, ends when well, and stays as it is if a comparison was inconclusive", () => {
 	expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
 });
 

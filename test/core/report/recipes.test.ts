@@ -35,7 +35,7 @@ describe.each(Object.entries(formats))("recipes in %s", (_, render) => {
 		expect(render(buildResult())).not.toContain("built differently");
 	});
 
-	it("call an engine of another name alone renamed, not built differently", () => {
+	it("call an engine that only has another name renamed, not built differently", () => {
 		const text = render(result({ ...change, was: "encoder/old", rows: [] }));
 		expect(text).toContain("encoder/old");
 		expect(text).toContain("1 engine renamed, base → head");

@@ -43,7 +43,7 @@ describe.each(Object.entries(texts))("the report as %s", (_, text) => {
 	});
 });
 
-it("the report has neither section where nothing was loosened or dropped", () => {
+it("the report has neither section if nothing was loosened or dropped", () => {
 	const nothing = buildResult({ gates: [buildGate()] });
 	const shown =
 		renderMarkdown(nothing) + renderHtml(nothing) + renderTerminal(nothing, { color: false, columns: 120 });

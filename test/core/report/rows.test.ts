@@ -1,4 +1,4 @@
-// What stands in one row is of one estimate, and says of which figure.
+// All figures of a row come from one estimate, and the row says which.
 import { expect, test } from "vitest";
 import type { Arm, PerfRun } from "../../../generated/result.ts";
 import { compareRuns } from "../../../src/core/compare/compare.ts";

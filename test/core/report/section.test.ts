@@ -29,7 +29,7 @@ describe.each(Object.entries(formats))("a section that is added to the list, in 
 		expect(render()).toContain("1 busy disk");
 	});
 
-	it("a section that is added to the list is absent where it is not listed or has nothing to show", () => {
+	it("a section that is added to the list is absent if it is not listed or has nothing to show", () => {
 		expect(render(reportSections)).not.toMatch(/disk in use|disk is busy/i);
 		const nothing = buildResult({ environment: {} });
 		const texts = [

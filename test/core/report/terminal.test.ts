@@ -77,7 +77,7 @@ it.each([
 	["wraps names", 40, ["a long name of a workload  slower  28 µs"]],
 	["wraps names first", 39, ["a long name of a          slower  28 µs", "workload"]],
 	["then drops whole columns, but not the second", 30, ["a long name of a          slower", "workload"]],
-])("layout %s where there is little room", (_, columns, expected) => {
+])("layout %s if there is little room", (_, columns, expected) => {
 	const row = ["a long name of a workload", "slower", "28 µs"].map((text) => ({ text }));
 	expect(renderColumns([row], { color: false, columns })).toEqual([expected]);
 });

@@ -65,7 +65,7 @@ it("judgeValidity lets a clock stand that the power cap has set: the load is its
 	});
 });
 
-it("judgeValidity takes what half of the runs have for a result, not for an incident", () => {
+it("judgeValidity treats a property of half of the runs as a result, not as an incident", () => {
 	const slow = Array.from({ length: 4 }, () => conditions({ clock: 1500, share: 0.3 }));
 	for (const run of slow) expect(judgeValidity(run, [...slow, ...usual(4)])).toEqual({ state: "valid" });
 });

@@ -40,7 +40,7 @@ it("gpuWindow leaves the clocks of an idle GPU out, and keeps its memory", () =>
 	});
 });
 
-it("gpuWindow is nothing where nothing was read, and null where nothing is reported", () => {
+it("gpuWindow is empty if nothing was read, and null if nothing is reported", () => {
 	expect(gpuWindow({ samples: [sample(0)], use: [], processes: [] }, 1, 5)).toBeNull();
 	const dumb = sample(0, {
 		smClockMhz: null,
@@ -71,7 +71,7 @@ it("gpuWindow prefers the hardware's counters, which cover the second before", (
 	expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({ source: "gpm", smUtilisation: 0.5, ...rest });
 });
 
-it("gpuWindow separates our memory from that of others only where every process reports it", () => {
+it("gpuWindow separates our memory from that of others only if every process reports it", () => {
 	const at = (processes: GpuProcess[]) =>
 		gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
 	expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({
@@ -104,7 +104,7 @@ it("reasonNames names NVML's bits, and numbers those it does not know", () => {
 	expect(reasonNames(0x8000000000000200n)).toEqual(["bit-9", "bit-63"]);
 });
 
-it("foreignProcessesOf takes foreign processes, once each, and no resident", () => {
+it("foreignProcessesOf returns each foreign process once, and no resident one", () => {
 	const readings = [1, 2].map((atMs) => ({
 		atMs,
 		processes: [process("ours", 1), process("resident", 2), process("foreign", 3)],

@@ -63,7 +63,7 @@ it("shorten never cuts a character in two", () => {
 	);
 });
 
-it("shorten names what has no visible name", () => {
+it("shorten writes a placeholder for an invisible name", () => {
 	expect(cleanName("\u0000\n")).toBe("(no name)");
 	expect(cleanName("x".repeat(300))).toHaveLength(80);
 });
@@ -104,7 +104,7 @@ describe("escapeMarkdown", () => {
 	});
 });
 
-it("markdownCode uses backticks where nothing can break out of them", () => {
+it("markdownCode uses backticks if nothing can break out of them", () => {
 	expect(markdownCode("/layer3/conv2 + relu")).toBe("`/layer3/conv2 + relu`");
 	expect(markdownCode("__myl_Res_0")).toBe("`__myl_Res_0`");
 });
@@ -149,7 +149,7 @@ it.each(["\r::error::x", "a\u0085 ::error::x", "a\u2028::x::", "\v::x::", "\r\n 
 	},
 );
 
-it("disarmCommands takes out the old form wherever it stands, and leaves all else as it is", () => {
+it("disarmCommands removes the old form anywhere, and leaves everything else unchanged", () => {
 	expect(disarmCommands("a ##[error]b")).not.toContain("##[");
 	expect(disarmCommands("nvinfer1::IBuilder, 12:30 ## [x]")).toBe("nvinfer1::IBuilder, 12:30 ## [x]");
 });

@@ -112,7 +112,7 @@ test.each([
 	expect(formatValue(value)).toBe(text);
 });
 
-test("a metric value gives more digits where they are requested", () => {
+test("a metric value gives more digits if they are requested", () => {
 	expect(formatValue(0.001004, 8)).toBe("1.004e-3");
 	expect(formatValue(33.2, 2)).toBe("33");
 });

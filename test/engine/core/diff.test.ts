@@ -64,7 +64,7 @@ describe("diffEngines", () => {
 		},
 	);
 
-	it("diffEngines sees no change where one engine leaves an axis open and the other states its size", () => {
+	it("diffEngines sees no change if one engine leaves an axis open and the other states its size", () => {
 		const open = recordedEngine("classifier-fp16");
 		const sized = ({ dims, ...tensor }: LayerTensor) => ({
 			...tensor,

@@ -24,7 +24,7 @@ describe("engineFingerprint", () => {
 		expect(print(recorded("wrong-head", "head"))).toEqual(print(recorded("wrong-head", "base")));
 	});
 
-	it("engineFingerprint is the same where names and Myelin's numbers are others, and layers come in another order", () => {
+	it("engineFingerprint is the same if names, Myelin's numbers and the order of layers differ", () => {
 		const renamed = encoder
 			.replaceAll("__mye", "__mye9")
 			.replaceAll("layer0", "block0")
@@ -50,7 +50,7 @@ describe("engineFingerprint", () => {
 		expect(otherKernel.tactics).not.toBe(tactics);
 	});
 
-	it("engineFingerprint compares names alone where an engine was built without details", () => {
+	it("engineFingerprint compares only names if an engine was built without details", () => {
 		const named = (...names: string[]) =>
 			engineFingerprint(parseLayerInfo(JSON.stringify({ Layers: names })));
 		expect(named("a", "b_myl1_2")).toEqual(named("b_myl3_4", "a"));

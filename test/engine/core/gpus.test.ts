@@ -32,7 +32,7 @@ it.each(["NVIDIA L40", "NVIDIA GH200 480GB", "Orin NX", "Jetson Orin Nano", "NVI
 	},
 );
 
-it("rooflineOf calls what is far from both limits latency-bound, and needs bytes and a time", () => {
+it("rooflineOf calls a layer that is far from both limits latency-bound, and needs bytes and a time", () => {
 	const work = { bytes: 1e6, operations: 1e6, precision: "fp16", timeMs: 1 };
 	expect(rooflineOf(work, "NVIDIA H200")?.bound).toBe("latency");
 	expect(rooflineOf({ ...work, bytes: null }, "NVIDIA H200")).toBeNull();

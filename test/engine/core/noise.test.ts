@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { halfWidthOfSum, judgeDeltas } from "../../../src/engine/core/noise.ts";
 
-it("halfWidthOfSum adds what scatters alone in quadrature, what is shared in full, and takes more changes than a call takes arguments", () => {
+it("halfWidthOfSum adds independent scatter in quadrature and shared scatter in full, even for more changes than a call can have arguments", () => {
 	const one = { ms: 1, halfWidthMs: 0.3, sharedMs: 0.2, isSignificant: true };
 	expect(halfWidthOfSum([one])).toBeCloseTo(0.3);
 	expect(halfWidthOfSum([one, one])).toBeCloseTo(Math.hypot(0.3, 0.3, 0.4));

@@ -90,7 +90,7 @@ describe("one hundred rebuilds", () => {
 });
 
 describe("two exports of one model", () => {
-	it.each(["det", "rec"] as const)("align by structure where all names of %s are others", (name) => {
+	it.each(["det", "rec"] as const)("align by structure if all names of %s differ", (name) => {
 		const [planted] = plantedChanges({ [name]: engines[name] }).filter((one) =>
 			one.name.startsWith("renamed export"),
 		);

@@ -19,7 +19,7 @@ type When = ExplainInput["profile"]["nsys"];
 interface Looked {
 	layers: string[];
 	kernels: string[];
-	/** What ncu was to look into. */
+	/** Kernel that ncu was asked to examine. */
 	counted: (string | undefined)[];
 	explained: Explained[];
 }
@@ -103,7 +103,7 @@ it.each([
 	expect(reports).toHaveLength(times);
 });
 
-it("explain does not look at what was not timed, because nothing changed", async () => {
+it("explain does not profile workloads that were not timed because nothing changed", async () => {
 	const { layers, kernels } = await look({
 		nsys: "always",
 		verdicts: { one: "unchanged", two: "unchanged" },
@@ -112,7 +112,7 @@ it("explain does not look at what was not timed, because nothing changed", async
 	expect([...layers, ...kernels]).toEqual([]);
 });
 
-it("explain reports what it could not see, and throws nothing", async () => {
+it("explain reports what it could not see, and never throws", async () => {
 	const failure = { code: "tool-crashed", message: "It died." } as const;
 	const { explained } = await look(
 		{ nsys: "always", workloads: [timed("one", null)] },

@@ -1,4 +1,4 @@
-// What git prints, whole, cut off or odd.
+// Output of git: complete, truncated or odd.
 import { expect, it } from "vitest";
 import {
 	classifyFetch,
@@ -11,7 +11,7 @@ import {
 
 const [a, b, c] = ["a", "b", "c"].map((digit) => digit.repeat(40)) as [string, string, string];
 
-it("git's output takes the commit of an annotated tag, and leaves out a line that was cut off", () => {
+it("git's output gives the commit of an annotated tag, and a line that was cut off is ignored", () => {
 	const text = `${a}\trefs/tags/v1\n${b}\trefs/tags/v1^{}\n${c}\trefs/tags/v2\nnonsense\n${a}\trefs/heads/main\n${a}\trefs/ta`;
 	expect(parseRemoteTags(text)).toEqual([
 		{ name: "v1", commit: b },
@@ -32,7 +32,7 @@ it("git's output reads parents from the head of a commit alone", () => {
 	expect(parseParents("")).toEqual([]);
 });
 
-it("git's output takes whole hashes only", () => {
+it("git's output is searched for complete hashes only", () => {
 	expect(parseHashes(`${a}\n${b.slice(1)}\n${c}`)).toEqual([a, c]);
 });
 

@@ -30,7 +30,7 @@ it.each([
 	expect(names(tagsBefore(tag, tags(tag, ...all)).tags)).toEqual(before);
 });
 
-it("compareTags gives no order to what is no version", () => {
+it("compareTags does not order names that are not versions", () => {
 	expect(tagsBefore("candidate", tags("candidate", "golden", "v1"))).toMatchObject({
 		order: "none",
 		tags: [{ name: "golden" }, { name: "v1" }],

@@ -34,7 +34,7 @@ const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));
 const asked = chooseFields(sampleFields, offered);
 
-it("nvidia-smi's parser takes new names from a new driver", () => {
+it("nvidia-smi's parser uses new names from a new driver", () => {
 	expect(offered.size).toBeGreaterThan(100);
 	expect(asked.map(({ name }) => name).join()).toBe(
 		"clocks.sm,clocks.mem,power.draw,temperature.gpu,memory.used,utilization.gpu,utilization.memory,clocks_event_reasons.active",
@@ -42,7 +42,7 @@ it("nvidia-smi's parser takes new names from a new driver", () => {
 	expect(chooseFields(inventoryFields, offered)).toHaveLength(inventoryFields.length);
 });
 
-it("nvidia-smi's parser takes the old name from a driver that knows no other, and leaves out what it lacks", () => {
+it("nvidia-smi's parser uses the old name if a driver knows no other, and leaves out missing fields", () => {
 	const old = parseHelpFields(
 		'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n',
 	);

@@ -5,7 +5,7 @@ import type { OnnxGraph, OnnxInitializer, OnnxValue } from "../../../src/core/on
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 
-/** What Python's onnx package reads from the same files: test/oracles/onnx-structure.py. */
+/** Python's onnx package reads the same from these files: test/oracles/onnx-structure.py. */
 const oracle: Record<
 	string,
 	{ functions: unknown; graph: unknown; irVersion: number; opsets: unknown; producer: string }

@@ -12,7 +12,7 @@ const files = readdirSync("test/fixtures/onnx")
 	.filter((name) => name.endsWith(".onnx"))
 	.map((name) => new Uint8Array(readFileSync(`test/fixtures/onnx/${name}`)));
 
-it("rewriteOnnx gives the same model where every node is kept", () => {
+it("rewriteOnnx gives the same model if every node is kept", () => {
 	expect(files.length).toBeGreaterThan(3);
 	for (const file of files) {
 		const before = read(file);

@@ -84,7 +84,7 @@ it.each([
 	expect(find(model({ initializers: [initializer] })).places).toEqual([]);
 });
 
-it("findWeights refuses what is cut short", () => {
+it("findWeights refuses a truncated file", () => {
 	const file = model({ initializers: [tensor({ name: "w", dims: [2], raw: floats(1, 2) })] });
 	expect(() => find(file.subarray(0, 30))).toThrow(/truncated|damaged/);
 	expect(join(text(1, "x")).length).toBe(3);

@@ -76,7 +76,7 @@ describe("diagnoseOrt", () => {
 		});
 	});
 
-	it("diagnoseOrt bounds what a model's author may have put into names", () => {
+	it("diagnoseOrt bounds names, which a model's author chooses", () => {
 		const failure = diagnoseOrt(
 			`Could not find an implementation for MatMul(13) node with name '${"n".repeat(9_000)}'\n${"x\n".repeat(500)}`,
 		);

@@ -8,7 +8,7 @@ const node = (name: string, [ts, dur]: [number, number], args: object = {}): str
 	`${JSON.stringify({ cat: "Node", pid: 42, tid: 1, dur, ts, ph: "X", name: `${name}_kernel_time`, args: { op_name: "Conv", node_index: "1", ...args } })},`;
 const ended =
 	'{"cat" : "Session","pid" :42,"tid" :1,"dur" :9,"ts" :9,"ph" : "X","name" :"model_run","args" : {}},';
-it("parseProfile takes the nodes of the last inference, without lines of the log", () => {
+it("parseProfile returns the nodes of the last inference, without lines of the log", () => {
 	const shapes = {
 		input_type_shape: [{ float: [1, 3, 8, 8] }, { float: [4, 3, 3, 3] }],
 		output_type_shape: [{ float: [1, 4, 8, 8] }],

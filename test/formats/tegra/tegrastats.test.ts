@@ -1,4 +1,4 @@
-// What Jetson boards print, as their tools and documents have it.
+// Output of Jetson boards, as their tools and documents show it.
 
 import { readFileSync } from "node:fs";
 import fc from "fast-check";

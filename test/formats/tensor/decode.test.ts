@@ -48,7 +48,7 @@ describe("decodeTensor", () => {
 		);
 	});
 
-	it.each(["y.raw", "y.bin", "a.b/y.RAW"])("decodeTensor takes %s for raw values", (path) => {
+	it.each(["y.raw", "y.bin", "a.b/y.RAW"])("decodeTensor reads %s as raw values", (path) => {
 		expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path }), "y").data).toEqual(
 			Uint8Array.of(1, 0, 2, 0),
 		);

@@ -1,4 +1,4 @@
-// What build logs and performance summaries tell.
+// Facts in build logs and performance summaries.
 import { expect, it } from "vitest";
 import { classifyWarning, createBuildLog, createPerfLog } from "../../../src/formats/trtexec/build-log.ts";
 import { recordedCases, recordedLines, recordedVersions } from "./recorded.ts";
@@ -78,7 +78,7 @@ it("performance summaries report the mode that trtexec really used", () => {
 	});
 });
 
-it("performance summaries report nothing where no inference ran", () => {
+it("performance summaries report nothing if no inference ran", () => {
 	expect(perf("10.6/build-superres-fp32")).toMatchObject({ throughput: null, iterations: null });
 });
 

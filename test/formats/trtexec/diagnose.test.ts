@@ -49,7 +49,7 @@ describe.each(recordedRuns)("the recorded run %s", (name) => {
 			expect(diagnose({ lines: parseLog(text), exitCode, signal, spawnError }).code).toBe(code);
 	});
 
-	it("is never called fine where it failed and only stderr was kept", () => {
+	it("is never called fine if it failed and only stderr was kept", () => {
 		if (exitCode === 0) return;
 		const kept = lines.filter(({ stream }) => stream === "err");
 		expect(diagnose({ lines: kept, exitCode, signal, spawnError }).kind).not.toBe("none");
@@ -88,7 +88,7 @@ const damaged = { plan: { builtSha256: "aa", sha256: "bb" } };
 const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 3.6e11 };
 const plan = "engines/superres-fp32.plan";
 
-/** What the gate sees beside these runs: sizes, digests, the model. */
+/** Facts that the gate adds to these runs: sizes, digests, the model. */
 const outside: Readonly<Record<string, Partial<Evidence>>> = {
 	"10.6/fail-bad-too-big": { model: { largestTensor, inputRanks: new Map() } },
 	"10.6/fail-engine-flipped": damaged,
@@ -173,7 +173,7 @@ ${failedBuild}`;
 const unscoped = `[E] Error[2]: [graphScope.cpp::analyze::460] Error Code 2: Internal Error (Assertion tScope.getType() != ScopeType::kUNDEFINED failed. )
 ${failedBuild}`;
 
-/** One line, as other versions and other models print it, after the code that it must give with exit code 1. */
+/** Lines of other versions and models, each after the code that it must give with exit code 1. */
 const lines = `
 onnx-file-missing  Could not open file /models/über net.onnx
 onnx-too-large  [E] [TRT] ModelImporter.cpp:1: exceeds maximum protobuf size of 2GB
@@ -344,12 +344,12 @@ it("diagnose shows how far a run came that was ended from outside", () => {
 	);
 });
 
-it("diagnose takes names that would poison an object as plain text", () => {
+it("diagnose treats names that would poison an object as plain text", () => {
 	const text = `${at}[E] Cannot find input tensor with name "__proto__" in the network inputs! Please`;
 	expect(diagnose({ lines: parseLog(text), exitCode: 1, signal: null }).title).toContain('"__proto__"');
 });
 
-it("diagnose judges an empty log by its end alone", () => {
+it("diagnose judges an empty log only by how the run ended", () => {
 	expect(judged("", { exitCode: 1 })).toBe("unknown");
 	expect(judged("", { exitCode: null, signal: "SIGINT" })).toBe("interrupted");
 });

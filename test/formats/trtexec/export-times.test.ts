@@ -42,7 +42,7 @@ const keys = [
 const entryOf = (value: string): string =>
 	`{ ${keys.map((key, index) => `"${key}" : ${index === 9 ? value : index}`).join(", ")} }`;
 
-it("createTimesParser gives what JSON.parse gives of a recorded file", () => {
+it("createTimesParser agrees with JSON.parse on a recorded file", () => {
 	const entries = JSON.parse(recorded.toString("utf8")) as Entry[];
 	const times = columns(parse(recorded));
 	expect(times.iterations).toBe(entries.length);
@@ -98,7 +98,7 @@ it("createTimesParser refuses values that are no numbers", () => {
 		expect(parseText(`[ ${entryOf(value)} ]`)).toMatchObject({ state: "broken", fault: "not-finite" });
 });
 
-it("createTimesParser refuses what trtexec does not write", () => {
+it("createTimesParser refuses files that trtexec does not write", () => {
 	const good = entryOf("1");
 	for (const text of [
 		"{}",

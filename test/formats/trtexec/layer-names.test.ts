@@ -39,7 +39,7 @@ it("readLayerName reads the layer that a reformat serves", () => {
 	).toBe("{ForeignNode[a...b]}");
 });
 
-it("readLayerName takes names of ten million characters without delay", () => {
+it("readLayerName reads names of ten million characters without delay", () => {
 	for (const name of [
 		"PWN(".repeat(2_500_000),
 		" + a".repeat(2_500_000),

@@ -54,7 +54,7 @@ it("parseLayerInfo knows a quantisation from a reformat", () => {
 	]);
 });
 
-it("parseLayerInfo reads names alone, where the engine has no details", () => {
+it("parseLayerInfo reads names only, if the engine has no details", () => {
 	const info = parseLayerInfo(
 		'{"Layers": ["conv1", "Reformatting CopyNode for Output Tensor 0 to fc"],"Bindings": ["x","y"]}',
 	);
@@ -108,7 +108,7 @@ it("parseLayerInfo knows every way to write a type", () => {
 	).toEqual(["fp16", "fp32", "int8", "int64", "bool", "bf16", "fp8", "fp32", "fp8", "uint8", null]);
 });
 
-it("parseLayerInfo refuses what is no layer info", () => {
+it("parseLayerInfo refuses anything that is not layer info", () => {
 	for (const text of ["", "[]", "{}", '{"Layers": "x"}', '{"Layers": ['])
 		expect(() => parseLayerInfo(text)).toThrow(ToolError);
 });

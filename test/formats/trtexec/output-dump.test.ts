@@ -57,7 +57,7 @@ it("dumped tensors have types that goldens know, or none", () => {
 	]);
 });
 
-it("dumped tensors share a file where their names differ in odd characters alone", () => {
+it("dumped tensors share a file if their names differ only in odd characters", () => {
 	expect(sanitiseTensorName("a/b:0")).toBe("a_b_0");
 	expect(clashingDumpNames(["a/b", "a:b", "c", "__proto__"])).toEqual([["a/b", "a:b"]]);
 });

@@ -1,4 +1,4 @@
-// What people and programs are shown of a diagnosis.
+// A diagnosis as people and programs see it.
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";

@@ -32,7 +32,7 @@ it("parseLog reads a transcript's stream and time", () => {
 	]);
 });
 
-it("parseLog takes a broken transcript line as plain text", () => {
+it("parseLog reads a broken transcript line as plain text", () => {
 	expect(parseLog('[12, "err", "cut').map((line) => line.text)).toEqual(['[12, "err", "cut']);
 	expect(parseLog('[12, "err", 7]').map((line) => line.text)).toEqual(['[12, "err", 7]']);
 });
@@ -95,7 +95,7 @@ it("createLogScan never throws, whatever the lines are", () => {
 	);
 });
 
-it("createLogScan takes for hostile long lines not much longer than for short ones of the same text", () => {
+it("createLogScan is not much slower on hostile long lines than on short ones of the same text", () => {
 	const parts = [
 		"Dimension mismatch for tensor a and profile 1. At dimension axis 1, ",
 		"profile 1 dim ",

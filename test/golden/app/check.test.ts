@@ -132,7 +132,7 @@ it("renderCheck shows failures first, each with the element, what was got and wh
 	);
 });
 
-it("renderCheck stays short where thousands fail alike", () => {
+it("renderCheck stays short if thousands fail alike", () => {
 	const failing = Array.from({ length: 5000 }, (_, index) =>
 		verdict(`c${index}`, [checkOf({ got: 1, pass: false })], "mismatch"),
 	);

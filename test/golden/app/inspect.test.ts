@@ -1,4 +1,4 @@
-// What `golden inspect` reports about limits, groups of boxes, inputs, and defects.
+// Reports of `golden inspect` about limits, groups of boxes, inputs, and defects.
 import { describe, expect, it } from "vitest";
 import { renderInspection } from "../../../src/golden/app/inspect.ts";
 import type { Inspection } from "../../../src/golden/stages/inspect.ts";

@@ -88,7 +88,7 @@ it.each([false, true])("keepGolden puts the old golden back, also in a later run
 	expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@1", ["golden.json", "r1"]]);
 });
 
-it("keepGolden leaves nothing where there was no golden before, and what belongs to others", async () => {
+it("keepGolden leaves nothing of its own if there was no golden before, and keeps others' files", async () => {
 	const folder = join(temporaryFolder(), "golden");
 	const keeper = await keeperOf(folder, 1);
 	await keeper.takeBack();

@@ -61,7 +61,7 @@ function openRepository(files: Readonly<Record<string, string>> = {}) {
 	};
 }
 
-/** What it was refused with. */
+/** Message of the refusal. */
 async function refusal(run: Promise<unknown>): Promise<string> {
 	const error = await run.then(
 		() => null,

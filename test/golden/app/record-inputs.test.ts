@@ -244,7 +244,7 @@ it("sizes that were not given follow what the weights ask for, which needs no ru
 	});
 });
 
-it("sizes that were not given come from real inputs where there are some", async () => {
+it("sizes that were not given come from real inputs if there are any", async () => {
 	const pixels = (scale: number): Uint8Array =>
 		encodeNpy(
 			float32(

@@ -37,7 +37,7 @@ function check(got: readonly Row[], options: Partial<Detections> = {}, expected:
 	return Object.fromEntries(checks.map((entry) => [entry.metric, entry]));
 }
 
-it("checkBoxes takes the same boxes in another order, with padding that the count leaves out", () => {
+it("checkBoxes accepts the same boxes in another order, with padding that the count leaves out", () => {
 	const got = separate(golden.toReversed(), 5);
 	const { checks, compared } = checkBoxes(nms, { expected: separate(golden), got, base: undefined }, "fp16");
 	expect(checks.map(({ metric, pass, got }) => [metric, pass, got])).toEqual([
@@ -107,7 +107,7 @@ it.each([
 	expect(overlaps[1]).toBeCloseTo(Number(overlaps[0]), 6);
 });
 
-it("checkBoxes counts F1 and mAP where they are requested", () => {
+it("checkBoxes counts F1 and mAP if they are requested", () => {
 	const comparators: Detections["comparators"] = [{ kind: "box-f1" }, { kind: "map", tolerance: 0.5 }];
 	const checks = check(golden.slice(0, 2), { comparators });
 	expect(checks["box-f1"]).toMatchObject({ pass: false, got: 0.8, detail: "2 match, 1 missing, 0 extra" });
@@ -116,7 +116,7 @@ it("checkBoxes counts F1 and mAP where they are requested", () => {
 	expect(check(golden, { comparators }, [])["map"]?.got).toBe(0);
 });
 
-it.each([Number.NaN, Number.POSITIVE_INFINITY])("checkBoxes never takes %s for a box or a score", (bad) => {
+it.each([Number.NaN, Number.POSITIVE_INFINITY])("checkBoxes never accepts %s as a box or a score", (bad) => {
 	const [first, ...others] = golden;
 	for (const column of [0, 2, 4, 5]) {
 		const row = [...(first ?? [])];
@@ -193,7 +193,7 @@ describe("with detections", () => {
 		["nothing much", [0, 0.0015], [0, 0.001], null],
 		["less than the base", [0, 0.001], [0, 0.004], null],
 	] as const)(
-		"judgeCase warns where the error of %s grew beyond the base's, still within the limits",
+		"judgeCase warns if the error of %s grew beyond the base's, still within the limits",
 		(_, head, base, says) => {
 			const off = ([pixels, score]: readonly [number, number]) =>
 				separate(

@@ -1,4 +1,4 @@
-// What TensorRT 10.6 on an H200 answered, beside ONNX Runtime's fp32 answers: the default tolerances must tell right from wrong.
+// Answers of TensorRT 10.6 on an H200 beside ONNX Runtime's in fp32: the default tolerances must tell right from wrong.
 import { expect, it } from "vitest";
 import type { GoldenOutput, Precision } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";
@@ -101,7 +101,7 @@ it("the verdict on recorded engines sees TF32 in an fp32 engine of low optimisat
 	).toBe("match");
 });
 
-it("the verdict on recorded engines is never a match where the network gives NaN, and the golden of it is refused", () => {
+it("the verdict on recorded engines is never a match if the network gives NaN, and the golden of it is refused", () => {
 	const recorded: Recorded = { name: "nan-output-fp32-0", output: "y" };
 	expect(judge(recorded, "fp32")).toMatchObject({
 		state: "mismatch",

@@ -26,14 +26,14 @@ import { type AtEnd, temporaryFolder } from "../../support/project.ts";
 import { recordedRuns, replayGoldenRuns, writeRecordedGolden } from "../../support/recorded-goldens.ts";
 
 interface Recorded {
-	/** What the names of its runs begin with. */
+	/** Prefix of its runs' names. */
 	runs: string;
 	model: string;
 	precision: Precision;
-	/** Of the golden, where it is another than the head's. */
+	/** Model of the golden, if it differs from the head's. */
 	goldenModel?: string;
 	outputs?: Readonly<Record<string, GoldenOutput>>;
-	/** As `golden check` writes them. */
+	/** Notes as `golden check` writes them. */
 	says: string;
 }
 

@@ -24,7 +24,7 @@ function interrupted(repository: Repository, name: keyof Repository, act: () => 
 	return { ...repository, [name]: busy };
 }
 
-it("a first proposal is one commit on the one that was checked out, with files put and taken, and a pull request", async () => {
+it("a first proposal is one commit on the checked out one, which adds and removes files, and a pull request", async () => {
 	const { repository, main } = openPlace();
 	const { commit, isNew, pull, pullIs } = await proposed(proposalOn(main[1], { draft: true }), repository);
 	expect([isNew, pullIs]).toEqual([true, "opened"]);
@@ -76,7 +76,7 @@ describe("meanwhile", () => {
 	});
 });
 
-it("propose leaves a person's pull request and what they wrote as it is", async () => {
+it("propose does not change a person's pull request or text", async () => {
 	const { repository, main } = openPlace();
 	const first = await proposed(proposalOn(main[2]), repository);
 	for (const pull of repository.pulls)

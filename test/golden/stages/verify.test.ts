@@ -160,7 +160,7 @@ it("verify judges the whole set once, after all of its batches, and holds no bat
 	});
 });
 
-it("verify runs only commands of the config, and counts an unknown one as no match", async () => {
+it("verify runs only commands of the config, and an unknown one is not a match", async () => {
 	const { verdicts } = await verifyAll({
 		cases: 1,
 		batch: 1,
@@ -195,7 +195,7 @@ it("verify stops running a base that failed, and judges the head without it", as
 	expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
 });
 
-it("verify never takes a case without an answer for a match, and gives no number over the set", async () => {
+it("verify never counts a case without an answer as a match, and gives no number over the set", async () => {
 	const answer = (job: InferJob): InferResult => {
 		const all = echo(job);
 		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;

@@ -65,7 +65,7 @@ it("a history on a branch keeps commits, depth, filters and refs out of the user
 	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
-it("a history on a branch starts again from the new tip where others rewrote the branch, and puts a lost record back on import", async () => {
+it("a history on a branch starts again from the new tip if others rewrote the branch, and puts a lost record back on import", async () => {
 	const { remote, clones } = repositories(1);
 	const store = storeIn(clones[0] ?? "");
 	await store.add([fileOfNight(0)]);
@@ -91,7 +91,7 @@ it("a history on a branch compacts into a new root, keeps files of others, and d
 	expect(readHistory(await store.read()).records).toHaveLength(3);
 });
 
-it("a history on a branch fails with the reason where the remote refuses the push", async () => {
+it("a history on a branch fails with the reason if the remote refuses the push", async () => {
 	const { remote, clones } = repositories(1);
 	mkdirSync(join(remote, "hooks"), { recursive: true });
 	const hook = join(remote, "hooks", "pre-receive");
@@ -103,7 +103,7 @@ it("a history on a branch fails with the reason where the remote refuses the pus
 	});
 });
 
-it("a history on a branch fails where the remote cannot be reached, and never reports a record that is not there", async () => {
+it("a history on a branch fails if the remote cannot be reached, and never reports a record that is not there", async () => {
 	const [clone = ""] = repositories(1).clones;
 	git(clone, "remote", "set-url", "origin", join(clone, "gone.git"));
 	await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({
@@ -113,7 +113,7 @@ it("a history on a branch fails where the remote cannot be reached, and never re
 
 it("a history on a branch goes on after a writer that was killed in the middle of a push", async () => {
 	const { remote, clones } = repositories(1);
-	// What a killed push leaves at a remote that is a folder.
+	// Leftovers of a killed push at a remote that is a folder.
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");

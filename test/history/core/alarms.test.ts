@@ -198,7 +198,7 @@ it("alarms of a history take an accepted level for the new one, and find the nex
 	expect(alarms[0]?.shifts[0]?.shift.size).toBeCloseTo(0.006, 3);
 });
 
-it("alarms of a history begin an epoch that names the field where the driver changes, and raise nothing for it", () => {
+it("alarms of a history begin an epoch that names the field if the driver changes, and raise nothing for it", () => {
 	const records = nights(
 		60,
 		(night) => (night < 30 ? {} : { ppm: 20_000 }),
@@ -211,7 +211,7 @@ it("alarms of a history begin an epoch that names the field where the driver cha
 	).toEqual([[], ["driverBranch"]]);
 });
 
-it("alarms of a history chain a new pin by its link, and begin an epoch where nothing links it", () => {
+it("alarms of a history chain a new pin by its link, and begin an epoch if nothing links it", () => {
 	const pin = buildFacts({ model: short("new pin") });
 	const link = buildRow({ kind: "link", ratio: buildRatio(10_000), head: pin });
 	const rotated = (night: number): HistoryRecord[] =>

@@ -57,7 +57,7 @@ it("files of a history compact past months only, add to a month that is there, a
 	expect(recordsIn(twice?.write[0] ?? fileOfNight(9)).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
 });
 
-it("files of a history read a run once where compaction was interrupted before it removed the run", () => {
+it("files of a history read a run once if compaction was interrupted before it removed the run", () => {
 	const files = [fileOfNight(0), fileOfNight(1)];
 	const both = [...files, ...(compact(files, "2026-02")?.write ?? [])];
 	expect(namesIn(both)).toHaveLength(2);

@@ -1,4 +1,4 @@
-// What the history keeps of a result.
+// The record that a history keeps of a result.
 import { expect, it } from "vitest";
 import { readRecord } from "../../../src/history/core/files.ts";
 import { recordOf } from "../../../src/history/core/from-result.ts";
@@ -33,7 +33,7 @@ it("the record of a result gives the same record by whatever way the result come
 	expect(sources[0]).not.toBe(sources[2]);
 });
 
-it("the record of a result has the structure and the kernels of an engine only where its layers are known in detail", () => {
+it("the record of a result has the structure and the kernels of an engine only if its layers are known in detail", () => {
 	const structureOf = (fingerprint?: { structure: string; tactics: string }) => {
 		const arm = {
 			iterations: 10,
@@ -52,7 +52,7 @@ it("the record of a result has the structure and the kernels of an engine only w
 	);
 });
 
-it("the record of a result is none where nothing was timed, and for a merged result", () => {
+it("there is no record of a result if nothing was timed, or if it was merged", () => {
 	const parts = [{ name: "l4", state: "merged" as const }];
 	for (const result of [{ workloads: [] }, { workloads: [buildWorkload({ part: "l4" })], parts }])
 		expect(recordOf(buildResult(result), identity, hash)).toBeNull();

@@ -12,11 +12,11 @@ interface Operation {
 }
 
 export interface Description {
-	/** What is wrong with the query and the body of a request; empty if nothing is. */
+	/** Faults of the query and the body of a request; empty if there are none. */
 	judgeRequest(operation: string, query: URLSearchParams, body: unknown): string[];
 	/** The reply with placeholders for required fields that nobody reads. */
 	complete(operation: string, status: number, body: unknown): unknown;
-	/** What is wrong with a reply of ours. */
+	/** Faults of our own reply. */
 	judgeReply(operation: string, status: number, body: unknown): string[];
 }
 

@@ -22,7 +22,7 @@ export interface Job {
 	temp: string;
 	sha: string;
 	ref: string;
-	/** Of the job's token; all write by default, what is not named is none. */
+	/** Permissions of the job's token; all write by default, else none unless named. */
 	permissions?: Readonly<Record<string, Access>>;
 	runId?: number;
 	runAttempt?: number;
@@ -93,7 +93,7 @@ function runtimeTokenOf(rights: JobRights): string {
 	return `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}.${randomBytes(16).toString("base64url")}`;
 }
 
-/** What an event says of a pull request. */
+/** A pull request in an event's payload. */
 function registerPull(world: World, payload: unknown): void {
 	const said = at(payload, "pull_request");
 	const number = at(said, "number") ?? at(payload, "number");
@@ -149,7 +149,7 @@ function registerRun(world: World, run: Omit<Run, "createdAt" | "path" | "name">
 		});
 }
 
-/** What an event says of the run that caused it. */
+/** The run that caused an event, in its payload. */
 function registerCause(world: World, payload: unknown): void {
 	const said = at(payload, "workflow_run");
 	if (!isObject(said) || typeof said["id"] !== "number") return;

@@ -1,4 +1,4 @@
-// As much GraphQL as says who asks.
+// Just enough GraphQL to tell who is asking.
 import { tokenOf } from "./access.ts";
 import { type Reply, refuse } from "./http.ts";
 import { isObject } from "./payload.ts";

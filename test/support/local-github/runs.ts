@@ -66,7 +66,7 @@ function listRuns(call: Call): Reply {
 	);
 }
 
-/** Of the run that the path names. */
+/** Handles a request about the run that the path names. */
 function ofRun(reply: (call: Call, run: Run) => Reply): Route["handle"] {
 	return (call) => {
 		const run = call.world.state.runs.find(({ id }) => id === Number(call.params["run_id"]));

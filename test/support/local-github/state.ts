@@ -1,4 +1,4 @@
-// What the local GitHub remembers: plain arrays and maps that a test may read and change.
+// The state of the local GitHub: plain arrays and maps that a test may read and change.
 
 export type Access = "read" | "write" | "none";
 /** Scopes of a job's token, as `permissions:` of a workflow names them. */

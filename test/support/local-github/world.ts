@@ -1,4 +1,4 @@
-// What every handler of the local GitHub shares: the state, the names, the clock, the counters and the keys.
+// Shared by every handler of the local GitHub: the state, the names, the clock, the counters and the keys.
 
 import type { GitStore } from "./git.ts";
 import type { LocalGitHubState, Permissions } from "./state.ts";
@@ -10,7 +10,7 @@ export interface CacheScope {
 	canRead: boolean;
 }
 
-/** What the runtime token of a job stands for. */
+/** The job that a runtime token stands for. */
 export interface JobRights {
 	runId: number;
 	attempt: number;

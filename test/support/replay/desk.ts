@@ -80,7 +80,7 @@ interface Question {
 	visible: string | null;
 }
 
-/** What the shell does now; nothing where a process of its own has to answer. */
+/** Commands that the shell runs itself; nothing if a separate process has to answer. */
 function scriptOf({ configPath, cwd, argv, visible }: Question): string {
 	openRecording(configPath, argv, cwd);
 	if (!isPlain()) return "";

@@ -17,9 +17,9 @@ export interface Gated {
 type Texts = readonly (readonly [from: string, to: string])[];
 
 export interface Change {
-	/** In the config of both sides, text by text. */
+	/** Replacements in the config of both sides. */
 	config?: Texts;
-	/** In the head's alone, on top. */
+	/** Further replacements in the head's config only. */
 	headConfig?: Texts;
 	argv?: readonly string[];
 }

@@ -23,13 +23,13 @@ export interface ReplayFault {
 export interface Replay {
 	comparison: "same-model" | "slower-head" | "wrong-head";
 	faults?: readonly ReplayFault[];
-	/** By side, how much slower than recorded each of its builds is. */
+	/** How much slower than recorded each side's builds are. */
 	buildFactors?: Partial<Record<"base" | "head", readonly number[]>>;
-	/** Whose recordings answer, whatever the model is. */
+	/** Side whose recordings answer, whatever the model is. */
 	as?: "base" | "head";
-	/** As the banner has it: `100600`. */
+	/** Version as in the banner: `100600`. */
 	version?: string;
-	/** Of the recorded times between lines; 0: none. */
+	/** Share of the recorded times between lines; 0 for none. */
 	scale?: number;
 	/** Words before nvidia-smi's own arguments, e.g. `fault=no-driver`; null: there is no nvidia-smi. */
 	smi?: string | null;
@@ -60,7 +60,7 @@ export function installReplay(folder: string, replay: Replay): string {
 	return `${bin}:${process.env["PATH"] ?? ""}`;
 }
 
-/** What a healthy nvidia-smi answers the same at all times, without a Node, which takes thirty times as long to start as a shell. */
+/** Answers of a healthy nvidia-smi that never change, without a Node, which takes thirty times as long to start as a shell. */
 const quickAnswers = (program: string): string => `case "$*" in
 --help-query-gpu) exec cat "${support}/../fixtures/nvidia-smi/h200-help-query-gpu.txt" ;;
 -L) exec cat "${support}/../fixtures/nvidia-smi/h200-L.txt" ;;

@@ -11,7 +11,7 @@ interface Exports {
 	halfInstructions?: { value: bigint };
 }
 
-/** The part of WebAssembly's interface that is used here; no type library without the web's has it. */
+/** The part of the WebAssembly interface used here; only the web's type library declares it. */
 declare const WebAssembly: {
 	instantiate(...source: readonly unknown[]): Promise<{ instance?: { exports: Exports }; exports?: Exports }>;
 };
@@ -35,7 +35,7 @@ function watchCounter(clock: "still" | "count"): () => number {
 	return read;
 }
 
-/** The first two inferences plan their memory, which is a small part; from the third on, the same input gives the same count. */
+/** The first two inferences also plan their memory, which is a small part; from the third on, equal inputs give equal counts. */
 const plannedShare = 1e-4;
 
 export async function runCount(task: CountTask): Promise<Reply> {
@@ -55,7 +55,7 @@ export async function runCount(task: CountTask): Promise<Reply> {
 	return { kind: "count", instructions, otherInput: isAlike ? early : await count(task.seed + 1) };
 }
 
-/** ONNX Runtime prints its profile where it has no file to write it to. */
+/** ONNX Runtime prints its profile if it has no file to write it to. */
 export async function runProfile(task: ProfileTask): Promise<Reply> {
 	watchCounter("count");
 	const ort = await loadRuntime(task);

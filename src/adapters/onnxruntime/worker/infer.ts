@@ -1,4 +1,4 @@
-// Loads a model, and sends cases through it, each on its own: a case that fails does not stop the others.
+// Loads a model and runs each case on its own, so that a case that fails does not stop the others.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InferenceSession } from "onnxruntime-web";
@@ -64,7 +64,7 @@ interface Output extends Omit<TensorPlace, "path"> {
 	bytes: Uint8Array;
 }
 
-/** @throws Error where the model fails on these inputs. */
+/** @throws Error if the model fails on these inputs. */
 export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<Output[]> {
 	const feeds = Object.fromEntries(
 		inputs.map((input) => {

@@ -1,4 +1,4 @@
-// What two graphs cost, side by side: the figures of each, and the nodes that make the difference.
+// Compares what two graphs cost: the figures of each, and the nodes that make the difference.
 
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
 import { groupBy, numberRepeats } from "../../group.ts";
@@ -22,7 +22,7 @@ function isCostly({ multiplyAdds, weights }: CountedNode): boolean {
 	return multiplyAdds !== 0 || weights > 0;
 }
 
-/** Nodes whose multiply-adds or weights differ, the largest difference first. A node that only has another name is none of them. */
+/** Nodes whose multiply-adds or weights differ, largest difference first; renamed nodes do not count. */
 export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostChange[] {
 	const [before, after] = [base, head].map(
 		({ nodes }) => new Map(numberRepeats(nodes.filter(isCostly), nodeName)),
@@ -34,7 +34,7 @@ export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostCh
 			? []
 			: [{ node: nodeName(node), base: nodeCost(old), head: nodeCost(node) }];
 	});
-	// An exporter may give every node another name: those that cost the same, in the same order, are the same.
+	// An exporter may rename every node: nodes with equal costs in the same order are the same.
 	const costOf = (node: CountedNode): string => JSON.stringify(nodeCost(node));
 	const added = groupBy(
 		[...after].flatMap(([key, node]) => (before.has(key) ? [] : [node])),

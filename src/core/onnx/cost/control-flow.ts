@@ -1,4 +1,4 @@
-// What If, Loop and Scan cost: that of the bodies that they run, as often as they run them.
+// Costs of If, Loop and Scan: those of the bodies, as often as they run.
 import type { OnnxDim, OnnxNode } from "../model.ts";
 import type { Known } from "../static-shapes/infer.ts";
 import {
@@ -31,7 +31,7 @@ function resultOf([dims = null, ...more]: Shapes): OperatorResult {
 	return { dims, more };
 }
 
-/** The branch that the condition names; where it depends on data, the one that costs less. */
+/** The branch that the condition names; if it depends on data, the one that costs less. */
 function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
 	const branches = ["then_branch", "else_branch"].flatMap((name) => scopes.get(name) ?? []);
 	const condition = values[0]?.[0];
@@ -51,7 +51,7 @@ function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies)
 	};
 }
 
-/** What two lists of shapes have in common. */
+/** Keeps what two lists of shapes have in common. */
 function common(left: Shapes, right: Shapes): (Dims | null)[] {
 	return left.map((one, at) => {
 		const other = right[at] ?? null;
@@ -96,7 +96,7 @@ function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: B
 	};
 	let body = walk(scope, bind(known, scope.inputs, first));
 	const carried = common(start, body.outputs.slice(1));
-	// What an iteration changes is not the same in the next one.
+	// A shape that an iteration changes may differ in the next one too.
 	if (carried.some((shape, at) => shape?.join() !== start[at]?.join()))
 		body = walk(scope, bind(known, scope.inputs, { ...first, shapes: [[], [], ...carried] }));
 	const most = values[0]?.[0];
@@ -128,7 +128,7 @@ function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bo
 	return { ...body, nodes: repeated(node, body, count), result };
 }
 
-/** How an operator costs, and where the node's outputs begin among those of its body. */
+/** The cost of an operator, and the position of the node's outputs among those of its body. */
 const controls = new Map([
 	["If", { cost: either, firstOutput: 0 }],
 	["Loop", { cost: loop, firstOutput: 1 }],

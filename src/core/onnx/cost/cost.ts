@@ -1,4 +1,4 @@
-// What a graph costs at given sizes, from its file alone: multiply-adds, parameters, bytes of weights, and bytes of the tensors that
+// Counts what a graph costs at given sizes, from its file alone: multiply-adds, parameters, bytes of weights, and bytes of tensors that
 // are alive at once.
 import type { FilledInput } from "../../fill.ts";
 import { tensorBytes } from "../element-type.ts";
@@ -32,7 +32,7 @@ export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): In
 
 interface Context {
 	model: OnnxModel;
-	/** Of nodes of every body, by attribute. */
+	/** Bodies of the nodes, by attribute. */
 	bodies: ReadonlyMap<OnnxNode, ReadonlyMap<string, Scope>>;
 	constants: Constants;
 	types: TypesByScope;
@@ -124,7 +124,7 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	};
 	const innerBytes = (node: OnnxNode): number => {
 		const peakBytes = controls.get(node)?.peakBytes ?? 0;
-		// A branch makes the outputs of the If.
+		// A branch computes the outputs of the If.
 		const own = node.op === "If" ? node.outputs.reduce((sum, name) => sum + (bytesOf(name) ?? 0), 0) : 0;
 		return Math.max(0, peakBytes - own);
 	};

@@ -1,10 +1,10 @@
-// What counting a graph gives: the cost of each node, of one pass through a body, and of the whole.
+// The result of counting a graph: the cost of each node, of one pass through a body, and of the whole.
 import type { OnnxNode } from "../model.ts";
 import type { Dims } from "../static-shapes/operator.ts";
 
 export interface CountedNode {
 	node: OnnxNode;
-	/** In all its runs; null where they are not known. */
+	/** Sum over all its runs; null if unknown. */
 	multiplyAdds: number | null;
 	why?: string;
 	weights: number;

@@ -1,4 +1,4 @@
-// Einsum: its output's shape, and its multiply-adds where operands are contracted two by two, from left to right.
+// Einsum: its output's shape, and its multiply-adds if operands are contracted two by two, from left to right.
 import type { OnnxDim, OnnxNode } from "../model.ts";
 import { type Dims, type OperatorRule, textAttribute, untold } from "../static-shapes/operator.ts";
 

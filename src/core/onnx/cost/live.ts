@@ -7,7 +7,7 @@ import type { Scope } from "../walk.ts";
 interface LiveFacts {
 	bytesOf(name: string): number | null;
 	isConstant(name: string): boolean;
-	/** What a node's bodies need beside its own tensors. */
+	/** Bytes that a node's bodies need beside its own tensors. */
 	innerBytes(node: OnnxNode): number;
 }
 

@@ -19,7 +19,7 @@ import { einsum } from "./einsum.ts";
 type Known = number | null;
 
 export interface Operator {
-	/** null where it is not known. */
+	/** null if it is not known. */
 	multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null): Known;
 	shape?: OperatorRule;
 }
@@ -60,7 +60,7 @@ const transposed: Operator = {
 	multiplyAdds: (_, [input, kernel]) => times(elements(input), elements(kernel?.slice(1))),
 };
 
-/** Each element of the output sums over the last axis of the left side, or over its last but one where that is transposed. */
+/** Each element of the output sums over the last axis of the left side, or over its last but one if that is transposed. */
 const product: Operator = {
 	multiplyAdds: (node, [left], output) => {
 		const isTurned = integerAttribute(node, "transA", 0) !== 0 && left?.length !== 1;
@@ -198,7 +198,7 @@ const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAtte
 
 /** The type of the output of an operator of com.microsoft, by that of its first input. */
 export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
-	// These two say it by their other inputs.
+	// These two name the type in their other inputs.
 	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm" || !microsoft.has(op))
 		return null;
 	return dequantising.has(op) ? "float" : first;

@@ -59,7 +59,7 @@ function namesGivenIn({ inputs, initializers, nodes }: Scope): Map<string, true>
 	return new Map(all.map((name) => [name, true]));
 }
 
-/** Old files list initialisers as inputs too (IR < 4), and a repeated initialiser is tolerated: neither is an error. */
+/** Old files (IR < 4) list initialisers as inputs too, and repeated initialisers are tolerated: neither is an error. */
 function duplicateTensors(scope: Scope): Finding[] {
 	const given = new Set([...scope.initializers.map(({ name }) => name), ...scope.inputs]);
 	const made = scope.nodes.flatMap(({ outputs }) => outputs.filter((name) => name !== ""));

@@ -1,11 +1,11 @@
-// Checks uses of operators that ONNX Runtime 1.30 has a kernel for but refuses. Each was tried.
+// Checks uses of operators that ONNX Runtime 1.30 refuses although it has a kernel. Each was tried.
 import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";
 import { typeIn } from "../static-shapes/types.ts";
 import { everyNode, finding, nodeIn, type Rule, type Subject } from "./subject.ts";
 
-/** What is refused of this node, as the end of a sentence; null for nothing. */
+/** Says what is refused of this node, as the end of a sentence; null if nothing is. */
 type Limit = (node: OnnxNode, shapes: readonly (Dims | null)[], type: OnnxDType | null) => string | null;
 
 const batchFirst: Limit = (node) =>
@@ -65,7 +65,7 @@ function refusedUses(subject: Subject): Finding[] {
 const carryingOn = new Set(["Cast", "Concat", "Identity", "Squeeze", "Unsqueeze"]);
 const shaping = new Set(["ConstantOfShape", "Expand", "Range", "Reshape", "Tile"]);
 
-/** The WebAssembly build takes the product of the sizes for their number where all are fixed, and stumbles over the difference. */
+/** The WebAssembly build takes the product of the sizes for their number if all are fixed, and stumbles over the difference. */
 function sizesOfShapes({ graph, static: { values } }: Subject): Finding[] {
 	const wrong = new Set<string>();
 	for (const node of graph.nodes) {

@@ -1,4 +1,4 @@
-// Checks operators by name: what ONNX Runtime or TensorRT does not have, and what draws random numbers.
+// Checks operators by name: those that ONNX Runtime or TensorRT lacks, and those that draw random numbers.
 import standard from "../../../../data/onnx-operators.json" with { type: "json" };
 import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxNode } from "../model.ts";
@@ -6,7 +6,7 @@ import { listedSpan, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { localOperators, nodeLabel, operatorKey, type Scope } from "../walk.ts";
 import { constantOf, everyNode, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
 
-/** The opsets from `since` to before `until` have the operator. */
+/** Operators that exist from opset `since` to before `until`. */
 interface Lifetime {
 	since: number;
 	until?: number;
@@ -24,11 +24,11 @@ interface OperatorUses {
 	node: OnnxNode;
 	scope: Scope;
 	count: number;
-	/** undefined where the standard never had the operator. */
+	/** undefined if the standard never had the operator. */
 	lifetime: Lifetime | undefined;
 }
 
-/** Every operator once, but for those that the file itself defines. */
+/** Yields every operator once, except for those that the file itself defines. */
 function operatorUses(subject: Subject): OperatorUses[] {
 	const local = localOperators(subject.model.onnx);
 	const found = new Map<string, OperatorUses>();
@@ -94,7 +94,7 @@ function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensor
 	const label = `${nodeIn(node, scope)}${others(count)}`;
 	const importer = standingOf(tensorrt, "operators", op);
 	if (importer.has) {
-		// What another domain means by a standard name may be something else, as com.microsoft's Attention is.
+		// Another domain may give a standard name another meaning, as com.microsoft does with Attention.
 		if (domain === "") return [];
 		const message = `${label} has the name of an ONNX operator: TensorRT goes by the name alone and reads it as ONNX's ${op}.`;
 		return [finding("operator-domain", message, { node })];
@@ -144,7 +144,7 @@ export const randomness: Rule = (subject) =>
 		return [finding("operator-random", message, { node })];
 	});
 
-/** Dropout since opset 12: data, ratio (0.5), training_mode (false). What is no constant may be any of both. */
+/** Dropout since opset 12: data, ratio (0.5), training_mode (false). A value that is not a constant may be either. */
 function isTraining(node: OnnxNode, scope: Scope, subject: Subject): boolean {
 	if (node.op !== "Dropout" || !node.inputs[2]) return false;
 	const [ratio, mode] = [1, 2].map((place) => constantOf(subject, scope, node.inputs[place])?.values?.[0]);

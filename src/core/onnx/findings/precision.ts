@@ -22,7 +22,7 @@ import {
 interface Format {
 	name: string;
 	precision: Precision;
-	/** Element types of which one in the file marks it as this precision. */
+	/** Element types that mark a file as this precision if at least one tensor has them. */
 	dtypes: readonly OnnxDType[];
 	/** TensorRT's own operators for it. */
 	operators?: RegExp;
@@ -90,7 +90,7 @@ function byTypesAlone(
 	return [finding("precision-typed", message, { severity: "warning", fix })];
 }
 
-/** Attributes that name an element type: of Cast, of QuantizeLinear since opset 21, of EyeLike and the random ones. */
+/** Attributes that name an element type, as in Cast, QuantizeLinear (since opset 21), EyeLike and the random operators. */
 const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
 
 function isInFile({ dtypes, operators }: Format, { model, scopes }: Subject): boolean {
@@ -146,7 +146,7 @@ function weightsTooBig(subject: Subject): Finding[] {
 	return [finding("weights-too-big", message)];
 }
 
-/** Floats may become as small as the precision allows; what is smaller in the file stays so. */
+/** Floats may become as small as the precision allows; smaller types in the file stay as they are. */
 function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): number {
 	const bits = elementBits(dtype);
 	if (bits === null || sparse === true) return 0;
@@ -170,7 +170,7 @@ export const quantisation: Rule = (subject) => {
 	return [...found, ...foldFaults(points)];
 };
 
-/** TensorRT quantises symmetrically: it refuses other zero points than 0, and UINT8 but for special hardware. */
+/** TensorRT quantises symmetrically: it refuses zero points other than 0, and UINT8 except on special hardware. */
 function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): NodeFault[] {
 	if (subject.tensorrt === null) return [];
 	const tensor = constantOf(subject, scope, node.inputs[2]);

@@ -1,4 +1,4 @@
-// Checks nodes against what ONNX Runtime takes: attributes, number of inputs, element types, and kernels for them.
+// Checks nodes against ONNX Runtime's signatures: attributes, number of inputs, element types, and kernels for them.
 import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { parameterAt, type Signature } from "../onnxruntime/signatures.ts";
@@ -10,11 +10,11 @@ import { newestOpset } from "./versions.ts";
 
 export const signatures: Rule = (subject) => {
 	const local = localOperators(subject.model.onnx);
-	// A deep graph has few kinds of nodes: one that is right makes all others of its kind right.
+	// A deep graph has few kinds of nodes: if one is right, all others of its kind are.
 	const right = new Set<string>();
 	return subject.scopes.flatMap((scope) => {
 		const opset = scope.opsets[""] ?? 0;
-		// Another finding says that this opset is too new for all of it.
+		// Another finding reports that this opset is too new as a whole.
 		if (opset > newestOpset) return [];
 		return scope.nodes.flatMap((node) => {
 			const signature = local.has(operatorKey(node)) ? null : signatureIn(scope, node);
@@ -50,7 +50,7 @@ interface Use {
 	made: readonly (OnnxDType | null)[];
 }
 
-/** TensorRT's parser casts where types differ and passes over what it does not know: there only types are worth a warning. */
+/** TensorRT's parser casts if types differ and passes over what it does not know: there only types are worth a warning. */
 function judge(use: Use): Finding[] {
 	const { node, scope, opset, isOrt } = use;
 	const types = typeFaults(use).slice(0, 1);
@@ -114,7 +114,7 @@ function kernelFaults({ node, scope, signature, opset, isRead, given, made }: Us
 		if (parameter === undefined || parameter.form === "any" || type === null) continue;
 		if (!types.has(parameter.variable)) types.set(parameter.variable, type);
 	}
-	// Halves are computed as floats where there is no kernel for them.
+	// Halves are computed as floats if there is no kernel for them.
 	const isServed = signature.kernels.some((kernel) =>
 		[...types].every(([variable, type]) => {
 			const served = kernel.get(variable);

@@ -1,4 +1,4 @@
-// Checks the shapes that are certain from the file: ones that contradict each other, and ones that no device holds.
+// Checks shapes that are certain from the file, for contradictions and for sizes that no device can hold.
 import type { Finding } from "../../../../generated/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { elementBits } from "../element-type.ts";
@@ -21,7 +21,7 @@ export const staticShapes: Rule = (subject) => [
 	...tooBig(subject),
 ];
 
-/** The first tensor that is too big: those behind it are too. */
+/** Reports only the first tensor that is too big, because later ones are as well. */
 function tooBig(subject: Subject): Finding[] {
 	const { graph } = subject.model.onnx;
 	const weights = new Set(graph.initializers.map((weight) => weight.name));

@@ -1,4 +1,4 @@
-// What every preflight rule looks at, and the form of a finding.
+// The subject of every preflight rule, and the form of a finding.
 import kinds from "../../../../data/finding-kinds.json" with { type: "json" };
 import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
@@ -15,11 +15,11 @@ export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	tensorrt?: string | undefined;
 	precision?: Precision;
-	/** Absent where no configuration says which sizes are wanted. */
+	/** Absent if no configuration says which sizes are wanted. */
 	dims?: Readonly<Record<string, DimRange>>;
 	shapes?: GivenShapes;
 	plugins?: readonly string[];
-	/** Where the configuration names the engine's file. */
+	/** Config key that names the engine's file. */
 	onnxKey?: string;
 	loadsPlugins?: boolean;
 	isCalibrated?: boolean;
@@ -48,14 +48,14 @@ export function subjectOf(model: InspectedModel, context: PreflightContext): Sub
 export type FindingCode = keyof typeof kinds;
 
 interface FindingKind {
-	/** error by default. */
+	/** Severity; error by default. */
 	severity?: Finding["severity"];
 	fix?: string;
 }
 
 export const findingKinds = kinds as Readonly<Record<FindingCode, FindingKind>>;
 
-/** @param init what differs from the other findings of the code. */
+/** @param init properties that differ from other findings of the code. */
 export function finding(
 	code: FindingCode,
 	message: string,
@@ -94,7 +94,7 @@ export interface NodeFault {
 	fix?: string;
 }
 
-/** One finding for each fault and operator, with the number of its nodes. */
+/** Makes one finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
 	return [...groups.values()].flatMap((group) =>

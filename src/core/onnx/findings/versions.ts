@@ -9,7 +9,7 @@ const onnxRuntime = { name: "ONNX Runtime 1.30", opset: 26, ml: 5, ir: 13 };
 export const newestOpset = onnxRuntime.opset;
 /** NVIDIA's ONNX opset guide for TensorRT 11; one more than the parser's document names. */
 const newestOpsetOf11 = 25;
-/** ONNX 1.23 defines opset 28 and adds about two a year: a number far beyond is a mistake, which TensorRT passes over. */
+/** ONNX 1.23 defines opset 28 and adds about two a year. A far larger number is a mistake, which TensorRT ignores. */
 const farthestOpset = 36;
 
 export const versions: Rule = (subject) => {

@@ -33,7 +33,7 @@ export const weights: Rule = ({ model, scopes, read }) => {
 	return found;
 };
 
-/** null where the payload's size says nothing: typed fields hold varints. */
+/** null if the payload's size says nothing: typed fields hold varints. */
 function expectedBytes({ dtype, dims, sparse, storage }: OnnxInitializer): number | null {
 	if (sparse || (storage === "typed" && dtype !== "float" && dtype !== "double")) return null;
 	return tensorBytes(dtype, elementsOf(dims) ?? 0);
@@ -56,7 +56,7 @@ export const externalData: Rule = ({ model }) =>
 		return [finding(code, `External data ${quoteName(file.location)} ${what(file.neededBytes)}.`)];
 	});
 
-/** The element types that TensorRT narrows or has not. */
+/** Element types that TensorRT narrows or lacks. */
 export const elementTypes: Rule = ({ model, scopes, tensorrt }) => {
 	if (tensorrt === null) return [];
 	const { graph } = model.onnx;
@@ -66,7 +66,7 @@ export const elementTypes: Rule = ({ model, scopes, tensorrt }) => {
 		const message = `${quoteName(border.name)} is double at the border of the graph: TensorRT makes it float, so that it is fed and compared as another type.`;
 		found.push(finding("dtype-double", message));
 	}
-	// UINT8 is a type of the border of the graph, and of zero points.
+	// UINT8 is only for inputs and outputs of the graph, and for zero points.
 	const quantising = scopes.flatMap(({ nodes }) => nodes.filter(({ op }) => /quantize/i.test(op)));
 	const zeroPoints = new Set(quantising.flatMap(({ inputs }) => inputs));
 	const weights = scopes.flatMap((scope) => scope.initializers);

@@ -24,7 +24,7 @@ import {
 export interface ShapeSource {
 	dims: Readonly<Record<string, number>>;
 	inputs: GivenShapes;
-	/** JSON pointer of what has these sizes in the configuration; absent where options of a command give them. */
+	/** JSON pointer of what has these sizes in the configuration; absent if options of a command give them. */
 	pointer?: string;
 	/** The stored or real case that has these shapes. */
 	shownBy?: string;
@@ -32,7 +32,7 @@ export interface ShapeSource {
 
 export type Shapes = Readonly<Record<string, readonly number[]>>;
 
-/** @throws ConfigError config-dims where a size binds nothing or contradicts the model. */
+/** @throws ConfigError config-dims if a size binds nothing or contradicts the model. */
 export function bindShapes(model: OnnxModel, given: ShapeSource): OpenInputs {
 	const pinned = Object.entries(given.inputs).flatMap(([name, { pinned: shape }]) =>
 		shape === undefined ? [] : [[name, { shape }] as const],
@@ -73,7 +73,7 @@ function sizesBySymbol(
 	return new Map([...agreed, ...Object.entries(dims)]);
 }
 
-/** A shape that an option gives replaces what the configuration says of that input. */
+/** A shape from an option replaces the configured sizes of that input. */
 export function overConfig(model: OnnxModel, configured: ShapeSource, given: ShapeSource): ShapeSource {
 	const inputs = feeds(model.graph);
 	const replaced = new Set<unknown>();
@@ -91,7 +91,7 @@ export function overConfig(model: OnnxModel, configured: ShapeSource, given: Sha
 	};
 }
 
-/** The shapes with the open axes filled, by input (the record has no prototype); null where a size is missing. */
+/** The shapes with the open axes filled, by input (the record has no prototype); null if a size is missing. */
 export function fillShapes(
 	{ inputs, labels }: OpenInputs,
 	sizes: ReadonlyMap<string, number>,
@@ -182,7 +182,7 @@ function listed(names: readonly string[]): string {
 	return listNames(quoted, 10) || "none";
 }
 
-/** @param at the key at fault, below what has the sizes. */
+/** @param at the key at fault, relative to the object with the sizes. */
 export function fault(
 	{ pointer }: Pick<ShapeSource, "pointer">,
 	{ message, fix, at }: { message: string; fix: string; at: string },
@@ -193,7 +193,7 @@ export function fault(
 
 export type ShapeCheck = (shapes: Shapes) => string | null;
 
-/** Why the model cannot run with these shapes; null where nothing speaks against it. The model's own faults are for preflight. */
+/** Why the model cannot run with these shapes; null if nothing speaks against it. The model's own faults are for preflight. */
 export function shapeCheck(model: OnnxModel): ShapeCheck {
 	const { graph, static: open, ...facts } = factsOf(model);
 	const own = new Set<OnnxNode>(open.faults.map(({ node }) => node));
@@ -208,7 +208,7 @@ export function shapeCheck(model: OnnxModel): ShapeCheck {
 	};
 }
 
-/** @throws ConfigError config-dims where the model's nodes contradict these shapes, so that nothing can run them. */
+/** @throws ConfigError config-dims if the model's nodes contradict these shapes, so that nothing can run them. */
 export function refuseImpossible(check: ShapeCheck, shapes: Shapes, source: ShapeSource): void {
 	const why = check(shapes);
 	if (why === null) return;

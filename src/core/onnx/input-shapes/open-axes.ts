@@ -14,7 +14,7 @@ export interface OpenAxis {
 }
 
 export type AxisLabel = number | Pick<OpenAxis, "name" | "isNamed">;
-/** By input; null for an input without a shape. */
+/** Labels by input; null for an input without a shape. */
 export type Labels = readonly (readonly AxisLabel[] | null)[];
 
 export type GivenShapes = Readonly<
@@ -48,7 +48,7 @@ export function isSize(size: number): boolean {
 	return Number.isInteger(size) && size >= 0 && size < 2 ** 31;
 }
 
-/** Two axes called `?` or `-1`, as exporters write where they have no name, need not have one size. */
+/** Two axes called `?` or `-1`, as exporters write if they have no name, need not have one size. */
 function sharedNames(inputs: readonly OnnxValue[]): Set<string> {
 	const names = inputs.flatMap(({ dims }) => (dims ?? []).filter((dim) => typeof dim === "string"));
 	const uses = groupBy(names, (name) => name);
@@ -94,7 +94,7 @@ export interface OpenInputs {
 	open: readonly OpenAxis[];
 }
 
-/** By name where every open axis has one, else as whole shapes of the inputs that have open axes. */
+/** Names sizes if every open axis has a name, else gives whole shapes of the inputs with open axes. */
 export function lineToCopy(
 	{ inputs, labels, open }: OpenInputs,
 	sizes: ReadonlyMap<string, number>,

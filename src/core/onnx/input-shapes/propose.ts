@@ -1,4 +1,4 @@
-// Proposes sizes for open axes: by name, by place, and by what the model does with its pictures.
+// Proposes sizes for open axes: by name, by position, and by how the model processes its pictures.
 import type { DimRange } from "../../config/config.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../model.ts";
 import { scopesOf } from "../walk.ts";
@@ -6,7 +6,7 @@ import type { OpenAxis } from "./open-axes.ts";
 
 export interface AxisKind {
 	says: string;
-	/** To be tried, the best first. */
+	/** Sizes to try, best first. */
 	sizes: readonly number[];
 	range?: Pick<DimRange, "min" | "max">;
 	isBatch?: true;
@@ -52,9 +52,9 @@ interface Place {
 }
 
 interface Traits {
-	/** Windows move further down than across: the height goes, the width stays as a sequence. */
+	/** Windows move further down than across, so the height shrinks and the width stays as a sequence. */
 	readsLines: boolean;
-	/** One signal in and no state: outputs with an open axis beside the batch grow with it. */
+	/** The model has one signal as input and no state, so outputs with an open axis beside the batch grow with it. */
 	followsTime: boolean;
 	classifies: boolean;
 }
@@ -70,7 +70,7 @@ export function kindsOf(model: OnnxModel, open: readonly OpenAxis[]): Map<string
 				const shown = isNamed ? name : "";
 				return [{ name: shown, axis, dims: value.dims ?? [], isFloat: isFloat(value), traits }];
 			});
-			// An axis that several inputs share is a sequence where one of them holds whole numbers.
+			// An axis that several inputs share is a sequence if one of them holds whole numbers.
 			const place = places.find((each) => !each.isFloat) ?? places[0];
 			return [name, place === undefined ? kinds.unknown : kindAt(place)];
 		}),
@@ -86,7 +86,7 @@ function kindAt(place: Place): AxisKind {
 	if (/seq|len|token|time|frames|^[tls]$/i.test(name)) return kinds.sequence;
 	const side = sideAt(place);
 	if (side !== null) return side;
-	// A state, as of a recurrent layer: [layers, batch, size].
+	// A state, such as a recurrent layer's: [layers, batch, size].
 	if (axis === 0 || (rank === 3 && axis === 1 && typeof dims[0] === "number")) return kinds.batch;
 	if (!isFloat || rank === 3) return kinds.sequence;
 	return /height|width|^[hw]$/i.test(name) ? kinds.scene : kinds.unknown;
@@ -94,7 +94,7 @@ function kindAt(place: Place): AxisKind {
 
 const highestLine = 64;
 
-/** null: no side of an image. */
+/** null if the axis is not a side of an image. */
 function sideAt({ axis, dims, traits }: Place): AxisKind | null {
 	const [height, width] = sidesOf(dims) ?? [];
 	if (height === undefined || (axis !== height && axis !== width)) return null;

@@ -1,4 +1,4 @@
-// Gives every input of a model its concrete shape, or says at once all that is missing.
+// Gives every input of a model its concrete shape, or names everything that is missing at once.
 import type { ConfigError } from "../../errors.ts";
 import type { OnnxModel } from "../model.ts";
 import { isTensor, notTensorFix, notTensorText } from "../not-tensor.ts";
@@ -10,7 +10,7 @@ import { searchSizes } from "./search.ts";
 
 /**
  * The shapes of all inputs that a caller must feed, by name (the record has no prototype).
- * @throws ConfigError config-dims where a size is missing, binds nothing, or contradicts the model.
+ * @throws ConfigError config-dims if a size is missing, binds nothing, or contradicts the model.
  */
 export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<string, number[]> {
 	const bound = bindShapes(model, source);
@@ -19,7 +19,7 @@ export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<str
 	return shapes;
 }
 
-/** @throws ConfigError config-dims also where the model cannot run with these sizes. */
+/** @throws ConfigError config-dims also if the model cannot run with these sizes. */
 export function runnableShapes(model: OnnxModel, source: ShapeSource): Record<string, number[]> {
 	const shapes = resolveShapes(model, source);
 	refuseImpossible(shapeCheck(model), shapes, source);

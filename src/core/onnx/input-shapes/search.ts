@@ -1,4 +1,4 @@
-// Searches sizes for open axes: combinations of what is worth trying, without those that the static shapes rule out.
+// Searches sizes for open axes: combinations of candidates, except those that the static shapes rule out.
 import type { OnnxModel } from "../model.ts";
 import { quoteName, showText } from "../quote.ts";
 import { fillShapes, type ShapeCheck, shapeCheck } from "./bind.ts";
@@ -19,7 +19,7 @@ export interface SizeSearch {
 	attempts: readonly Attempt[];
 }
 
-/** Combinations that one search looks at: each costs milliseconds. */
+/** Number of combinations that one search examines; each costs milliseconds. */
 const maxChecks = 300;
 const maxSize = 65_536;
 
@@ -34,7 +34,7 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	const learn = (attempt: Attempt): void => {
 		attempts.push(attempt);
 		addHints(attempt, { candidates, bound, kinds });
-		// Checks cost little, runs much.
+		// Checks are cheap, runs are expensive.
 		if (attempt.by === "static shapes") nearby.push(...lengthened(attempt, kinds));
 	};
 	const isNew = (sizes: Sizes): boolean => seen.size < seen.add([...sizes.values()].join()).size;
@@ -61,7 +61,7 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	};
 }
 
-/** All combinations, those with the first candidates of the axes first. */
+/** Yields all combinations, those with the first candidates of the axes first. */
 function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Generator<Sizes> {
 	const lists = [...candidates];
 	const queue = [{ ranks: lists.map(() => 0), last: lists.length - 1 }];
@@ -92,7 +92,7 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 	}
 }
 
-/** One axis longer by what the message's shapes differ in: a mask covers the steps of the cache and the new ones. */
+/** Lengthens one axis by the difference in the message: a mask covers the steps of the cache and the new ones. */
 function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
 	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
 	return [...sizes].flatMap(([name, size]) => {
@@ -114,7 +114,7 @@ const mostHints = 4;
 
 /**
  * A message such as `joins [1, 401, 64] and [1, 197, 64]` names what came out and what was expected: the size is off by their
- * ratio, or by its root where height and width both count; one class token may be among them.
+ * ratio, or by its root if height and width both count; one class token may be among them.
  */
 function hintsFor(size: number, why: string): number[] {
 	const hints = pairsIn(why).flatMap(([got, expected]) => [
@@ -128,7 +128,7 @@ function hintsFor(size: number, why: string): number[] {
 	return [...new Set(usable)].slice(0, mostHints);
 }
 
-/** Numbers of a message that may be at odds, either way round: those that it says so of, else those in which two shapes differ, else all. */
+/** Pairs of contradicting numbers in a message, both ways round: stated ones, else where two shapes differ, else all. */
 function pairsIn(why: string): (readonly [number, number])[] {
 	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
 	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);

@@ -1,4 +1,4 @@
-// What ONNX Runtime takes of each operator of the standard, by opset, and for which types it has a kernel on the CPU.
+// ONNX Runtime's support for each standard operator, by opset, and the types for which it has a kernel on the CPU.
 
 import file from "../../../../data/onnxruntime-operators.json" with { type: "json" };
 import { elementTypeOfCode } from "../element-type.ts";
@@ -40,7 +40,7 @@ export function signatureOf(operator: string, opset: number): Signature | null {
 	);
 	const line = versions[String(since)];
 	const signature = line === undefined ? null : parseLine(line);
-	// A file may name operators without end.
+	// A file may name any number of operators, so only known ones are cached.
 	if (signature !== null) known.set(key, signature);
 	return signature;
 }

@@ -119,7 +119,7 @@ function readersIn({ nodes }: Scope): Readers {
 /** Bodies of If, Loop and Scan are rounded like the rest. */
 function roundSubgraphs(work: Work, index: number, around: Body): Map<string, GraphEdit> {
 	const edits = new Map<string, GraphEdit>();
-	// Scopes come in the order of the subgraphs that they are.
+	// Scopes are in the order of their subgraphs.
 	const inner = work.facts.subject.scopes.filter(({ outer }) => outer === around.scope);
 	for (const [place, { nodeIndex, attribute }] of around.scope.subgraphs.entries()) {
 		const scope = inner[place];

@@ -155,7 +155,7 @@ const pad = onInput((input, view) => {
 	if (pads.length !== 2 * count)
 		return { fault: `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * count}` };
 	const added = (place: number): number[] => [pads[place] ?? 0, pads[place + count] ?? 0];
-	// A reflection leaves out the edge itself.
+	// A reflection does not repeat the edge itself.
 	const short = axes.find((axis, place) => {
 		const size = input[axis];
 		return typeof size === "number" && added(place).some((pad) => pad >= size);

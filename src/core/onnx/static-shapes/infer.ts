@@ -27,7 +27,7 @@ export interface StaticShapes extends Readonly<Known> {
 interface Given {
 	constants: Constants;
 	types: TypesByScope;
-	/** What is known before the first node, constants aside; absent: the shapes that the graph's inputs declare. */
+	/** Facts known before the first node, besides constants; absent: the shapes that the graph's inputs declare. */
 	start?: Known;
 	others?(view: OperatorView, known: Known): OperatorResult | undefined;
 }

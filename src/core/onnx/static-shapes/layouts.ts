@@ -20,7 +20,7 @@ import {
 	untold,
 } from "./operator.ts";
 
-/** All inputs broadcast to one shape, as NumPy does (ONNX since opset 7). */
+/** Broadcasts all inputs to one shape, as NumPy does (ONNX since opset 7). */
 const broadcastAll: OperatorRule = ({ shapes }) => {
 	let dims: Dims = [];
 	for (const shape of shapes) {
@@ -49,7 +49,7 @@ const operations: Readonly<Record<string, (left: number, right: number) => numbe
 	LessOrEqual: (left, right) => Number(left <= right),
 };
 
-/** Combines the values of all inputs entry by entry, where they are short lists or numbers. */
+/** Combines the values of all inputs entry by entry, if they are short lists or numbers. */
 function entrywise(combine: (entries: readonly OnnxDim[], operator: string) => OnnxDim): OperatorRule {
 	return (view) => {
 		const { node, values, shapes } = view;
@@ -78,7 +78,7 @@ const computed = entrywise(([left = null, right = null], operator) => {
 	return right === 1 && (operator === "Mul" || operator === "Div") ? left : null;
 });
 
-/** Of whole numbers, which sizes are, and of what follows from them: 0 and 1 are conditions. */
+/** Computes on whole numbers only, since sizes are whole; conditions count as 0 and 1. */
 const arithmetic: OperatorRule = (view) => {
 	const isWhole = view.type === "int64" || view.type === "int32" || view.type === "bool";
 	return isWhole && view.values.length === 2 ? computed(view) : broadcastAll(view);
@@ -90,7 +90,7 @@ const transpose = onInput((input, { node, values: [value] }) => {
 		return { fault: `permutes ${order.length} axes of ${formatDims(input)}` };
 	const dims = order.map((axis) => input[axis] ?? null);
 	const [rows, columns] = input;
-	// PyTorch turns a list of paddings as a matrix of two columns.
+	// PyTorch transposes a list of paddings as a matrix of two columns.
 	const isTurned = input.length === 2 && order[0] !== 0;
 	if (!value || !isTurned || typeof rows !== "number" || typeof columns !== "number") return { dims };
 	const turned = value.map((_, at) => value[(at % rows) * columns + Math.floor(at / rows)] ?? null);

@@ -1,20 +1,20 @@
-// Input and output of the shape rule of one operator, and what the rules share.
+// Input and output of an operator's shape rule, and helpers that the rules share.
 import type { OnnxAttribute, OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 
 export type Dims = readonly OnnxDim[];
 
 export interface OperatorView {
 	node: OnnxNode;
-	/** Shapes of the inputs; null where nothing is known. */
+	/** Shapes of the inputs; null if nothing is known. */
 	shapes: readonly (Dims | null)[];
 	/** Values of the inputs that are numbers or short lists of them: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
-	/** Of the first input. */
+	/** Type of the first input. */
 	type: OnnxDType | null;
 	opset: number;
 }
 
-/** Shapes of the outputs (null where not known) and the first one's values; or why the inputs cannot be right. */
+/** Shapes of the outputs (null if not known) and the first one's values; or why the inputs cannot be right. */
 export type OperatorResult =
 	| { dims: Dims | null; more?: readonly (Dims | null)[]; value?: Dims }
 	| { fault: string };
@@ -57,7 +57,7 @@ export function textAttribute(node: OnnxNode, name: string): string | null {
 	return typeof value === "string" ? value : null;
 }
 
-/** Numbers that older operator sets give as an attribute and newer ones as an input: `absent` where neither is there. */
+/** Numbers that older operator sets give as an attribute and newer ones as an input: `absent` if neither is there. */
 export function listOf(
 	{ node, values }: OperatorView,
 	attribute: string,
@@ -93,7 +93,7 @@ export function scaled(dim: OnnxDim, by: OnnxDim): OnnxDim {
 	return Number.isInteger(by) ? dim * by : Math.floor(Math.fround(dim * by));
 }
 
-/** NumPy's broadcasting; null where two known sizes are incompatible. */
+/** NumPy's broadcasting; null if two known sizes are incompatible. */
 export function broadcast(left: Dims, right: Dims): Dims | null {
 	const rank = Math.max(left.length, right.length);
 	const sizeAt = (dims: Dims, axis: number): OnnxDim =>

@@ -12,7 +12,7 @@ type Types = readonly (OnnxDType | null)[];
 /** Types of the outputs of a node that has no signature here, or that runs bodies; `typesOf` gives those of a body's outputs. */
 export type OtherTypes = (node: OnnxNode, given: Types, typesOf: (body: Scope) => Types) => Types;
 
-/** Of every tensor whose type is certain, by the body that gives it. Functions have the types of their callers, and are left out. */
+/** Finds the types that are certain, by the body that defines them. Functions are left out, because their types depend on callers. */
 export function inferTypes(
 	model: OnnxModel,
 	scopes: readonly Scope[],
@@ -91,7 +91,7 @@ function outputTypes(node: OnnxNode, signature: Signature, given: Types): Types 
 	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));
 }
 
-/** What a node's attributes say of its type, or the type, or the input that has it, where they say nothing. */
+/** Reads the type from a node's attributes, else from `fallbacks`: a type, or the input that has it. */
 function statedType(node: OnnxNode, given: Types): OnnxDType | null {
 	for (const name of ["to", "dtype", "output_dtype", "output_datatype"]) {
 		const type = elementTypeOfCode(integerAttribute(node, name, 0));

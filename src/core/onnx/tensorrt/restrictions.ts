@@ -14,7 +14,7 @@ export interface NodeView {
 	hasDynamicInputs: boolean;
 }
 
-/** What TensorRT does not support of this node, as the end of a sentence, alone or with a fix; null where nothing. */
+/** Says what TensorRT does not support of this node, as the end of a sentence, alone or with a fix; null if nothing. */
 export type Restriction = (view: NodeView) => string | { fault: string; fix: string } | null;
 
 function has(view: NodeView, input: number): boolean {
@@ -82,7 +82,7 @@ function normOneOrTwo(view: NodeView): string | null {
 /** "Cannot infer squeeze dimensions from a dynamic shape": the importer has to know which axes have size 1. */
 function statesAxes(view: NodeView): ReturnType<Restriction> {
 	if (has(view, 1) || attributeOf(view.node, "axes") !== undefined) return null;
-	// A size that is not known is no dynamic one where all inputs are static.
+	// If all inputs are static, an unknown size is not a dynamic one.
 	const isDynamic =
 		view.dims(0)?.some((dim) => typeof dim === "string" || (dim === null && view.hasDynamicInputs)) === true;
 	const fault = "has no axes and an input with dynamic dimensions; TensorRT requires the axes";

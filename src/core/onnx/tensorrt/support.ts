@@ -1,4 +1,4 @@
-// What a version of TensorRT supports: versions, operators, element types.
+// TensorRT's support by version: operators and element types.
 
 import v8x6 from "../../../../data/tensorrt-operators/8.6.json" with { type: "json" };
 import v9x3 from "../../../../data/tensorrt-operators/9.3.json" with { type: "json" };
@@ -10,7 +10,7 @@ import v11x1 from "../../../../data/tensorrt-operators/11.1.json" with { type: "
 import type { OnnxDType } from "../model.ts";
 
 export interface TensorRt {
-	/** For people: `TensorRT 10.6`, or `TensorRT` where the version is not known. */
+	/** For people: `TensorRT 10.6`, or `TensorRT` if the version is not known. */
 	name: string;
 	version: { major: number; minor: number } | null;
 	at: Table;
@@ -47,7 +47,7 @@ function rankOf({ version }: Table): number {
 	return rank(major, minor);
 }
 
-/** Whether a version has a name. What two versions around it agree on, it has or lacks for certain. */
+/** Whether a version has a name; certain if the versions around it agree. */
 export interface Standing {
 	has: boolean;
 	isCertain: boolean;
@@ -95,7 +95,7 @@ const names: Readonly<Partial<Record<OnnxDType, string>>> = {
 	bool: "BOOL",
 };
 
-/** The document for 8.6 leaves them out, and TensorRT 8.6 takes them: INT32, INT64 narrowed, UINT8 at the border (since 8.5). */
+/** Missing in the document for 8.6, although TensorRT 8.6 supports them: INT32, INT64 narrowed, UINT8 at the border (since 8.5). */
 const always: ReadonlySet<string> = new Set(["INT32", "INT64", "UINT8"]);
 
 /** `inside`: as weights and between nodes; UINT8 is only a type of inputs and outputs. */

@@ -1,4 +1,4 @@
-// One row a workload as CSV (RFC 4180), for spreadsheets and data frames; units are in the headers.
+// Writes one row per workload as CSV (RFC 4180), for spreadsheets and data frames; units are in the headers.
 import type { ArmStats, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
@@ -10,7 +10,7 @@ type Columns = Record<string, (workload: WorkloadResult, result: Result) => Cell
 const lineEnd = "\r\n";
 const longestText = 1000;
 
-/** What a spreadsheet takes for the start of a formula, full-width forms included. */
+/** Characters that a spreadsheet treats as the start of a formula, full-width forms included. */
 const formulaStart = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 
 const columns: Columns = {
@@ -89,7 +89,7 @@ function armColumns(arm: "base" | "head"): Columns {
 	);
 }
 
-/** What is not known is an empty cell, never a zero. */
+/** Unknown values are empty cells, never zeros. */
 function formatCell(cell: Cell): string {
 	if (cell === undefined || cell === null) return "";
 	if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : "";

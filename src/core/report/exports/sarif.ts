@@ -10,7 +10,7 @@ type Problem = Omit<Finding, "model"> & { model?: string; page: Page };
 
 export function renderSarif(result: Result): string {
 	const { tool, errors, findings } = result;
-	// Only the user's own input: a broken runner or GitHub is no finding about the repository.
+	// Only the user's own input: a fault of the runner or of GitHub is not a finding about the repository.
 	const faults = errors.filter(({ kind }) => kind === "configuration");
 	const problems: Problem[] = [
 		...faults.map((error) => ({ ...error, severity: "error", page: "errors" }) as const),
@@ -43,7 +43,7 @@ function codeOf(code: string): string {
 	return cleanMessage(code, 100);
 }
 
-/** Distinguishes a run that found nothing from one that could not look. */
+/** Distinguishes a run without findings from one that could not look. */
 function invocationOf({ errors, outcome, startedAt }: Result): object {
 	const notifications = errors
 		.filter(({ kind }) => kind !== "configuration" && kind !== "github")
@@ -71,9 +71,9 @@ function resultOf(problem: Problem, codes: readonly string[], configPath: string
 		ruleIndex: codes.indexOf(code),
 		level: severity,
 		message: { text: `${before}${cleanMessage(message, 2000)}${after}` },
-		// GitHub's code scanning refuses a result without a place: the config is where a model is named.
+		// GitHub's code scanning refuses a result without a location; models are named in the config.
 		locations: [{ physicalLocation: placeOf(location ?? { path: configPath }) }],
-		// What stays when lines move.
+		// Identifies the result even if lines move.
 		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node ?? ""].join("/") },
 	};
 }
@@ -83,7 +83,7 @@ function placeOf({ path, line = 0, column = 0 }: Location): object {
 	return { artifactLocation: { uri: fileUri(path) }, region };
 }
 
-/** A relative path stays relative, so that viewers find it in the repository; what a URI cannot hold is escaped. */
+/** A relative path stays relative, so that viewers find it in the repository; other characters are escaped. */
 function fileUri(path: string): string {
 	const clean = cleanText(shorten(path, 2000)).replaceAll("\\", "/");
 	const escaped = clean.split("/").map(encodeURIComponent).join("/");

@@ -11,12 +11,12 @@ interface Figure {
 	/** For people, e.g. `P99 latency`. */
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
-	/** What was measured, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
+	/** The measured subject, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
 	subject: string;
 	value: number;
-	/** Lowest and highest of the runs, where there were several. */
+	/** Lowest and highest of the runs, if there were several. */
 	spread?: readonly [number, number];
-	/** What else is to be known, e.g. how many runs. */
+	/** Further facts, e.g. how many runs. */
 	extra?: string;
 }
 
@@ -61,7 +61,7 @@ const runMeasures = [
 	{ measure: "peak-memory", title: "peak memory", unit: "bytes", of: "peakMemoryBytes" },
 ] as const;
 
-/** The head's figures of one run. What was not measured has none: a zero would read as the best of all. */
+/** The head's figures of one run. A missing measurement is left out, because a zero would look like the best value. */
 export function headFigures(result: Result): Figure[] {
 	return [
 		...result.workloads.flatMap((workload) => ofWorkload(workload, result)),

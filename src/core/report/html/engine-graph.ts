@@ -1,4 +1,4 @@
-// The changed part of both engines' graphs in two panes, base and head, in which the same nodes stand at the same place.
+// Draws the changed part of both engines' graphs in two panes, base and head, with the same nodes at the same place.
 import type { EngineGraph, EngineGroup } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import type { LayerUnit } from "../engine-text.ts";
@@ -23,7 +23,7 @@ interface Graph {
 	edges: readonly (readonly number[])[];
 }
 
-/** Changed nodes with their neighbours; the unchanged ones between them as one. */
+/** Shows changed nodes with their neighbours; unchanged ones between them become one. */
 function foldUnchanged({ groups, edges }: EngineGraph): Graph {
 	const isShown = groups.map(({ isChanged }) => isChanged);
 	for (const [from = 0, to = 0] of edges) {

@@ -11,7 +11,7 @@ const height = 26;
 const middle = height / 2;
 const margin = 10;
 
-/** With the smallest effect that counts, where all rows share it; each row draws its own, and its limit. */
+/** Names the smallest effect that counts if all rows share it; each row draws its own, and its limit. */
 export function forestTitle(rows: readonly WorkloadRow[]): string {
 	const [zone, other] = new Set(rows.map(({ workload }) => formatLimit(comparedOf(workload).minimalEffect)));
 	const grey = zone === undefined || other !== undefined ? "too small to count" : `±${zone}`;
@@ -50,7 +50,7 @@ function vertical(kind: string, value: number, scale: Scale): Markup {
 	return html`<line class="${kind}" x1="${x}" x2="${x}" y1="2" y2="${height - 2}"/>`;
 }
 
-/** The estimate is a dot; an arrowhead where it lies beyond the axis. */
+/** The estimate is a dot; an arrowhead if it lies beyond the axis. */
 function drawEstimate(estimate: number, tone: string, scale: Scale): Markup {
 	if (estimate > scale.to)
 		return html`<path class="beyond ${tone}" d="M${width - 9} ${middle - 5}l6 5l-6 5"/>`;

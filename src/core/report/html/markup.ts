@@ -66,7 +66,7 @@ export function shareBar(share: number): Markup {
 	return html`<svg class="gold" viewBox="0 0 170 12" aria-hidden="true"><rect class="own" width="${at(170 * Math.min(1, Math.max(0, share)))}" height="12" rx="2"/></svg>`;
 }
 
-/** The model in bold, what else names it, and below it the part of a merged result. */
+/** The model in bold, the other names beside it, and the part of a merged result below it. */
 export function nameOf(model: string, rest: readonly string[], part: string | undefined): Markup {
 	const names = rest.map((name) => cleanName(name)).join(" · ");
 	return html`<b>${cleanName(model)}</b> <span>${names}</span>${part === undefined ? null : html`<small>${cleanName(part, 60)}</small>`}`;
@@ -78,7 +78,7 @@ export function moreText(hidden: number, what: string): Piece {
 		: null;
 }
 
-/** What a report is drawn as. */
+/** Formats that a report is drawn in. */
 export type Format = "markdown" | "html" | "terminal";
 
 export interface Column<Row> {
@@ -89,15 +89,15 @@ export interface Column<Row> {
 	wraps?: boolean;
 	code?: boolean;
 	axis?: Markup;
-	/** All of them unless it is given; without a text, HTML alone. */
+	/** All formats unless given; HTML only if there is no text. */
 	formats?: readonly Format[];
 	/** Backticks mark code. */
 	text?(row: Row): string;
-	/** In HTML in place of the text. */
+	/** Replaces the text in HTML. */
 	cell?(row: Row): Piece;
 	/** Makes the text a label of this tone. */
 	tone?(row: Row): Tone | null;
-	/** What the column sorts by, where it is not the text. Null goes last. */
+	/** Sorting key, if it is not the text; null goes last. */
 	sortBy?(row: Row): number | string | null;
 }
 

@@ -1,4 +1,4 @@
-// The report as one HTML file that needs nothing else: offline, light and dark, sortable, printable.
+// Renders the report as one self-contained HTML file: offline, light and dark, sortable, printable.
 import type { Outcome, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { gateTitle, outcomeLabels, type Tone, unverifiedText } from "../../text/labels.ts";
@@ -69,7 +69,7 @@ ${main}${section("More", appendix, "more")}</main>
 `;
 }
 
-/** @param before results that the page shows first, each as on a page of its own. */
+/** @param before results to show first, each as on a page of its own. */
 export function renderHtml(
 	result: Result,
 	sections: readonly ReportSection[] = reportSections,

@@ -106,7 +106,7 @@ ${tables}
 ${drawings}`;
 
 // The report's one script: tables sort by a click on a heading, both panes of a graph scroll together, and folded parts open for print.
-// All else works without it.
+// This script only sorts tables; everything else works without it.
 export const sortScript = `"use strict";
 for (const button of document.querySelectorAll("thead button")) {
 	button.disabled = false;

@@ -1,4 +1,4 @@
-// What a reader may want to look up: every gate with its verdict, how speed was decided, the machine, and the files.
+// The appendix: every gate with its verdict, how speed was decided, the machine, and the files.
 import type { GateResult, Result } from "../../../../generated/result.ts";
 import { precedence } from "../../precedence.ts";
 import { comparedOf } from "../../stats/summary.ts";

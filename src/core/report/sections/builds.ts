@@ -1,4 +1,4 @@
-// What came before any output: errors of the run, findings of preflight, and the engines of base and head side by side.
+// Shows errors of the run, findings of preflight, and the engines of base and head side by side.
 import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";

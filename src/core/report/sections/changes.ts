@@ -1,4 +1,4 @@
-// What head and base declare differently: recipes, interfaces, looser limits, and what is no longer checked.
+// Shows differences between the declarations of head and base: recipes, interfaces, looser limits, and what is no longer checked.
 import type {
 	GateName,
 	GateResult,
@@ -31,7 +31,7 @@ const recipeColumns: readonly Column<Line<RecipeChange, RecipeRow>>[] = [
 	{ title: "head", code: true, text: ({ row }) => cleanName(row.head, 200) },
 ];
 
-/** `Built differently: optimization-level 3 → 0, precision fp16 → int8.`; null where base and head have one recipe. */
+/** `Built differently: optimization-level 3 → 0, precision fp16 → int8.`; null if base and head have one recipe. */
 export function recipeSentence(
 	{ recipeChanges = [] }: Result,
 	{ model, engine, part }: Pick<WorkloadResult, "model" | "engine" | "part">,
@@ -46,7 +46,7 @@ export function recipeSentence(
 	return `Built differently: ${listNames(texts, 4)}.`;
 }
 
-/** A new name alone changes no build. */
+/** A new name does not change a build. */
 function recipeTitle(changes: readonly RecipeChange[]): string {
 	const built = changes.filter(({ rows }) => rows.length > 0).length;
 	const renamed = changes.filter(({ was }) => was !== undefined).length;
@@ -90,13 +90,13 @@ const interfaceColumns: readonly Column<Line<InterfaceChange, InterfaceRow>>[] =
 	},
 ];
 
-/** A dimension's name begins a sentence as it is. */
+/** A sentence that begins with a dimension's name keeps its case. */
 function sentenceOf(row: InterfaceRow): string {
 	const text = cleanMessage(interfaceText(row), 400);
 	return `${row.side === "size" ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
 }
 
-/** All that changed of one engine: narrower sizes and the workloads that they exclude are one change. */
+/** Reports everything that changed of one engine: narrower sizes and the workloads that they exclude are one change. */
 function interfaceHighlight(changes: readonly InterfaceChange[], gates: GateIndex): Highlight[] {
 	const [change] = changes;
 	const status = change && gates.status("interface", change);

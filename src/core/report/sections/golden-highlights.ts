@@ -14,7 +14,7 @@ interface Failing {
 	check: GoldenCheck;
 }
 
-/** A comparator's remark may lack its period, and another sentence follows. */
+/** Makes a comparator's remark a sentence, because another one follows. */
 function sentenceOf(text: string): string {
 	const capital = /^[a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
@@ -45,7 +45,7 @@ function checkLine(failing: Failing, totalCases: number): string {
 	return `${quoted(output, 80)}: ${measure}${placeOf(failing, totalCases)}${ofBase && `; ${ofBase}`}.`;
 }
 
-/** The worst failing check of each output over all cases, the worst first. */
+/** Finds the worst failing check of each output over all cases, and sorts them, worst first. */
 function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 	const failing = verdicts
 		.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })))
@@ -57,7 +57,7 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 /** More would push the sentences off the screen. */
 const maxLines = 8;
 
-/** A line for each output that fails; what explains the worst of them follows. */
+/** Writes a line for each failing output, then an explanation of the worst one. */
 function mismatchTexts(
 	verdicts: readonly GoldenVerdict[],
 	totalCases: number,
@@ -146,7 +146,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	];
 }
 
-/** One for each engine and state that is not a plain match. */
+/** Makes a highlight for each engine and state, except plain matches. */
 export function goldenHighlights({ golden }: Result, gates: GateIndex): Highlight[] {
 	const totals = groupBy(caseVerdicts(golden), engineKey);
 	const notable = golden.filter(({ state, checks }) => state !== "match" || checks.some(({ pass }) => !pass));

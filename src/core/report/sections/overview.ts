@@ -1,4 +1,4 @@
-// What a reader sees first: notices, notes, highlights, the decision on an upgrade, the parts of a merged result, and what to do next.
+// The start of a report: notices, notes, highlights, the decision on an upgrade, the parts of a merged result, and next steps.
 import type { Part } from "../../../../generated/result.ts";
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
 import { cleanName, cleanText, shellWord } from "../../text/escape.ts";
@@ -83,7 +83,7 @@ function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number
 	return [sentence(decision, "strong"), { kind: "list", items: [...says, ...more, plans, caveat] }];
 }
 
-/** An upgrade of TensorRT, where a result holds runs on several versions: the decision first. */
+/** An upgrade of TensorRT, if a result holds runs on several versions: the decision first. */
 export const upgradeSection: ReportSection = {
 	id: "upgrade",
 	show({ result }, { detail }) {

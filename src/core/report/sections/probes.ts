@@ -1,4 +1,4 @@
-// Beyond goldens: whether an engine agrees with itself, and where outputs first deviate from ONNX Runtime.
+// Shows whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
 import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
@@ -8,7 +8,7 @@ import { type Column, nameOf } from "../html/markup.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
 import { details, type ReportSection, sentence, table } from "../section.ts";
 
-/** What has to hold; the fault as the end of a sentence that begins with the engine's name; what to do. */
+/** `label`: what has to hold. `fault`: ends a sentence that begins with the engine's name. `fix`: what to do. */
 const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix: string }>> = {
 	determinism: {
 		label: "two runs agree",
@@ -42,7 +42,7 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 	},
 };
 
-/** What needs attention first; the tone is that of a difference without a gate. */
+/** Sorted by need of attention; the tone is that of a difference without a gate. */
 const states: Readonly<Record<ProbeState, { rank: number; label: string; tone: Tone }>> = {
 	differs: { rank: 0, label: "differs", tone: "warn" },
 	known: { rank: 1, label: "also in the base", tone: "plain" },
@@ -62,7 +62,7 @@ function titleOf(probes: readonly ProbeResult[]): string {
 
 type Value = ProbeResult["got"] | undefined;
 
-/** A value that is no number sorts last. */
+/** Values that are not numbers sort last. */
 function valueColumn(
 	title: string,
 	textOf: (probe: ProbeResult) => string,
@@ -102,7 +102,7 @@ const columns: readonly Column<ProbeResult>[] = [
 	{ title: "what was compared", wraps: true, text: ({ message }) => cleanMessage(message, 400) },
 ];
 
-/** For a probe that differs and has a gate, or that differs on the base too. */
+/** Highlights a probe that differs and has a gate, or that differs on the base too. */
 function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 	const { label, fault, fix } = probeTexts[probe.probe];
 	const status = gates.status("probe", probe);
@@ -133,7 +133,7 @@ export const probeSection: ReportSection = {
 		const probes = [...(result.probes ?? [])].sort((a, b) => states[a.state].rank - states[b.state].rank);
 		if (probes.length === 0) return null;
 		const isPage = format === "html";
-		// A comment has only those that differ.
+		// A comment lists only probes that differ.
 		const most = format === "markdown" ? 1 : 2;
 		const applied = probes.filter(({ state }) => states[state].rank <= most);
 		const skipped = isPage ? probes.filter(({ state }) => state === "skipped") : [];

@@ -81,7 +81,7 @@ function changed(result: Result, workload: WorkloadResult, backend: BackendFacts
 	};
 }
 
-/** The comparison's own reason where it gave one: it distinguishes noise from a change near the limit. */
+/** The comparison's own reason if it gave one: it distinguishes noise from a change near the limit. */
 function undecidedText(
 	{ noise: { runCv } }: WorkloadResult,
 	compared: ReturnType<typeof comparedOf>,
@@ -140,7 +140,7 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 	return [{ ...told, severity, explains: gateKey(gate, workload) }];
 }
 
-/** One for each workload that is not unchanged, largest change first: a short report shows the first few. */
+/** Makes a highlight for each workload that changed, the largest first, because a short report shows only the first few. */
 export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
 	return [...result.workloads]

@@ -1,4 +1,4 @@
-// What the history shows with this run: each open alarm, with the layers of this run.
+// Shows each open alarm of the history, with the layers of this run.
 import type { Result } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
@@ -13,7 +13,7 @@ const maxLayerSentences = 2;
 function trendHighlight(result: Result, gate: FailingGate): Highlight {
 	const [first = "", ...others] = gate.message.split(". ");
 	const row = result.workloads.find((workload) => subjectKey(workload) === subjectKey(gate));
-	// A row that is slower by itself says why in a highlight of its own.
+	// A row that is slower by itself is explained by its own highlight.
 	const layers =
 		row?.explanation === undefined || row.verdict === "regressed"
 			? []

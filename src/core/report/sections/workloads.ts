@@ -11,7 +11,7 @@ import { type Block, details, type ReportSection, sentence, table } from "../sec
 import { speedHighlights } from "./speed-highlights.ts";
 import { workloadAnchors } from "./workload-details.ts";
 
-/** With more rows, those that are unchanged are folded in HTML too. */
+/** If there are more rows, unchanged ones are folded in HTML too. */
 const maxOpenRows = 30;
 
 interface Facts {
@@ -20,7 +20,7 @@ interface Facts {
 	isPage: boolean;
 }
 
-/** Over the table, for all of its rows; a caveat that only some parts of a result have is in their rows. */
+/** Shown above the table for all rows; a caveat that applies only to some parts is in their rows. */
 function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 	if (isPage || (!isCounted(rows) && backend.caveat === undefined)) return [];
 	const text = isCounted(rows)
@@ -68,7 +68,7 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	];
 }
 
-/** What only timing gives; too wide for a terminal. */
+/** Columns that only timing fills; too wide for a terminal. */
 function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
 	const common = { numeric: true, formats: ["markdown", "html"] } as const;
 	return [
@@ -113,7 +113,7 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 	];
 }
 
-/** In a comment and on a long page, rows that need no attention are folded. */
+/** Folds rows that need no attention, in a comment and on a long page. */
 function blocksOf(facts: Facts, isFolded: boolean, showsQuiet: boolean): Block[] {
 	const { result, rows } = facts;
 	const label = withCaveat("Workloads", result.backend);

@@ -9,7 +9,7 @@ import { parseKernelTable } from "../../formats/nsys/stats-csv.ts";
 
 export interface ProfileJob {
 	command: readonly string[];
-	/** Where it is started; `folder` by default. */
+	/** Working directory; `folder` by default. */
 	cwd?: string;
 	folder: string;
 	name: string;
@@ -24,7 +24,7 @@ export interface Profile {
 }
 
 export interface Nsight {
-	/** Program, e.g. `nsys`, with arguments of its own where a double needs them. */
+	/** Program, e.g. `nsys`, with arguments of its own if a double needs them. */
 	argv: readonly [string, ...string[]];
 	processes: Processes;
 }
@@ -33,7 +33,7 @@ const statsTimeoutMs = 120_000;
 const helpTimeoutMs = 30_000;
 const maxStatsBytes = 64 * 1024 * 1024;
 
-/** Never throws for what nsys does: its exit code is its child's or nothing at all, so files decide. */
+/** Never throws for a failure of nsys. Its exit code is its child's or meaningless, so files decide. */
 export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile> {
 	await makeFolders(job.folder);
 	const output = join(job.folder, job.name);

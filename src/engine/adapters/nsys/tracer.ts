@@ -8,7 +8,7 @@ import { existing, type Nsight, type Profile, type ProfileJob, profileRun } from
 
 type NsightTool = "nsys" | "ncu";
 
-/** A folder whose subfolders of that name are versions, and where in each of them the program lies. */
+/** A folder with one subfolder per version, and the path of the program in each of them. */
 interface InstallPlace {
 	parent: string;
 	folders: RegExp;
@@ -30,7 +30,7 @@ const usualPlaces: Readonly<Record<NsightTool, readonly InstallPlace[]>> = {
 
 const probeTimeoutMs = 30_000;
 
-/** The program to start; null where none starts. `root` replaces `/`. */
+/** The program to start; null if none starts. `root` replaces `/`. */
 export async function findNsight(
 	tool: NsightTool,
 	{ processes, root = "/" }: { processes: Processes; root?: string },

@@ -1,4 +1,4 @@
-// The layers of one side as a result keeps them: each joined with its time.
+// Joins the layers of one side with their times, for the result.
 
 import type {
 	Arm,
@@ -89,7 +89,7 @@ export interface ProfiledArm {
 	explanation?: EngineDiff;
 }
 
-/** The row with what one profile of it found. */
+/** Adds a profile's findings to a row. */
 export function withProfile(
 	row: WorkloadResult,
 	{ id, arm, layers, kernels, explanation }: ProfiledArm,

@@ -1,12 +1,12 @@
-// Causes outside the layers: the CPU that launches kernels, the GPU's clock, and its memory. Each is claimed only from what was recorded.
+// Finds causes outside the layers: the CPU that launches kernels, the GPU's clock, and its memory. Each needs recorded evidence.
 import type { Arm, Comparison, EngineCause, PerfRun, WorkloadGpu } from "../../../../generated/result.ts";
 import { median } from "../../../core/stats/quantile.ts";
 import { equalClocks } from "../../../core/telemetry/summary.ts";
 import { formatBytes, formatPercent } from "../../../core/text/units.ts";
 
-/** trtexec's own: from this share of the GPU's time on, launching limits the runs. */
+/** trtexec's own limit: above this share of the GPU's time, launching limits the runs. */
 export const launchLimit = 0.8;
-/** Of the GPU's memory: TensorRT then has too little left for the workspace of its fastest kernels. */
+/** Above this share of the GPU's memory, too little workspace is left for TensorRT's fastest kernels. */
 const fullMemory = 0.95;
 
 export interface MachineFacts {
@@ -23,7 +23,7 @@ export function machineCauses(facts: MachineFacts): EngineCause[] {
 	return [launchCause(facts), clockCause(facts), memoryCause(facts)].filter((cause) => cause !== null);
 }
 
-/** A sentence for a row, where launching limits most runs of a side. */
+/** A sentence for a row, if launching limits most runs of a side. */
 export function enqueueNotes(runs: readonly PerfRun[], { cudaGraph }: { cudaGraph: boolean }): string[] {
 	const bound = arms.filter((arm) => isBound(runs, arm));
 	if (bound.length === 0) return [];

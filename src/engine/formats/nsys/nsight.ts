@@ -1,4 +1,4 @@
-// Command lines of Nsight Systems and Nsight Compute, and why Nsight Compute left no report.
+// Command lines of Nsight Systems and Nsight Compute, and reasons why Nsight Compute left no report.
 
 /**
  * Never `osrt`: tracing how trtexec reads its libraries grew a report from 2.4 to 155 MB. Sampling and context switches
@@ -69,7 +69,7 @@ const busy =
 const fault = /^==(?:ERROR|WARNING)==\s*(.+)$/gm;
 const maxChars = 300;
 
-/** One or two sentences; the second is the fix. */
+/** Returns one or two sentences; the second is the fix. */
 export function diagnoseNcu(log: string): string {
 	if (forbidden.test(log)) {
 		return "ncu has no permission to read the GPU's performance counters (ERR_NVGPUCTRPERM). Load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run the runner's container with --cap-add=SYS_ADMIN.";

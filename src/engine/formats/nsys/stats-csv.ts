@@ -6,7 +6,7 @@ export type KernelTable =
 	| { state: "no-data" }
 	| { state: "unknown"; why: string };
 
-/** Networks have a few thousand kernels at most; a larger table is something else. */
+/** Networks have at most a few thousand kernels; a larger table is something else. */
 const maxRows = 100_000;
 
 /** Columns are found by their header, so added ones do no harm. `text` may have sentences before the table. */

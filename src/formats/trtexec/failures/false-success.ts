@@ -166,7 +166,7 @@ export const falseSuccessRules: Rules = {
 	},
 	"ended-early": {
 		kind: "runner",
-		// From 11.1 on, help ends without a last line; everything else says PASSED or FAILED.
+		// Since 11.1, help ends without a last line; everything else says PASSED or FAILED.
 		when: ({ log, exitCode }) =>
 			log.ending === "none" && !log.printedHelp && log.version !== null && exitCode === 0,
 		title: "trtexec exited with code 0 but without its last line: it did not finish.",

@@ -114,7 +114,7 @@ export const profileRules: Rules = {
 interface GivenShape {
 	flag: string;
 	input: string;
-	/** As the command line has it: `1x3x32x32`. */
+	/** Shape as on the command line: `1x3x32x32`. */
 	shape: string;
 	rank: number;
 }
@@ -141,7 +141,7 @@ function onlyShape({ flags }: Facts): Names {
 	return { input: first.input, flag, shape: `(${first.shape})` };
 }
 
-/** The first shape whose rank differs from the model's or, where the model is unknown, from that of most other flags. */
+/** The first shape whose rank differs from the model's or, if the model is unknown, from that of most other flags. */
 function rankConflict({ flags, inputRanks }: Facts): Names | null {
 	const given = givenShapes(flags);
 	for (const { flag, input, shape, rank } of given) {

@@ -9,7 +9,7 @@ export type LinePattern = RegExp | { level: "warning" | "info"; pattern: RegExp 
 export type Names = Readonly<Record<string, string | undefined>>;
 
 export interface Rule {
-	/** Whose fault it is; the model's or the config's (refusal) by default. */
+	/** The failure is the runner's; by default it is the model's or the config's (refusal). */
 	kind?: "runner";
 	/**
 	 * cause (default): explains the failure. symptom: shows what broke; any cause takes precedence.
@@ -20,7 +20,7 @@ export interface Rule {
 	with?: LinePattern;
 	when?: (facts: Facts) => boolean;
 	names?: (facts: Facts) => Names;
-	/** `{x}` is the name x, `{x|y}` y where it is unknown, `{input: x}` `input "x"`, and `{at}` the ONNX node. */
+	/** `{x}` is the name x, `{x|y}` y if it is unknown, `{input: x}` `input "x"`, and `{at}` the ONNX node. */
 	title: string;
 	fix: string;
 	show?: (facts: Facts) => readonly LogLine[];
@@ -46,7 +46,7 @@ export interface NodeFacts {
 	line: LogLine;
 }
 
-/** What the log contains besides errors; bounded in size. */
+/** Facts in the log besides errors; bounded in size. */
 export interface LogFacts {
 	lineCount: number;
 	version: TensorRtVersion | null;

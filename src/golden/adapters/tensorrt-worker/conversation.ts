@@ -1,4 +1,4 @@
-// The conversation with a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
+// Talks to a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
 
 import type { Pipes } from "../../../adapters/process/spawn.ts";
 import type { InferCase, InferredCase } from "../../../ports/backend.ts";
@@ -28,7 +28,7 @@ export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
 
 export interface Outcome {
 	hello: WorkerHello | null;
-	/** In the order of the cases; null where one was not answered. */
+	/** Answers in the order of the cases; null for a case without an answer. */
 	cases: readonly (InferredCase | null)[];
 	ended: boolean;
 	error: WorkerError | null;
@@ -99,7 +99,7 @@ export function createConversation(options: ConversationOptions) {
 	};
 }
 
-/** On the wire a case's id is its place in the list: ids of users may be long or duplicate. */
+/** On the wire, a case's id is its index in the list, because users' ids may be long or duplicate. */
 function createSender(
 	{ cases, payloadBytes }: ConversationOptions,
 	refuse: (index: number, message: string) => void,
@@ -129,7 +129,7 @@ function createSender(
 		},
 		send(input: Pipes["input"]): void {
 			if (next > cases.length || input.destroyed) return;
-			// Many small pieces, one system call.
+			// Combines many small pieces into one system call.
 			input.cork();
 			while (next < cases.length && write(input, next)) next += 1;
 			if (next === cases.length) {

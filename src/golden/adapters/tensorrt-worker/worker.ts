@@ -31,7 +31,7 @@ type Probed = { tensorrt: string; device: string } | { absent: string };
 
 export interface TensorRtWorker {
 	probe(): Promise<Probed>;
-	/** @throws ConfigError output-unwritable where the log cannot be written. */
+	/** @throws ConfigError output-unwritable if the log cannot be written. */
 	infer(job: WorkerJob): Promise<InferResult>;
 }
 
@@ -61,7 +61,7 @@ async function infer(job: WorkerJob, options: TensorRtWorkerOptions): Promise<In
 	const { record, outcome } = await converse(run, options);
 	const { wallMs } = record;
 	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
-	// All answers have arrived: how the process then ended does not matter.
+	// If all answers have arrived, it does not matter how the process ended.
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
 		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };

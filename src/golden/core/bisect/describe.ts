@@ -1,4 +1,4 @@
-// Puts into words what the search for the first diverging tensor found.
+// Describes the result of the search for the first diverging tensor.
 import type { Bisection } from "../../../../generated/result.ts";
 import type { OnnxModel, OnnxNode } from "../../../core/onnx/model.ts";
 import { quoted } from "../../../core/text/escape.ts";
@@ -17,7 +17,7 @@ interface Found {
 export type Finding = Pick<Bisection, "state" | "message"> &
 	Partial<Pick<Bisection, "node" | "tensor" | "error" | "before" | "allowed">>;
 
-/** A step of this factor has one cause; less is rounding that adds up. */
+/** An error that grows by this factor in one step has a single cause; otherwise rounding adds up. */
 const step = 4;
 
 export function describeFound({ search, graph, head, reference }: Found): Finding {
@@ -59,7 +59,7 @@ function changeOf(node: OnnxNode | undefined, reference: OnnxModel): string {
 		: "The base's model has a different node there.";
 }
 
-/** Without the values of tensors, which may be large. */
+/** Omits the values of tensors, which may be large. */
 function shapeOf(node: OnnxNode | undefined): string {
 	const attributes = node?.attributes.map(({ name, value }) => [name, value]);
 	return JSON.stringify([node?.op, node?.domain, node?.inputs, attributes]);
@@ -77,7 +77,7 @@ export function describeAgreement(output: string, isOwnModel: boolean): Finding 
 	};
 }
 
-/** With these tensors in memory the output is right again. */
+/** Explains that the output is right again once these tensors are marked as outputs. */
 export function describeHealed(left: Pick<Found, "search" | "graph">, marked: readonly string[]): Finding {
 	const names = listNames(marked.map(quoted), 3);
 	const why = `With ${names} marked as outputs, the output no longer diverges: a fusion across them is the likely cause.`;

@@ -1,12 +1,12 @@
-// Finds the first tensor of a graph that diverges from its reference: which tensors to compare next, and what their errors leave open.
+// Finds the first tensor of a graph that diverges from its reference: chooses tensors to compare, and narrows the suspects by errors.
 import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../../core/onnx/model.ts";
 import { factsOf, findFixed } from "../../../core/onnx/rounding/constants.ts";
 
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];
-	/** Index of the node that writes each tensor, except constants and what is computed from shapes. */
+	/** Index of the node that writes each tensor, except constants and tensors computed from shapes. */
 	writers: ReadonlyMap<string, number>;
-	/** What each node reads of `writers`, also inside its bodies. */
+	/** Tensors in `writers` that each node reads, including inside its bodies. */
 	reads: readonly (readonly string[])[];
 	/** Float tensors that both models compute, by name. */
 	comparable: ReadonlyMap<string, OnnxDType>;
@@ -49,20 +49,20 @@ function floatTensors(model: OnnxModel) {
 /** Relative L2 to the reference. */
 export interface TensorErrors {
 	head: number;
-	/** That of the base's engine; null: there is none. */
+	/** The same figure for the base's engine; null if there is none. */
 	base: number | null;
 }
 
 export interface Search {
-	/** It diverges; what it is computed from is under suspicion. */
+	/** This tensor diverges, so everything that it is computed from is under suspicion. */
 	bad: string;
-	/** Tensors that were compared. */
+	/** Tensors compared so far. */
 	errors: ReadonlyMap<string, TensorErrors>;
 	/** The error above which a tensor diverges. */
 	allowed: number;
 }
 
-/** A base that is as far off did not get worse. */
+/** If the base is about as far off, the head did not get worse. */
 const growth = 2;
 
 export function deviates({ head, base }: TensorErrors, allowed: number): boolean {
@@ -72,7 +72,7 @@ export function deviates({ head, base }: TensorErrors, allowed: number): boolean
 /** An output that is only a little too far off has smaller errors before it. */
 const shareOfOutput = 0.5;
 
-/** null: the output itself does not diverge from the reference. */
+/** null if the output itself does not diverge from the reference. */
 export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
 	const smaller = Math.min(limit, shareOfOutput * errors.head);
 	const allowed = Number.isFinite(smaller) ? smaller : limit;
@@ -121,7 +121,7 @@ export function nextTensors(graph: BisectGraph, search: Search, most: number): s
 	return Array.from({ length: most }, (_, at) => names[Math.floor(((at + 0.5) * names.length) / most)] ?? "");
 }
 
-/** The first in the order of the graph that diverges is next. */
+/** The next one is the first diverging tensor in the order of the graph. */
 export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
 	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
 	const wrong = [...found].filter(([, own]) => deviates(own, search.allowed)).map(([name]) => name);

@@ -1,4 +1,4 @@
-// Entry of boxes/: checks the detections of a case: missing and extra boxes, and how far matched ones are apart.
+// Entry of boxes/: checks the detections of a case for missing and extra boxes, and for distances of matched ones.
 import type {
 	BoxComparatorKind,
 	BoxComparatorSpec,
@@ -43,7 +43,7 @@ interface BoxKind {
 	bound: Bound;
 	range: Range;
 	measure(images: readonly MatchedImage[]): BoxMeasured;
-	/** The value under `scope: set`; absent: the worst case decides anyway. */
+	/** The value under `scope: set`; absent if the worst case decides anyway. */
 	set?(sums: BoxSums): number;
 	defaultLimit(defaults: BoxTolerances): number;
 }
@@ -184,7 +184,7 @@ function describe({ x1, y1, x2, y2, score, class: label }: Detection): string {
 	return `class ${label}, score ${round(score)}, corners (${round(x1)}, ${round(y1)}) and (${round(x2)}, ${round(y2)})`;
 }
 
-/** 2 TP / (2 TP + missing + extra); 1 where neither side has boxes. */
+/** 2 TP / (2 TP + missing + extra); 1 if neither side has boxes. */
 function f1Of(matches: number, lone: number): number {
 	return lone === 0 ? 1 : (2 * matches) / (2 * matches + lone);
 }

@@ -15,7 +15,7 @@ export interface Detection {
 
 type Images = readonly (readonly Detection[])[] | string;
 
-/** Per image, because matching takes cubic time. */
+/** Limit per image, because matching takes cubic time. */
 const maxBoxes = 1000;
 const packedColumns = 6;
 
@@ -72,7 +72,7 @@ function countsOf(tensor: Tensor | undefined, grid: Grid): readonly number[] | s
 	return bad === undefined ? counts : `a count of ${bad}, where there are ${grid.rows} boxes`;
 }
 
-/** Below it, most detectors give noise. */
+/** Below this score, most detectors give noise. */
 export const defaultScoreThreshold = 0.05;
 
 function readImage(
@@ -110,7 +110,7 @@ function cornersOf(
 	return { x1: a - c / 2, y1: b - d / 2, x2: a + c / 2, y2: b + d / 2 };
 }
 
-/** Intersection over union; 0 where a box has no area. */
+/** Intersection over union; 0 if a box has no area. */
 export function overlap(left: Detection, right: Detection): number {
 	const area = (box: Detection): number => Math.max(0, box.x2 - box.x1) * Math.max(0, box.y2 - box.y1);
 	const width = Math.min(left.x2, right.x2) - Math.max(left.x1, right.x1);

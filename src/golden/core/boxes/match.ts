@@ -122,7 +122,7 @@ interface Path {
 	used: Uint8Array;
 }
 
-/** Reaches the nearest unused column and moves the potentials so that it lies at distance 0. */
+/** Reaches the nearest unused column and shifts the potentials so that its distance is 0. */
 function advance(
 	column: number,
 	gains: readonly Float64Array[],

@@ -1,7 +1,7 @@
 // COCO's mean average precision with the golden's boxes as ground truth: agreement, not accuracy.
 import { type Detection, overlap } from "./detection.ts";
 
-/** As in Params of cocoeval.py. */
+/** Same values as Params in cocoeval.py. */
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
 const maxBoxes = 100;
@@ -18,7 +18,7 @@ export interface ImagePair {
 	got: readonly Detection[];
 }
 
-/** Mean over thresholds and the golden's classes; where it has none, 1 if the engine has none either, else 0. */
+/** Mean over thresholds and the golden's classes; if it has none, 1 if the engine has none either, else 0. */
 export function meanAveragePrecision(images: readonly ImagePair[]): number {
 	const tally = precisionTally();
 	for (const image of images) tally.add(image);
@@ -32,7 +32,7 @@ interface ClassAnswers {
 	right: number[];
 }
 
-/** As many as the answers of COCO's largest set; above, the value is NaN. */
+/** COCO's largest set has about this many answers; with more, the value is NaN. */
 const maxAnswers = 4_000_000;
 
 export function precisionTally(): { add(image: ImagePair): void; value(): number } {
@@ -64,7 +64,7 @@ function meanOf(classes: readonly ClassAnswers[]): number {
 	if (wanted.length === 0) return classes.some(({ scores }) => scores.length > 0) ? 0 : 1;
 	const precisions = wanted.flatMap((answers) => {
 		const { scores } = answers;
-		// Largest score first; stable, as COCO's merge sort is.
+		// Largest score first; stable, like COCO's merge sort.
 		const order = Uint32Array.from(scores, (_, index) => index);
 		order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));
@@ -92,7 +92,7 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 	return sum / recallLevels.length;
 }
 
-/** By score, each box takes the free golden box that it overlaps most, the last of equals, as COCO's loop does. */
+/** Each box, by falling score, takes the free golden box that it overlaps most; of equals, the last, as in COCO's loop. */
 function judgeBoxes({ expected, got }: ImagePair, threshold: number): boolean[] {
 	const free = new Set(expected);
 	return got.map((box) => {

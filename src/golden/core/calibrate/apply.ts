@@ -19,7 +19,7 @@ export interface CalibratedEngine extends Omit<CalibrationRecord, "limits"> {
 const maxRecords = 100;
 
 /**
- * The manifest with the limits of all engines, the widest where several share an output and precision. Earlier evidence of the
+ * The manifest with the limits of all engines, the widest if several share an output and precision. Earlier evidence of the
  * same engine, device and backend is replaced.
  */
 export function applyCalibration(
@@ -76,7 +76,7 @@ function keyOf({ errors }: ProposedLimit, precision: Precision): string {
 	return JSON.stringify([errors.output, errors.comparator, precision]);
 }
 
-/** Whether a calibration found what an earlier one had written: the same limits, engines, devices and versions. */
+/** Whether a calibration repeats an earlier one: same limits, engines, devices and versions. */
 export function isSameCalibration(before: GoldenManifest, after: GoldenManifest): boolean {
 	const essence = ({ outputs, calibration = [] }: GoldenManifest): string =>
 		JSON.stringify([

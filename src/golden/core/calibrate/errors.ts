@@ -1,4 +1,4 @@
-// How far an engine deviates from its golden, by comparator and case, beside each limit.
+// Shows how far an engine deviates from its golden, by comparator and case, beside each limit.
 import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { Bound, GoldenVerdict, Numeric } from "../../../../generated/result.ts";
 import { isMetricSpec } from "../compare/comparators.ts";
@@ -18,7 +18,7 @@ export interface ComparatorErrors {
 	kind: MetricKind;
 	slice?: OutputSlice;
 	bound: Bound;
-	/** For relative L2: how far rounding to the precision moves the output, where the golden was recorded with that. */
+	/** For relative L2: how far rounding to the precision moves the output, if the golden was recorded with that. */
 	rounding?: number;
 	/** Worst first. */
 	cases: readonly CaseError[];
@@ -70,7 +70,7 @@ function errorsOfOutput(
 	});
 }
 
-/** Places of the comparators that make a check for each case; the default comparator is at 0. */
+/** Positions of the comparators that check each case; the default comparator has position 0. */
 function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] {
 	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0];
 }

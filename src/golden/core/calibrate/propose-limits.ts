@@ -1,4 +1,4 @@
-// Proposes limits from an engine's own errors: a multiple of them where the limit is far from it.
+// Proposes limits from an engine's own errors: a multiple of them if the limit is far from it.
 import type { Precision } from "../../../../generated/golden.ts";
 import type { BackendFacts } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../../core/text/escape.ts";
@@ -11,10 +11,10 @@ import { roundedUp, rules } from "../record/limits.ts";
 import { ofSlice } from "../tensor/slice.ts";
 import { type ComparatorErrors, type EngineErrors, lossOf } from "./errors.ts";
 
-/** A limit is too tight where the error takes more of it than this, too loose where it is more than so many times too wide. */
+/** A limit is too tight if the error takes more of it than this, too loose if it is more than so many times too wide. */
 const tightShare = 0.5;
 const looseTimes = 5;
-/** An error this many times what rounding or the precision explains says that the engine is wrong. */
+/** An error this many times as large as rounding or the precision explains shows that the engine is wrong. */
 const suspectTimes = 4;
 
 /** ONNX Runtime computes in fp32 whatever the engine's precision; only integer weights are in the model itself. */
@@ -34,7 +34,7 @@ export interface CalibrationRule {
 	given: ReadonlyMap<string, number>;
 }
 
-/** One for each comparator with errors, in the order of the outputs. Decibels have no loss to propose a limit from. */
+/** Proposes a limit for each comparator with errors, in the order of the outputs, except for decibels, which have no loss. */
 export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
 	return errors.flatMap((one): ProposedLimit[] => {
 		const [worst] = one.cases;
@@ -49,7 +49,7 @@ export function proposeLimits({ errors, precision }: EngineErrors, rule: Calibra
 
 type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
 
-/** Limits that an engine on a CPU says nothing about stay. */
+/** An engine on a CPU keeps the limits that it cannot judge. */
 function judgeOn(
 	errors: ComparatorErrors,
 	before: number,
@@ -85,7 +85,7 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	}
 	if (error <= 0) return keep("no error");
 	const floor = isL2 ? rules.usualFp32 : 0;
-	// What rounding alone may do on another GPU stays allowed.
+	// The limit stays above what rounding alone may do on another GPU.
 	const loss = roundedUp(Math.max(multiple * Math.max(error, floor), rules.room * (rounding ?? 0)));
 	const limit = bound === "at-most" ? loss : Math.max(0, Number((1 - loss).toPrecision(6)));
 	const share = allowed > 0 ? error / allowed : Number.POSITIVE_INFINITY;
@@ -107,7 +107,7 @@ export interface CalibratedErrors extends EngineErrors {
 
 const maxFaults = 5;
 
-/** What is proposed for each limit of each engine, with the error that it follows from. */
+/** Shows each proposed limit of each engine with the error that it follows from. */
 export function renderCalibration(engines: readonly CalibratedErrors[], backend: BackendFacts): string {
 	const where = withCaveat(`${cleanName(backend.name)} ${cleanName(backend.version)}`, backend);
 	const texts = engines.map(({ engine, precision, golden, faults, limits }) => {

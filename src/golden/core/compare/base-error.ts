@@ -17,7 +17,7 @@ interface GrowthRule {
 	noiseFloor: NoiseFloor | undefined;
 	rounding: GoldenManifest["rounding"];
 	limits: Threshold;
-	/** The base has another precision, so growth that the head's precision explains is none. */
+	/** If the base has another precision, growth that the head's precision explains does not count. */
 	hasOtherBase: boolean;
 }
 
@@ -37,7 +37,7 @@ export function growthRule({
 	const most = policy?.mostErrorGrowth;
 	const hasOtherBase = basePrecision !== precision;
 	const limits: Threshold = { warn: most ?? warn };
-	// A lower precision explains growth of any size; its own limits decide.
+	// A lower precision explains any growth; its own limits decide.
 	if (!hasOtherBase && fail !== undefined) limits.fail = Math.max(fail, most ?? 0);
 	return { precision, noiseFloor, rounding, limits, hasOtherBase };
 }
@@ -49,7 +49,7 @@ interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
 	before: number;
 	noise: number;
 	/**
-	 * What the precision explains. A builder may leave layers in fp32, so that the base's error lies below it: growth up to here
+	 * Error that the precision explains. A builder may leave layers in fp32, so that the base's error lies below it: growth up to here
 	 * is another choice of kernels, which warns and never fails.
 	 */
 	rounding: number;
@@ -58,7 +58,7 @@ interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
 
 const relativeL2 = "relative-l2";
 
-/** Growth of each relative L2 that the golden asks for, else of the whole output's, and of all that head and base both fail. */
+/** Checks growth of each relative L2 that the golden asks for, else of the whole output's, and of all that head and base both fail. */
 export function errorGrowthChecks(
 	checks: readonly GoldenCheck[],
 	name: string,
@@ -95,7 +95,7 @@ function finite(value: GoldenCheck["base"]): number {
 	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** A check that the base fails too still fails the head where the head's error, or loss, is far larger. */
+/** A check that the base fails too still fails the head if the head's error, or loss, is far larger. */
 export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
 	const labels: Readonly<Record<string, string>> = metricLabels;
 	return checks.flatMap((check) => {

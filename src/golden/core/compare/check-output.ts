@@ -1,4 +1,4 @@
-// Checks one output of one case: what comes before any metric first, then each comparator.
+// Checks one output of one case: structure and NaN before any metric, then each comparator.
 import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { keepsLimit } from "../metrics/measured.ts";
@@ -33,7 +33,7 @@ export interface OutputContext {
 	basePrecision?: Precision | undefined;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	labels?: readonly number[] | undefined;
-	/** Answers of the output's commands, in order; absent where no commands run, as during recording. */
+	/** Answers of the output's commands, in order; absent if no commands run, as during recording. */
 	answers?: readonly CommandAnswer[] | undefined;
 }
 
@@ -161,7 +161,7 @@ function measuredCheck(
 
 /**
  * Adds the base engine's score against the same golden.
- * @param own the base's comparator where its precision is another one.
+ * @param own the base's comparator if its precision is another one.
  * @param parts null: the base's output cannot be compared.
  */
 function withBase(

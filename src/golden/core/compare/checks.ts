@@ -1,4 +1,4 @@
-// Checks of one output that come before any metric, and its parts: the whole, or samples along the batch axis.
+// Checks of an output that come before any metric, and its parts: the whole output, or samples along the batch axis.
 
 import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
 import type { Measured } from "../metrics/measured.ts";
@@ -40,7 +40,7 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	return structuralCheck(output, "shape", detail);
 }
 
-/** null: neither side has NaN or infinities. */
+/** null if neither side has NaN or infinities. */
 export function nonFiniteCheck(
 	output: string,
 	parts: readonly OutputPart[],
@@ -94,7 +94,7 @@ export function worstOf(
 export interface OutputPart {
 	pair: Pair;
 	sample: number | null;
-	/** Where both sides lie in the whole output; null: they are all of it. */
+	/** Position of both sides in the whole output; null if they are all of it. */
 	slice: PlacedSlice | null;
 }
 
@@ -122,7 +122,7 @@ export interface Worst {
 	elements: number;
 }
 
-/** The part that is furthest on the wrong side, NaN before any number; null where no part holds a finite element. */
+/** The part that is furthest on the wrong side, NaN before any number; null if no part holds a finite element. */
 export function findWorst(
 	parts: readonly OutputPart[],
 	bound: Bound,

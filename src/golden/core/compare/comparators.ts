@@ -126,7 +126,7 @@ function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => 
 	return most >= least ? Math.min(most - least, Number.MAX_VALUE) : 0;
 }
 
-/** As in numpy, one given alone leaves the other 0. Neither given: by precision, and 0 for integers. */
+/** As in numpy, a tolerance that is not given is 0 if the other is. If neither is given, the precision decides; integers get 0. */
 function closenessOf(
 	{ kind, rtol, atol }: MetricSpec,
 	{ expected, precision, rms }: ResolveContext & PartFacts,

@@ -1,4 +1,4 @@
-// What a comparator covers of an output (its slice, without noise), and which cases fit into memory together.
+// Cuts out what a comparator covers of an output (its slice, without noise), and splits cases into batches that fit into memory.
 import type { GoldenCase } from "../../../../generated/golden.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
@@ -11,7 +11,7 @@ interface Sides {
 	got: Tensor;
 }
 
-/** By the engine's tensor, because a defect is judged at several precisions whose comparators cover the same. */
+/** Keyed by the engine's tensor, because a defect is judged at several precisions whose comparators cover the same. */
 const knownSides = new WeakMap<Tensor, { expected: Tensor; sides: Map<string, Sides> }>();
 
 /** Both sides cut to the slice. Where both are below the floor, the engine's value becomes the golden's. */
@@ -32,7 +32,7 @@ export function coveredSides(whole: Sides, { slice, floor }: Pick<Comparator, "s
 	return sides;
 }
 
-/** Copies the tensor only where something is below the floor, and runs of noise at once. */
+/** Copies the tensor only if something is below the floor, and runs of noise at once. */
 function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
 	if (!isFloating(got.dtype) || isPacked(got.dtype)) return got;
 	const bytes = elementBytes[got.dtype];

@@ -1,4 +1,4 @@
-// Custom comparators, which are user commands: their request, the parser of their answer, and the check it makes.
+// Custom comparators, which are user commands: their request, the parser of their answer, and the resulting check.
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
@@ -15,7 +15,7 @@ export interface CommandRequest {
 	model: string;
 	engine: string;
 	precision: Precision;
-	/** The golden's limit at this precision; null: the command decides alone. */
+	/** The golden's limit at this precision; null if the command alone decides. */
 	tolerance: number | null;
 	labels?: readonly number[];
 }
@@ -65,7 +65,7 @@ function parseObject(line: string): Readonly<{ value?: unknown; pass?: unknown; 
 	}
 }
 
-/** With a limit, the value must keep it; a failure that the command reports always fails. */
+/** A value must keep its limit, if there is one; a failure that the command reports always fails. */
 export function customCheck(
 	output: string,
 	spec: CustomSpec,

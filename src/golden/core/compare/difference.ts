@@ -1,4 +1,4 @@
-// One pass over a golden output and an engine's that serves relative-l2, max-abs and allclose together.
+// Compares a golden output with an engine's in one pass, which serves relative-l2, max-abs and allclose together.
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, float64Reader, forEachChunk, longReader, valueChunks } from "../tensor/values.ts";
 
@@ -24,7 +24,7 @@ interface Difference {
 export interface Pair {
 	expected: Tensor;
 	got: Tensor;
-	/** Without a closeness any pass will do, and `outside` means nothing. */
+	/** Without a closeness, any pass will do, and `outside` is meaningless. */
 	difference(closeness?: Closeness): Difference;
 }
 
@@ -32,7 +32,7 @@ const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
 
 type Pass = { closeness: Closeness; difference: Difference };
 
-/** By the engine's tensor, because a defect is judged at several precisions. */
+/** Keyed by the engine's tensor, because a defect is judged at several precisions. */
 const knownPasses = new WeakMap<Tensor, { expected: Tensor; passes: Pass[] }>();
 
 /** Passes are cached; `planned` is the closeness that will be asked for, so that one pass serves all metrics. */
@@ -101,7 +101,7 @@ function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, at
 			continue;
 		}
 		const difference = Math.abs(chunk.difference[i] as number);
-		// Scaled first, opposite values near the end of binary64 have a finite difference.
+		// If values are scaled first, opposite values near the end of binary64 have a finite difference.
 		const scaled =
 			difference < Number.POSITIVE_INFINITY
 				? difference * differenceNorm.scale
@@ -136,7 +136,7 @@ interface WideChunk {
 	difference: Float64Array;
 }
 
-/** A chunk holds until the next call. */
+/** A chunk is valid until the next call. */
 export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
 	const readExpected = float64Reader(expected);
 	const readGot = float64Reader(got);
@@ -152,7 +152,7 @@ export function wideReader(expected: Tensor, got: Tensor): (start: number, count
 	};
 }
 
-/** 2^53 + 1 and 2^53 are one value in binary64, so 64-bit integers are subtracted as integers. */
+/** In binary64, 2^53 + 1 equals 2^53, so 64-bit integers are subtracted as integers. */
 function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, start: number) => void) | null {
 	const readExpected = longReader(expected);
 	const readGot = longReader(got);
@@ -194,7 +194,7 @@ export const noNorm: Norm = { sumSquared: 0, scale: 1 };
 
 const maxExponent = 400;
 
-/** Brings values of this size near 1; 1 where their squares are safe. */
+/** Brings values of this size near 1; 1 if their squares are safe. */
 export function scaleFor(largest: number): number {
 	if (largest === 0) return 1;
 	const exponent = Math.floor(Math.log2(largest));

@@ -1,4 +1,4 @@
-// Entry of compare/: judges one golden case. The only place where outputs become a verdict.
+// Entry of compare/: judges one golden case. Only here do outputs become a verdict.
 
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
@@ -26,9 +26,9 @@ export interface CaseRef {
 export interface CaseInput extends CaseRef {
 	expected: TensorSet;
 	got: TensorSet;
-	/** The base engine's outputs: the report shows its error, and the head's may grow beyond it only so far. */
+	/** The base engine's outputs: the report shows its error, which limits the head's. */
 	base?: TensorSet;
-	/** The base engine's precision, where it differs: its error is judged by its own limits. */
+	/** The base engine's precision, if it differs: its error is judged by its own limits. */
 	basePrecision?: Precision | undefined;
 	/** The base's own golden lacks this case, so a failure of its engine excuses nothing. */
 	isNewCase?: boolean | undefined;
@@ -100,7 +100,7 @@ export function outputsOf({ boxes, scores, classes, count }: Detections): string
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 
-/** An output that fails where the base passes needs no growth check. */
+/** An output that fails if the base passes needs no growth check. */
 function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
@@ -119,7 +119,7 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 	}
 	const { outputs, detections } = input.manifest;
 	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
-	// Boxes come in any order and number: element by element only where comparators ask for it.
+	// Boxes come in any order and number: element by element only if comparators ask for it.
 	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
 	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
 	const { precision, basePrecision, relativeL2 } = input;

@@ -39,7 +39,7 @@ export interface Metric {
 	label: string;
 	bound: Bound;
 	range: Range;
-	/** A limit that every output keeps, so a golden may not set it. */
+	/** A limit that every output keeps, which a golden may therefore not set. */
 	emptyLimit?: number;
 	measure(pair: Pair, options: MetricOptions): Measured;
 	defaultLimit(facts: LimitFacts): number;
@@ -49,9 +49,9 @@ export interface Metric {
 	k?: number;
 	/** Integers are classes and need no axis. */
 	readsIds?: boolean;
-	/** Covers the whole output by default, or always, instead of each sample. */
+	/** By default, or always, covers the whole output instead of each sample. */
 	whole?: "by default" | "always";
-	/** How `scope: set` adds up cases; absent: the worst case decides anyway. */
+	/** How `scope: set` adds up cases; absent if the worst case decides anyway. */
 	set?: "mean" | (() => SetTally);
 	refuses?: "bool";
 }
@@ -136,7 +136,7 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		bound: "at-least",
 		range: decibels,
 		measure: psnr,
-		// What relative-l2 allows of an image whose root mean square is its range; stricter for others.
+		// Equals relative-l2's limit for an image whose root mean square is its range; stricter for others.
 		defaultLimit: ({ defaults }) => -20 * Math.log10(defaults.relativeL2),
 		keys: ["dataRange", "floor"],
 	},
@@ -194,7 +194,7 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		...agreement,
 		label: "share of rows that are right by their labels",
 		measure: accuracy,
-		// A share of what the golden itself reaches.
+		// A share of the golden's own score.
 		defaultLimit: ({ defaults, part, options }) =>
 			(accuracy(makePair(part(), part()), options).value || 0) * defaults.topK,
 		keys: ["k", "ignore"],
@@ -205,7 +205,7 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 	},
 };
 
-/** An impossible value never passes, and hides no other part or row. */
+/** An impossible value never passes, and does not hide other parts or rows. */
 export const metrics = Object.fromEntries(
 	Object.entries(records).map(([kind, metric]): [string, Metric] => [
 		kind,
@@ -213,7 +213,7 @@ export const metrics = Object.fromEntries(
 	]),
 ) as Readonly<Record<MetricKind, Metric>>;
 
-/** Null: cases cannot be added up under this metric. */
+/** null if cases cannot be added up under this metric. */
 export function setTally(kind: MetricKind): SetTally | null {
 	const { set, measure, bound } = metrics[kind];
 	return set === "mean" ? meanTally(measure, bound) : (set?.() ?? null);

@@ -12,7 +12,7 @@ interface Sides {
 	got: Tensor;
 }
 
-/** @param most maps, because each takes some kilobytes and a pass over the output. */
+/** @param most limits the maps, because each takes some kilobytes and a pass over the output. */
 export function attachErrorMaps(
 	verdict: GoldenVerdict,
 	input: CaseInput,
@@ -29,7 +29,7 @@ export function attachErrorMaps(
 	return { verdict: { ...verdict, checks }, drawn: drawn.size };
 }
 
-/** Null where the sides cannot be laid over each other, or the output has no plane. Shows the sample of the worst element. */
+/** Null if the sides cannot be overlaid, or the output has no plane. Shows the sample of the worst element. */
 function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput): ErrorMap | null {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
@@ -49,10 +49,10 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 }
 
 const maxCells = 48;
-/** A smaller plane shows no more than a list does. */
+/** A smaller plane shows no more than a list would. */
 const minSide = 8;
 
-/** Height and width: the last two axes, or the two before the last where channels come last. Null: too narrow. */
+/** Height and width: the last two axes, or the two before the last if channels come last. Null: too narrow. */
 export function planeOf(shape: readonly number[]): [number, number] | null {
 	const channelsLast = shape.length >= 3 && (shape.at(-1) ?? 0) < minSide;
 	const height = shape.length - (channelsLast ? 3 : 2);
@@ -88,7 +88,7 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 	return { rows, columns, height, width, axes, largest: toNumeric(largest), cells: encoded };
 }
 
-/** Infinite where one side is NaN or infinite and the other is not identical. */
+/** Infinite if one side is NaN or infinite and the other is not identical. */
 function differenceAt({ expected, got, difference }: ReturnType<ReturnType<typeof wideReader>>, i: number) {
 	const size = Math.abs(difference[i] as number);
 	if (Number.isFinite(size)) return size;

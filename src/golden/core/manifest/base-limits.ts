@@ -1,8 +1,8 @@
-// The base's golden beside the head's: its limits judge a change.
+// Judges a change by the limits of the base's golden.
 import type { GoldenCase, GoldenManifest } from "../../../../generated/golden.ts";
 import { outputsOf } from "../compare/judge.ts";
 
-/** The head's cases under the base's limits; outputs that only the head has keep their own. */
+/** Puts the head's cases under the base's limits; outputs that only the head has keep their own. */
 export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
 	const known = new Set(namedOutputs(base));
 	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {

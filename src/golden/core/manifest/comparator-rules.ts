@@ -1,4 +1,4 @@
-// Comparator rules beyond the schema: keys by kind, output types, and limits that some output can break.
+// Rules for comparators beyond the schema: keys by kind, output types, and limits that some output can break.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../../core/schema-errors.ts";
 import { type Metric, metrics } from "../compare/registry.ts";
@@ -10,7 +10,7 @@ function metricOf(kind: ComparatorKind): Metric | undefined {
 	return kind === "custom" ? undefined : metrics[kind];
 }
 
-/** Keys that only some kinds read: an unread tolerance would look like a gate. */
+/** Keys that only some kinds read; an unread tolerance would look like a gate. */
 const restrictedKeys = new Set<keyof ComparatorSpec>([
 	"name",
 	"axis",
@@ -90,7 +90,7 @@ function limitProblem({ kind, tolerance }: ComparatorSpec): SchemaProblem | null
 
 type Layout = { dtype: DType; shape: readonly number[] };
 
-/** What does not fit an output of this layout: the slice, or the axis of the classes in it. */
+/** Says why a slice or class axis does not fit an output of this layout. */
 export function layoutProblem(
 	spec: ComparatorSpec,
 	file: Layout,
@@ -125,7 +125,7 @@ function classAxisProblem(
 	if (axis < 0) return problem("/axis", `an axis of the output, which has ${shape.length}`, String(given));
 	if (axis === batchAxis && isPerSample(spec))
 		return problem("/axis", "another axis than the batch axis", String(given));
-	// Where k classes are all there are, every engine chooses the same.
+	// If there are only k classes, every engine chooses the same ones.
 	const classes = shape[axis] ?? 0;
 	const chosen = spec.k ?? 1;
 	if (metric.axis.holds === "vectors" || classes === 0 || classes > chosen) return null;

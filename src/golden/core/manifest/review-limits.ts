@@ -1,4 +1,4 @@
-// Compares the limits of two golden revisions, defaults filled in, and marks what became looser.
+// Compares the limits of two golden revisions, including defaults, and marks looser ones.
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { ToleranceChange } from "../../../../generated/result.ts";
 import { type Comparator, type ResolveContext, resolveComparators } from "../compare/comparators.ts";
@@ -36,7 +36,7 @@ export function compareLimits(
 	});
 }
 
-/** A comparator with its part of the output, or a command, which has a limit and a severity only. */
+/** The limit of a comparator on its part of the output, or of a command, which has only a limit and a severity. */
 interface Limit extends Omit<Partial<Comparator>, "kind" | "slice" | "labels" | "allowed"> {
 	allowed: number | null;
 }
@@ -47,7 +47,7 @@ interface LimitOf {
 	limit: Limit;
 }
 
-/** By kind, part of the output and place among comparators of the same. */
+/** Keys hold the kind, the slice and the position among comparators of the same kind and slice. */
 function limitsOf(output: GoldenOutput, context: ResolveContext): Map<string, LimitOf> {
 	const measured = resolveComparators(output, context).map(({ kind, slice, labels: __, ...limit }) => {
 		return { kind: `${kind}${ofSlice(slice)}`, atLeast: metrics[kind].bound === "at-least", limit };
@@ -93,7 +93,7 @@ function shown(value: unknown): Shown {
 	return value === undefined || value === null ? null : String(value);
 }
 
-/** Strictest first: what one sample may not hide in the whole, one case may not hide in the set. */
+/** Strictest first: a bad sample must not hide in the whole, nor a bad case in the set. */
 const scopes: readonly Shown[] = ["per-sample", "whole", "set"];
 const looserWhenLarger: ReadonlySet<string> = new Set([
 	"allowed",

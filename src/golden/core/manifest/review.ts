@@ -24,7 +24,7 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 	const size = ({ relativeL2 }: MovedOutput): number =>
 		typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
 	const moved = [...input.moved].sort((left, right) => size(right) - size(left));
-	// An old reason says nothing of a change by hand.
+	// An old reason does not explain a change by hand.
 	const reason = head.goldenId === base.goldenId && head.reason === base.reason ? undefined : head.reason;
 	return {
 		model,

@@ -74,7 +74,7 @@ function valueMisfit({ dtype, shape }: TensorFile, value: OnnxValue, side: Side)
 	if (known && toDType(value.dtype) !== dtype)
 		return `is ${dtype}; the model's is ${toDType(value.dtype) ?? value.dtype}`;
 	const { dims } = value;
-	// What a file declares of its outputs may be wrong, even the rank: the run decides.
+	// A file may declare its outputs wrongly, even their rank: the run decides.
 	if (dims === null || side === "output") return null;
 	const fits =
 		dims.length === shape.length && dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]);

@@ -74,7 +74,7 @@ export function argMax(values: Float64Array): number {
 	return best;
 }
 
-/** Up to this many, insertion into a short list beats sorting the row. */
+/** Up to this k, insertion into a short list is faster than sorting the row. */
 const insertionLimit = 32;
 
 /** Indices of the k largest values, largest first, the lower index first of equals. */

@@ -42,10 +42,10 @@ export function cosineDistance(pair: Pair): number {
 	return (gg * across) / (lengths * (lengths + gc));
 }
 
-/** Sides whose peaks are no further apart are divided by one size, which keeps their difference exact. */
+/** Sides whose peaks differ by less are divided by the same size, which keeps their difference exact. */
 const sameSize = 4;
 
-/** Powers of two to divide both sides by, so that no square leaves binary64; null where both are zero. */
+/** Powers of two to divide both sides by, so that no square leaves binary64; null if both are zero. */
 function sizesOf(pair: Pair): { expected: number; got: number } | null {
 	let expectedPeak = 0;
 	let gotPeak = 0;

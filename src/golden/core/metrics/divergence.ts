@@ -6,7 +6,7 @@ import type { Measured, MetricOptions } from "./measured.ts";
 
 /**
  * Mean over rows of Σ p · (ln p − ln q) in nats, p the golden's distribution, q the engine's (scipy: `entropy(p, q)`).
- * Infinite where p > 0 and q = 0; NaN where a row is no distribution. Rows in which the golden is NaN are left out. A tiny
+ * Infinite if p > 0 and q = 0; NaN if a row is not a distribution. Rows in which the golden is NaN are left out. A tiny
  * probability underflows to 0 in an engine's arithmetic, so a 0 of the engine counts as up to `zeroProbability`.
  */
 export function klDivergence(pair: Pair, options: MetricOptions): Measured {
@@ -52,7 +52,7 @@ const seriesLimit = 1e-2;
 
 /**
  * p · (e^r − 1 − r) with r = ln q − ln p. Summed over all classes this is KL(p ‖ q), because p and q both add up to 1, but no
- * term is negative, so nothing cancels where p and q are near each other.
+ * term is negative, so nothing cancels if p and q are near each other.
  */
 function divergenceTerm(logP: number, logQ: number): number {
 	const p = Math.exp(logP);

@@ -2,7 +2,7 @@
 import { normRatio, type Pair } from "../compare/difference.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
-/** ‖got − expected‖ / ‖expected‖ in binary64 (numpy: `norm(c - g) / norm(g)`). Of a golden of zeros: 0 or infinite. */
+/** ‖got − expected‖ / ‖expected‖ in binary64 (numpy: `norm(c - g) / norm(g)`). For a golden of zeros: 0 or infinite. */
 export function relativeL2(pair: Pair): Measured {
 	const { differenceNorm, expectedNorm, elements, maxAbs, maxAbsAt } = pair.difference();
 	return { value: maxAbs === 0 ? 0 : normRatio(differenceNorm, expectedNorm), elements, worstAt: maxAbsAt };
@@ -22,7 +22,7 @@ export function allclose(pair: Pair, options: MetricOptions): Measured {
 }
 
 /**
- * 10 · log10(R² / MSE) in dB, R the data range (skimage: `peak_signal_noise_ratio(g, c, data_range=R)`). Infinite where
+ * 10 · log10(R² / MSE) in dB, R the data range (skimage: `peak_signal_noise_ratio(g, c, data_range=R)`). Infinite if
  * nothing differs; pairs that are not finite are left out.
  */
 export function psnr(pair: Pair, { dataRange }: MetricOptions): Measured {

@@ -1,8 +1,8 @@
-// What a metric returns and reads, and when a value keeps its limit.
+// The result of a metric, its options, and whether a value keeps its limit.
 import type { Bound } from "../../../../generated/result.ts";
 
 export interface Measured {
-	/** NaN where the metric is not defined; NaN never passes. */
+	/** NaN if the metric is not defined; NaN never passes. */
 	value: number;
 	elements: number;
 	worstAt: number;
@@ -19,7 +19,7 @@ export const share: Range = { least: 0, most: 1 };
 
 const rangeSlack = 1e-9;
 
-/** NaN, with the reason, in place of a value outside the range. */
+/** NaN with the reason, if a value is outside the range. */
 export function within<Value extends Pick<Measured, "value" | "detail">>(
 	measured: Value,
 	{ least, most }: Range,
@@ -31,7 +31,7 @@ export function within<Value extends Pick<Measured, "value" | "detail">>(
 	return { ...measured, value: Number.NaN, detail: detail.filter(Boolean).join("; ") };
 }
 
-/** False for NaN, and for an infinite error even where the limit is infinite. */
+/** False for NaN, and for an infinite error even if the limit is infinite. */
 export function keepsLimit(value: number, bound: Bound, allowed: number): boolean {
 	return bound === "at-most" ? value <= allowed && value < Number.POSITIVE_INFINITY : value >= allowed;
 }

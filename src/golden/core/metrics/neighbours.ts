@@ -1,4 +1,4 @@
-// Whether embeddings keep their nearest neighbours among each other, and rank all others in the same order.
+// Measures whether embeddings keep their nearest neighbours, and rank all others in the same order.
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount } from "../tensor/tensor.ts";
@@ -9,13 +9,13 @@ import type { Measured, MetricOptions } from "./measured.ts";
 export const maxVectors = 2048;
 
 export interface Vectors {
-	/** Of length 1, or of zeros. */
+	/** Unit vectors, or zeros. */
 	expected: readonly Float64Array[];
 	got: readonly Float64Array[];
 }
 
 export interface VectorScores {
-	/** Mean over vectors; NaN where it is not defined. */
+	/** Mean over vectors; NaN if it is not defined. */
 	value: number;
 	lowest: number;
 	at: number;
@@ -97,7 +97,7 @@ function meanScore(
 	return { value: sum / expected.length, lowest, at };
 }
 
-/** A copy of length 1; values that are not finite count as 0. */
+/** Scales a copy to length 1; values that are not finite count as 0. */
 export function unit(vector: Float64Array): Float64Array {
 	const finite = vector.map((value) => (Number.isFinite(value) ? value : 0));
 	const peak = finite.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
@@ -107,7 +107,7 @@ export function unit(vector: Float64Array): Float64Array {
 	return scaled.map((value) => value / length);
 }
 
-/** -Infinity to the vector itself, which is not its own neighbour. */
+/** Similarities to all vectors; -Infinity to the vector itself, which is not its own neighbour. */
 function similarities(vectors: readonly Float64Array[], index: number): Float64Array {
 	const own = vectors[index] as Float64Array;
 	return Float64Array.from(vectors, (other, at) => {
@@ -118,7 +118,7 @@ function similarities(vectors: readonly Float64Array[], index: number): Float64A
 	});
 }
 
-/** Pearson's correlation of the ranks; 1 of two constant lists, 0 where only one is (scipy: NaN). */
+/** Pearson's correlation of the ranks; 1 if both lists are constant, 0 if only one is (scipy: NaN). */
 function rankCorrelation(left: Float64Array, right: Float64Array): number {
 	if (holdsNaN(left) || holdsNaN(right)) return Number.NaN;
 	const mean = (left.length - 1) / 2;
@@ -131,7 +131,7 @@ function rankCorrelation(left: Float64Array, right: Float64Array): number {
 	return dot(a, b) / Math.sqrt(ofA * ofB);
 }
 
-/** Counted from 0; equal values share the mean of their ranks. */
+/** Ranks from 0; equal values share the mean of their ranks. */
 function ranksOf(values: Float64Array): Float64Array {
 	const order = Float64Array.from(values, (_, index) => index);
 	order.sort((i, j) => (values[i] as number) - (values[j] as number));

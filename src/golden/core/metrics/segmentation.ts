@@ -1,4 +1,4 @@
-// How far two segmentations agree: mean intersection over union, and the share of pixels that differ.
+// Compares segmentations: mean intersection over union, and the share of pixels that differ.
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { isFloating } from "../tensor/tensor.ts";
@@ -20,7 +20,7 @@ interface ClassTally {
 
 /**
  * Mean over classes of TP / (TP + FP + FN) (sklearn: `jaccard_score(average="macro")`). Classes that neither side has are left
- * out; of a mask by threshold only the foreground counts, and two empty masks agree fully.
+ * out. In a mask by threshold, only the foreground counts, and two empty masks agree fully.
  */
 export function meanIou(pair: Pair, options: MetricOptions): Measured {
 	return iouOfTally(tallyClasses(pair, options), options);

@@ -31,7 +31,7 @@ interface Grid {
 	planes: number;
 	height: number;
 	width: number;
-	/** From a pixel to the next in its row: 1, or the number of channels where they come last. */
+	/** Elements from one pixel to the next in its row: 1, or the number of channels if they come last. */
 	step: number;
 }
 
@@ -113,7 +113,7 @@ interface PlaneTask {
 /** x, y, x², y² and xy. */
 const maps = 5;
 
-/** Filters each row once and keeps as many rows as a window is high. Subtracts the first value so that variances do not cancel. */
+/** Filters each row once and keeps as many rows as a window has. Subtracts the first value so that variances do not cancel. */
 function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 	const { grid, filter, rows } = task;
 	const size = filter.weights.length;

@@ -8,21 +8,21 @@ export interface ProbeContext {
 	profile: Profile;
 	/** A string says why there is none. */
 	batch: Batch | string;
-	/** Sizes of all dimensions but the batch. */
+	/** Sizes of all dimensions except the batch. */
 	sizes: ReadonlyMap<string, number>;
 	pool: Pool;
 	/** Rows of the batch that most probes send; 1 without a batch. */
 	rows: number;
 }
 
-/** A dozen cases lie in memory together. */
+/** About a dozen cases are in memory at once. */
 export const maxCaseBytes = 64 * 1024 * 1024;
 
 export function batchOf({ batch }: Pick<ProbeContext, "batch">): Batch | null {
 	return typeof batch === "string" ? null : batch;
 }
 
-/** A string is the reason why there are no inputs. */
+/** A string says why there are no inputs. */
 export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors[]): ProbeContext | string {
 	const holdsTwo = (candidate: Profile): boolean => {
 		const found = findBatch(subject, candidate);
@@ -42,7 +42,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
 	let rows = 1;
 	if (batch !== null) {
-		// The size that the profile is fastest for, at least two, and fewer if that is too much to hold.
+		// Uses the size that the profile is fastest for, at least two, and fewer if that takes too much memory.
 		const { min, opt, max } = batch.range;
 		const least = Math.max(min, Math.min(2, max));
 		rows = Math.max(least, opt);
@@ -55,7 +55,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	return typeof pool === "string" ? pool : { subject, profile, batch: found, sizes, pool, rows };
 }
 
-/** Inputs, and outputs as far as the file declares them. */
+/** Inputs, and outputs if the file declares them. */
 export function caseBytes(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -91,7 +91,7 @@ export interface Comparison {
 	got: View;
 	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
-	/** For outputs with padding: the axis as the file declares it, the positions that count, and all of them. */
+	/** For outputs with padding: the axis as the file declares it, the positions that count, and the number of all positions. */
 	positions?: { axis: string | number; counted: number; padded: number };
 }
 

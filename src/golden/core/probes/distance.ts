@@ -1,4 +1,4 @@
-// How far apart two outputs that should be equal are (row by row, scaled by a typical row), and how far they may be.
+// Measures how far apart two outputs are that should be equal, row by row relative to a typical row, and how far they may be.
 import type { DType, Precision } from "../../../../generated/golden.ts";
 import { joinNorms, longerNorm, makePair, noNorm, normRatio } from "../compare/difference.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
@@ -48,9 +48,9 @@ export interface AllowanceRule {
 
 /** The same kernels may differ only by the order of atomic additions: in fp32 by 1e-4, in fp16 by half an ulp, 5e-4. */
 const sameShare = 0.1;
-/** The difference of two runs is one sample; another sample is rarely three times as large. */
+/** The difference of two runs is a single sample; another one is rarely three times as large. */
 const noiseFactor = 3;
-/** Two roundings of the output itself. */
+/** Allows for rounding the output itself, twice. */
 const roundings = 2;
 
 /**

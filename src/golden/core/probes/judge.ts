@@ -10,14 +10,14 @@ import type { PlannedProbe, ProbePlan } from "./plan.ts";
 import { pick, type Tensors, upTo } from "./pool.ts";
 
 export type ProbeAnswer = { state: "done"; outputs: Tensors } | { state: "failed"; message: string };
-/** By case. */
+/** Answers by case. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 /** The outcome of one probe of one engine, before it is compared with its base. */
 export interface JudgedProbe {
 	probe: ProbeName;
 	state: "agrees" | "differs" | "skipped";
-	/** null: nothing was compared. */
+	/** null if nothing was compared. */
 	got: number | null;
 	allowed: number | null;
 	output?: string;
@@ -29,7 +29,7 @@ interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
-	/** What two runs of the same input measured, by output. */
+	/** Difference between two runs of the same input, by output. */
 	noise: ReadonlyMap<string, Measure>;
 }
 
@@ -65,7 +65,7 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	}
 	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
-	// NaN is further beyond what is allowed than anything.
+	// NaN is worse than any difference.
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
 		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
 	if (worst === null) {
@@ -94,7 +94,7 @@ function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers)
 	return null;
 }
 
-/** Every output that both answers have and that two runs agree on. */
+/** Outputs that both answers have and that two runs agree on. */
 function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
 	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
 	if (expected?.state !== "done" || got?.state !== "done") return [];
@@ -110,7 +110,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 	});
 }
 
-/** The rows and positions of an output to compare, and the axis of its rows; null if it has no such rows, as a sum over the batch. */
+/** The rows and positions of an output to compare, and the axis of its rows; null if it has none, such as a sum over the batch. */
 function viewsOf(
 	output: string,
 	comparison: Comparison,
@@ -180,7 +180,7 @@ function sentence(probe: ProbeName, worst: Measure): string {
 	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
 
-/** As for error growth: different kernel choices change the error by less than a factor of two. */
+/** Different kernel choices change the error by less than this factor; error growth uses the same. */
 const maxGrowth = 2;
 
 /** @param base probed only if the head differs; null: there is no base, or its probes did not run. */

@@ -89,7 +89,7 @@ function chooseMarker({ inputs, mask, length }: ProbeSubject): ProbeInput | stri
 	);
 }
 
-/** others: the next row's values, rotated by one so that they differ even for a single row. none: the counted positions alone. */
+/** others: the next row's values, rotated by one so that even a single row changes. none: the counted positions alone. */
 type Filling = "zeros" | "others" | "none";
 
 function padInputs(

@@ -25,7 +25,7 @@ export type PlannedProbe =
 export interface ProbePlan {
 	outputs: ProbeSubject["outputs"];
 	batch: Batch | null;
-	/** In the order in which they run: the last repeats the first. */
+	/** Cases in the order in which they run; the last repeats the first. */
 	cases: readonly ProbeCase[];
 	probes: readonly PlannedProbe[];
 }
@@ -34,10 +34,10 @@ interface RowContext extends ProbeContext {
 	batch: Batch;
 }
 
-/** A string is the reason why the probe is skipped. */
+/** A string says why the probe is skipped. */
 type Probe = (context: ProbeContext) => ProbeRequest | string;
 
-/** In the order of the reports. */
+/** Listed in the order of the reports. */
 const probes: Readonly<Record<ProbeName, Probe>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
 	"duplicate-rows": withRows(2, ({ rows, pool }) => {
@@ -89,7 +89,7 @@ export function planProbes(
 	return { outputs: context.subject.outputs, batch, cases, probes: planned };
 }
 
-/** Twice, with the odd and with the even rows replaced: a leak in one direction, such as a running sum, shows in one of the two. */
+/** Replaces first the odd, then the even rows: a leak in one direction, such as a running sum, shows in one of the two. */
 function probeNeighbours({ rows, pool }: RowContext): ProbeRequest | string {
 	const replacements = upTo(rows).map((row) => otherRow(pool, row, row + rows));
 	if (replacements.includes(null))
@@ -157,7 +157,7 @@ function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | nul
 	return batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
 }
 
-/** The smallest batch against the larger ones, or against itself if there is only one. A string is the reason why the end is skipped. */
+/** Compares the smallest batch with larger ones, or with itself if it is the only one. A string says why the end is skipped. */
 function probeEnd(
 	context: ProbeContext,
 	{ profile, end, id, caseIndex }: { profile: Profile; end: End; id: string; caseIndex: number },

@@ -1,4 +1,4 @@
-// The input rows of probes: those of a golden if there is one, else generated from a seed.
+// Makes the input rows of probes: those of a golden if there is one, else generated from a seed.
 import { positionsBeside } from "../record/generators/defaults.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
@@ -19,7 +19,7 @@ const seed = 20;
 /** More distinct rows find nothing more and take longer to generate. */
 const maxRows = 8;
 
-/** A string is the reason, such as a missing size. */
+/** Generates rows; a string says why it cannot, such as a missing size. */
 export function makePool(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -43,7 +43,7 @@ export function makePool(
 	return { rows, tensors, axes };
 }
 
-/** The rows of the golden cases that have the first one's sizes; null if the first does not fit the model. */
+/** Takes the rows of golden cases that have the first case's sizes; null if the first does not fit the model. */
 export function poolOf(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -68,7 +68,7 @@ export function poolOf(
 	return { pool: { rows, tensors, axes }, sizes: new Map(sizes.filter(([dim]) => !dim.startsWith("\0"))) };
 }
 
-/** The sizes of all axes but the batch; those without a name under a name of their own. null if they contradict the model or each other. */
+/** Sizes of all axes but the batch; unnamed axes get a key of their own. null if sizes contradict the model or each other. */
 function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every(({ name, dtype, axes }) => {
@@ -86,12 +86,12 @@ function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors)
 	return fits ? [...sizes] : null;
 }
 
-/** Whether both are there and hold the same bytes. */
+/** Whether both exist and hold the same bytes. */
 export function isSame(left: Tensor | undefined, right: Tensor | undefined): boolean {
 	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
 }
 
-/** A batch of rows by their place in the pool, which wraps around at the end. */
+/** Composes a batch of rows by their index in the pool, which wraps around. */
 export function composeBatch(pool: Pool, rows: readonly number[]): Record<string, Tensor> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	const places = rows.map((row) => row % pool.rows);
@@ -102,7 +102,7 @@ export function composeBatch(pool: Pool, rows: readonly number[]): Record<string
 	return tensors;
 }
 
-/** The first row from `from` on that differs from `row` in some input; null if all are equal. */
+/** Finds the first row from `from` on that differs from `row` in some input; null if all are equal. */
 export function otherRow(pool: Pool, row: number, from: number): number | null {
 	const names = [...pool.axes.keys()];
 	const own = composeBatch(pool, [row]);
@@ -114,7 +114,7 @@ export function otherRow(pool: Pool, row: number, from: number): number | null {
 	return candidates.find(differs) ?? null;
 }
 
-/** null for 4-bit elements, which share bytes, and for places that are not there. */
+/** null for 4-bit elements, which share bytes, and for indexes out of range. */
 export function pick(tensor: Tensor, axis: number, places: readonly number[]): Tensor | null {
 	const { dtype, shape } = tensor;
 	const size = shape[axis];

@@ -1,4 +1,4 @@
-// What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
+// Describes an engine to its probes: inputs and outputs by axis, profiles, batch, and how inputs are generated.
 import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig, ProbesConfig } from "../../../core/config/config.ts";
 import { toDType } from "../../../core/onnx/element-type.ts";
@@ -21,7 +21,7 @@ export type Profile = Readonly<Record<string, DimRange>>;
 
 export interface ProbeSubject {
 	inputs: readonly ProbeInput[];
-	/** Axes as the file declares them; null if it does not. */
+	/** Axes as the file declares them; null if it does not declare them. */
 	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
 	/** At least one. */
 	profiles: readonly Profile[];
@@ -30,7 +30,7 @@ export interface ProbeSubject {
 	length?: string;
 }
 
-/** A string is the reason why no inputs can be made. */
+/** A string says why no inputs can be made. */
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
 	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
 	const first = engine.profiles[0] ?? {};
@@ -88,7 +88,7 @@ export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
 export interface Batch {
 	/** Name of the dimension; null if the size is fixed. */
 	dim: string | null;
-	/** In the profile that is probed. */
+	/** Range of the batch in the probed profile. */
 	range: DimRange;
 	/** Axis by input; inputs that are not here serve all rows. */
 	axes: ReadonlyMap<string, number>;

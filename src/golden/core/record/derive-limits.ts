@@ -51,7 +51,7 @@ interface Measured extends LimitEvidence {
 	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
 }
 
-/** The kinds of the manifest's comparators stay, their limits follow. Yields its progress. */
+/** Keeps the kinds of the manifest's comparators, and derives their limits. Yields its progress. */
 export function* deriveLimits(
 	manifest: GoldenManifest,
 	evidence: LimitEvidence,
@@ -147,13 +147,13 @@ function deriveShare(spec: MetricSpec, key: string, name: string, measured: Meas
 		measuredAt: (precision) => {
 			const value = measured.roundingErrors.get(precision)?.get(key);
 			if (value === undefined || kind !== "top-k") return value;
-			// Rows that may turn count once; those that turned in the emulation stand for others.
+			// Rows that may turn count once; rows that turned in the emulation stand for others.
 			return Math.min(value, 1 - (1 - clearRows(spec, name, precision, measured)) / rules.room);
 		},
 	});
 }
 
-/** In the worst case, the share of rows that lead by more than two of the largest errors, so that no rounding turns them. */
+/** The smallest share, over all cases, of rows that lead by more than twice the largest error, so that no rounding turns them. */
 function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
 	const run = measured.rounded.find((other) => other.precision === precision);
 	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };
@@ -172,10 +172,10 @@ function shareDefault(kind: string, precision: Precision): number | undefined {
 	return kind === "allclose" || kind === "accuracy" ? undefined : topK;
 }
 
-/** Beyond so many times the measured error, the metric no longer follows it. */
+/** Beyond this multiple of the measured error, the metric no longer follows it. */
 const furthest = 100;
 
-/** The value that the metric has where relative L2 reaches its limit: the emulation relates the two. */
+/** The metric's value at which relative L2 reaches its limit; the emulation relates the two. */
 function deriveMetric(
 	spec: MetricSpec,
 	key: string,

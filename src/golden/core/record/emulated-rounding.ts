@@ -1,4 +1,4 @@
-// The error that rounding to a precision explains: emulated when the golden was recorded, else the usual one.
+// Finds the error that rounding to a precision explains: emulated while the golden was recorded, else the usual one.
 import type { GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import { leastErrorFloor, noiseOfPart } from "./noise-floor.ts";
 

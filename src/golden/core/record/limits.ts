@@ -1,4 +1,4 @@
-// Derives limits from how far correct outputs deviate: emulated rounding, other implementations, rounding of the output's type.
+// Derives limits from the deviation of correct outputs: emulated rounding, other implementations, rounding of the output's type.
 import type { DType, Precision } from "../../../../generated/golden.ts";
 import { isQuantised, type OnnxModel } from "../../../core/onnx/model.ts";
 import { scopesOf } from "../../../core/onnx/walk.ts";
@@ -39,9 +39,9 @@ export const rules = {
 	usualQuantised: 3e-2,
 	/** Error of sigmoid, exp and long sums, as a share of the largest value. */
 	absolute: 1e-7,
-	/** A golden says little about an output that rounding alone moves this far. */
+	/** An output that rounding alone moves this far tells little. */
 	mostStray: 0.25,
-	/** Above it zeros would pass, so the room shrinks, but no further than to `minRoom`. */
+	/** Above this limit, zeros would pass, so the room shrinks, but not below `minRoom`. */
 	mostLimit: 0.9,
 	minRoom: 1.2,
 	/** The largest share of changed rows or elements that a limit allows. */
@@ -66,7 +66,7 @@ export function networkTraits(model: OnnxModel): NetworkTraits {
 export interface Strayed extends NetworkTraits {
 	dtype: DType;
 	noise: number;
-	/** Relative L2 of the emulated precisions; absent where one was not emulated or gave no numbers. */
+	/** Relative L2 of the emulated precisions; absent if one was not emulated or gave no numbers. */
 	rounding: Readonly<Partial<Record<Emulated, number>>>;
 	/** The largest value of all cases ÷ the root mean square of the smallest case. */
 	peakRatio: number;
@@ -86,7 +86,7 @@ function amplifiedRounding({ rounding, isQuantised, normalisesInstances }: Stray
 	const estimates = emulatedPrecisions.map((precision) => {
 		const error = rounding[precision] ?? 0;
 		const share = unitOfFp32 / emulated[precision];
-		// An output that is all wrong does not show how errors grow, except that quantised layers make much of little.
+		// A completely wrong output does not show how errors grow, except that quantised layers magnify small ones.
 		if (error > rules.mostStray) return isQuantised && Number.isFinite(error) ? error : 0;
 		return sumsAt * error * (isQuantised ? Math.sqrt(share) : share);
 	});
@@ -119,7 +119,7 @@ function withRoom(stray: number): number {
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
 }
 
-/** How a proposed metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
+/** How a metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
 type Growth = "linear" | "square" | "decibels" | "share" | "count";
 const growths: Readonly<Record<string, Growth>> = {
 	"relative-l2": "linear",
@@ -136,7 +136,7 @@ export function growthOf(kind: string): Growth {
 	return growths[kind] ?? "share";
 }
 
-/** The limit of a metric for an error `times` as large as the one it was measured at; null where none follows. */
+/** The limit of a metric for an error `times` as large as the one it was measured at; null if none follows. */
 export function scaledLimit(
 	kind: string,
 	bound: "at-most" | "at-least",
@@ -164,7 +164,7 @@ function roundedDown(value: number): number {
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }
 
-/** At least 1. Elements below the floor do not count. Numbers from 0 to 1 are taken for results of a sigmoid, whose peak is 1. */
+/** At least 1. Elements below the floor do not count. Numbers from 0 to 1 are treated as results of a sigmoid, whose peak is 1. */
 export function peakToRms(tensors: readonly Tensor[], floor = 0): number {
 	let [min, max, smallest] = [0, 0, Number.POSITIVE_INFINITY];
 	for (const tensor of tensors) {

@@ -1,4 +1,4 @@
-// The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are no errors.
+// The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
 import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../../../generated/golden.ts";
 import { coveredSides } from "../compare/coverage.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
@@ -9,7 +9,7 @@ import { forEachValue } from "../tensor/values.ts";
 
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
-/** Each of a dozen runs keeps its outputs until the limits are derived. */
+/** A dozen runs keep their outputs until the limits are derived, so this bounds memory. */
 const mostOutputBytes = 64 * 1024 ** 2;
 
 /** The number of first cases that noise and rounding are measured on; bounded by size, so that it is the same on every machine. */
@@ -77,10 +77,10 @@ function widest(sizes: readonly (number | undefined)[]): number {
 
 const signalOverNoise = 100;
 const rounding = 1e-7;
-/** Noise that grows with the values hides none that are larger than this share of the largest. */
+/** Noise that grows with the values must not hide any larger than this share of the largest. */
 const maxFloorShare = 1e-3;
 
-/** An element below it is noise. */
+/** Elements below it are noise. */
 export function signalFloor(peak: number, noise: number): number {
 	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }
@@ -94,13 +94,13 @@ export function noiseOfPart(
 	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
 }
 
-/** The part of an output that is compared, without elements below the floor on both sides. */
+/** Compares a part of an output, without elements below the floor on both sides. */
 export interface Covered {
 	slice?: OutputSlice | undefined;
 	floor?: number | undefined;
 }
 
-/** null: their shapes or types differ. Infinite where only one of two elements is finite. */
+/** null: their shapes or types differ. Infinite if only one of two elements is finite. */
 export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Covered = {}): Scatter | null {
 	const same = expected.dtype === got.dtype && expected.shape.length === got.shape.length;
 	if (!same || expected.shape.some((size, axis) => size !== got.shape[axis])) return null;
@@ -129,7 +129,7 @@ export const leastErrorFloor = 1e-5;
 
 export const referencePrecision: Precision = "fp32";
 
-/** The floor of noise; null where it would leave out little of every case. */
+/** The floor of noise; null if it would leave out little of every case. */
 export function noiseMask(
 	tensors: readonly Tensor[],
 	noise: Spread | undefined,
@@ -140,7 +140,7 @@ export function noiseMask(
 	const isMostlyBelow = (tensor: Tensor): boolean => {
 		let above = 0;
 		let below = 0;
-		// Zeros are exact: they are no noise, unless there is nothing else.
+		// Zeros are exact, so they are not noise, unless there is nothing else.
 		forEachValue(tensor, (value) => {
 			const size = Math.abs(value);
 			if (size >= floor) above += 1;

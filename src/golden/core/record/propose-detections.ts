@@ -10,7 +10,7 @@ export interface GroupProposal {
 	why: string;
 }
 
-/** null: the outputs hold no boxes, or boxes in fixed places, which are better compared element by element. */
+/** null if the outputs hold no boxes, or boxes at fixed positions, which are better compared element by element. */
 export function proposeDetections(
 	cases: RunOutputs,
 	noise: Readonly<Record<string, Spread>>,
@@ -100,7 +100,7 @@ function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, 
 	};
 }
 
-/** Corners, if the second one is never left of or above the first. */
+/** The boxes are corners if the second corner is never left of or above the first. */
 function formatOf({ boxes, scores }: Found, cases: RunOutputs): Detections["format"] {
 	const columns = scores === undefined ? packedColumns : 4;
 	const rows = cases.flatMap((outputs) =>

@@ -30,7 +30,7 @@ export function guessSemantic(tensors: readonly Tensor[]): Guess {
 
 function guessIntegers({ dtype, shape }: Tensor): Guess {
 	if (dtype === "uint8" && shape.length >= 3) {
-		// One channel more likely holds labels.
+		// A picture with one channel more likely holds labels, so only 3 or 4 channels count.
 		const channels = pictureLayout(shape, [3, 4]);
 		if (channels !== null) return { semantic: "image", channels, because: "it holds eight-bit colours" };
 	}
@@ -61,7 +61,7 @@ const floatRules: readonly Rule[] = [
 	},
 	(shape, tensors) => {
 		const single = shape.length === 3 || (shape.length === 4 && shape[1] === 1);
-		// Without an axis of channels a table of scores is as wide as it is.
+		// A table of scores without an axis of channels is as wide as it is.
 		const isMap = single && isTall(shape, -2, shape.length === 3 ? 4 * minSide : minSide);
 		const because = "it has one number for each pixel, nearly all of them close to 0 or 1";
 		return isMap && isDecided(tensors) ? { semantic: "mask", threshold: 0.5, because } : null;
@@ -109,7 +109,7 @@ function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64A
 const minDecided = 0.8;
 const minInside = 1e-3;
 
-/** Whether all but the edges of a mask is near 0 or 1, and some of it is inside. */
+/** Whether most of a mask, except its edges, is near 0 or 1, and some of it is inside. */
 function isDecided(tensors: readonly Tensor[]): boolean {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
@@ -132,7 +132,7 @@ function mayBeColours(tensors: readonly Tensor[]): boolean {
 	return ranges.every(({ min }) => min === null || min >= Math.min(minColour, -most * mostBelow));
 }
 
-/** Rows that all choose one column hold numbers of their own rather than logits. */
+/** If all rows choose the same column, they hold plain numbers rather than logits. */
 function choosesSeveral(tensors: readonly Tensor[]): boolean {
 	const best = new Set<number>();
 	for (const tensor of tensors)

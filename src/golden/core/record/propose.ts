@@ -50,7 +50,7 @@ function ofFloats(
 	return parts.map(({ slice }) => relativeL2(slice));
 }
 
-/** The parts of an output that have a scale of their own, and so a noise and limits of their own. */
+/** Parts of the output with a scale of their own, and therefore with their own noise and limits. */
 export function outputParts(tensors: readonly Tensor[]): OutputSlice[] {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	return partsOf(guessSemantic(filled), filled).map(({ slice }) => slice);
@@ -61,7 +61,7 @@ function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
 }
 
-/** The share of pixels that may differ: where two classes are near, rounding decides. */
+/** The share of pixels that may differ: if two classes are near, rounding decides. */
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
 const mostClasses = 65_536;
 
@@ -111,12 +111,12 @@ const ssimSide = 11;
 function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
 	const { least, most, rms } = rangeOf(tensors);
 	const isBytes = tensors[0]?.dtype === "uint8";
-	// One width for all cases, or each would be measured by its own.
+	// All cases share one data range; otherwise each would be measured by its own.
 	const range = isBytes ? {} : { dataRange: Number((most - least).toPrecision(6)) };
 	const sides = channels === "last" ? [-3, -2] : [-2, -1];
 	const tall = tensors.every(({ shape }) => sides.every((axis) => (shape.at(axis) ?? 0) >= ssimSide));
 	const comparators: ComparatorSpec[] = [];
-	// With a range that is small against the values, PSNR would ask for more than relative-l2 does.
+	// If the range is small against the values, PSNR would be stricter than relative-l2.
 	if (isBytes || most - least >= rms) comparators.push({ kind: "psnr", ...range });
 	if (tall && most > least)
 		comparators.push({ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) });

@@ -1,4 +1,4 @@
-// Finds the parts of an output that lie on scales far apart, such as boxes in pixels beside scores from 0 to 1.
+// Finds parts of an output with very different scales, such as boxes in pixels beside scores from 0 to 1.
 import type { OutputSlice } from "../../../../generated/golden.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -22,12 +22,12 @@ export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));
 }
 
-/** The axis of channels: the second one, or the last (-1), whichever is shorter. null: no tensor has one, or they differ in it. */
+/** The axis of channels: the second or the last (-1), whichever is shorter. null if no tensor has one, or they differ in it. */
 function channelAxis(tensors: readonly Tensor[]): number | null {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;
 	if (last < 1) return null;
-	// Height and width of a map are no channels, even where it has only one.
+	// The height and width of a map are not channels, even if it has only one.
 	const isSecond =
 		shape.length > 3
 			? (shape[1] ?? 0) <= (shape[last] ?? 0)
@@ -78,7 +78,7 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	const live = all.filter(({ rms }) => rms > deadShare * largest);
 	const smallest = Math.min(...live.map(({ rms }) => rms));
 	if (!(largest > maxRatio * smallest)) return [];
-	// Scores have a scale of their own, 1: a class that no picture shows is no smaller for that.
+	// Scores always have the scale 1, even those of a class that no picture shows.
 	const scores = live.filter(({ min, max }) => min >= 0 && max <= 1);
 	if (scores.length === live.length) return [];
 	const apart = scores.length >= minScoreShare * all.length;
@@ -112,7 +112,7 @@ function quadraticMean(channels: readonly Channel[]): number {
 	return Math.sqrt(channels.reduce((sum, { rms }) => sum + rms * rms, 0) / channels.length);
 }
 
-/** Runs of neighbours. Dead channels belong to the live one before them, or to the first. */
+/** Runs of neighbouring channels. Dead channels belong to the live one before them, or to the first. */
 function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]): [number, number][] {
 	const ranges: [number, number][] = [];
 	for (const { index } of channels) {

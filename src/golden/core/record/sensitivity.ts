@@ -25,7 +25,7 @@ const recordAgain = "Record the golden with other inputs, or fix the model that 
 
 /**
  * Takes the outputs case by case, in the order of the manifest, and keeps at most those of the first. Constant outputs, such as the
- * zeros of a dead layer, are refused only where all outputs are constant.
+ * zeros of a dead layer, are refused only if all outputs are constant.
  */
 export function watchSensitivity(manifest: GoldenManifest): {
 	see(outputs: TensorSet): void;
@@ -151,7 +151,7 @@ export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Wea
 	return [...found, { kind: "one-case", severity: "warn", message, fix }];
 }
 
-/** The one value of an output in all its elements and cases; null: it varies, is not finite, or has one element at most. */
+/** The only value of an output in all elements and cases; null if it varies, is not finite, or has at most one element. */
 export function constantOf(tensors: readonly Tensor[]): number | null {
 	const filled = tensors.filter(({ shape }) => elementCount(shape) > 1);
 	const statistics = filled.map(tensorStatistics);

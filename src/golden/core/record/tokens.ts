@@ -1,4 +1,4 @@
-// Fits the tokens of a text to a length: what the tokenizer puts around the text stays, padding fills the rest.
+// Fits the tokens of a text to a length: keeps the tokenizer's own tokens around the text, and pads the rest.
 
 export interface TokenizedText {
 	ids: readonly number[];

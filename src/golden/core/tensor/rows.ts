@@ -9,10 +9,10 @@ interface RowPosition {
 	stride: number;
 }
 
-/** The values hold only during the call. */
+/** The values are valid only during the call. */
 type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
-/** Resolves a negative axis, counted from the end; -1 where there is no such axis. */
+/** Resolves a negative axis, counted from the end; -1 if there is no such axis. */
 export function axisFromStart(axis: number, rank: number): number {
 	const index = axis < 0 ? axis + rank : axis;
 	return index >= 0 && index < rank ? index : -1;
@@ -69,7 +69,7 @@ function stripReader(
 
 interface Exactness {
 	axis: number;
-	/** What the visitor needs of values beyond 2^53: their order, or how far each lies below its row's largest. */
+	/** Property of values beyond 2^53 that the visitor needs: their order, or how far each lies below its row's largest. */
 	keep: "order" | "differences";
 }
 

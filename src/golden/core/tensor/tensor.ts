@@ -82,7 +82,7 @@ export function sliceTensor(tensor: Tensor, axis: number, at: number): Tensor {
 	return cutRanges(tensor, axis, [[at, at + 1]]);
 }
 
-/** Some indices of an axis, which keeps its place. A view where they lie in one piece, else a copy. */
+/** Some indices of an axis, which keeps its place. A view if they lie in one piece, else a copy. */
 export function cutRanges(
 	{ dtype, shape, data }: Tensor,
 	axis: number,

@@ -6,7 +6,7 @@ import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 /** Two chunks of binary32 fit in the second-level cache of every host. */
 export const chunkElements = 65_536;
 
-/** Reads `count` (at most chunkElements) values from `start`; the array holds until the next call. */
+/** Reads `count` (at most chunkElements) values from `start`; the array is valid until the next call. */
 type ChunkReader<Values> = (start: number, count: number) => Values;
 
 interface ViewOf<Values> {
@@ -31,7 +31,7 @@ const halfDecoders: Partial<Record<DType, (bits: Uint16Array, out: Float32Array)
 	bfloat16: decodeBrainFloat,
 };
 
-/** A copy only where the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
+/** A copy only if the elements are misaligned. Hosts are little-endian, as TensorRT's are. */
 function viewChunk<Values>(
 	{ dtype, data }: Tensor,
 	View: ViewOf<Values>,
@@ -111,7 +111,7 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 		visit(start, Math.min(chunkElements, elements - start));
 }
 
-/** A chunk's array holds until the next step. */
+/** A chunk's array is valid until the next step. */
 export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);
@@ -147,7 +147,7 @@ export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float
 	return all;
 }
 
-/** Recording asks for the statistics of one output many times. */
+/** Cached, because recording asks for the statistics of an output many times. */
 const knownStatistics = new WeakMap<Tensor, TensorStatistics>();
 
 /** Mean and population standard deviation of the finite values in one pass (Welford 1962). */

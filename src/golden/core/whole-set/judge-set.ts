@@ -1,4 +1,4 @@
-// Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict comes once, at the end.
+// Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict is given once, at the end.
 
 import type { GoldenCase } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
@@ -19,13 +19,13 @@ export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected"
 export type SetSides = Pick<CaseInput, "expected" | "got" | "base">;
 
 export interface SetWatch {
-	/** To be called for every case of the golden; `sides` is null where the engine gave no output. */
+	/** To be called for every case of the golden; `sides` is null if the engine gave no output. */
 	see(golden: GoldenCase, sides: SetSides | null): void;
-	/** null: the golden is stale by its own policy, so that nothing is compared. */
+	/** null if the golden is stale by its own policy, so that nothing is compared. */
 	verdict(): GoldenVerdict | null;
 }
 
-/** null: no comparator of the golden covers the whole set. */
+/** null if no comparator of the golden covers the whole set. */
 export function watchSet(ref: SetRef): SetWatch | null {
 	const { manifest, model, engine, precision } = ref;
 	const sums = sumsOf(manifest, ref);

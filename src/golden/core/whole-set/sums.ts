@@ -33,7 +33,7 @@ export interface Sum {
 	bound: Bound;
 	range: Range;
 	severity: "fail" | "warn";
-	/** False where the case holds nothing that can be compared. */
+	/** False if the case holds nothing that can be compared. */
 	add(golden: GoldenCase, sides: Omit<BoxSides, "base">): boolean;
 	measure(): SetMeasured;
 	allowed(): number;
@@ -67,7 +67,7 @@ function outputSum(
 ): Sum {
 	const { bound, range } = metrics[spec.kind];
 	const tally = setTally(spec.kind);
-	// The limit of accuracy is a share of what the golden itself reaches.
+	// The limit of accuracy is a share of the golden's own accuracy.
 	const own = spec.kind === "accuracy" ? setTally(spec.kind) : null;
 	let last: Comparator | undefined;
 	return {

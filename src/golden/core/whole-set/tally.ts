@@ -13,7 +13,7 @@ export interface SetTally {
 
 export type SetMeasured = Pick<Measured, "value" | "elements" | "detail">;
 
-/** A share of rows times their number is a whole number; rounding may miss it by this. */
+/** A share of rows times their number is a whole number; rounding may shift it by this. */
 const countSlack = 1e-6;
 
 export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measured, bound: Bound): SetTally {
@@ -79,10 +79,10 @@ export function squareTally(): SetTally {
 }
 
 const maxBytes = 128 * 1024 * 1024;
-/** With fewer there is hardly a neighbourhood. */
+/** Fewer vectors have hardly any neighbourhood. */
 const minVectors = 16;
 
-/** Without room, every second vector is dropped and half as many are taken from then on: an even sample, the same in every run. */
+/** If memory is full, every second vector is dropped and then half as many are taken: an even sample, equal in every run. */
 export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores): SetTally {
 	let sampled: { expected: Float64Array; got: Float64Array; id: string }[] = [];
 	let seen = 0;
@@ -125,5 +125,5 @@ export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores
 	};
 }
 
-/** Stands in place of a case id in the verdict on the whole set. */
+/** Replaces the case id in the verdict on the whole set. */
 export const wholeSet = "whole set";

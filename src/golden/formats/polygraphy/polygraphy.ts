@@ -4,12 +4,12 @@ import type { TensorFile } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
 import { memberMissing, tensorInvalid } from "../../../formats/tensor/refusal.ts";
 
-/** A string of more characters than this is more than V8 holds in one piece; the text also lies in memory beside the values. */
+/** Bounds memory: the text is held as one string beside its values. */
 export const maxPolygraphyBytes = 256 * 1024 * 1024;
 
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
 
-/** The .npy file that an array of the run is. @throws ConfigError tensor-invalid. */
+/** The .npy file of an array in the run. @throws ConfigError tensor-invalid. */
 export function polygraphyMember(
 	document: object,
 	run: RunOfFile,
@@ -28,7 +28,7 @@ export function fieldOf(value: unknown, key: string): unknown {
 	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Once for all members: it takes far longer than finding one. @throws ConfigError tensor-invalid. */
+/** Parses once for all members, because that takes far longer than finding one. @throws ConfigError tensor-invalid. */
 export function parsePolygraphy(bytes: Uint8Array, path: string): object {
 	const refused = (got: string): Error => tensorInvalid(path, "Polygraphy's JSON", got);
 	let value: unknown;
@@ -82,7 +82,7 @@ export function npyOf(value: unknown, path: string): Uint8Array {
 		);
 	const text = fieldOf(wrapped, "array");
 	if (typeof text !== "string") throw tensorInvalid(path, "an array", "no `array`", saveAgain);
-	// Before base64, the bytes were written as the characters of Latin-1.
+	// Before base64, the bytes were written as Latin-1 characters.
 	if (text.startsWith("\u0093NUMPY")) return new Uint8Array(Buffer.from(text, "latin1"));
 	if (text.startsWith("PK\u0003\u0004"))
 		throw tensorInvalid(path, "an array as .npy", "one as .npz", saveAgain);

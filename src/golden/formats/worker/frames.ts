@@ -32,9 +32,9 @@ export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 }
 
 export interface FrameDecoder {
-	/** The frames that these bytes complete; none once the stream is broken. */
+	/** The frames that these bytes complete; none after the stream broke. */
 	push(chunk: Uint8Array): RawFrame[];
-	/** Why the stream cannot be read any further; null while it is intact. */
+	/** Why the stream cannot be read any further; null if it is intact. */
 	broken(): string | null;
 }
 
@@ -67,7 +67,7 @@ export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecod
 
 class BrokenStream extends Error {}
 
-/** Yields how many bytes it needs next, and is given them. @throws BrokenStream. */
+/** Yields the number of bytes it needs next, and receives them. @throws BrokenStream. */
 function* readFrames(
 	payloadLimit: number,
 	take: (frame: RawFrame) => void,
@@ -124,7 +124,7 @@ function createFiller(size: number) {
 			filled += count;
 			return chunk.subarray(count);
 		},
-		/** All bytes, or null while some are missing. */
+		/** The whole frame, or null while bytes are missing. */
 		whole: () => (filled === size ? buffer : null),
 	};
 }

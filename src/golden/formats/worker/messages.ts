@@ -1,4 +1,4 @@
-// The messages in the golden worker's frames: cases go out; a hello, results, errors and an end come back.
+// The messages in the golden worker's frames: cases are sent; a hello, results, errors and an end come back.
 
 import type { DType } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
@@ -9,7 +9,7 @@ import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 export interface WorkerPort {
 	name: string;
 	dtype: string;
-	/** -1: dynamic. */
+	/** -1 for dynamic sizes. */
 	shape: readonly number[];
 }
 
@@ -27,7 +27,7 @@ export type WorkerMessage =
 	| { kind: "error"; id: string | null; tensor: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end"; cases: number };
 
-/** Types that the worker names as TensorRT does, and goldens as ONNX does. TensorRT's FP8 is the one without infinities. */
+/** Types that TensorRT and ONNX name differently. TensorRT's FP8 is the one without infinities. */
 const typesByWireName: ReadonlyMap<string, DType> = new Map([
 	["float8_e4m3", "float8e4m3fn"],
 	["float4_e2m1", "float4e2m1"],

@@ -1,4 +1,4 @@
-// The answer in one sentence: what is worse now, since when and why.
+// Answers in one sentence what is worse now, since when and why.
 
 import { cleanName } from "../../../core/text/escape.ts";
 import { counted } from "../../../core/text/labels.ts";

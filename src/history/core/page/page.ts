@@ -1,4 +1,4 @@
-// The trend of a history as one self-contained HTML file: the answer, the last year, then every series, most surprising first.
+// Renders the trend of a history as one HTML file: the answer, the last year, then every series, most surprising first.
 
 import { html, type Markup, type Piece, pill, section } from "../../../core/report/html/markup.ts";
 import { styleSheet } from "../../../core/report/html/style.ts";
@@ -80,7 +80,7 @@ function lineOf(view: ViewSeries, series: Series, x: ReturnType<typeof dayScale>
 `;
 }
 
-/** What the script draws from; short keys, whole numbers. */
+/** The data that the page's script draws, compact: short keys, whole numbers. */
 function dataOf(views: readonly ViewSeries[], series: Series): string {
 	const runs = shownRuns(views, series).map((run) => [
 		run.run,
@@ -102,7 +102,7 @@ function dataOf(views: readonly ViewSeries[], series: Series): string {
 		})),
 		marks: marksOf(view),
 	}));
-	// No string can end the element that holds it.
+	// With `<` escaped, no string can end the script element.
 	return JSON.stringify({ runs, views: shown }).replaceAll("<", "\\u003c");
 }
 
@@ -163,7 +163,7 @@ ${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", yearT
 ${views.map((view) => lineOf(view, series, x))}</ul>`,
 	"all",
 )}</main>
-<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times are of the machine of the night and for reading only.</footer>
+<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer>
 <script type="application/json" id="data">${{ markup: dataOf(views, series) }}</script><script>${{ markup: trendScript }}</script></body></html>
 `.markup;
 }

@@ -1,4 +1,4 @@
-// The trend page's script: filters the lines, and draws one series large with its runs. The rest works without it.
+// The trend page's script: filters the lines, and enlarges one series with its runs. The page works without it.
 
 export const trendScript = `"use strict";
 const data = JSON.parse(document.getElementById("data").textContent);

@@ -1,4 +1,4 @@
-// The course of one series in a line's height: band of its noise, joints, epochs, and where it changed.
+// Draws one series at the height of a line: band of its noise, joints, epochs and changes.
 
 import { at, html, type Markup } from "../../../core/report/html/markup.ts";
 import { linearScale, type Scale } from "../../../core/report/html/scale.ts";

@@ -1,4 +1,4 @@
-// What the trend page shows of each series: thinned points, reference, changes, and how surprising its newest level is.
+// Prepares each series for the trend page: thinned points, reference, changes, and how surprising its newest level is.
 import { groupBy } from "../../../core/group.ts";
 import { type Findings, levelNow, type ShiftOf, type WatchedChain } from "../alarms.ts";
 import type { Point } from "../points.ts";
@@ -23,7 +23,7 @@ export interface ViewSeries {
 	/** Newest level against the reference, and how many times the noise that is. */
 	level: number | null;
 	surprise: number;
-	/** Newest milliseconds of the engine, for reading only. */
+	/** Newest time of the engine in milliseconds, for information only. */
 	ns?: number;
 }
 
@@ -94,7 +94,7 @@ function thinned(points: readonly Point[]): Pick<Point, "run" | "level">[] {
 	return dropEqual([...means, ...points.slice(-exactPoints)]);
 }
 
-/** Sizes stay the same for months: of equal neighbours the ends are enough. */
+/** Sizes stay the same for months, so only the ends of equal neighbours are kept. */
 function dropEqual(points: readonly Pick<Point, "run" | "level">[]): Pick<Point, "run" | "level">[] {
 	return points.filter(
 		(point, at) => point.level !== points[at - 1]?.level || point.level !== points[at + 1]?.level,

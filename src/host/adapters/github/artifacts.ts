@@ -1,4 +1,4 @@
-// Artifacts and caches, through the toolkit's clients. Nothing throws, and every wait is bounded.
+// Transfers artifacts and caches through the toolkit's clients. Nothing throws, and every wait is bounded.
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ interface ArtifactOptions {
 	temp: string | undefined;
 }
 
-/** Limit of all tries of one artifact, for which the client takes some 25 seconds, plus the time for its size. */
+/** Limit for all tries of one artifact, for which the client takes some 25 seconds, plus the time for its size. */
 const uploadMs = 60_000;
 /** 2 MB a second. */
 const bytesPerMs = 2000;
@@ -48,7 +48,7 @@ export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): 
 			const copies = draft.asIs ? await mkdtemp(join(temp ?? tmpdir(), "trtgate-artifact-")) : null;
 			let fault: ApiFault = unsupported("artifacts");
 			try {
-				// A name stays taken by the job or attempt that used it first.
+				// A name remains taken by the job or attempt that used it first.
 				for (const name of otherNames(draft.name, run.runAttempt)) {
 					const sent = await attempt(`upload of the artifact ${name}`, async () => {
 						const named = copies === null ? { ...draft, name } : await renamed(draft, copies, name);
@@ -67,7 +67,7 @@ export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): 
 	};
 }
 
-/** An artifact that is uploaded as it is gets the name of its file. */
+/** An artifact that is uploaded unzipped gets the name of its file. */
 async function renamed(draft: ArtifactDraft, root: string, name: string): Promise<ArtifactDraft> {
 	const [file] = draft.files;
 	if (file !== undefined) await copyFile(file, join(root, name));
@@ -76,7 +76,7 @@ async function renamed(draft: ArtifactDraft, root: string, name: string): Promis
 
 const listMs = 90_000;
 
-/** @param other absent: our own run, which needs no permission. */
+/** @param other absent for our own run, which needs no permission. */
 export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; token: string }): RunArtifacts {
 	const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
 	const from = other && {
@@ -120,7 +120,7 @@ export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; to
 /** 2 GB at 10 MB a second. */
 const downloadMs = 200_000;
 const cacheBytesPerMs = 10_000;
-/** The client tries for some 30 seconds, which is too long for a runner with a GPU. */
+/** The client keeps trying for some 30 seconds, which is too long for a runner with a GPU. */
 const answerMs = 10_000;
 
 /** @param available whether the runner gives access to the service. */

@@ -13,7 +13,7 @@ export const idOf = (value: unknown): number | null =>
 	Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** null unless every item is readable. */
+/** null unless every item can be read. */
 export function parseList<Item>(data: unknown, parse: (item: unknown) => Item | null): Item[] | null {
 	if (!Array.isArray(data)) return null;
 	const items = data.map(parse);
@@ -90,7 +90,7 @@ function parseReport(data: unknown): FoundReport | null {
 
 function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport"> {
 	const ask = api.asking("checks: write");
-	/** Sends the annotations from `first` on in batches, in at least one request. */
+	/** Sends the annotations from `first` on in batches, with at least one request. */
 	const update = async (id: number, draft: ReportDraft, first: number) => {
 		for (let from = first; ; from += batchSize) {
 			const given = { check_run_id: id, ...parametersOf(draft, from) };
@@ -105,7 +105,7 @@ function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "
 				parseList(fieldsOf(data)["check_runs"], parseReport),
 			);
 			if (answer.state === "failed") return answer;
-			// Attempts of one run follow each other: an earlier one that is still open has died.
+			// Attempts of a run follow each other, so an earlier one that is still open has died.
 			const runOf = (of: string): string => of.slice(0, of.lastIndexOf("/"));
 			const attempts = answer.reports.filter((report) => runOf(report.key) === runOf(key));
 			const own = attempts.find((report) => report.key === key);

@@ -1,4 +1,4 @@
-// The one file that reads the environment.
+// The only file that reads the environment.
 import { realpathSync } from "node:fs";
 import { delimiter, isAbsolute, normalize } from "node:path";
 import { isRunnerVariable, isWithheld } from "../../../core/variables.ts";
@@ -22,7 +22,7 @@ export interface Environment {
 	/** CUDA_VISIBLE_DEVICES; empty hides every GPU. */
 	visibleDevices: string | undefined;
 	libraryPath: string | undefined;
-	/** Folder for the locks of GPUs. Default: the machine's temporary folder. */
+	/** Folder for GPU locks. Default: the machine's temporary folder. */
 	lockFolder: string | undefined;
 }
 
@@ -87,7 +87,7 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 	};
 }
 
-/** Variables that make git send the token to the workflow's server, after the settings that the user passes the same way. */
+/** Variables that make git send the token to the workflow's server, following the user's settings of the same kind. */
 export function gitAccess(
 	token: string,
 	env: Variables = process.env,
@@ -102,7 +102,7 @@ export function gitAccess(
 	return { serverUrl, header, env: { GIT_CONFIG_COUNT: `${at + 1}`, ...setting } };
 }
 
-/** Our environment without secrets, and in a workflow without search paths inside the workspace. */
+/** Our environment without secrets and, in a workflow, without search paths inside the workspace. */
 export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
 	return {
 		...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))),
@@ -117,7 +117,7 @@ export function userSearchPaths(env: Variables = process.env): Record<string, st
 	return Object.fromEntries(searchPaths.map((name) => [name, env[name]]));
 }
 
-/** A pull request controls the workspace, where empty and relative folders are looked up too. */
+/** A pull request controls the workspace, in which empty and relative folders are looked up too. */
 function searchedOutside(env: Variables): Record<string, string | undefined> {
 	const workspace = env["GITHUB_WORKSPACE"];
 	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};

@@ -8,7 +8,7 @@ export interface RequestInfo {
 	endpoint: string;
 	/** `pull-requests: write`. */
 	permission: string;
-	/** Sending it twice would create two objects. */
+	/** Sending the request twice would create two objects. */
 	creates: boolean;
 }
 
@@ -179,7 +179,7 @@ export function serviceFault(error: unknown, what: string): ApiFault {
 
 function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, message: string): PlatformCode {
 	if (name === "GHESNotSupportedError") return "github-unsupported";
-	// A storage quota that is full.
+	// The storage quota is full.
 	if (name === "UsageError" || /\bquota\b|insufficient usage/i.test(message)) return "github-rejected";
 	if (name === "TimeoutError" || /timed? ?out|ETIMEDOUT/i.test(message)) return "github-timeout";
 	const carried = Number(statusCode) >= 400 ? Number(statusCode) : undefined;

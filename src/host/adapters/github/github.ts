@@ -1,4 +1,4 @@
-// GitHub as the code host of a workflow run: all that ports/code-host.ts offers.
+// GitHub as the code host of a workflow run; implements ports/code-host.ts.
 import type { Host, WorkflowRun } from "../../../ports/code-host.ts";
 import { githubArtifacts, githubCache, githubRunArtifacts } from "./artifacts.ts";
 import { githubCodeHost } from "./code-host.ts";
@@ -6,7 +6,7 @@ import { githubRunFacts } from "./measured-run.ts";
 import { githubRepository } from "./repository.ts";
 import { usualPace } from "./request.ts";
 
-/** @param token "" if the workflow gives none. @param temp folder for copies. */
+/** @param token "" if the workflow gives none. @param temp folder for downloads. */
 export function openGitHub(run: WorkflowRun, token: string, temp: string | undefined): Host {
 	const access = { ...run, token };
 	return {

@@ -1,4 +1,4 @@
-// The one file that reads the action's inputs.
+// The only file that reads the action's inputs.
 import { getInput } from "@actions/core";
 import { usageError } from "../../../core/errors.ts";
 
@@ -49,13 +49,13 @@ export function readPlanInputs() {
 }
 
 export interface PublishInputs {
-	/** "" if the workflow gives none. */
+	/** "" if the workflow gives no token. */
 	token: string;
 	name: string;
 	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
 	issue: "auto" | "true" | "false";
-	/** What the artifact's name begins with, or `none`. */
+	/** Prefix of the artifact's name, or `none`. */
 	artifact: string;
 	artifactEngines?: boolean;
 	retentionDays?: number | undefined;
@@ -85,7 +85,7 @@ function readShownInputs(): PublishInputs {
 	};
 }
 
-/** GitHub's upper bound, of private repositories. */
+/** GitHub's upper bound, which applies to private repositories. */
 const maxRetentionDays = 400;
 
 function readDays(text: string): number {
@@ -106,7 +106,7 @@ export function readReportInputs() {
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
 		review: getInput("review"),
-		/** Id of the one job that measures without a plan. */
+		/** Id of the only job that measures without a plan. */
 		job: getInput("job") || "gate",
 		out: getInput("out") || "trtgate-merged",
 		fail: oneOf("fail", ["auto", "true", "false"]),
@@ -147,7 +147,7 @@ export function readGoldenInputs() {
 			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
 			.filter(({ values }) => values.length > 0),
 		propose: isOn("propose"),
-		/** Derive limits from the engines of this runner, and record nothing. */
+		/** Derives limits from the engines of this runner, and records nothing. */
 		calibrate: isOn("calibrate"),
 		branch: getInput("branch") || "trtgate/goldens",
 		base: getInput("base"),

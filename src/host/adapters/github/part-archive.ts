@@ -1,4 +1,4 @@
-// Takes one named file out of a downloaded artifact that may be hostile: into memory, bounded, and nothing onto the disk.
+// Takes one named file out of a downloaded artifact, which may be hostile: into memory, bounded, and never onto the disk.
 import { open } from "node:fs/promises";
 import { crc32, inflateRawSync } from "node:zlib";
 import { fileSource } from "../../../adapters/process/input-file.ts";
@@ -12,11 +12,11 @@ export type Taken =
 
 export interface TakeLimits {
 	packedBytes: number;
-	/** Of the one file, unpacked. */
+	/** Unpacked size of the one file. */
 	bytes: number;
 }
 
-/** The name has to be exactly that of an entry, so no path of the archive is ever followed. */
+/** The name must equal that of an entry, so no path in the archive is ever followed. */
 export async function takeFile(archive: string, name: string, limits: TakeLimits): Promise<Taken> {
 	const file = await open(archive);
 	try {
@@ -55,7 +55,7 @@ function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken 
 	}
 }
 
-/** null if it is broken, or unpacks to more than it declares. */
+/** null if the entry is broken, or unpacks to more than it declares. */
 function inflate(packed: Uint8Array, maxBytes: number): Uint8Array | null {
 	try {
 		return inflateRawSync(packed, { maxOutputLength: Math.max(1, maxBytes) });

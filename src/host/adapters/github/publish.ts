@@ -38,14 +38,14 @@ export function setOutputs(result: Result, resultPath: string): void {
 	setOutput("inconclusive", count("inconclusive"));
 }
 
-/** Where people find what was published; "" for what was not. */
+/** Shows people where the result was published; "" for parts that were not. */
 export function setUrls(urls: { comment: string; artifact: string; report: string }): void {
 	setOutput("comment-url", urls.comment);
 	setOutput("artifact-url", urls.artifact);
 	setOutput("report-url", urls.report);
 }
 
-/** Marks outputs of a run that ended before there was a result. */
+/** Sets the outputs of a run that ended before there was a result. */
 export function publishFailure(failureKind: string): void {
 	setOutput("outcome", "error");
 	setOutput("failure-kind", failureKind);

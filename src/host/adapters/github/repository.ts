@@ -1,4 +1,4 @@
-// A repository at GitHub: commits and branches through its git database, pull requests through its REST API.
+// A repository on GitHub: commits and branches through its git database, pull requests through its REST API.
 import { fieldsOf } from "../../../core/found.ts";
 import type { ApiFault, ApiResult, HostedPull, Repository, StoredFile } from "../../../ports/code-host.ts";
 import { idOf, parseList, textOf } from "./code-host.ts";
@@ -7,7 +7,7 @@ import { type Ask, type GitHubOptions, openApi, type Pace, usualPace } from "./r
 /** A blob of 100 MB takes a while, and no GPU is leased meanwhile. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
-/** A proposal has no other way to deliver its result, so it needs other fixes than publishing. */
+/** A proposal cannot deliver its result in another way, so it needs other fixes than publishing. */
 const fixes: Partial<Record<ApiFault["code"], string>> = {
 	"github-permission":
 		"Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). Your own `token` must be valid and have both; runs of Dependabot and of forks are read-only.",
@@ -38,7 +38,7 @@ function hashOf(value: unknown): string | null {
 
 const parseSha = (data: unknown): string | null => hashOf(fieldsOf(data)["sha"]);
 
-/** A tag may point at an object of its own, a branch never does. */
+/** A tag may point to a tag object, a branch never does. */
 function parseRef(data: unknown): string | null {
 	const object = fieldsOf(fieldsOf(data)["object"]);
 	return object["type"] === "commit" ? hashOf(object["sha"]) : null;
@@ -59,7 +59,7 @@ function writeCalls(
 			const tree = files.map(({ path, hash }) => ({ path, mode: "100644", type: "blob", sha: hash }));
 			return write("snapshot", "POST /git/trees", { base_tree: base, tree }, parseSha);
 		},
-		// With no author, GitHub signs the commit in the name of the token.
+		// Without an author, GitHub signs the commit in the name of the token.
 		writeCommit: ({ snapshot, ...commit }) =>
 			write("sha", "POST /git/commits", { ...commit, tree: snapshot }, parseSha),
 		createBranch: (name, sha) => move("sha", "POST /git/refs", { ref: `refs/heads/${name}`, sha }, parseRef),
@@ -159,7 +159,7 @@ function readCalls(
 	};
 }
 
-/** null also if GitHub left entries out of a long list. */
+/** null also if GitHub truncated a long list. */
 function parseTree(data: unknown) {
 	const { tree, truncated } = fieldsOf(data);
 	if (truncated === true) return null;
@@ -170,7 +170,7 @@ function parseTree(data: unknown) {
 	});
 }
 
-/** Lists the folder alone: a whole repository may be too long for GitHub. */
+/** Lists only the folder, because a whole repository may be too long for GitHub. */
 async function listFiles(
 	ask: Ask,
 	commit: string,

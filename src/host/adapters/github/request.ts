@@ -1,13 +1,13 @@
-// Sends requests to GitHub. octokit's plugins retry and wait; all of it together ends within the pace's patience.
+// Sends requests to GitHub. octokit's plugins retry and wait; all of it ends within the pace's patience.
 import { setTimeout } from "node:timers/promises";
 import type { ApiResult } from "../../../ports/code-host.ts";
 import { faultOf, nothingToFix, type RequestInfo, readFailure, withTimeout } from "./faults.ts";
 
 export interface Pace {
 	callMs: number;
-	/** Limit of all failed and retried requests together, with the waiting between them. */
+	/** Limit of all failed and retried requests together, including the waits between them. */
 	patienceMs: number;
-	/** Length of a second of waiting: shorter in tests. */
+	/** Length of a second of waiting; shorter in tests. */
 	secondMs: number;
 }
 
@@ -16,7 +16,7 @@ export const usualPace: Pace = { callMs: 10_000, patienceMs: 90_000, secondMs: 1
 
 export interface GitHubOptions {
 	token: string;
-	/** https://api.github.com, or of an enterprise. */
+	/** https://api.github.com, or that of an enterprise. */
 	apiUrl: string;
 	graphQlUrl: string;
 	repository: string;
@@ -24,19 +24,19 @@ export interface GitHubOptions {
 }
 
 type Given = Readonly<Record<string, unknown>>;
-/** null: not what GitHub documents. */
+/** null if the answer is not what GitHub documents. */
 type Parse<Value> = (data: unknown, headers: Given) => Value | null;
 
 interface ApiRequest<Value> {
 	route: string;
 	given: Given;
 	permission: string;
-	/** A POST that may be sent twice: it creates nothing, or the same thing again. */
+	/** The POST may be sent twice, because it creates nothing, or the same thing again. */
 	repeatable?: boolean;
 	parse: Parse<Value>;
 }
 
-/** Sends a request about the repository. @param name of the value in the answer. */
+/** Sends a request about the repository. @param name key of the value in the answer. */
 export type Ask = <Name extends string, Value>(
 	name: Name,
 	route: string,
@@ -108,7 +108,7 @@ function named<Value, Name extends string>(
 
 function createSender(access: GitHubOptions, pace: Pace) {
 	let leftMs = pace.patienceMs;
-	/** All tries of a request failed, so further requests are tried once, until GitHub answers again. */
+	/** Set after all tries of a request failed: further requests are tried once, until GitHub answers again. */
 	let isAway = false;
 	let octokit: ReturnType<typeof openOctokit> | null = null;
 	return {

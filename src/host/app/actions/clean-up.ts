@@ -27,12 +27,12 @@ export async function cleanUp(): Promise<void> {
 	const roots = outRoots(readEnvironment(), process.cwd());
 	const isPublished = getState("published") === "true";
 	const isOurs = await attempt("The output folder is left as it is", async () => {
-		// The change may have replaced it while the main step ran.
+		// The change may have replaced the file while the main step ran.
 		await checkOutFolder(out, { cwd: roots.workspace, roots }, createProcesses({ env: childEnvironment() }));
 	});
 	if (isOurs) await attempt("The worktrees could not be removed", () => removeTraces(out));
 	const hasFolder = isOurs && existsSync(out);
-	// A running owner keeps its lock.
+	// If the owner still runs, it keeps its lock.
 	if (hasFolder)
 		await attempt("The lock of the output folder could not be removed", async () =>
 			(await lockFolder(out)).release(),
@@ -67,7 +67,7 @@ async function removeTraces(out: string): Promise<void> {
 	}
 }
 
-/** A stopped run has no verdict, but a scheduled one that is stopped every night must raise its alarm. */
+/** A stopped run has no verdict, but a scheduled run that is stopped every night must raise its alarm. */
 async function publishWhatIsLeft(outFolder: string, hasResult: boolean, roots: OutRoots): Promise<void> {
 	const inputs = readPublishInputs();
 	const known = await readRun(readEnvironment(), inputs.token);

@@ -33,10 +33,10 @@ interface Job {
 	cwd: string;
 	configPath: string;
 	inputs: ReturnType<typeof readPublishInputs>;
-	/** null outside of a workflow. */
+	/** null outside a workflow. */
 	context: PublishContext | null;
 	caches: SharedCaches | null;
-	/** A requested stop leaves only seconds. */
+	/** A requested stop leaves only a few seconds. */
 	stop: { requested: boolean };
 }
 
@@ -108,7 +108,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
-	// Beside the work, which does not wait for it.
+	// Runs beside the measurement, which does not wait for it.
 	const announced = context === null ? undefined : announce("measuring", configPath, context);
 	const completed = await gate({
 		cwd,

@@ -62,7 +62,7 @@ async function recordAll(job: GoldenJob, stopped: () => string | null): Promise<
 	return done;
 }
 
-/** Unlike in a gate, a pull request that cannot be opened is a failure. */
+/** Unlike in the gate, a pull request that cannot be opened is a failure. */
 function conclude(errors: readonly unknown[]): number {
 	const explained = errors.map((error) => ({
 		exit: reportError(error),

@@ -1,4 +1,4 @@
-// The action in plan/: trtgate.yml in, the job matrix out.
+// The action in plan/: turns trtgate.yml into the job matrix.
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../../generated/result.ts";
@@ -58,7 +58,7 @@ export async function runPlanAction(): Promise<number> {
 
 interface Planned {
 	jobs: MatrixJob[];
-	/** What the whole change checks less of and which rules it alters; no single job sees all of it. */
+	/** Reduced coverage and changed rules of the whole change, which no single job sees. */
 	review: GateResult[];
 }
 
@@ -66,7 +66,7 @@ async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined
 	const { config: own } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	const labels = parseLabels(inputs.runners);
 	const base = event === undefined ? null : await readTarget(event, { cwd, ...inputs });
-	// Without rules of the base, the head must not choose other machines than the workflow names.
+	// Without the base's rules, the head must not choose machines other than those that the workflow names.
 	if (base !== null && base.rules === null) refuseNewRunners(own, labels);
 	const only = parsePatterns(inputs.only);
 	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
@@ -85,12 +85,12 @@ function underBase(rules: Config, own: Config, counterparts: Counterparts): Conf
 }
 
 interface Target {
-	/** null: the target branch has no config that can be read. */
+	/** null if the target branch has no readable config. */
 	rules: Config | null;
 	blobs: Blobs;
 }
 
-/** The git object of a file, or null; equal objects are equal files. */
+/** The git object of a file, or null; equal objects mean equal files. */
 type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 
 /** null if nothing is under review: a maintainer accepted the head's config. @throws ConfigError git-ref; ToolError. */

@@ -1,4 +1,4 @@
-// The action in report/: fetches, merges and shows the parts' results. It needs no GPU or checkout and runs nothing of the change.
+// The action in report/: fetches, merges and shows the parts' results. It needs no GPU or checkout and runs no code of the change.
 
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
@@ -113,7 +113,7 @@ function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
 }
 
-/** Artifacts of earlier attempts stay with the run. */
+/** Artifacts of earlier attempts remain with the run. */
 async function partsThatCount(
 	parts: readonly PartInput[],
 	{ run }: Subject,
@@ -130,7 +130,7 @@ async function partsThatCount(
 	);
 }
 
-/** The commits that results may belong to; null: any. */
+/** Commits that results may belong to; null for any. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
 	const claimed = new Set(
@@ -162,7 +162,7 @@ async function show(result: Result, reporting: Reporting): Promise<void> {
 
 function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting): Unmeasured {
 	return {
-		// The report of the later measurement counts as newer.
+		// The report on the later measurement counts as newer.
 		run: { ...run, sha: subject.sha, runId: subject.run.id, runAttempt: subject.run.attempt },
 		event: eventOf(subject),
 		// The next report must not mistake it for a part.
@@ -174,7 +174,7 @@ function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting):
 	};
 }
 
-/** Concludes the check run and the comment that a lost runner left. */
+/** Concludes the check run and the comment that a lost runner left unfinished. */
 async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
 	const reason = part?.content.state === "missing" ? part.content.reason : null;
 	const why =
@@ -188,7 +188,7 @@ async function reportNoParts(reporting: Reporting, part: PartInput | undefined):
 	return reportNoResult(fault);
 }
 
-/** The change as GitHub reports it. Our token may write even for a fork's change. */
+/** Describes the change as GitHub reports it. Our token may write even for a fork's change. */
 function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	if (event !== null) return event;
 	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };

@@ -1,4 +1,4 @@
-// What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
+// Shared by all actions: reads the workflow run's event, and reports errors that end an action before there is a result.
 import { error as annotateError, setSecret } from "@actions/core";
 import type { WorkflowJob } from "../../../../generated/result.ts";
 import type { GitAccess } from "../../../adapters/git/run-git.ts";
@@ -14,7 +14,7 @@ import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 
 const maxPayloadBytes = 32 * 1024 * 1024;
 
-/** Absent outside of GitHub Actions. A payload that cannot be read makes the event `other`, by its name. */
+/** Absent outside GitHub Actions. If the payload cannot be read, the event is `other`, with its name. */
 export async function readRunEvent(environment: Environment): Promise<RunEvent | undefined> {
 	const { isActions, eventName, eventPath = "", sha = "", ref = "" } = environment;
 	if (!isActions || eventName === undefined) return undefined;
@@ -33,7 +33,7 @@ export interface KnownRun {
 	host: Host;
 }
 
-/** The workflow run that we are part of, and what it runs for; null outside of a workflow. */
+/** Our own workflow run, and its event; null outside a workflow. */
 export async function readRun(environment: Environment, token: string): Promise<KnownRun | null> {
 	const run = readWorkflowRun();
 	const event = await readRunEvent(environment);
@@ -59,7 +59,7 @@ export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, par
 	return { id: runId, attempt: runAttempt, job, part: part || undefined, runner: runner || undefined };
 }
 
-/** For calls of git alone. The runner masks the token itself; what git gets is derived from it. */
+/** Only for calls of git. The runner masks the token itself, but git gets a value derived from it. */
 export function accessOf({ token }: { token: string }): { access?: GitAccess } {
 	if (token === "") return {};
 	const access = gitAccess(token);
@@ -67,7 +67,7 @@ export function accessOf({ token }: { token: string }): { access?: GitAccess } {
 	return { access };
 }
 
-/** Logs an error and annotates the file that it is in. @returns the exit code. */
+/** Logs an error and annotates the file that it is about. @returns the exit code. */
 export function reportError(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);
 	log(text);

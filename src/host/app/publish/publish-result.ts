@@ -32,7 +32,7 @@ export interface Unmeasured extends PublishContext {
 	roots: OutRoots;
 }
 
-/** So that no older result is mistaken for this commit's. Never throws. @returns false if nothing could be shown. */
+/** Ensures that no older result is mistaken for this commit's. Never throws. @returns false if nothing could be shown. */
 export async function publishNoResult(
 	records: readonly ErrorRecord[],
 	context: Unmeasured,
@@ -88,7 +88,7 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	}
 }
 
-/** As `reportError`, for actions with an outcome among their outputs. */
+/** Like `reportError`, for actions with an outcome among their outputs. */
 export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);
@@ -113,7 +113,7 @@ export async function writePublishOutputs(
 		artifact: links.artifact ?? "",
 		report: links.report ?? "",
 	});
-	// The check run shows the same on the same lines.
+	// The check run shows the same annotations on the same lines.
 	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
 	const failed = mergePermissionFaults(published.filter((one) => one.state === "failed"));
 	for (const one of published) if (one.state !== "failed") log(describePublished(one));
@@ -138,7 +138,7 @@ export async function writePublishOutputs(
 
 type Failed = Pick<Extract<Published, { state: "failed" }>, "state" | "fault"> & { what: string };
 
-/** Names all missing permissions in one line, to be added at once. */
+/** Names all missing permissions in one line, so that they can be added at once. */
 function mergePermissionFaults(faults: readonly Failed[]): Failed[] {
 	const lacking = faults.filter(({ fault }) => fault.lacks !== undefined);
 	const [first] = lacking;

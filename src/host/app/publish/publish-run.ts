@@ -1,4 +1,4 @@
-// Publishes the result of a run: artifacts first, so that everything after them can link to them. Never changes the outcome.
+// Publishes the result of a run: artifacts first, so that everything else can link to them. Never changes the outcome.
 import type { Result } from "../../../../generated/result.ts";
 import { markerId } from "../../../core/report/comment.ts";
 import type { ReportLinks } from "../../../core/report/markdown.ts";
@@ -51,7 +51,7 @@ export async function publishRun(
 const forkReason =
 	"the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
-/** @param configPath as in the result. @returns also what is deliberately not published. */
+/** @param configPath as in the result. @returns also things that are deliberately not published. */
 export function planPublish(
 	configPath: string,
 	{ run, event, inputs }: Omit<PublishContext, "host">,
@@ -112,7 +112,7 @@ export async function publish(result: Result, plan: PublishPlan, codeHost: CodeH
 	];
 }
 
-/** For what happens beside the work. */
+/** For things that happen beside the work. */
 const shortPatienceMs = 15_000;
 
 /** Shows that a run has begun: in a check run, and by marking an earlier comment as outdated. */
@@ -123,7 +123,7 @@ export async function announce(title: string, configPath: string, context: Publi
 	await Promise.all([openCheckRun(title, plan, codeHost), markOutdated("measuring", plan, codeHost)]);
 }
 
-/** For a run that ended without publishing. */
+/** Publishes for a run that ended without publishing. */
 export async function takeBack(configPath: string, context: PublishContext, why: string): Promise<void> {
 	const { plan } = planPublish(configPath, context);
 	const codeHost = context.host.codeHost(shortPatienceMs);

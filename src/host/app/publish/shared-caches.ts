@@ -17,7 +17,7 @@ export interface SharedCacheOptions {
 	cacheFolder: string;
 	/** Folder for transfers; its path is part of the key by which the service finds entries. */
 	temp: string;
-	/** Why nothing may be saved, or null. */
+	/** Why nothing may be saved; null if it may. */
 	refusal: string | null;
 	always: boolean;
 	startedMs: number;
@@ -37,9 +37,9 @@ const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 ];
 
 interface Shared {
-	/** For anything saved by this kind of machine. */
+	/** Key prefix for anything saved by this kind of machine. */
 	prefix: string;
-	/** For what was built from this head. A digest of the content follows, since a key cannot be written twice. */
+	/** Key prefix for builds of this head. A digest of the content follows, since a key cannot be written twice. */
 	head: string;
 	base: string | null;
 	store: string;
@@ -50,13 +50,13 @@ interface Shared {
 	key: string | null;
 }
 
-/** File systems may count in whole seconds. */
+/** Allows for file systems that count in whole seconds. */
 const clockSlackMs = 2000;
 
 export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 	const opened: Shared[] = [];
 	const published: Published[] = [];
-	/** @returns whether to go on: a service that fails once is not asked again. */
+	/** @returns whether to go on: a service that failed once is not asked again. */
 	const attempt = async (work: () => Promise<Published>): Promise<boolean> => {
 		// A full disk must not end the run.
 		const status = await work().catch((fault: unknown) =>

@@ -1,4 +1,4 @@
-// Keys of caches that later runs may use, and which runs may write them.
+// Makes keys of caches that later runs may use, and decides which runs may write them.
 import type { RunEvent } from "./event.ts";
 import { slug } from "./names.ts";
 
@@ -45,7 +45,7 @@ const untrustedEvents: ReadonlySet<string> = new Set([
 	"watch",
 ]);
 
-/** Why this run may not write to the cache, or null. */
+/** Why this run may not write to the cache; null if it may. */
 export function cacheWriteRefusal(
 	event: RunEvent,
 	{ eventName, cacheMode }: { eventName: string; cacheMode?: string | undefined },
@@ -58,7 +58,7 @@ export function cacheWriteRefusal(
 		: null;
 }
 
-/** Whether what this run leaves on the machine must stay apart from what other runs trust. */
+/** Whether files that this run leaves on the machine must be kept apart from those that other runs trust. */
 export function isUntrustedRun(event: RunEvent, eventName: string): boolean {
 	const isForeign = event.kind === "workflow-run" || (event.kind === "pull-request" && event.isFork);
 	return isForeign || untrustedEvents.has(eventName);

@@ -1,4 +1,4 @@
-// Reads the event that a workflow runs for. Its payload is untrusted, so only well-formed values are taken.
+// Reads the event that a workflow runs for. Its payload is untrusted, so only well-formed values are used.
 import { fieldsOf } from "../../../core/found.ts";
 import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
 
@@ -31,7 +31,7 @@ export interface PushEvent {
 	/** null if the branch is new. */
 	before: string | null;
 	after: string;
-	/** The branch was rewritten, so that `before` is no ancestor. */
+	/** The branch was rewritten, so `before` is not an ancestor. */
 	isForced: boolean;
 	defaultBranch?: string | undefined;
 }
@@ -82,7 +82,7 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 	}
 }
 
-/** A run that was started by hand on a tag is for its release. */
+/** A run that was started by hand on a tag counts as its release. */
 function tagOf({ ref, sha }: RunFacts): RunEvent | null {
 	const tag = shortName(ref, "tags");
 	return tag === null || !isCommit(sha) ? null : { kind: "tag", tag, sha };

@@ -1,9 +1,9 @@
-// Names and hashes that git and GitHub accept, and names of artifacts.
+// Checks names and hashes that git and GitHub accept, and makes names of artifacts.
 
 const maxRefBytes = 255;
 const maxNameChars = 140;
 
-/** SHA-1 or SHA-256 in hexadecimal, lower case; the null hash is no commit. */
+/** SHA-1 or SHA-256 in hexadecimal, lower case; the null hash is not a commit. */
 export function isCommit(text: unknown): text is string {
 	return typeof text === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) && !/^0+$/.test(text);
 }
@@ -31,7 +31,7 @@ export function isRepositoryName(text: unknown): text is string {
 	);
 }
 
-/** `feature/x` of `refs/heads/feature/x`; null for a ref of another kind, or one that git does not allow. */
+/** `feature/x` of `refs/heads/feature/x`; null for another kind of ref, or one that git does not allow. */
 export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 	const prefix = `refs/${kind}/`;
 	if (typeof ref !== "string" || !ref.startsWith(prefix)) return null;
@@ -59,7 +59,7 @@ export function artifactName(prefix: string, { config, job }: { config: string; 
 	return [slug(prefix), own, slug(job)].filter((part) => part !== "").join("-") || "trtgate";
 }
 
-/** Names to try in turn. */
+/** Names to try in order. */
 export function otherNames(name: string, attempt: number): string[] {
 	const dot = name.lastIndexOf(".");
 	const [stem, ending] =

@@ -19,7 +19,7 @@ function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 	return { name: checkName, sha, key: `${id}/${run.id}/${run.attempt}`, detailsUrl: shown.links?.run };
 }
 
-/** Publishing twice in one attempt updates the text and duplicates no annotation. */
+/** Publishing twice in one attempt updates the text without duplicating annotations. */
 async function showReport(
 	draft: ReportDraft,
 	codeHost: CodeHost,

@@ -1,11 +1,11 @@
-// What is published where, which comments and issues are ours, and how something is created exactly once.
+// Says where a result is published, which comments and issues are ours, and creates each exactly once.
 import type { AlarmSource } from "../../../core/report/alarm-issue.ts";
 import { findMarker, isOwnAuthor, type Marker } from "../../../core/report/comment.ts";
 import type { Shown } from "../../../core/report/markdown.ts";
 import type { ApiFault, ApiResult, CodeHost, HostedComment } from "../../../ports/code-host.ts";
 
 export interface PublishPlan {
-	/** Of the config and job, which have one comment, report and issue. */
+	/** Identifies the config and job; each has one comment, report and issue. */
 	id: string;
 	checkName: string;
 	shown: Shown;
@@ -37,7 +37,7 @@ export function markerOf({ id, run, sha }: PublishPlan): Marker {
 	return { id, runId: run.id, attempt: run.attempt, sha };
 }
 
-/** Only texts that we wrote ourselves: anyone can copy a marker. */
+/** Keeps only texts that we wrote ourselves, because anyone can copy a marker. */
 export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>(
 	items: readonly Item[],
 	id: string,

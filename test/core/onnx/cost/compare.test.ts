@@ -34,7 +34,7 @@ it("a wider layer and the one behind it are named, the larger change first", () 
 	]);
 });
 
-it("other names for the same nodes are no change", () => {
+it("renamed nodes are not a change", () => {
 	expect(changedNodes(chain(["a", 8], ["b", 2]), chain(["x1", 8], ["x2", 2]))).toEqual([]);
 });
 
@@ -56,7 +56,7 @@ it("an added and a removed layer are named as such", () => {
 	expect(named(changedNodes(long, short))).toEqual([["new", 16, undefined]]);
 });
 
-it("nodes that share one name are told apart by their order", () => {
+it("nodes with the same name are distinguished by their order", () => {
 	expect(
 		named(changedNodes(chain(["n", 4], ["n", 4], ["n", 4]), chain(["n", 4], ["n", 4], ["n", 8]))),
 	).toEqual([["n", 16, 32]]);

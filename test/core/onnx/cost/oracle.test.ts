@@ -1,4 +1,4 @@
-// What a graph costs, compared with what other programs count: test/oracles/graph-cost.py, which says what each figure is.
+// The cost of a graph agrees with other programs' counts; test/oracles/graph-cost.py describes each figure.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";

@@ -1,4 +1,4 @@
-// What a file alone does not say: the figures are lower bounds, and the nodes are named.
+// If a file alone does not tell everything, the figures are lower bounds, and the nodes are named.
 import { expect, it } from "vitest";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
 import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/counted.ts";
@@ -102,7 +102,7 @@ it("an If whose condition depends on data counts as its cheaper branch, and is n
 	);
 });
 
-it("an input that the config gives decides which branch of an If counts", () => {
+it("an input from the config decides which branch of an If counts", () => {
 	expect(count(gated, { shapes: {}, values: { c: 1 } })).toMatchObject({ multiplyAdds: 64, unknownNodes: 0 });
 	expect(count(gated, { shapes: {}, values: { c: 0 } })).toMatchObject({ multiplyAdds: 32, unknownNodes: 0 });
 });
@@ -123,7 +123,7 @@ const loopOver = (nodes: readonly Uint8Array[], size: number | null, output: str
 	});
 };
 
-it("a Loop whose count depends on data counts as none, and says what one pass costs", () => {
+it("a Loop whose count depends on data counts as nothing, and says what one pass costs", () => {
 	const nodes = [loopOver([product("x", "t")], 4, "y")];
 	const init = { inputs: [value("x", [2, 4]), value("m", [], 7)], initializers: [weights], nodes };
 	const cost = count(init);

@@ -30,7 +30,7 @@ const read = (init: ModelInit): OnnxModel => readOnnx(memorySource(model(init)),
 const withInputs = (inputs: Inputs): OnnxModel =>
 	read({ inputs: Object.entries(inputs).map(([name, dims]) => value(name, dims)) });
 
-/** What a command's own options give. */
+/** Sizes from a command's own options. */
 function options(dims: Dims = {}, shapes: Shapes = {}): ShapeSource {
 	const inputs = Object.entries(shapes).map(([name, shape]) => [name, { shape }]);
 	return { dims, inputs: Object.fromEntries(inputs) };
@@ -223,7 +223,7 @@ it("a shape from the command line replaces what the configuration says of that i
 	expect(resolved(onnx, source)).toEqual({ x: [1, 5], y: [1, 3] });
 });
 
-it("a shape that an option pins replaces what the config says of that input alone", () => {
+it("a shape from an option replaces the configured sizes of that input only", () => {
 	const onnx = withInputs({ x: ["n", null], y: ["m", "n"], z: ["k"] });
 	const source = {
 		dims: { n: 4, m: 2, width: 7, k: 5 },
@@ -232,7 +232,7 @@ it("a shape that an option pins replaces what the config says of that input alon
 	expect(resolved(onnx, source)).toEqual({ x: [1, 9], y: [2, 1], z: [5] });
 });
 
-it("an input that is no tensor is refused as such, with what its exporter takes", () => {
+it("an input that is not a tensor is refused as such, with the exporter's option against it", () => {
 	const list = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
 	const onnx = read({ inputs: [list], nodes: [node({ op: "ZipMap", domain: "ai.onnx.ml" })] });
 	const refusal = {

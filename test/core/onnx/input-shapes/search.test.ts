@@ -131,7 +131,7 @@ describe("what cannot run", () => {
 		node({ op: "Add", inputs: ["x", "up"], outputs: ["y"] }),
 	];
 
-	it("what cannot run is left out by the static shapes: a network of patches of 7 takes multiples of 7", () => {
+	it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
 		const onnx = net({
 			inputs: { x: [[1, 3, "H", 70]] },
 			nodes: skip,

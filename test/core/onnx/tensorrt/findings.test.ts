@@ -1,4 +1,4 @@
-// What TensorRT would not import, by its version.
+// Findings on operators that TensorRT would not import, by its version.
 import { expect, it } from "vitest";
 import type { Finding } from "../../../../generated/result.ts";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
@@ -94,7 +94,7 @@ it.each(["Relu", "TRT_FP8QuantizeLinear", "ROIAlign_TRT"])(
 	},
 );
 
-it("an operator of a plugin that will be loaded is no finding", () => {
+it("an operator of a plugin that will be loaded gives no finding", () => {
 	expect(said(operator("SwishFusion"), { plugins: ["SwishFusion"] })).toEqual([]);
 	expect(said(operator("SwishFusion"))[0]).toMatch(/^error operator-unknown: /);
 });

@@ -1,4 +1,4 @@
-// What the GPU at hand cannot build, and what is reported once about an unbound dimension.
+// Findings on what this GPU cannot build, and a single finding for an unbound dimension.
 import { describe, expect, it } from "vitest";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../../src/core/onnx/preflight.ts";

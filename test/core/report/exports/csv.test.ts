@@ -43,7 +43,7 @@ it("renderCsv states units in the headers and figures without loss", () => {
 	});
 });
 
-it("renderCsv leaves empty what is not known, instead of a zero", () => {
+it("renderCsv leaves unknown values empty instead of writing zeros", () => {
 	const latency = buildComparison({ verdict: "missing", estimate: null, interval: null, excluded: null });
 	const [row] = table(renderCsv(buildResult({ workloads: [buildWorkload({ latency, base: null })] })));
 	expect(row).toMatchObject({

@@ -44,14 +44,14 @@ it("renderSarif names the place, the problem, the fix, and where to read on", ()
 	expect(run.tool.driver.rules[0].helpUri).toMatch(/docs\/troubleshooting\/preflight\.md#dims-unbound$/);
 });
 
-it("renderSarif points at the config where nothing better is known, for code scanning refuses a result without a place", () => {
+it("renderSarif points at the config if nothing better is known, because code scanning refuses a result without a place", () => {
 	const run = runOf({ findings: [{ code: "opset-too-new", severity: "warning", message: "Opset 99." }] });
 	expect(run.results[0].locations).toEqual([
 		{ physicalLocation: { artifactLocation: { uri: "trtgate.yml" } } },
 	]);
 });
 
-it("renderSarif takes the config's faults for results, the machine's for notifications, GitHub's for neither", () => {
+it("renderSarif reports the config's faults as results, the machine's as notifications, and GitHub's not at all", () => {
 	const run = runOf({
 		errors: [
 			{ kind: "configuration", code: "config-value", message: "The limit is odd." },

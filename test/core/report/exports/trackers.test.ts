@@ -25,7 +25,7 @@ it("headFigures are the head's, with the lowest and highest of its runs", () => 
 	});
 });
 
-it("headFigures leave out what was not measured, built or finite", () => {
+it("headFigures leave out figures that were not measured, not built or not finite", () => {
 	const result = buildResult({
 		workloads: [
 			buildWorkload({ head: null }),

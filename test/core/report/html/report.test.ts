@@ -54,7 +54,7 @@ describe.each(pages)("the page of $name", ({ text, elements }) => {
 		}
 	});
 
-	it("the page loads nothing and leads nowhere but to files beside it", () => {
+	it("the page loads nothing and links only to files beside it", () => {
 		expect(named(elements, "link", "img", "iframe", "object", "base", "form")).toEqual([]);
 		const wrong = elements.flatMap(({ attributes }) =>
 			[...attributes].filter(([name, value]) => {

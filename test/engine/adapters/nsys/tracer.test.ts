@@ -41,14 +41,14 @@ it.each([
 	expect((await look(mode)).sentence).toContain(words);
 });
 
-it("findNsight takes the newest of the installers' folders", async () => {
+it("findNsight chooses the newest of the installers' folders", async () => {
 	install("opt/nvidia/nsight-systems/2023.4.4/bin/nsys", "nsys");
 	const newest = install("opt/nvidia/nsight-systems/2024.10.1/bin/nsys", "nsys");
 	mkdirSync(join(folder, "opt/nvidia/nsight-systems/2025.1.1"));
 	expect(await findNsight("nsys", { processes, root: folder })).toBe(newest);
 });
 
-it("findNsight prefers what is on PATH", async () => {
+it("findNsight prefers a program on PATH", async () => {
 	install("opt/nvidia/nsight-systems/2024.10.1/bin/nsys", "nsys");
 	const bin = dirname(install("bin/nsys", "nsys"));
 	const own = createProcesses({ env: { PATH: bin } });

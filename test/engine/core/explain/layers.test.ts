@@ -35,7 +35,7 @@ describe("the layers of a recorded engine", () => {
 		expect(base.layers.filter(({ reformat }) => reformat === true)).toHaveLength(4);
 	});
 
-	it("the layers of a recorded engine are known by their times alone where the details cannot be read", () => {
+	it("the layers of a recorded engine have only times if the details cannot be read", () => {
 		const times =
 			'[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
 		expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);

@@ -71,6 +71,6 @@ it.each<[string, Partial<MachineFacts>]>([
 	],
 	["the memory's size is unknown", { gpu: gpu({ memoryUsedBytes: 79 * gib }, null) }],
 	["half of the memory is free", { gpu: gpu({ memoryUsedBytes: 40 * gib }, null), memoryBytes: 80 * gib }],
-])("machineCauses claims nothing where %s", (_, facts) => {
+])("machineCauses claims nothing if %s", (_, facts) => {
 	expect(machineCauses({ runs: [], cudaGraph: false, ...facts })).toEqual([]);
 });

@@ -65,7 +65,7 @@ it.each([
 	expect(parseKernelTable(text).state).toBe(state);
 });
 
-it("parseKernelTable takes a header of a million blanks, which once took minutes", () => {
+it("parseKernelTable reads a header of a million blanks, which once took minutes", () => {
 	const header = `Time (%),${" ".repeat(1_000_000)}x,Total Time (ns),Instances,Name`;
 	expect(parseKernelTable(`${header}\n1,2,3,4,k\n`)).toMatchObject({
 		state: "ok",
@@ -73,7 +73,7 @@ it("parseKernelTable takes a header of a million blanks, which once took minutes
 	});
 });
 
-it("the command line traces CUDA and NVTX alone, and lets the program end by itself", () => {
+it("the command line traces only CUDA and NVTX, and lets the program end by itself", () => {
 	const args = profileArgs("/o/p", ["trtexec", "--loadEngine=e"]);
 	expect(args).toContain("--trace=cuda,nvtx");
 	expect(args.join(" ")).not.toContain("osrt");
@@ -91,7 +91,7 @@ it("the command line names the report as the version does", () => {
 	expect(statsArgs("/o/p.nsys-rep", { name: "gpukernsum", output: "/o/p" })).toContain("--force-export=true");
 });
 
-it("the command line looks at one kernel with ncu, and leaves the clocks alone", () => {
+it("the command line examines one kernel with ncu, and does not lock the clocks", () => {
 	const args = ncuArgs({ output: "/o/k", kernel: "a b", launches: 2, command: ["trtexec"] }).join("|");
 	expect(args).toContain("--clock-control|none");
 	expect(args).toContain("--kernel-name|regex:^b$|--launch-count|2");

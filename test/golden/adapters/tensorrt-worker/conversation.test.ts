@@ -4,14 +4,14 @@ import { expect, it } from "vitest";
 import { fitInput } from "../../../../src/golden/adapters/tensorrt-worker/conversation.ts";
 import { float32, int64 } from "../../../support/tensorrt-worker.ts";
 
-it("fitInput leaves what needs no change, and what it may not change", () => {
+it("fitInput keeps inputs that need no change, and those that it may not change", () => {
 	for (const dtype of ["float32", "float16", "int64"]) {
 		const tensor = float32([2], [1, 2]);
 		expect(fitInput(tensor, dtype)).toBe(tensor);
 	}
 });
 
-it("fitInput narrows int64 to int32 without a change of value, and refuses what does not fit", () => {
+it("fitInput narrows int64 to int32 without changing values, and refuses those that do not fit", () => {
 	fc.assert(
 		fc.property(fc.array(fc.bigInt({ min: -(2n ** 33n), max: 2n ** 33n }), { maxLength: 20 }), (values) => {
 			const tensor = {

@@ -25,7 +25,7 @@ it.each<[number, number, number | undefined, ProposedLimit["state"], number]>([
 	// Rounding that another GPU may show stays allowed.
 	[1e-4, 5e-3, 1e-3, "kept", 5e-3],
 	[1e-4, 5e-2, 1e-3, "lowered", 3e-3],
-	// Of a network that amplifies rounding, an error is right that would be wrong elsewhere.
+	// If a network amplifies rounding, an error may be right that would be wrong elsewhere.
 	[5e-2, 5e-3, undefined, "refused", 5e-3],
 	[5e-2, 5e-3, 4e-2, "raised", 2e-1],
 	[1e-2, 5e-3, 1e-4, "refused", 5e-3],
@@ -70,7 +70,7 @@ describe("a calibrated golden", () => {
 	};
 	const change = { reason: "r", author: "a" };
 
-	it("a calibrated golden takes the widest limit of engines that share a precision, and leaves other precisions alone", () => {
+	it("a calibrated golden gets the widest limit of engines that share a precision, and keeps those of other precisions", () => {
 		const old = manifestOf({ y }, { y: { comparators: [{ kind: "relative-l2", tolerance: 1e-3 }] } });
 		const written = applyCalibration(
 			old,

@@ -1,4 +1,4 @@
-// What a command says is read with suspicion: anything but a clear answer is no pass.
+// Answers of commands are read with suspicion: anything but a clear answer does not pass.
 import { describe, expect, it } from "vitest";
 import type { GoldenOutput } from "../../../../generated/golden.ts";
 import {
@@ -59,7 +59,7 @@ describe("a custom check", () => {
 		expect(check(given, tolerance).pass).toBe(pass);
 	});
 
-	it("a custom check is part of the verdict, and missing answers are no match", () => {
+	it("a custom check is part of the verdict, and a missing answer is not a match", () => {
 		const specs: Record<string, GoldenOutput> = { y: { comparators: [spec] } };
 		const of = (answers: ReadonlyMap<string, readonly CommandAnswer[]>) =>
 			judgeCase(caseInput({ y }, { y }, { specs, answers })).state;

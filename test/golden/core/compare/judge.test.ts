@@ -85,7 +85,7 @@ it("judgeCase passes empty outputs of one shape, but never a case in which nothi
 	expect(judge({ none: empty }, { none: zeros("float32", [1, 4]) }).state).toBe("mismatch");
 });
 
-it("judgeCase compares integers and bools exactly where the golden names no comparator", () => {
+it("judgeCase compares integers and bools exactly if the golden names no comparator", () => {
 	const ids = int64([2n ** 53n, 7n]);
 	expect(judge({ ids }, { ids }).checks[0]).toMatchObject({ metric: "allclose", allowed: 0, pass: true });
 	expect(judge({ ids }, { ids: int64([2n ** 53n + 1n, 7n]) }).state).toBe("mismatch");
@@ -94,7 +94,7 @@ it("judgeCase compares integers and bools exactly where the golden names no comp
 	expect(judge({ mask }, { mask: { ...mask, data: Uint8Array.of(255, 0, 1) } }).state).toBe("match");
 });
 
-it("judgeCase judges the worst sample where the golden has a batch axis, and names it", () => {
+it("judgeCase judges the worst sample if the golden has a batch axis, and names it", () => {
 	const rows = 32;
 	const numbers = Array.from({ length: rows * 8 }, (_, i) => 1 + (i % 5));
 	const expected = float32(numbers, [rows, 8]);
@@ -182,7 +182,7 @@ describe("with NaN or infinities", () => {
 		expect(verdict.checks[0]?.worst).toEqual({ index: [1, 0], got: "-Infinity", expected: "Infinity" });
 	});
 
-	it("judgeCase never matches a golden of NaN alone", () => {
+	it("judgeCase never matches a golden that is all NaN", () => {
 		const nothing = float32([nan, nan]);
 		const verdict = judge({ y: nothing }, { y: nothing }, mustMatch);
 		expect(verdict.state).toBe("mismatch");
@@ -232,19 +232,16 @@ describe("with a base engine", () => {
 		["gives NaN where the base does not", { y: nan }, { y: golden }, "mismatch"],
 		["has one more output", { y: golden, z: short }, { y: golden, z: short }, "existing"],
 		["has one more output than the base", { y: golden, z: short }, { y: golden }, "mismatch"],
-	])(
-		"judgeCase blames the change only for what the base passes, where the head %s",
-		(_, head, base, state) => {
-			expect(judge({ y: golden }, head, { base }).state).toBe(state);
-		},
-	);
+	])("judgeCase blames the change only for what the base passes, if the head %s", (_, head, base, state) => {
+		expect(judge({ y: golden }, head, { base }).state).toBe(state);
+	});
 
 	it.each([
 		[0.1, ["existing"]],
 		[0.15, ["existing"]],
 		[0.5, ["existing", "warn", "warn"]],
 		[1.5, ["mismatch", "fail", "fail"]],
-	])("judgeCase fails a case that the base fails too only where the head is far worse: %f", (error, said) => {
+	])("judgeCase fails a case that the base fails too only if the head is far worse: %f", (error, said) => {
 		const options = specsOf([
 			{ kind: "relative-l2", tolerance: 1e-6 },
 			{ kind: "max-abs", tolerance: 1e-6 },
@@ -253,7 +250,7 @@ describe("with a base engine", () => {
 		expect([verdict.state, ...growthOf(verdict).map(({ severity }) => severity)]).toEqual(said);
 	});
 
-	it("judgeCase gives null where the base has nothing to compare, and NaN where it gave NaN", () => {
+	it("judgeCase gives null if the base has nothing to compare, and NaN if it gave NaN", () => {
 		const baseOf = (base: Tensor) =>
 			judge({ y: golden }, { y: golden }, { base: { y: base } }).checks[0]?.base;
 		expect(baseOf(zeros("float32", [1]))).toBeNull();
@@ -311,7 +308,7 @@ describe("an error that grew", () => {
 		);
 	});
 
-	it("an error that grew is not reported where the case fails anyway, and obeys the golden's own factor and noise floor", () => {
+	it("an error that grew is not reported if the case fails anyway, and obeys the golden's own factor and noise floor", () => {
 		const manifest = manifestOf({ y: golden });
 		const noiseFloor = { runs: ["again"] as [string], outputs: { y: { relativeL2: 4e-3, maxAbs: 0 } } };
 		expect(judgeGrowth(2, 1e-3)).toMatchObject({ state: "mismatch", checks: { length: 1 } });
@@ -325,7 +322,7 @@ describe("with a base engine of another precision", () => {
 		judge({ y: golden }, { y: offL2(head) }, { base: { y: offL2(base) }, basePrecision: "fp32", ...options });
 	const samePrecision = { basePrecision: undefined };
 
-	it("judgeCase judges the base by its own limit: what the base's precision forbids is no failure of the head's", () => {
+	it("judgeCase judges the base by the limit of its own precision", () => {
 		const verdict = judgeOther(4e-3, 2e-3);
 		expect(verdict.state).toBe("match");
 		expect(verdict.checks[0]).toMatchObject({ allowed: 5e-3, baseAllowed: 1e-3, pass: true });
@@ -370,7 +367,7 @@ describe("with another model than the golden's", () => {
 	});
 
 	it.each(["warn", "fail"] as const)(
-		"judgeCase calls the golden stale without judging where its policy is %s",
+		"judgeCase calls the golden stale without judging if its policy is %s",
 		(onModelChange) => {
 			const manifest = { ...manifestOf({ y: golden }), policy: { onModelChange } };
 			const stale = { state: "stale", severity: onModelChange, modelChanged: true, checks: [] };

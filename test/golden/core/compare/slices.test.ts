@@ -133,7 +133,7 @@ describe("top-k of rows that reach a score", () => {
 		expect(check([0.9, 0.011, 0.01, 0.05, 0.01, 0.011])).toMatchObject({ got: 1 });
 		expect(check([0.05, 0.01, 0.01, 0.9, 0.01, 0.01])).toMatchObject({ got: 0, pass: false });
 	});
-	it("top-k of rows that reach a score agrees where no row reaches it, and reports it", () => {
+	it("top-k of rows that reach a score agrees if no row reaches it, and reports it", () => {
 		const quiet = float32([0.1, 0.2, 0.1, 0.2, 0.1, 0.2], [1, 2, 3]);
 		expect(judge(quiet, quiet, output).verdict.checks[0]).toMatchObject({
 			got: 1,

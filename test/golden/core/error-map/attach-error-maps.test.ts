@@ -66,7 +66,7 @@ it.each<[string, Record<string, Tensor>]>([
 	["passes", { y }],
 	["is missing", {}],
 	["has another shape", { y: withErrors([2, 3]) }],
-])("attachErrorMaps draws nothing where an output %s", (_, got) => {
+])("attachErrorMaps draws nothing if an output %s", (_, got) => {
 	expect(attach(caseInput({ y }, got)).drawn).toBe(0);
 });
 

@@ -7,7 +7,7 @@ import { parseManifest } from "../../../../src/golden/core/manifest/parse-manife
 const examples = new URL("../../../../golden-schema/examples/golden/", import.meta.url);
 const example = (name: string): string => readFileSync(new URL(name, examples), "utf8");
 
-/** What the error of each invalid example says. */
+/** Text in the error of each invalid example. */
 const complaints: Record<string, readonly string[]> = {
 	"unknown-key": ["/outputz", 'Write "outputs"'],
 	"unknown-comparator": ["/outputs/y/comparators/0/kind", 'Write "relative-l2"'],

@@ -125,7 +125,7 @@ it.each(["int64", "uint64"] as const)(
 describe("an output that is infinite throughout", () => {
 	const masked = float64(new Array<number>(64).fill(Number.NEGATIVE_INFINITY), [8, 8]);
 
-	it("an output that is infinite throughout matches by every comparator where the engine's is the same, and not where one element differs", () => {
+	it("an output that is infinite throughout matches by every comparator if the engine's is the same, and not if one element differs", () => {
 		const labels = new Array<number>(8).fill(0);
 		expect(judge(masked, masked, { kinds, labels }).state).toBe("match");
 		const other = float64(

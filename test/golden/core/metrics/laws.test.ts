@@ -163,7 +163,7 @@ describe.each(Object.entries(boxKinds) as [BoxComparatorKind, { atMost: boolean;
 				fc.property(seeds, (seed) => {
 					const values = [0, 0.01, 0.1, 1].map((size) => measureBoxes(boxesAt(seed, 0), boxesAt(seed, size)));
 					expect(values[0]).toBeCloseTo(perfect, 12);
-					// Of pairs that no longer overlap enough, nothing is measured but that they are missing.
+					// If pairs no longer overlap enough, only that they are missing is measured.
 					const paired = kind === "box-iou" || kind === "box-score" ? values.slice(0, 3) : values;
 					const badness = paired.map((value) => (atMost ? value : -value));
 					for (const [index, value] of badness.entries())

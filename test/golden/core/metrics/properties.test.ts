@@ -1,4 +1,4 @@
-// What holds of the metrics for all values.
+// Properties of the metrics for all values.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";
@@ -68,7 +68,7 @@ it("relative L2 and cosine of opposite tensors are 2 and −1", () => {
 	expect(cosine(pair).value).toBeCloseTo(-1, 15);
 });
 
-it("relative L2 and cosine follow their conventions where a side is zero", () => {
+it("relative L2 and cosine follow their conventions if a side is zero", () => {
 	const [zero, one] = [float32([0, -0]), float32([1, 0])];
 	const both = (pair: Pair) => [relativeL2(pair).value, cosine(pair).value];
 	expect(both(makePair(zero, zero))).toEqual([0, 1]);
@@ -91,12 +91,12 @@ it("top-k orders as a stable descending sort does, by insertion and by sorting a
 	);
 });
 
-it("top-k takes infinities as the values they are", () => {
+it("top-k compares infinities like other values", () => {
 	const infinity = Number.POSITIVE_INFINITY;
 	expect(topIndices(Float64Array.of(1, -infinity, infinity, infinity), 2)).toEqual([2, 3]);
 });
 
-it("top-k does not depend on the order of classes where no two are equal", () => {
+it("top-k does not depend on the order of classes if no two are equal", () => {
 	fc.assert(
 		fc.property(
 			fc.uniqueArray(fc.integer(), { minLength: 3, maxLength: 20 }),

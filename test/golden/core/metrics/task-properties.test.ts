@@ -1,4 +1,4 @@
-// What holds of the task metrics for all values, and of what they say.
+// Properties of the task metrics for all values, and of their details.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";
@@ -31,7 +31,7 @@ it("PSNR falls with the noise", () => {
 	);
 });
 
-it("segmentation ignores absent classes, lets empty masks agree, and makes NaN of what is not a class", () => {
+it("segmentation ignores absent classes, lets empty masks agree, and gives NaN for a value that is not a class", () => {
 	const iou = (expected: number[], got: number[], more: Partial<MetricOptions> = {}) =>
 		meanIou(makePair(ids(expected), ids(got)), optionsOf(more));
 	expect(iou([7, 7, 9, 9], [7, 9, 9, 9]).value).toBeCloseTo((1 / 2 + 2 / 3) / 2, 15);
@@ -88,7 +88,7 @@ it("token agreement leaves padding out and names the first token that differs", 
 	});
 });
 
-it("accuracy is NaN where labels do not fit, and shows a row that only the golden got right", () => {
+it("accuracy is NaN if labels do not fit, and shows a row that only the golden got right", () => {
 	const pair = makePair(float32([3, 1, 1, 3], [2, 2]), float32([3, 1, 3, 1], [2, 2]));
 	expect(accuracy(pair, optionsOf({ labels: [0, 1] }))).toMatchObject({
 		value: 0.5,

@@ -39,7 +39,7 @@ const rule = { precision: "fp32", cap: 1e-3 } as const;
 const ask = (of: ProbeSubject | string, only: readonly ProbeName[] = [], donors: Tensors[] = []) =>
 	planProbes(of, { only, donors });
 
-/** What a function of one row gives for a batch. */
+/** Result of a function of one row for a batch. */
 type RowFunction = (
 	row: readonly number[],
 	at: { place: number; batch: readonly (readonly number[])[]; call: number },

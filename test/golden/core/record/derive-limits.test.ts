@@ -148,7 +148,7 @@ it("deriveLimits lets rows turn whose lead is within the rounding, though the em
 	expect(limits).toEqual([undefined, 0.937]);
 });
 
-it("deriveLimits keeps default limits where no precision was emulated, and lets no more than half of all elements change", () => {
+it("deriveLimits keeps default limits if no precision was emulated, and lets no more than half of all elements change", () => {
 	const plain = derive(logits, [{ kind: "relative-l2" }, { kind: "kl", ...distribution }], {});
 	expect(plain.found).toEqual([
 		{ kind: "relative-l2", tolerance: { fp32: 2e-5 } },

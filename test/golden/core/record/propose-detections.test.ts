@@ -78,7 +78,7 @@ it.each<[string, Outputs]>([
 	expect(proposeDetections([outputs], {})).toBeNull();
 });
 
-it("proposeDetections adds mAP over the whole set where there are images enough", () => {
+it("proposeDetections adds mAP over the whole set if there are images enough", () => {
 	const kinds = (cases: number) =>
 		proposeDetections(
 			Array.from({ length: cases }, () => nms),

@@ -79,7 +79,7 @@ it.each(heads.flatMap(([head]) => Object.keys(changes).map((name) => [name, head
 	},
 );
 
-it("the proposal for an output of mixed scales gives each part the noise of its own", () => {
+it("the proposal for an output of mixed scales gives each part its own noise", () => {
 	const tensors = [1, 2].map((seed) => detectorHead(yolo, seed));
 	const shake: Change = (channel, anchor, value) =>
 		value(channel) * (1 + (channel < 4 ? 1e-6 : 1e-4) * Math.sign(Math.sin(anchor)));

@@ -123,7 +123,7 @@ describe("one number over all cases", () => {
 		},
 	);
 
-	it("one number over all cases demands a share of what the golden itself reaches, where accuracy has no limit", () => {
+	it("one number over all cases demands a share of what the golden itself reaches, if accuracy has no limit", () => {
 		const check = checkOf(casesOf(rows.cases), { kind: "accuracy" });
 		expect(check?.allowed).toBeCloseTo(rows.golden * 0.99, 12);
 		expect(check?.detail).toContain("the golden itself reaches");
@@ -168,7 +168,7 @@ describe("the verdict on the whole set", () => {
 		expect(judge(three, { comparators: [{ kind: "miou" }] })).toBeNull();
 	});
 
-	it("the verdict on the whole set is an error where a case gave nothing that can be compared", () => {
+	it("the verdict on the whole set is an error if a case gave nothing that can be compared", () => {
 		const verdict = judge(three.with(1, { ...three[1]!, got: {} }), miou);
 		expect(verdict).toMatchObject({ state: "error", scope: "set", cases: 3, checks: [] });
 		expect(verdict?.message).toContain('1 of 3 cases cannot be compared (the first is "case-1")');
@@ -200,7 +200,7 @@ describe("a manifest", () => {
 	const cases = [{ expected: { y: float32([1, 2], [1, 2]), boxes }, got: {} }];
 
 	it.each(["max-abs", "cosine", "psnr", "ssim"] as const)(
-		"a manifest may not ask for %s over the set, where the worst case decides",
+		"a manifest may not ask for %s over the set, if the worst case decides",
 		(kind) => {
 			const comparators: ComparatorSpec[] = [{ kind, scope: "set" }];
 			expect(() => judge(cases, { comparators })).toThrow("the worst case decides");
@@ -242,9 +242,9 @@ describe("over all cases with a base engine", () => {
 		[undefined, "mismatch", "fail"],
 		["fp32", "existing", "warn"],
 	])(
-		"over all cases, where the base has the precision %s, growth is a %s (%s)",
+		"over all cases, if the base has the precision %s, growth is a %s (%s)",
 		(basePrecision, state, severity) => {
-			// Of 60 values, one is off in the base and all are in the head.
+			// One of 60 values is off in the base, and all are in the head.
 			const ones = Array.from({ length: 60 }, () => 1);
 			const of = (values: number[]) => ({ y: float32(values) });
 			const cases = [{ expected: of(ones), got: of(ones.map(() => 2)), base: of(ones.with(0, 2)) }];

@@ -120,7 +120,7 @@ it.each<[string, Uint8Array, string]>([
 	expect(decode([bytes])).toEqual({ frames: [], broken: reason });
 });
 
-it("frames take no memory for a payload that is announced and does not come", () => {
+it("frames allocate no memory for a payload that is announced and does not arrive", () => {
 	const decoders = Array.from({ length: 200 }, () => createFrameDecoder({ payloadBytes: 2 ** 31 }));
 	const before = process.memoryUsage().arrayBuffers;
 	for (const decoder of decoders)

@@ -1,4 +1,4 @@
-// What the golden worker's frames say; the fixtures are what it said with TensorRT 10.6 on an NVIDIA H200.
+// Messages in the golden worker's frames; the fixtures come from TensorRT 10.6 on an NVIDIA H200.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -94,7 +94,7 @@ it("messages of a real worker carry FP8 under the name that goldens have for it"
 	});
 });
 
-it("messages to a worker are the bytes that the real one took", () => {
+it("messages to a worker match those that the real one accepted, byte for byte", () => {
 	const x = (values: number[]): Record<string, Tensor> => ({ x: int64([values.length], values) });
 	const pieces = [...encodeCase("a", x([1, -2, 3, 2 ** 40])), ...encodeCase("short", x([1, 2])), encodeEnd()];
 	expect(Buffer.concat(pieces).equals(readFileSync(join(folder, "int64.in")))).toBe(true);

@@ -1,4 +1,4 @@
-// Where a proposal goes: on top of what is newest of ours, and never where it would undo other people's commits.
+// A proposal goes on top of our newest commit, and never where it would undo other people's commits.
 import { describe, expect, it } from "vitest";
 import { propose } from "../../../../src/golden/stages/propose.ts";
 import {
@@ -39,7 +39,7 @@ function merge(place: ProposalPlace, ours: string, how: "squash" | "merge"): voi
 
 const headOf = ({ repository }: ProposalPlace, name = branch): string => repository.branches.get(name) ?? "";
 
-it("a branch of ours whose base moved on takes the base in", async () => {
+it("a branch of ours whose base moved on merges the base", async () => {
 	const place = await proposedBefore(() => {});
 	const { commit } = await proposed(proposalOn(place.main[2], { says: "newer" }), place.repository);
 	expect(place.repository.parents(commit)).toEqual([place.ours, place.main[2]]);
@@ -53,7 +53,7 @@ it("a branch of ours that was merged starts from the base", async () => {
 	expect(place.repository.parents(commit)).toEqual([main]);
 });
 
-it("a branch of ours that is made from a newer commit of the base is left alone", async () => {
+it("a branch of ours that is made from a newer commit of the base is not changed", async () => {
 	const place = openPlace();
 	const { commit } = await proposed(proposalOn(place.main[2]), place.repository);
 	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({

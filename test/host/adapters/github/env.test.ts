@@ -1,4 +1,4 @@
-// What is read of the environment, and what children get of it.
+// Variables that are read from the environment, and those that children get.
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -62,7 +62,7 @@ const harmless = [
 		"RUNNER_TEMP",
 		"RUNNER_TOOL_CACHE",
 	],
-	// By its mark the runner finds what a killed job left; without its number's name, git refuses to start.
+	// The runner finds leftovers of a killed job by its mark; without the numbered name, git refuses to start.
 	...["RUNNER_TRACKING_ID", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "SSH_AUTH_SOCK"],
 	...["TOKENIZERS_PARALLELISM", "PATIENCE", "COMPATIBILITY", "AUTHOR", "HTTPS_PROXY"],
 ];

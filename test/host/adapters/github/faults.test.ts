@@ -1,4 +1,4 @@
-// What a failed request is, and what to say of it.
+// Classification of failed requests, and their messages.
 import { expect, it } from "vitest";
 import {
 	faultOf,
@@ -35,7 +35,7 @@ it("a fault takes in whatever is thrown, bounded and on one line", () => {
 	}
 });
 
-it("a fault is unclear only where something may have been made", () => {
+it("a fault is unclear only if something may have been made", () => {
 	expect(faultOf(network, post).unclear).toBe(true);
 	expect(faultOf(network, get).unclear).toBeUndefined();
 	expect(faultOf(status(422), post).unclear).toBeUndefined();

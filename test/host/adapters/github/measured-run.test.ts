@@ -1,4 +1,4 @@
-// What GitHub says of a run's jobs, from the local GitHub.
+// Facts about a run's jobs, from the local GitHub.
 import { expect, it, onTestFinished } from "vitest";
 import { githubRunFacts } from "../../../../src/host/adapters/github/measured-run.ts";
 import { startLocalGitHub } from "../../../support/local-github/start.ts";

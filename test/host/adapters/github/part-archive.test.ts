@@ -1,4 +1,4 @@
-// One file out of an archive that may be hostile: it comes whole and bounded, or a sentence says why not.
+// One file out of an archive that may be hostile: it is returned whole and bounded, or a sentence says why not.
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ it.each([
 	expect(await take(zipOf(files))).toEqual({ taken: { state: "read", text: '{"ok":"é"}' }, left: ["a.zip"] });
 });
 
-it("takeFile reports where there is no such file", async () => {
+it("takeFile reports a missing file", async () => {
 	expect(
 		(
 			await take(

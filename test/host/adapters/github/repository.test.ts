@@ -72,7 +72,7 @@ it("what a repository holds is read: branches, relations, trees, the files of a 
 	expect(github.state.violations).toEqual([]);
 });
 
-it("what a repository holds is not taken for whole where GitHub cut the listing short", async () => {
+it("a listing of a repository that GitHub cut short does not count as complete", async () => {
 	const { repository, main, github } = await openRepository();
 	github.inject({
 		method: "GET",
@@ -119,20 +119,17 @@ it("what is written is bytes as they are, a tree over a tree, a commit, and a br
 	expect(github.state.violations).toEqual([]);
 });
 
-it.each(["blobs", "trees", "commits"])(
-	"what is written to %s is written again where the answer was lost",
-	async (kind) => {
-		const { repository, main, github, origin } = await openRepository();
-		github.inject({ method: "POST", path: new RegExp(`/git/${kind}$`), hangUp: true, applied: true });
-		const { snapshot: base } = doneOf(await repository.snapshotOf(main[2]));
-		const { hash } = doneOf(await repository.storeFile(new Uint8Array([1])));
-		const { snapshot } = doneOf(await repository.writeSnapshot(base, [{ path: "a", hash }]));
-		const { sha: commit } = doneOf(
-			await repository.writeCommit({ message: "m", snapshot, parents: [main[2]] }),
-		);
-		expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(snapshot);
-	},
-);
+it.each(["blobs", "trees", "commits"])("a write to %s is repeated if the answer was lost", async (kind) => {
+	const { repository, main, github, origin } = await openRepository();
+	github.inject({ method: "POST", path: new RegExp(`/git/${kind}$`), hangUp: true, applied: true });
+	const { snapshot: base } = doneOf(await repository.snapshotOf(main[2]));
+	const { hash } = doneOf(await repository.storeFile(new Uint8Array([1])));
+	const { snapshot } = doneOf(await repository.writeSnapshot(base, [{ path: "a", hash }]));
+	const { sha: commit } = doneOf(
+		await repository.writeCommit({ message: "m", snapshot, parents: [main[2]] }),
+	);
+	expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(snapshot);
+});
 
 it("what is written as a pull request is not requested twice: the fault warns that it may exist", async () => {
 	const { repository, github } = await openRepository();

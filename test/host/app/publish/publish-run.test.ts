@@ -84,7 +84,7 @@ it("publish shows one of each, and one of each again", async () => {
 	expect(github.state.violations).toEqual([]);
 });
 
-it("publish leaves one comment where eight jobs race, the newest run's", async () => {
+it("publish leaves one comment if eight jobs race: the newest run's", async () => {
 	const github = await open();
 	const runs = [11, 12, 13, 14, 15, 16, 17, 18];
 	await Promise.all(runs.map((runId) => publish(failing, planFor(runId, commentOnly), codeHostOf(github))));
@@ -103,7 +103,7 @@ it("publish deletes what a race of other runs left beside the comment that it up
 	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:13 ")]);
 });
 
-it("publish leaves one comment where two jobs have both seen none", async () => {
+it("publish leaves one comment if two jobs have both seen none", async () => {
 	const github = await open();
 	github.inject({ method: "POST", path: /issues\/7\/comments/, times: 2, delayMs: 100 });
 	const plan = planFor(5, commentOnly);
@@ -132,7 +132,7 @@ it("publish finds its comment behind two hundred others", async () => {
 	expect(ours(github)).toHaveLength(1);
 });
 
-it("publish closes its own alarm only, and keeps it where nothing was found out", async () => {
+it("publish closes only its own alarm, and keeps it if nothing was found out", async () => {
 	const github = await open();
 	const plan = (runId: number, id = "trtgate.yml") =>
 		planFor(runId, { id, comment: "never", checkRun: false });

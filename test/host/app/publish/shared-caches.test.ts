@@ -1,4 +1,4 @@
-// What a fresh machine is given from the repository's cache, and what it leaves there.
+// Entries that a fresh machine gets from the repository's cache, and those that it saves there.
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -117,7 +117,7 @@ it("the repository's cache gives back first what was built from the very models 
 	expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
 });
 
-it("the repository's cache is completed where a run with the same models built what was missing", async () => {
+it("the repository's cache is completed if a run with the same models built what was missing", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["first"] });
 	await freshRun(remote, { head: "one", builds: ["second"] });
@@ -125,7 +125,7 @@ it("the repository's cache is completed where a run with the same models built w
 	expect((await freshRun(remote, { head: "one" })).found).toEqual(["first", "second"]);
 });
 
-it("the repository's cache is not written where the run may not", async () => {
+it("the repository's cache is not written if the run may not", async () => {
 	const remote = fakeRemote();
 	const fork = await freshRun(
 		remote,

@@ -1,4 +1,4 @@
-// What an upload takes of an output folder, and what it says of the rest.
+// Files of an output folder that are uploaded, and the message about the others.
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
@@ -7,7 +7,7 @@ import type { Published } from "../../../../src/host/stages/publish/plan.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../../../src/ports/code-host.ts";
 import { temporaryFolder, writeProject } from "../../../support/project.ts";
 
-/** What is uploaded of a folder, with its engines. */
+/** Names of files that are uploaded from a folder, with its engines. */
 async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; published: Published[] }> {
 	const drafts: ArtifactDraft[] = [];
 	const store: ArtifactStore = {
@@ -64,7 +64,7 @@ it("an upload takes only files that a run writes, and follows no link among them
 });
 
 it.each(["", "engines", "nsys", "raw", "exports"])(
-	"an upload does not begin where out/%s became a link while the run went on",
+	"an upload does not begin if out/%s became a link while the run went on",
 	async (name) => {
 		const root = temporaryFolder();
 		const outFolder = writeProject(join(root, "out"), {

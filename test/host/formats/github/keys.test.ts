@@ -24,7 +24,7 @@ it("artifactName is one that GitHub takes, whatever users write", () => {
 	);
 });
 
-it("artifactName gives way to the next try of the run where it is taken, and keeps its ending", () => {
+it("artifactName gives way to the next try of the run if it is taken, and keeps its ending", () => {
 	expect(otherNames("trtgate-gate", 2).slice(0, 3)).toEqual([
 		"trtgate-gate",
 		"trtgate-gate-attempt2",
@@ -50,13 +50,10 @@ describe("cachePrefix", () => {
 		);
 	});
 
-	it.each(["os", "gpu", "driverBranch", "tensorrt"])(
-		"cachePrefix is none where the %s is not known",
-		(name) => {
-			const { [name as keyof typeof fingerprint]: _, ...rest } = fingerprint;
-			expect(cachePrefix("timing", rest)).toBeNull();
-		},
-	);
+	it.each(["os", "gpu", "driverBranch", "tensorrt"])("cachePrefix is none if the %s is not known", (name) => {
+		const { [name as keyof typeof fingerprint]: _, ...rest } = fingerprint;
+		expect(cachePrefix("timing", rest)).toBeNull();
+	});
 
 	it("cachePrefix leaves room for the hash and has no comma, whatever a GPU is called", () => {
 		const prefix = cachePrefix("timing", { ...fingerprint, gpu: `a,b${"c".repeat(2000)}` });

@@ -74,7 +74,7 @@ function roundScale(factor: number): number {
 	return Math.round(factor * 1e4) / 1e4;
 }
 
-/** One path for each colour; a run of equal cells in a row is one rectangle. */
+/** Draws one path per colour; a run of equal cells in a row is one rectangle. */
 function cellPaths(bytes: Uint8Array, columns: number): Piece {
 	const paths = new Map<string, string>();
 	for (let from = 0; from < bytes.length; ) {

@@ -1,4 +1,4 @@
-// Judges at each precision whether the golden notices a defect, case after case until that is settled.
+// Judges at each precision whether the golden notices a defect, case by case until that is certain.
 import type {
 	ComparatorSpec,
 	GoldenManifest,
@@ -43,12 +43,12 @@ export interface DefectWatch {
 	verdict(): DefectVerdict;
 }
 
-/** After this many cases, a defect that stays below half of what counts is given up. */
+/** A defect that stays below half of the smallest change that counts is given up after this many cases. */
 const enoughCases = 3;
 
 export function watchDefect(trial: Trial): DefectWatch {
 	const watched = precisionsOf(trial).map((precision) => ({ precision, times: 0, noticed: false }));
-	// Nearly every defect fails relative L2, which takes a twentieth of the time of SSIM.
+	// Nearly every defect fails relative L2, which takes a twentieth of SSIM's time.
 	const quick = { ...trial, manifest: byRelativeL2(trial.manifest) };
 	const seen = new Map<number, Outputs>();
 	let change = 0;
@@ -79,7 +79,7 @@ export function watchDefect(trial: Trial): DefectWatch {
 	};
 }
 
-/** The verdict on a model that the defect breaks: it gives no outputs. */
+/** The verdict on a model that the defect breaks, so that it gives no outputs. */
 export function brokenVerdict(trial: Trial): DefectVerdict {
 	const states = Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"]));
 	return { states, change: Number.POSITIVE_INFINITY };
@@ -128,7 +128,7 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 	return size / Math.max(noise, own ?? usualRounding[precision]);
 }
 
-/** The parts of an output that comparators cover; all of it where it has none of its own. */
+/** The parts of an output that comparators cover; all of it if it has none of its own. */
 export function coveredParts(spec: GoldenOutput | undefined): Covered[] {
 	const parts = new Map(
 		(spec?.comparators ?? []).map(({ slice, floor }) => [JSON.stringify([slice, floor]), { slice, floor }]),
@@ -151,7 +151,7 @@ function changesOf(
 	});
 }
 
-/** A defect of one of a hundred outputs leaves the others as they are. Boxes are judged with their scores and classes. */
+/** A defect in one of a hundred outputs leaves the others unchanged. Boxes are judged with their scores and classes. */
 function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs): string[] {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));

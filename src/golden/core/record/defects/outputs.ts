@@ -1,4 +1,4 @@
-// Defects of an output itself, as a fault behind the last layer makes them. They need no model, so all are tried on every output.
+// Defects of the output itself, as a fault behind the last layer would cause. They need no model, so each is tried on every output.
 import { elementCount, isFloating, type Tensor } from "../../tensor/tensor.ts";
 import { valuesOf } from "../../tensor/values.ts";
 import { canEncode, encodeTensor } from "../generators/encode.ts";
@@ -13,7 +13,7 @@ interface Channels {
 
 type Damage = (values: Float64Array, channels: Channels) => (index: number) => number;
 
-/** In the order in which they are tried. `damage` is null for the output of another case. */
+/** Tried in this order. `damage` is null for the output of another case. */
 export const outputDefects = {
 	"output-scale-up": { label: "scaled by 1.5", damage: (values) => (at) => 1.5 * (values[at] ?? 0) },
 	"output-noise": {
@@ -78,7 +78,7 @@ function tryOne(
 	return isDamaged ? watch.verdict() : null;
 }
 
-/** The output of one case with the defect; null where the defect has no meaning for it. */
+/** The output of one case with the defect; null if the defect has no meaning for it. */
 export function damageOutput(
 	tensors: readonly Tensor[],
 	index: number,
@@ -99,7 +99,7 @@ export function damageOutput(
 	return encodeTensor(dtype, shape, damage(valuesOf(tensor), channels));
 }
 
-/** The axis before or behind height and width of a map; else the shortest axis but the first one, which counts samples. */
+/** The axis before or behind the height and width of a map; else the shortest axis except the first, which counts samples. */
 function channelsOf(shape: readonly number[]): Channels {
 	const axes = shape.length === 4 ? [1, 3] : [...shape.keys()].slice(shape.length > 1 ? 1 : 0);
 	let shortest = axes[0] ?? 0;

@@ -1,4 +1,4 @@
-// The result of the trial: how many defects move an output, how many of those the golden notices, and whether that is enough.
+// The result of the trial: how many defects move an output, how many of these the golden notices, and whether that is enough.
 import type {
 	GoldenManifest,
 	Precision,
@@ -18,7 +18,7 @@ import { type WeightDefectKind, weightDefects } from "./weights.ts";
 export interface TriedDefect {
 	kind: WeightDefectKind;
 	weight: string;
-	/** null: the defect changed no byte, so nothing was tried. */
+	/** null if the defect changed no byte, so that nothing was tried. */
 	verdict: DefectVerdict | null;
 }
 
@@ -56,7 +56,7 @@ export function withWeightDefect(
 	return verdict === null ? counted : withVerdict(counted, verdict, { kind, weight });
 }
 
-/** Also for kinds that earlier versions tried. */
+/** Includes kinds that earlier versions tried. */
 function isOfWeights(kind: string): boolean {
 	return /^(tensor|rows?)-/.test(kind);
 }
@@ -133,7 +133,7 @@ export function findSensitivityWeaknesses(
 	});
 	const { weights } = countsAt(record, referencePrecision);
 	if (weights.tried < minTested || 2 * weights.moving >= weights.tried) return found;
-	// Answers in integers hide most defects, whatever the limits are.
+	// Integer outputs hide most defects, whatever the limits are.
 	const isHidden = !reference.some((outputs) =>
 		Object.values(outputs).some(({ dtype }) => isFloating(dtype)),
 	);
@@ -148,7 +148,7 @@ export function findSensitivityWeaknesses(
 	return [...found, unseen];
 }
 
-/** Sentences: how many defects were tried, and how many the golden notices at each precision. */
+/** Sentences on how many defects were tried, and how many the golden notices at each precision. */
 export function describeSensitivity(record: SensitivityRecord): string[] {
 	const { state, tested, planned, tensors } = record;
 	const precisions = Object.keys(record.precisions) as Precision[];
@@ -182,7 +182,7 @@ function describeMiss({ kind, weight, output, change }: SensitivityMiss): string
 	return `${quoteName(weight)} ${label}${moves}`;
 }
 
-/** null: the trial came to an end, or the golden was recorded without one. */
+/** null if the trial was completed, or the golden was recorded without one. */
 export function unfinishedNote({ goldenId, producer, sensitivity }: GoldenManifest): string | null {
 	if (sensitivity?.state !== "untested" && sensitivity?.state !== "unfinished") return null;
 	const command = producer.command === undefined ? "the command that recorded it" : `\`${producer.command}\``;

@@ -18,7 +18,7 @@ export interface WeightLocation {
 
 type Change = (value: number, index: number) => number;
 
-/** `change` is null where rows move. */
+/** `change` is null if rows move. */
 export const weightDefects = {
 	"tensor-scale": { label: "scaled by 1.5", change: () => (value) => value * 1.5 },
 	"tensor-noise": { label: "changed by 1 %", change: (defect) => noise(defect, 0.01) },
@@ -41,7 +41,7 @@ export interface WeightDefect {
 	seed: number;
 }
 
-/** A copy with the defect; `changed` is false where no byte differs: zeros stay zeros. */
+/** A copy with the defect; `changed` is false if no byte differs: zeros stay zeros. */
 export function damageWeights(
 	bytes: Uint8Array,
 	{ dtype, dims }: Pick<WeightLocation, "dtype" | "dims">,
@@ -75,7 +75,7 @@ function rotateRows(copy: Uint8Array, bytes: Uint8Array, row: number, count: num
 	}
 }
 
-/** Quantised weights lie around a zero point that is kept elsewhere: their mean is used instead. */
+/** Quantised weights surround a zero point that is stored elsewhere, so their mean is used instead. */
 function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	if (dtype !== "int8" && dtype !== "uint8") return 0;
 	const values = dtype === "int8" ? new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length) : bytes;
@@ -84,7 +84,7 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	return Math.round(sum / Math.max(1, values.length));
 }
 
-/** Signs are drawn at random, so that no layer that is blind to scale hides the change. */
+/** Signs are drawn at random, so that a layer that ignores scale cannot hide the change. */
 function noise({ seed, index }: WeightDefect, share: number): Change {
 	const random = splitMix64(seed, [index]);
 	let signs = 0;

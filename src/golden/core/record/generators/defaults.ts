@@ -10,19 +10,19 @@ import type { GeneratorSpec } from "./spec.ts";
 export interface InputToFill {
 	name: string;
 	dtype: DType;
-	/** As the model declares them; null: it declares no shape. */
+	/** Axes that the model declares; null if it declares no shape. */
 	axes: readonly OnnxDim[] | null;
 	shape: readonly number[];
 }
 
-/** setting: what accompanies the data, such as a switch, a length, a mask or a state. */
+/** setting: an input beside the data, such as a switch, a length, a mask or a state. */
 export interface DefaultGenerator {
 	role: "data" | "setting";
 	specs: readonly [GeneratorSpec];
 	why?: string;
 }
 
-/** By input; null where nothing says which values suit it, so that a person has to. */
+/** Returns generators by input; null if nothing says which values suit it, so that a person has to choose. */
 export function defaultGenerators(
 	inputs: readonly InputToFill[],
 	values: ReadonlyMap<string, InputValues>,
@@ -61,7 +61,7 @@ function placesIn(
 	inputs: readonly InputToFill[],
 	values: Extract<InputValues, { kind: "rows" }>,
 ): DefaultGenerator | null {
-	// Two axes of one name may differ: `?` is no name.
+	// Two axes called `?` may differ, because it is not a name.
 	const smallest = inputs
 		.flatMap(({ axes, shape }) =>
 			(axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])),
@@ -104,7 +104,7 @@ export function looksLikePicture(shape: readonly number[]): boolean {
 
 const mostParameters = 8;
 
-/** A few numbers beside the data, such as scales of a voice or the size of a picture: nothing says what each of them means. */
+/** A few numbers beside the data, such as scales of a voice or the size of a picture, whose meanings are unknown. */
 function isParameters({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
 	const [count] = axes ?? [];
 	const isVector = axes?.length === 1 && typeof count === "number" && count >= 2 && count <= mostParameters;
@@ -131,7 +131,7 @@ function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
 	return shape.length <= 1 && (values.kind === "length" || lengthNames.test(name));
 }
 
-/** The size that a length counts: that of the last open axis behind the first one, else of the second, of the first other input that has two. */
+/** The size that a length counts, from the first other input with several axes: its last open axis behind the first, else its second. */
 export function positionsBeside(
 	name: string,
 	inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[],

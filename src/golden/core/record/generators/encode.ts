@@ -1,4 +1,4 @@
-// Writes numbers as a tensor of a dtype, rounded to nearest where it holds fewer digits.
+// Writes numbers as a tensor of a dtype, rounded to nearest if it holds fewer digits.
 import type { DType } from "../../../../../generated/golden.ts";
 import { isPacked, isSmall, type SmallDType, smallBits } from "../../tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../tensor/tensor.ts";
@@ -63,7 +63,7 @@ function floatBits(value: number): number {
 	return scratch.getUint32(0);
 }
 
-/** IEEE 754 binary16, to nearest and ties to even; what is too large becomes infinite. */
+/** IEEE 754 binary16, rounded to nearest, ties to even; too large values become infinite. */
 export function halfBits(value: number): number {
 	const sign = Object.is(value, -0) || value < 0 ? 0x8000 : 0;
 	const size = Math.abs(value);
@@ -73,7 +73,7 @@ export function halfBits(value: number): number {
 	const exponent = size < 2 ** -14 ? -14 : Math.floor(Math.log2(size));
 	// A step of the value's binade; a product by a power of two is exact.
 	const steps = roundEven(size * 2 ** (10 - exponent));
-	// Bits of the exponent lie right above those of the fraction, so that a carry arrives by itself.
+	// The exponent's bits are right above the fraction's, so a carry works by itself.
 	return sign | (steps + (exponent + 14) * 1024);
 }
 

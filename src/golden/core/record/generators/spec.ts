@@ -1,4 +1,4 @@
-// Parses the generator of an input: `image:0..1`, `const:16000`, several by turns with `+`.
+// Parses the generator of an input: `image:0..1`, `const:16000`, several in turn with `+`.
 import { didYouMean } from "../../../../core/config/did-you-mean.ts";
 
 const generatorKinds = ["normal", "uniform", "image", "tokens", "zeros", "ones", "const", "length"] as const;

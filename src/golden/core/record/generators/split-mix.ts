@@ -38,7 +38,7 @@ function normalOf(next: () => Word): number {
 		const { high, low } = next();
 		sum += (high >>> 16) + (high & 0xffff) + (low >>> 16) + (low & 0xffff);
 	}
-	// Each of the twelve lies half a step below the middle of its step.
+	// Each of the twelve is half a step below the middle of its step.
 	return (sum + 6) / 65_536 - 6;
 }
 

@@ -72,7 +72,7 @@ it.each<[string, string]>([
 	["is no base64", "<script>"],
 	["is cut", "AAA"],
 	["is padded in the middle", "A=AA"],
-])("an error map is not drawn where what is stored %s", (_, cells) => {
+])("an error map is not drawn if the stored map %s", (_, cells) => {
 	expect(drawn({ cells })).toBe("");
 	expect(pictures(pageOf([mismatch([buildDrawnCheck({ errorMap: buildErrorMap({ cells }) })])]))).toEqual([]);
 });

@@ -123,7 +123,7 @@ describe("the record of the trial", () => {
 		expect(countsAt(record, "fp32").weights).toEqual({ tried: 4, moving: 3, noticed: 2 });
 	});
 
-	it("the record of the trial fits the schema of manifests, also where a model broke", () => {
+	it("the record of the trial fits the schema of manifests, also if a model broke", () => {
 		const verdict = brokenVerdict(trialOf(cases, {}));
 		const broken = withWeightDefect(record, { kind: "tensor-noise", weight: "b", verdict });
 		const manifest = { ...manifestOf(cases[0]!, limits(1, 1)), sensitivity: broken };

@@ -150,7 +150,7 @@ describe("what suits an input", () => {
 		expect(of([float("state", [1, 8])])).toEqual(["normal"]);
 	});
 
-	it("positionsBeside takes the size of the inputs beside a length", () => {
+	it("positionsBeside finds the size of the inputs beside a length", () => {
 		const mel = { name: "mel", axes: ["batch", 80, "time"], shape: [2, 80, 300] };
 		const fixed = { name: "ids", axes: [1, 7], shape: [1, 7] };
 		const length = { name: "n", axes: ["batch"], shape: [2] };
