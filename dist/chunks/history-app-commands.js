@@ -11,7 +11,7 @@ ${a}</tbody></table></div>`}const Q=e=>n(Math.expm1(e),{sign:!0,digits:2});funct
 <body><header><h1>`,` <span>`,`</span></h1>`,`</header>
 <main>
 `,``,``,`</main>
-<footer>trtgate `,` · made from the files of the history, which hold every figure on this page. Times are of the machine of the night and for reading only.</footer>
+<footer>trtgate `,` · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer>
 <script type="application/json" id="data">`,`<\/script><script>`,`<\/script></body></html>
 `]),`default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-ypcVMmT6RYh0b0NeT5j57AtafEmUf9T/W5RY3qpLMMc='; base-uri 'none'; form-action 'none'`,w(e,t),{markup:ue+`#series{list-style:none;margin:12px 0;padding:0}#series button.line{all:unset;box-sizing:border-box;cursor:pointer;display:grid;grid-template-columns:minmax(0,1fr) 260px 130px;gap:4px 16px;align-items:center;width:100%;padding:5px 8px;border-bottom:1px solid var(--line)}#series button.line:hover,#series button.line:focus-visible,#series [aria-expanded=true]{background:var(--card)}#series button.line:focus-visible{outline:2px solid var(--a1)}#series li{content-visibility:auto;contain-intrinsic-size:auto 52px}#series small{color:var(--mut)}#series .now{text-align:right;font-variant-numeric:tabular-nums}
 .course{width:260px;height:40px}.level{fill:none;stroke:var(--a1);stroke-width:1.4}.joint,.accept,.epoch,.change{fill:none;stroke:var(--mut);stroke-width:1;stroke-dasharray:2 3}.epoch{stroke:var(--open);stroke-dasharray:none}.accept{stroke:var(--ok);stroke-dasharray:none}.change{stroke:var(--bad);stroke-dasharray:none}.worse{fill:var(--bad)}.better{fill:var(--ok)}.at{fill:var(--fg)}
