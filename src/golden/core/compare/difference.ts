@@ -1,6 +1,6 @@
 // Compares a golden output with an engine's in one pass, which serves relative-l2, max-abs and allclose together.
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, float64Reader, forEachChunk, longReader, valueChunks } from "../tensor/values.ts";
+import { chunkElements, forEachChunk, longReader, numberReader, valueChunks } from "../tensor/values.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
 export interface Closeness {
@@ -89,33 +89,39 @@ function passOver(
 }
 
 function addChunk(total: Difference, chunk: WideChunk, start: number, { rtol, atol }: Closeness): void {
-	const { differenceNorm, expectedNorm } = total;
+	const { expected: left, got: right, difference: exact } = chunk;
+	const differenceScale = total.differenceNorm.scale;
+	const expectedScale = total.expectedNorm.scale;
+	let { maxAbs, maxAbsAt } = total;
 	let differences = 0;
 	let squares = 0;
 	let outside = 0;
-	for (let i = 0; i < chunk.expected.length; i += 1) {
-		const expected = chunk.expected[i] as number;
-		const got = chunk.got[i] as number;
-		if (!Number.isFinite(expected) || !Number.isFinite(got)) {
-			addNonFinite(total, start + i, expected, got);
-			continue;
+	for (let i = 0; i < left.length; i += 1) {
+		const expected = left[i] as number;
+		const got = right[i] as number;
+		const difference = Math.abs(exact === null ? got - expected : (exact[i] as number));
+		let scaled = difference * differenceScale;
+		if (!(difference < Number.POSITIVE_INFINITY)) {
+			if (!Number.isFinite(expected) || !Number.isFinite(got)) {
+				addNonFinite(total, start + i, expected, got);
+				continue;
+			}
+			// If values are scaled first, opposite values near the end of binary64 have a finite difference.
+			scaled = got * differenceScale - expected * differenceScale;
 		}
-		const difference = Math.abs(chunk.difference[i] as number);
-		// If values are scaled first, opposite values near the end of binary64 have a finite difference.
-		const scaled =
-			difference < Number.POSITIVE_INFINITY
-				? difference * differenceNorm.scale
-				: got * differenceNorm.scale - expected * differenceNorm.scale;
+		const scaledExpected = expected * expectedScale;
 		differences += scaled * scaled;
-		squares += (expected * expectedNorm.scale) ** 2;
-		if (difference > total.maxAbs) {
-			total.maxAbs = difference;
-			total.maxAbsAt = start + i;
+		squares += scaledExpected * scaledExpected;
+		if (difference > maxAbs) {
+			maxAbs = difference;
+			maxAbsAt = start + i;
 		}
 		if (!(difference <= atol + rtol * Math.abs(expected))) outside += 1;
 	}
-	differenceNorm.sumSquared += differences;
-	expectedNorm.sumSquared += squares;
+	total.differenceNorm.sumSquared += differences;
+	total.expectedNorm.sumSquared += squares;
+	total.maxAbs = maxAbs;
+	total.maxAbsAt = maxAbsAt;
 	total.outside += outside;
 }
 
@@ -130,25 +136,22 @@ function addNonFinite(total: Difference, at: number, expected: number, got: numb
 }
 
 interface WideChunk {
-	expected: Float64Array;
-	got: Float64Array;
-	/** Exact for 64-bit integers, where the sides are rounded. */
-	difference: Float64Array;
+	expected: Float32Array | Float64Array;
+	got: Float32Array | Float64Array;
+	/** The exact difference of 64-bit integers, which are rounded on each side; null for other types. */
+	difference: Float64Array | null;
 }
 
 /** A chunk is valid until the next call. */
 export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
-	const readExpected = float64Reader(expected);
-	const readGot = float64Reader(got);
+	const readExpected = numberReader(expected);
+	const readGot = numberReader(got);
 	const fillLong = longDifference(expected, got);
-	const scratch = new Float64Array(Math.min(elementCount(expected.shape), chunkElements));
+	const scratch = new Float64Array(fillLong ? Math.min(elementCount(expected.shape), chunkElements) : 0);
 	return (start, count) => {
-		const left = readExpected(start, count);
-		const right = readGot(start, count);
-		const difference = scratch.subarray(0, count);
-		if (fillLong) fillLong(difference, start);
-		else for (let i = 0; i < count; i += 1) difference[i] = (right[i] as number) - (left[i] as number);
-		return { expected: left, got: right, difference };
+		const difference = fillLong ? scratch.subarray(0, count) : null;
+		if (difference) fillLong?.(difference, start);
+		return { expected: readExpected(start, count), got: readGot(start, count), difference };
 	};
 }
 

@@ -90,7 +90,9 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 
 /** Infinite if one side is NaN or infinite and the other is not identical. */
 function differenceAt({ expected, got, difference }: ReturnType<ReturnType<typeof wideReader>>, i: number) {
-	const size = Math.abs(difference[i] as number);
+	const size = Math.abs(
+		difference === null ? (got[i] as number) - (expected[i] as number) : (difference[i] as number),
+	);
 	if (Number.isFinite(size)) return size;
 	return Object.is(expected[i], got[i]) ? 0 : Number.POSITIVE_INFINITY;
 }

@@ -176,8 +176,13 @@ export function tokenAgreement(pair: Pair, { axis, ignore }: MetricOptions): Mea
 	} else {
 		const read = wideReader(pair.expected, pair.got);
 		forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-			const { expected, difference } = read(start, count);
-			for (let i = 0; i < count; i += 1) add(expected[i] as number, difference[i] === 0, start + i);
+			const { expected, got, difference } = read(start, count);
+			for (let i = 0; i < count; i += 1)
+				add(
+					expected[i] as number,
+					difference === null ? expected[i] === got[i] : difference[i] === 0,
+					start + i,
+				);
 		});
 	}
 	const value = tokens === 0 ? Number.NaN : same / tokens;

@@ -55,6 +55,12 @@ export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	};
 }
 
+/** Values as numbers: float32 as they are stored, other types widened to binary64. A chunk is valid until the next one. */
+export function numberReader(tensor: Tensor): ChunkReader<Float32Array | Float64Array> {
+	if (tensor.dtype !== "float32") return float64Reader(tensor);
+	return (start, count) => viewChunk(tensor, Float32Array, start, count);
+}
+
 function filler(tensor: Tensor, longest: number): (out: Float64Array, start: number) => void {
 	const { dtype, data } = tensor;
 	const Plain = plainViews[dtype];
