@@ -115,3 +115,27 @@ const codes = new Map<string, string>(
 export const recordedFailures: readonly string[] = [...codes.keys()];
 
 export const recordedDiagnosis = (name: string): string => codes.get(name) ?? "ok";
+
+/** Failures of the machine; TensorRT refused the model or the command in all others. */
+const ofRunner = new Set([
+	...[
+		"builder-resource-missing",
+		"device-index-unknown",
+		"gpu-memory-build",
+		"gpu-memory-run",
+		"interrupted",
+	],
+	...[
+		"kernel-library-invalid",
+		"lean-runtime-missing",
+		"no-gpu",
+		"parser-library-missing",
+		"program-missing",
+	],
+	...["save-failed", "terminated"],
+]);
+
+export function recordedKind(code: string): "none" | "runner" | "refusal" {
+	if (code === "ok") return "none";
+	return ofRunner.has(code) ? "runner" : "refusal";
+}
