@@ -515,7 +515,6 @@ export interface WorkloadResult {
 	explanation?: EngineDiff;
 	kernels?: WorkloadKernels;
 	runs: PerfRun[];
-	distribution: null | Distribution;
 }
 /** Base against head in one metric, with its interval. Fractions of the base: 0.042 is +4.2 %. */
 export interface Comparison {
@@ -832,13 +831,6 @@ export interface GpuRange {
 	mean: number;
 	min: number;
 	max: number;
-}
-/** Counts of all iterations in equal bins from fromMs to toMs; shown, never tested. */
-export interface Distribution {
-	fromMs: number;
-	toMs: number;
-	base: number[];
-	head: number[];
 }
 export interface GateResult {
 	gate: GateName;

@@ -1,13 +1,10 @@
 // Turns the judged runs of a workload into its row of the result.
-import type { Arm, Comparison, WorkloadResult } from "../../generated/result.ts";
+import type { Comparison, WorkloadResult } from "../../generated/result.ts";
 import type { RunsCompared } from "../core/compare/compare.ts";
-import { histogram } from "../core/stats/histogram.ts";
 import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { enqueueNotes } from "../engine/core/explain/machine.ts";
 import type { TimedRun } from "./time-pair.ts";
 import type { TimedWorkload } from "./workloads.ts";
-
-const bins = 60;
 
 interface Timed {
 	runs: readonly TimedRun[];
@@ -20,8 +17,6 @@ interface Timed {
 export function rowOfRuns(timed: TimedWorkload, compared: RunsCompared, done: Timed): WorkloadResult {
 	const latency = { ...compared.latency, ...done.override };
 	const runs = done.runs.map(({ run }) => run);
-	const samplesOf = (arm: Arm): Float64Array[] =>
-		done.runs.flatMap(({ run, samples }) => (run.arm === arm && samples ? [samples] : []));
 	const gpu = workloadGpu(runs, latency.estimate);
 	const notes = [
 		...(gpu === null ? [] : clockNotes(gpu, latency)),
@@ -37,7 +32,6 @@ export function rowOfRuns(timed: TimedWorkload, compared: RunsCompared, done: Ti
 		replaced: done.replaced,
 		runs,
 		limits: { ...timed.workload.config.gates.latency },
-		distribution: histogram(samplesOf("base"), samplesOf("head"), bins),
 	};
 }
 

@@ -84,7 +84,6 @@ function rowOf(timed: TimedWorkload, work: Comparison): WorkloadResult {
 		noise: { runCv: null, detectable: null },
 		replaced: 0,
 		runs: [],
-		distribution: null,
 		limits: { ...timed.workload.config.gates.work },
 	};
 }

@@ -41,7 +41,7 @@ type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"
 	backend: Pick<Backend, "measure">;
 };
 
-/** Yields each row as soon as it is judged, so that only its samples are in memory. */
+/** Yields each row as soon as it is judged. */
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
 	if (input.workloads.length > 0) await ports.telemetry.start();

@@ -23,8 +23,6 @@ export interface PairJob {
 /** Times come from the Clock port. */
 export interface TimedRun {
 	run: PerfRun;
-	/** Present only if the run counts. */
-	samples?: Float64Array;
 	fromMs: number;
 	toMs: number;
 	timedMs?: number;
@@ -68,7 +66,7 @@ function toRun(
 	facts: Pick<PerfRun, "arm" | "pair" | "build" | "order" | "wallMs">,
 	samples: string,
 	result: MeasureResult,
-): Pick<TimedRun, "run" | "samples" | "timedMs"> {
+): Pick<TimedRun, "run" | "timedMs"> {
 	if (result.state === "unusable") return { run: { ...facts, state: "unusable", reason: result.reason } };
 	const { samplesMs, peakMemoryBytes, enqueueShare, timedMs, reportedThroughputPerSecond } = result;
 	const summary = summarize(samplesMs);
@@ -88,7 +86,7 @@ function toRun(
 		peakMemoryBytes,
 		...(enqueueShare !== undefined && { enqueueShare, enqueueBound: enqueueShare > launchLimit }),
 	};
-	return { run, samples: samplesMs, timedMs };
+	return { run, timedMs };
 }
 
 const noSamples: ToolFailure = {
@@ -142,7 +140,7 @@ export function discardInvalid(
 }
 
 export function discarded(timed: TimedRun, reason: string): TimedRun {
-	return { ...timed, samples: undefined, run: { ...timed.run, state: "unusable", reason } };
+	return { ...timed, run: { ...timed.run, state: "unusable", reason } };
 }
 
 export function unstable(reason: string): ToolFailure {

@@ -147,7 +147,6 @@ export function buildWorkload(overrides: Partial<WorkloadResult> = {}): Workload
 		replaced: 0,
 		limits: { warn: 0.02, fail: 0.1 },
 		runs: buildRuns(recordedMedians.same),
-		distribution: null,
 		...overrides,
 	};
 }
@@ -176,7 +175,6 @@ export function buildSlowWorkload(overrides: Partial<WorkloadResult> = {}): Work
 		noise: { runCv: 0.0019, detectable: 0.0044 },
 		notes: ["Clocks equal on both sides."],
 		runs: buildRuns(recordedMedians.slower),
-		distribution: { fromMs: 0.0276, toMs: 0.0298, base: [3, 9, 4, 0], head: [0, 2, 8, 3] },
 		...overrides,
 	});
 }
@@ -255,7 +253,7 @@ export function buildResult(overrides: Partial<Result> = {}): Result {
 		findings: [],
 		builds: [buildBuild({ arm: "base", durationMs: 27_300 }), buildBuild()],
 		golden: [buildGolden(), buildGolden({ case: "case1" })],
-		workloads: [buildWorkload({ distribution: null })],
+		workloads: [buildWorkload()],
 		gates: [
 			buildGate({ gate: "build", message: "Built in 19.2 s." }),
 			buildGate({ gate: "golden", case: "case0", message: "1 check agrees with the golden." }),

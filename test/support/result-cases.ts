@@ -281,7 +281,7 @@ function countedRow(
 		work,
 		...{ latency: uncompared, p99: uncompared, memory: uncompared },
 		...{ base: null, head: null, noise: { runCv: null, detectable: null } },
-		...{ runs: [], distribution: null, notes: undefined, limits: { warn: 0.02 } },
+		...{ runs: [], notes: undefined, limits: { warn: 0.02 } },
 	};
 	return { row, gate: judgeWork(row) };
 }

@@ -207,7 +207,7 @@ function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadRes
 	}
 	const [count, total] = [thin.size, workloads.length].map(formatCount);
 	return {
-		workloads: workloads.map((row) => (thin.has(row) ? { ...row, runs: [], distribution: null } : row)),
+		workloads: workloads.map((row) => (thin.has(row) ? { ...row, runs: [] } : row)),
 		note:
 			thin.size === 0
 				? null

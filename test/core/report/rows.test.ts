@@ -68,7 +68,6 @@ test("the CSV holds both levels with the change", () => {
 const work = { ...untouched, verdict: "regressed", estimate: 0.419, base: 19.35e6, head: 27.45e6 } as const;
 const counted = buildWorkload({
 	...{ work: { ...work, interval: [0.419, 0.419] }, verdict: "regressed", runs: [], base: null, head: null },
-	distribution: null,
 });
 
 test("a counted row holds both counts and the exact change, without columns that only timing fills", () => {
