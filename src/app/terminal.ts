@@ -59,7 +59,7 @@ export function openTerminal(options: { color: boolean }): OpenedTerminal {
 }
 
 /** Between lines that a person follows, and those of a workflow's log. */
-const quietMs = { followed: 1500, workflow: 30_000 };
+const quietMs = { followed: 5_000, workflow: 30_000 };
 
 export function progressFor(terminal: Terminal, options: { quiet: boolean; json?: boolean }): Progress {
 	if (options.quiet) return silentProgress();
