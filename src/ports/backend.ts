@@ -53,6 +53,19 @@ export type InferResult =
 	| { state: "done"; cases: readonly InferredCase[]; wallMs: number }
 	| { state: "failed"; failure: ToolFailure; wallMs: number };
 
+export interface GoldenWorkerJob extends Pick<InferJob, "cases" | "logPath" | "timeoutMs" | "onCase"> {
+	enginePath: string;
+	device: number;
+	plugins: readonly string[];
+}
+
+/** Runs golden cases in TensorRT's Python API. */
+export interface GoldenWorker {
+	probe(): Promise<{ tensorrt: string } | { absent: string }>;
+	/** @throws ConfigError output-unwritable if the log cannot be written. */
+	infer(job: GoldenWorkerJob): Promise<InferResult>;
+}
+
 export interface TimedInput {
 	name: string;
 	dtype: DType;

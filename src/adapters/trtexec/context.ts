@@ -2,24 +2,10 @@
 
 import type { MeasureConfig } from "../../core/config/config.ts";
 import type { KernelFact } from "../../engine/core/explain/kernels.ts";
-import type { InferCase, InferResult, TraceJob } from "../../ports/backend.ts";
+import type { GoldenWorker, TraceJob } from "../../ports/backend.ts";
 import type { FileCache } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Trtexec } from "./find.ts";
-
-/** Runs golden cases in TensorRT's Python API; if that is absent, trtexec runs them. */
-export interface GoldenWorker {
-	probe(): Promise<{ tensorrt: string } | { absent: string }>;
-	infer(job: {
-		enginePath: string;
-		cases: readonly InferCase[];
-		device: number;
-		plugins: readonly string[];
-		timeoutMs: number;
-		logPath: string;
-		onCase?(done: number): void;
-	}): Promise<InferResult>;
-}
 
 export type Tracer = (job: {
 	tool: TraceJob["tool"];
@@ -43,6 +29,7 @@ export interface TrtexecContext {
 	processes: Processes;
 	device: number;
 	timing: TimingSettings;
+	/** If it is absent, trtexec runs the golden cases. */
 	worker: GoldenWorker | null;
 	tracer: Tracer | null;
 	caches: BuildCaches;

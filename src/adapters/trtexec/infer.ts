@@ -8,11 +8,11 @@ import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts"
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
-import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
+import type { GoldenWorker, InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
-import type { GoldenWorker, TrtexecContext } from "./context.ts";
+import type { TrtexecContext } from "./context.ts";
 import { runArgs } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
 import { checkPlan, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";

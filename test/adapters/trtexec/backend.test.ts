@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
+import type { GoldenWorker } from "../../../src/ports/backend.ts";
 import { bed, image, infer, measure } from "../../support/replay/bed.ts";
 
 it.each([

@@ -4,11 +4,10 @@ import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import type { Processes, RunOptions } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
-import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
 import { type EngineAssets, type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
-import type { BuiltEngine } from "../../../src/ports/backend.ts";
+import type { BuiltEngine, GoldenWorker } from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";
 import { temporaryFolder } from "../../support/project.ts";
 

@@ -5,7 +5,6 @@ import { expect, onTestFinished } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { trtexecBackend } from "../../../src/adapters/trtexec/backend.ts";
-import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
@@ -13,6 +12,7 @@ import type {
 	Backend,
 	BuildJob,
 	BuiltEngine,
+	GoldenWorker,
 	InferResult,
 	MeasureResult,
 } from "../../../src/ports/backend.ts";

@@ -4,7 +4,13 @@ import { describeFailure, orFailure } from "../../../adapters/process/failure.ts
 import type { Processes } from "../../../adapters/process/processes.ts";
 import type { ProcessRecord } from "../../../adapters/process/spawn.ts";
 import type { ToolCode } from "../../../core/errors.ts";
-import type { InferCase, InferResult, InferredCase } from "../../../ports/backend.ts";
+import type {
+	GoldenWorker,
+	GoldenWorkerJob,
+	InferCase,
+	InferResult,
+	InferredCase,
+} from "../../../ports/backend.ts";
 import type { ToolFailure } from "../../../ports/world.ts";
 import { createConversation, type Outcome } from "./conversation.ts";
 
@@ -17,22 +23,10 @@ export interface TensorRtWorkerOptions {
 	payloadBytes?: number;
 }
 
-export interface WorkerJob {
-	enginePath: string;
-	cases: readonly InferCase[];
-	device: number;
-	plugins: readonly string[];
-	timeoutMs: number;
-	logPath: string;
-	onCase?(done: number): void;
-}
-
 type Probed = { tensorrt: string; device: string } | { absent: string };
 
-export interface TensorRtWorker {
+export interface TensorRtWorker extends GoldenWorker {
 	probe(): Promise<Probed>;
-	/** @throws ConfigError output-unwritable if the log cannot be written. */
-	infer(job: WorkerJob): Promise<InferResult>;
 }
 
 const defaultPayloadBytes = 2 * 1024 ** 3;
@@ -55,7 +49,7 @@ async function probe(options: TensorRtWorkerOptions): Promise<Probed> {
 	return { tensorrt: hello.tensorrt, device: hello.device };
 }
 
-async function infer(job: WorkerJob, options: TensorRtWorkerOptions): Promise<InferResult> {
+async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Promise<InferResult> {
 	const plugins = job.plugins.map((path) => `--plugin=${path}`);
 	const run = { ...job, arguments: [`--engine=${job.enginePath}`, `--device=${job.device}`, ...plugins] };
 	const { record, outcome } = await converse(run, options);

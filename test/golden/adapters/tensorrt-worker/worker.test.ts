@@ -5,11 +5,11 @@ import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { DType } from "../../../../generated/golden.ts";
 import { createProcesses } from "../../../../src/adapters/process/processes.ts";
-import { tensorRtWorker, type WorkerJob } from "../../../../src/golden/adapters/tensorrt-worker/worker.ts";
+import { tensorRtWorker } from "../../../../src/golden/adapters/tensorrt-worker/worker.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { createFrameDecoder } from "../../../../src/golden/formats/worker/frames.ts";
 import { encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
-import type { InferCase, InferResult } from "../../../../src/ports/backend.ts";
+import type { GoldenWorkerJob, InferCase, InferResult } from "../../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 import {
 	type FakePlan,
@@ -49,7 +49,7 @@ function numbered(count: number): InferCase[] {
 	}));
 }
 
-interface Extra extends Partial<WorkerJob> {
+interface Extra extends Partial<GoldenWorkerJob> {
 	payloadBytes?: number;
 }
 
