@@ -50,7 +50,21 @@ const { output } = await build({
 	},
 });
 
-const folders = output
+// One file, because a worker process loads it several times, and each copy must share nothing.
+const { output: api } = await build({
+	input: `${runtime}/dist/ort.node.min.mjs`,
+	platform: "node",
+	logLevel: "warn",
+	output: {
+		file: `${outDir}/ort/onnxruntime.mjs`,
+		format: "esm",
+		minify: true,
+		codeSplitting: false,
+		comments: { legal: false },
+	},
+});
+
+const folders = [...output, ...api]
 	.flatMap((file) => (file.type === "chunk" ? file.moduleIds.map(packageFolder) : []))
 	.filter((folder) => folder !== null);
 const packages = readPackages(new Set([...folders, resolve(runtime)]));
