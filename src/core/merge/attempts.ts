@@ -1,4 +1,4 @@
-// Decides which results of an earlier attempt still count.
+// Decides which results of an earlier attempt still count: those whose jobs, by the code host's list, were not run again.
 import type { PartInput } from "./parts.ts";
 
 export interface JobExecution {
@@ -20,7 +20,6 @@ export function hasEarlier(parts: readonly PartInput[], attempt: number): boolea
 	return attempt > 1 && parts.some((part) => (attemptOf(part) ?? attempt) < attempt);
 }
 
-/** Results of earlier attempts count only if the code host's list shows that their jobs were not run again. */
 export function dropSuperseded(
 	parts: readonly PartInput[],
 	attempt: number,
@@ -34,7 +33,7 @@ export function dropSuperseded(
 	});
 }
 
-/** null if the result still counts. @param its the attempt of the result; 0 if unknown. */
+/** @param its the attempt of the result; 0 if unknown. */
 function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string): string =>
@@ -53,7 +52,7 @@ function supersededReason(part: PartInput, its: number, attempt: number, history
 
 const secondMs = 1000;
 
-/** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for, under one name. */
+/** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for. */
 function executionsOf({ content, uploadedMs }: PartInput, jobs: readonly JobExecution[]): JobExecution[] {
 	const runner = content.state === "read" ? content.result.run?.runner : undefined;
 	if (runner === undefined || uploadedMs === undefined) return [];

@@ -1,4 +1,3 @@
-// Bounds a merged result, so that it can be read again.
 import type { Result } from "../../../generated/result.ts";
 import { inputKinds } from "../input-kind.ts";
 import { formatBytes } from "../text/units.ts";
@@ -10,7 +9,7 @@ export function fits(result: Result): boolean {
 	return writtenBytes(result, maxBytes) <= maxBytes;
 }
 
-/** Keeps the smallest results, up to `share` of the limit together, and refuses the others. */
+/** Keeps the smallest results, up to `share` of the limit together. */
 export function refuseLargest(parts: readonly JudgedPart[], share: number): JudgedPart[] {
 	const sized = parts.map((part) => ({
 		part,
@@ -33,12 +32,12 @@ function tooLarge(count: number): JudgedPart["content"] {
 	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
-/** An upper bound of the bytes of `JSON.stringify(value, null, "\t")`; stops counting beyond `most`. */
+/** An upper bound of the bytes as indented JSON; stops counting beyond `most`. */
 function writtenBytes(value: unknown, most: number, depth = 1): number {
 	if (typeof value !== "object" || value === null) return textBytes(JSON.stringify(value) ?? "");
 	let bytes = depth + 2;
 	for (const [key, item] of Object.entries(value)) {
-		// A line break, the indentation, a comma; in an object, the key in quotes, a colon and a blank too.
+		// A line break, the indentation and a comma; in an object also the key in quotes, a colon and a blank.
 		bytes += depth + 2 + (Array.isArray(value) ? 0 : textBytes(JSON.stringify(key)) + 2);
 		bytes += writtenBytes(item, most - bytes, depth + 1);
 		if (bytes > most) break;

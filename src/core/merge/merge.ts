@@ -1,4 +1,4 @@
-// Merges the results of several jobs: every part is shown, missing and refused ones are named, and no figures are mixed.
+// Merges the results of several jobs into one that shows every part and mixes no figures.
 import type {
 	ErrorRecord,
 	GateResult,
@@ -69,7 +69,6 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	};
 }
 
-/** The outcome of its gates, or its own if worse, so that a part cannot declare itself green. */
 function strictestOutcome(result: Result): Outcome {
 	const own = foldOutcome(result.gates, result.errors);
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
@@ -139,7 +138,7 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 	};
 }
 
-/** Reports gates on the whole change, which every part and the plan repeat, only once. */
+/** Reports gates on the whole change, which every part repeats, only once. */
 function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
 	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
 		JSON.stringify([gate, model, engine, workload, message]);
@@ -171,7 +170,7 @@ const recordKeys = [
 type Records = Pick<Result, (typeof recordKeys)[number]>;
 const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 9));
 
-/** Leaves out paths, which lead into folders of the parts, and optional lists that no part has. */
+/** Leaves out paths, which lead into folders of the parts. */
 function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {
 	const lists = recordKeys.map((key) => {
 		const list = parts.flatMap(({ name, result }) => {
@@ -194,7 +193,7 @@ function namedRecords(parts: readonly { name: string | undefined; result: Result
 
 const maxRuns = 10_000;
 
-/** Keeps the single runs of changed workloads first, and all summary figures. */
+/** Keeps the single runs of changed workloads first. */
 function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadResult[]; note: string | null } {
 	let left = maxRuns;
 	const changedFirst = workloads.toSorted(

@@ -1,4 +1,3 @@
-// Decides which parts may be merged: planned ones of one commit, each once, that measured engines that no other part did.
 import type { Arm, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
@@ -6,7 +5,6 @@ import { cleanName } from "../text/escape.ts";
 export type PartContent =
 	| { state: "read"; result: Result }
 	| { state: "missing"; reason: string }
-	/** `kind` runner: a retry may fix it. */
 	| { state: "refused"; reason: string; kind: "runner" | "configuration"; fix?: string };
 
 export interface PartInput {
@@ -18,7 +16,6 @@ export interface PartInput {
 
 export interface MergeOptions {
 	expected?: readonly { name: string; artifact?: string }[] | undefined;
-	/** Config of all parts; absent: any. */
 	config?: string | undefined;
 	/** The job that reports; parts must be of its run. Absent: any. */
 	run?: WorkflowJob | undefined;
@@ -113,7 +110,7 @@ function short(commit: string): string {
 	return cleanName(commit, 100).slice(0, 7);
 }
 
-/** Refuses parts that measured the same engine of the same config on the same kind of device. */
+/** Two parts must not measure one engine of one config on the same kind of device. */
 function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
 	const owners = new Map<string, Set<string>>();
 	for (const part of parts) {

@@ -1,4 +1,3 @@
-// Finds which versions of TensorRT ran the same engines, in one run or in several jobs, and with which results.
 import type {
 	Arm,
 	BuildRecord,
@@ -17,7 +16,6 @@ import { comparedOf } from "../stats/summary.ts";
 const paired = "Both versions were timed in interleaved pairs on one GPU.";
 const apart = "The versions ran in two jobs, whose times cannot be compared.";
 
-/** Sentences on why a run on two TensorRTs does not judge the upgrade. */
 export function upgradeNotes({
 	arms,
 	backend,
@@ -38,7 +36,7 @@ function haveSameFiles({ base, head }: Result["arms"]): boolean {
 	);
 }
 
-/** Within a run whose base ran the same files on another TensorRT; between jobs, from the oldest version to each newer one on the same device. */
+/** Within a run whose base ran the same files on another TensorRT; between jobs, from the oldest version to newer ones. */
 export function sidesOf(result: Result): Sides[] {
 	const parts = result.parts ?? [];
 	const runs = [

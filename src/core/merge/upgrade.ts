@@ -1,4 +1,3 @@
-// Finds what an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
 import type { GoldenVerdict, Result } from "../../../generated/result.ts";
 import { findingKey } from "../onnx/finding-key.ts";
 import { quoted } from "../text/escape.ts";
@@ -6,7 +5,7 @@ import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
 import { engineOf, type Sides, sidesOf } from "./upgrade-sides.ts";
 
-/** stop: blocks the upgrade. unknown: could not be measured. review: needs a reviewer. note: for information. */
+/** unknown: could not be measured. review: needs a reviewer. */
 type Weight = "stop" | "unknown" | "review" | "note";
 
 export interface UpgradeFact {

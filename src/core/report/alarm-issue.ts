@@ -1,4 +1,4 @@
-// The issue that a nightly run opens when a gate fails or could not decide, and closes when a run passes again.
+// The issue that opens when a nightly run fails or could not decide, and closes when one passes again.
 import type { Outcome, Result } from "../../../generated/result.ts";
 import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
 import { counted, gateTitle } from "../text/labels.ts";
@@ -31,9 +31,7 @@ export function alarmId(id: string, { event, ref, workflow }: AlarmSource): stri
 	return [id, event, ref, workflow].map((part) => shorten(part, 48)).join(" ");
 }
 
-/** Kept in the issue from run to run. */
 export interface AlarmHistory {
-	/** ISO 8601. */
 	since: string;
 	runs: number;
 	firstRun: number;

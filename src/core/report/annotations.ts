@@ -1,4 +1,4 @@
-// Makes annotations, which GitHub shows beside the code, for each gate, error and finding that is not green.
+// The annotations that GitHub shows beside the code, for what is not green.
 import type { ErrorRecord, Finding, GateResult, Location, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanText } from "../text/escape.ts";
@@ -58,7 +58,7 @@ export function annotations(result: Result, most = maxAnnotations): Annotation[]
 			ofProblem(finding, finding.severity === "note" ? "notice" : finding.severity, finding.node),
 		),
 	];
-	// The same message about the same place appears once, whatever gate, error or side it comes from.
+	// Gates, errors and both sides may give the same message about the same place.
 	const distinct = groupBy(found, ({ message, path, line, column }) =>
 		JSON.stringify([message, path, line, column]),
 	);

@@ -1,4 +1,3 @@
-// The check run: the outcome in GitHub's terms, annotations on the lines of the config.
 import type { Outcome, Result } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import { outcomeLabels, unverifiedText } from "../text/labels.ts";
@@ -19,7 +18,7 @@ const conclusions: Readonly<Record<Outcome, Conclusion>> = {
 
 const levels = { error: "failure", warning: "warning", notice: "notice" } as const;
 
-/** More would not be read, and each 50 take a request. */
+/** Each 50 take a request. */
 const maxAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */
@@ -31,7 +30,6 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 	internal: "trtgate itself is at fault",
 };
 
-/** `Could not decide (the runner is at fault, not the change; run it again): …`. */
 function title(result: Result): string {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;

@@ -1,13 +1,10 @@
-// The comment of a pull request, and the hidden first line that identifies comments and issues.
 import type { Result } from "../../../generated/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 
 export interface Marker {
-	/** Identifies the config and the job's `name`, which share one comment. */
 	id: string;
 	runId: number;
-	/** Grows with each attempt of one run. */
 	attempt: number;
 	sha: string;
 }
@@ -18,7 +15,7 @@ export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
 }
 
-/** Removes everything that ends an HTML comment, a line or the id itself. */
+/** Removes what ends an HTML comment, a line or the id. */
 function encodeId(id: string): string {
 	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
@@ -32,11 +29,10 @@ function whole(value: number): number {
 	return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-// The marker must come first, so that a quotation of our comment does not count as ours.
+// It must come first, so that a quotation of our comment does not count as ours.
 const pattern =
 	/^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
-/** The marker that a text starts with, if it is one of this id; null otherwise. */
 export function findMarker(body: string, id: string): Marker | null {
 	const match = pattern.exec(body);
 	if (match === null || match[1] !== encodeId(id)) return null;
@@ -78,7 +74,7 @@ export interface Outdating {
 const notePattern =
 	/^(<!-- trtgate:[^\n]* -->\n)(?:> \[!NOTE\]\n> [^\n]* <!-- by run:(\d{1,15}) attempt:(\d{1,6}) -->\n\n)?/;
 
-/** The comment with a note above it that it is outdated; null if it must stay as it is. */
+/** null if the comment must stay as it is. */
 export function noteOutdated(body: string, { own, newcomer, state }: Outdating): string | null {
 	const match = notePattern.exec(body);
 	if (match === null || own.sha === newcomer.sha || isNewer(own, newcomer)) return null;

@@ -1,5 +1,3 @@
-// Formats one comparison, always with its interval.
-
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
 import { cleanText, shorten } from "../text/escape.ts";
@@ -27,7 +25,6 @@ export function intervalText(comparison: Comparison): string {
 }
 
 export function levelText(comparison: Comparison): string {
-	// Four digits: a family of many workloads may ask for 99.95 %.
 	return `${Number((comparison.level * 100).toPrecision(4))} %`;
 }
 
@@ -37,13 +34,13 @@ export function changeWithInterval(comparison: Comparison): string {
 	return `${changeText(comparison)} (${levelText(comparison)} interval ${intervalText(comparison)})`;
 }
 
-/** `8 interleaved pairs`; `16 interleaved pairs, 1 of them disturbed and set aside`. */
+/** `16 interleaved pairs, 1 of them disturbed and set aside`. */
 export function pairsText({ pairs, setAside }: Comparison): string {
 	const aside = setAside === undefined ? "" : `, ${formatCount(setAside)} of them disturbed and set aside`;
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
-/** The interval includes this noise: `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each arm)`. */
+/** `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each side)`. */
 export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
 	return [
@@ -54,22 +51,21 @@ export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	];
 }
 
-/** The smallest change that is ruled out, rounded up so that the claim is never too strong. */
+/** Rounded up, so that the claim is never too strong. */
 export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
 }
 
-/** A sentence from the user or another module, cut to fit a report. */
+/** Cuts a sentence from the user or another module to fit a report. */
 export function cleanMessage(text: string, maxChars = 600): string {
 	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
 
-/** `Cause: ` and a name in code letters, as a sentence; none if it is unknown. */
 export function codeSentences(what: string, name: string | undefined): string[] {
 	return name === undefined ? [] : [`${what}: \`${cleanMessage(name, 200).replaceAll("`", "'")}\`.`];
 }
 
-/** `Warns at 2 %, fails at 10 %.`; null if no limit is known. */
+/** `Warns at 2 %, fails at 10 %.` */
 export function limitsText(workload: WorkloadResult): string | null {
 	const { warn, fail } = workload.limits ?? {};
 	if (warn === undefined) return fail === undefined ? null : `Fails at ${formatLimit(fail)}.`;

@@ -1,4 +1,3 @@
-// Shows engines as blocks: the difference between two, the time of one, its layers, and the kernels that ran.
 import type {
 	Arm,
 	ArmLayers,
@@ -72,7 +71,7 @@ function diffColumns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow
 	];
 }
 
-/** @param label used to name the regions of the page. */
+/** @param label names the regions of the page. */
 export function diffBlocks(diff: EngineDiff, label: string): Block[] {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
@@ -145,7 +144,7 @@ function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
 	return sentence(text, "quiet");
 }
 
-/** Shows the changes layer by layer, and all layers of each side. `isOpen`: the workload needs attention. */
+/** @param isOpen the workload needs attention. */
 export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] {
 	const shown = arms.flatMap((arm) => {
 		const own = workload.layers?.[arm] ?? null;
@@ -191,7 +190,6 @@ const kernelFigures = [
 	["share", "share", formatPercent],
 ] as const;
 
-/** Kernels that Nsight Systems saw, base and head side by side, slowest first. */
 export function kernelBlocks(workload: WorkloadResult): Block[] {
 	const { kernels } = workload;
 	const shown = arms.filter((arm) => (kernels?.[arm]?.kernels.length ?? 0) > 0);

@@ -1,4 +1,4 @@
-// Renders comparisons of engines, and single engines, as text, Markdown, JSON or an HTML page.
+// Renders engines and their comparisons as text, Markdown, JSON or an HTML page.
 import type { EngineDiff } from "../../../generated/result.ts";
 import type { EngineAlone } from "../../engine/core/alone.ts";
 import { escapeMarkdown, jsonText } from "../text/escape.ts";
@@ -47,7 +47,7 @@ export function renderEngines(engines: readonly TitledEngine[], format: PageForm
 	return render(parts, format, { about: "where the time goes", mostRows: 20 });
 }
 
-/** @param options `mostRows`: of a table in Markdown, so that a comment holds it. */
+/** @param options `mostRows` of a table in Markdown, so that a comment holds it. */
 function render(
 	parts: readonly Part[],
 	format: Exclude<PageFormat, "json">,

@@ -1,4 +1,4 @@
-// Explains in sentences why an engine is faster or slower: the cause, a few rows, and what did not change. Backticks mark names.
+// Explains in sentences why an engine is faster or slower. Backticks mark names.
 import type {
 	EngineDiff,
 	EnginePart,
@@ -21,7 +21,7 @@ export interface LayerUnit {
 	formatChange(ms: number): string;
 }
 
-/** Layers of one engine are compared with each other, so all use the unit that fits the slowest. */
+/** All layers of an engine use the unit that fits the slowest. */
 export function layerUnit(longestMs: number, unit?: LayerUnitName): LayerUnit {
 	const isLong = longestMs >= 1 || unit !== undefined;
 	const digits = isLong && unit === undefined ? 3 : 2;
@@ -48,7 +48,6 @@ function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
 	return unit.of === "work" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
-/** `+0.89 ± 0.25`; empty if the noise is larger or nothing was timed. */
 export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
 	return changeMs === null || !isSignificant
 		? ""
@@ -81,12 +80,11 @@ function boundText(part: EnginePart | null): string {
 		: `${roofline.bound}-bound, ${roofline.share < 0.01 ? "under 1 %" : formatPercent(roofline.share, { digits: 0 })} of ${roofline.limit}`;
 }
 
-/** Bytes, operations and the nearer limit of the GPU. */
 export function partText(part: EnginePart): string {
 	return [workText(part), boundText(part)].filter((text) => text !== "").join(" · ");
 }
 
-/** Work, evidence, how sure the match is, and what to try; nothing to try if the change is a gain. */
+/** Work, evidence, how sure the match is, and what to try. */
 export function detailTexts(row: EngineRow): string[] {
 	const { causes, isSignificant, changeMs, tier, confidence, label, base, head } = row;
 	const changes = [workText, boundText].flatMap((textOf) => {
@@ -107,7 +105,7 @@ function rowSentence(row: EngineRow, unit: LayerUnit): string {
 	return `${change === "" ? "" : `${change} ${unit.name}: `}${groupText(row)}${cause === "" ? "" : ` – ${cause}`}`;
 }
 
-/** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; no other node group changed by more than 0.5 µs.` */
+/** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; …` */
 export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: LayerUnit): string | null {
 	if (account === null) return null;
 	const ofRuns = unit.of === "work" ? "of the count" : "of the timed runs";
@@ -140,7 +138,6 @@ export function unchangedSentence({ unchanged, account }: EngineDiff, unit: Laye
 	return `Unchanged: ${groups} of ${counted(of, "node group")}${time}.${clock}`;
 }
 
-/** The cause in one sentence; what differs, if nothing stands out. */
 export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	const [first] = diff.rows;
 	const isPlain = [diff.base, diff.head].some(
@@ -157,7 +154,6 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	return first === undefined ? "No difference." : `${rowSentence(first, unit)}.`;
 }
 
-/** Causes outside the layers. */
 export function machineSentences({ machine = [] }: EngineDiff): string[] {
 	return machine.map(({ says, evidence, try: advice }) => {
 		const proof = evidence.length === 0 ? "" : ` (${evidence.join("; ")})`;
@@ -177,7 +173,6 @@ export function causeSentences(diff: EngineDiff): string[] {
 	return [headlineOf(diff, unit), ...rows.map((row) => `${rowSentence(row, unit)}.`)];
 }
 
-/** Says what did not change, and how much of the change the layers explain. */
 export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
 	const texts = [
@@ -188,7 +183,7 @@ export function accountSentences(diff: EngineDiff): string[] {
 	return [unchangedSentence(diff, unit), ...texts.filter((text) => text !== "")];
 }
 
-/** Fits into a comment: ten lines at most. */
+/** Ten lines at most, to fit into a comment. */
 export function explanationSentences(diff: EngineDiff): string[] {
 	const [first = "", ...others] = causeSentences(diff);
 	return [`Why: ${first}`, ...others, ...accountSentences(diff)];

@@ -1,11 +1,10 @@
-// Facts about the whole job, which reports show near the top, and about the parts of a merged result.
 import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
 
-/** Finds the backend that ran the record's engine: in a merged result, that of its part. */
+/** The backend that ran the record's engine: in a merged result, that of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
 	return (part === undefined ? undefined : parts.find(({ name }) => name === part)?.backend) ?? backend;
 }
@@ -49,7 +48,7 @@ export function partsText(parts: readonly Part[]): string {
 	].join(", ");
 }
 
-/** The parts that a report shows: a single complete part of this attempt is the result itself. */
+/** A single complete part of this attempt is the result itself. */
 export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	const [only] = parts;
 	const isWhole = only?.state === "merged" && only.partial === undefined && only.attempt === undefined;
@@ -61,7 +60,7 @@ interface Fact {
 	value: string;
 }
 
-/** @param change the pull request's own commit; what is tested is GitHub's merge of it. */
+/** @param change the pull request's own commit, of which GitHub's merge is tested. */
 export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
 	const isMerge =
@@ -75,7 +74,7 @@ export function armsText(result: Result, change?: string): string {
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }
 
-/** ` on TensorRT 10.6.0` for each side, if their versions differ. */
+/** ` on TensorRT 10.6.0`, if the versions differ. */
 function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;

@@ -1,4 +1,3 @@
-// The figures of one workload as folded tables: base and head side by side, the GPU's among them, and every run.
 import type {
 	Arm,
 	ArmStats,
@@ -26,7 +25,7 @@ const figureColumns: readonly Column<FigureRow>[] = [
 	{ title: "change", numeric: true, text: ({ change }) => change },
 ];
 
-/** nvidia-smi's figures are shares of time, not of the hardware: they must not have the same names. */
+/** nvidia-smi's figures are shares of time, not of the hardware. */
 const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> = {
 	gpm: { sm: "SM utilisation", memory: "memory bandwidth" },
 	"nvidia-smi": { sm: "time with a kernel running", memory: "time with memory active" },
@@ -41,7 +40,6 @@ function whole(value: number | null, unit: string): string {
 	return shown(value, (number) => `${Math.round(number)} ${unit}`);
 }
 
-/** Rows of which at least one side is known. */
 function gpuRows({ gpu, runs }: WorkloadResult): FigureRow[] {
 	if (gpu === undefined) return [];
 	const { base, head, cycles } = gpu;
@@ -86,7 +84,7 @@ function gpuRows({ gpu, runs }: WorkloadResult): FigureRow[] {
 			];
 }
 
-/** Only compared figures have a change, which is shown beside the levels of the compared pairs. */
+/** Levels beside a change are those of the compared pairs. */
 export function figureBlocks(workload: WorkloadResult): Block[] {
 	const { base, head, latency, p99, memory } = workload;
 	if (base === null && head === null) return [];
@@ -147,7 +145,6 @@ const runColumns: readonly Column<PerfRun>[] = [
 	},
 ];
 
-/** Shows every run, including discarded ones. */
 export function runBlocks(workload: WorkloadResult): Block[] {
 	if (workload.runs.length === 0) return [];
 	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, maxRuns);

@@ -1,4 +1,4 @@
-// Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
+// The pull request that proposes goldens that were recorded again, and its commit.
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenChange } from "../../../generated/result.ts";
 import { describeSensitivity } from "../../golden/core/record/defects/record.ts";
@@ -26,24 +26,21 @@ export interface GoldenPull {
 	goldens: readonly RecordedGolden[];
 	reason: string;
 	author: string;
-	/** The models' commit. */
 	commit: string;
 	branch: string;
 	notes: readonly string[];
-	/** Only limits changed, by what engines deviated. */
 	calibrated?: boolean;
 }
 
 /** A body that starts with this is ours to rewrite. */
 export const goldenPullMarker = "<!-- trtgate: goldens -->";
 
-/** Ends the message of each of our commits. */
 export function goldenTrailer(branch: string): string {
 	return `Trtgate-Goldens: ${cleanText(branch)}`;
 }
 
 const maxTitleChars = 200;
-/** GitHub takes 65,536 characters; code points are fewer than UTF-16 units. */
+/** GitHub takes 65,536 characters. */
 const maxBodyChars = 65_000;
 const maxReasonChars = 1000;
 
@@ -72,7 +69,7 @@ export function goldenCommitMessage(pull: GoldenPull): string {
 	].join("\n\n");
 }
 
-/** Inserts invisible joiners, because GitHub also notifies `@NAME` and closes `fixes #12` when they are in a commit message. */
+/** GitHub notifies `@NAME` and closes `fixes #12` even in a commit message. */
 function inertText(text: string): string {
 	return text
 		.replace(/(?<!\w)@(?=\w)/g, "@\u200d")
@@ -148,7 +145,6 @@ const evidenceColumns: readonly Column<Evidence["limits"][number]>[] = [
 	{ title: "why", text: ({ why }) => plain(why, 200) },
 ];
 
-/** Shows what the newest calibration measured on each engine. */
 function evidenceBlocks({ calibration = [] }: GoldenManifest): Block[] {
 	return calibration
 		.filter(({ at }) => at === calibration[0]?.at)

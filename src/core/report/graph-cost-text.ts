@@ -1,4 +1,4 @@
-// Describes in text what a graph costs: its figures, how they changed, and which node changed how; or everything, for a terminal.
+// Describes in text what a graph costs, how that changed, and at which node.
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../../generated/result.ts";
 import type { CostFacts } from "../onnx/cost/compare.ts";
 import { quoteName } from "../onnx/quote.ts";
@@ -77,7 +77,6 @@ type Facts = CostFacts["head"];
 
 const maxOperators = 12;
 
-/** @param most number of nodes to list. */
 export function renderCosts({ head, base, changes = [] }: CostFacts, most: number): string {
 	const changed = changes.slice(0, most).map((change) => `${change.node} ${nodeChangeText(change)}`);
 	const blocks = [

@@ -1,4 +1,4 @@
-// A highlight: one thing that is not green, in a title and a few sentences.
+// One thing that is not green, in a title and a few sentences.
 import { precedence } from "../precedence.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import type { Tone } from "../text/labels.ts";
@@ -8,20 +8,18 @@ export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "no
 /** Texts are clean, shortened and not escaped; backticks mark code in all but the title. */
 export interface Highlight {
 	severity: HighlightSeverity;
-	/** Things that the headline counts. */
 	topic: readonly [one: string, many: string];
 	title: string;
 	/** A line for each thing that fails, such as an output. */
 	lines?: readonly string[];
-	/** The explanation, most important part first. */
 	sentences: readonly string[];
 	fix?: string;
 	excerpt?: readonly string[];
-	/** Key (`gateKey`) of the gate that it explains, which gets no highlight of its own. */
+	/** Key (`gateKey`) of the gate, which gets no highlight of its own. */
 	explains?: string;
 }
 
-/** The symbol in Markdown, the mark in a terminal, the label beside the colour in HTML. */
+/** The mark is for a terminal, the label for HTML. */
 export const severityLooks: Readonly<
 	Record<HighlightSeverity, { symbol: string; mark: string; tone: Tone; label: string }>
 > = {
@@ -73,7 +71,6 @@ function cut(text: string, maxWords: number): string {
 	return end === -1 ? text : `${words.slice(0, end).join(" ")} …`;
 }
 
-/** The highlight in at most `maxWords` words: title, lines or first sentence, fix, and the other sentences that fit. */
 export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number): Highlight {
 	const title = cut(highlight.title, mostTitleWords);
 	// The fix has a label of one word.

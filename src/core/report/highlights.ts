@@ -1,4 +1,3 @@
-// Gathers the highlights of all sections, most severe first, and condenses them into the headline.
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
@@ -11,7 +10,6 @@ import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** For one gate and for several. */
 const statusLabels = {
 	warn: ["warns", "warn"],
 	fail: ["fails", "fail"],
@@ -31,7 +29,6 @@ function blockingFindings({ findings }: Result, gate: GateResult): Result["findi
 	);
 }
 
-/** A gate that no section explains. */
 function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	const label = gateLabel(gate.gate, backendOfRow(result, gate));
 	const [one, many] = statusLabels[gate.status];
@@ -47,10 +44,10 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	};
 }
 
-/** Sections whose highlights come first among those of one severity; others follow in the report's order. */
+/** Whose highlights come first among those of one severity. */
 const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
-/** Makes one highlight for each thing that is not green; improvements follow as notes. */
+/** One highlight for each thing that is not green; improvements follow as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = indexGates(result);
 	const rank = ({ id }: ReportSection) =>
@@ -86,7 +83,7 @@ function checksText({ gates }: Result): string {
 	return `${passing === total ? "all" : `${passing} of`} ${counted(total, "check")} pass`;
 }
 
-/** Keeps a green result from suggesting that outputs were compared if none were. */
+/** A green result must not suggest that outputs were compared if none were. */
 function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
@@ -96,7 +93,6 @@ function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
 	return [`outputs${which} not checked: no golden`];
 }
 
-/** Says how large a slowdown a green result rules out. */
 function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string[] {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
 		interval === null || pairs === 0 ? [] : [interval[1]],

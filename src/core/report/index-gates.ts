@@ -1,5 +1,3 @@
-// Finds the gates that judged one subject.
-
 import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
 import { worstOutcome } from "../precedence.ts";
 
@@ -12,7 +10,7 @@ export interface GateSubject {
 }
 
 export interface GateIndex {
-	/** The gate's worst status on this subject; undefined if it was not judged. */
+	/** The worst; undefined if it was not judged. */
 	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
 	statusOfCases(gate: GateName, subject: GateSubject, cases: readonly string[]): GateStatus | undefined;
 }

@@ -1,4 +1,3 @@
-// Draws blocks as GitHub's Markdown.
 import { escapeHtml, escapeMarkdown, markdownCode, markdownFence } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import type { Detail } from "./budget.ts";
@@ -12,12 +11,10 @@ export function inlineMarkdown(text: string): string {
 		.join("");
 }
 
-/** Words of one highlight in a comment. */
 const maxWords = 60;
 
 const styleMarks = { strong: "**", quiet: "_" } as const;
 
-/** Parts of the Markdown, to be separated by empty lines. */
 export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[] {
 	const drawers: Drawers<string> = {
 		heading: ({ text }) => `### ${escapeMarkdown(text)}`,
@@ -39,7 +36,7 @@ export function foldedMarkdown(title: string, parts: readonly string[]): string 
 	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
 }
 
-/** Folded parts become one at the end, whose summary lists them, so that the news fits on one screen. */
+/** Folded parts become one at the end, so that the news fits on one screen. */
 export function foldTogether(parts: readonly string[]): string[] {
 	const summaries = parts.flatMap((part) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1] ?? []);
 	if (summaries.length < 2) return [...parts];
@@ -58,7 +55,7 @@ function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most:
 		line(
 			shown.map(({ text, numeric }) => {
 				const cell = text?.(row) ?? "";
-				// A narrow table breaks its cells, but must not separate a number from its unit.
+				// A narrow table must not separate a number from its unit.
 				return inlineMarkdown(numeric ? cell.replace(/(\d) (?=[%µ\p{L}])/gu, "$1\u00a0") : cell);
 			}),
 		),

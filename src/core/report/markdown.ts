@@ -9,15 +9,11 @@ import { drawMarkdown, foldedMarkdown, foldTogether, inlineMarkdown } from "./ma
 import { type ReportContext, type ReportSection, shownSections } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** GitHub takes 65,536 characters; the difference is room for the marker. */
 const commentLimit = 65_000;
 
 export interface ReportLinks {
-	/** report.html, which a browser opens. */
 	report?: string;
-	/** The artifact with result.json, logs and samples. */
 	artifact?: string;
-	/** The artifact with the profiles of Nsight Systems. */
 	profiles?: string;
 	run?: string;
 }
@@ -25,7 +21,6 @@ export interface ReportLinks {
 /** Nothing that could end a Markdown link or start another scheme. */
 const plainUrl = /^https?:\/\/[\w.~:/?#@!$&*+,;=%-]{1,500}$/;
 
-/** Markdown for a footer; names only, if nothing is linked. */
 export function linksMarkdown(links: ReportLinks): string {
 	const link = (text: string, url = ""): string[] => (plainUrl.test(url) ? [`[${text}](${url})`] : []);
 	const report = link("report.html", links.report);
@@ -79,12 +74,11 @@ function titleLine({ result, highlights }: ReportContext, { label, change }: Sho
 }
 
 interface MarkdownOptions extends Shown {
-	/** Limit in characters and in bytes. */
 	limit?: number;
 	sections?: readonly ReportSection[];
 }
 
-/** The whole comment, at most 65,000 characters and bytes unless `limit` is given. */
+/** At most 65,000 characters and bytes unless `limit` is given. */
 export function renderMarkdown(
 	result: Result,
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},
@@ -108,7 +102,7 @@ export interface Unpublished {
 	fix: string;
 }
 
-/** For the job summary: what could not be published, and what to do about it. "" if everything was. */
+/** For the job summary; "" if everything was published. */
 export function renderUnpublished(list: readonly Unpublished[]): string {
 	if (list.length === 0) return "";
 	const sentence = (text: string): string => inlineMarkdown(cleanName(text, 700));

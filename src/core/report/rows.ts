@@ -1,4 +1,4 @@
-// Makes the rows of every report's main table, one per workload, from verdicts and gates.
+// The rows of every report's main table, from verdicts and gates.
 import type {
 	Arm,
 	ArmStats,
@@ -20,11 +20,11 @@ export interface WorkloadRow {
 	workload: WorkloadResult;
 	verdict: string;
 	tone: Tone;
-	/** The row needs no attention, so it may be folded. */
+	/** May be folded. */
 	isUnchanged: boolean;
-	/** Its speed needs no attention, whatever its goldens show. */
+	/** Whatever its goldens show. */
 	isSpeedUnchanged: boolean;
-	/** How many golden cases of its engine match, and the tone of the worst. */
+	/** Cases that match, and the tone of the worst verdict. */
 	golden: { match: number; total: number; tone: Tone } | null;
 }
 
@@ -45,7 +45,6 @@ function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, 
 	return tones[verdict];
 }
 
-/** Counts by engine; a verdict on the whole set colours the tally, but is not a case. */
 function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
 	return new Map(
 		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {
@@ -85,7 +84,6 @@ export function isCounted(rows: readonly WorkloadRow[]): boolean {
 	return rows.length > 0 && rows.every(({ workload }) => workload.work !== undefined);
 }
 
-/** The heading above a side's figures; only a merged result holds both kinds. */
 export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
 	if (isCounted(rows)) return `${arm}, instructions`;
 	const isMixed = rows.some(({ workload }) => workload.work !== undefined);

@@ -1,4 +1,3 @@
-// The only list of the report's sections, in the order in which every format shows them.
 import type { ReportSection } from "./section.ts";
 import { checkSection, environmentSection, fileSection, methodSection } from "./sections/appendix.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";

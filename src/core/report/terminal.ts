@@ -1,4 +1,3 @@
-// The report for a terminal: headline and sections, drawn from their blocks.
 import type { Result } from "../../../generated/result.ts";
 import { counted, gateTitle, outcomeLabels, unverifiedText } from "../text/labels.ts";
 import { fullDetail } from "./budget.ts";
@@ -48,7 +47,6 @@ function headLines({ result, highlights }: ReportContext, { color, columns }: Te
 	];
 }
 
-/** Ends with a line break. `resultPath`: where `result.json` is, for commands to copy. */
 export function renderTerminal(
 	result: Result,
 	{ resultPath, ...given }: TerminalOptions & { resultPath?: string },
@@ -67,7 +65,6 @@ export function renderTerminal(
 		.join("\n\n")}\n`;
 }
 
-/** The lines of blocks that stand by themselves. */
 export function drawTerminal(blocks: readonly Block[], options: TerminalOptions): string[] {
 	const { color, columns } = options;
 	const drawers: Drawers<string[]> = {

@@ -89,7 +89,6 @@ export function speedLabel(
 	return withCaveat((work && workLabels[verdict]) ?? verdictLabels[verdict], backend);
 }
 
-/** Names TensorRT only if TensorRT ran. */
 export function gateTitle(backend: BackendFacts): string {
 	return withCaveat(
 		backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`,
@@ -119,7 +118,6 @@ export function subjectName(subject: Subject): string {
 	return name === "" || part === "" ? name || part : `${name} (${part})`;
 }
 
-/** Short commit, or else the label. */
 export function armName(arm: ArmSource): string {
 	return arm.commit === undefined ? cleanName(arm.label) : cleanName(arm.commit).slice(0, 7);
 }

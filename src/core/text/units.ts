@@ -1,5 +1,3 @@
-// Formats quantities for people.
-
 const minus = "\u2212";
 const notANumber = "n/a";
 
@@ -49,7 +47,7 @@ export function twoDigits(value: number): string {
 	return String(Number(value.toPrecision(2)));
 }
 
-/** At most three decimals: `12,345`, `1,234.5`. The first use of toLocaleString takes 10 ms. */
+/** `12,345`, `1,234.5`. The first use of toLocaleString takes 10 ms. */
 export function formatCount(value: number): string {
 	if (!Number.isFinite(value)) return notANumber;
 	const [whole = "", ...decimals] = String(Number(value.toFixed(3))).split(".");

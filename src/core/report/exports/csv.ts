@@ -1,4 +1,3 @@
-// Writes one row per workload as CSV (RFC 4180), for spreadsheets and data frames; units are in the headers.
 import type { ArmStats, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
@@ -6,11 +5,10 @@ import { cleanText, shorten } from "../../text/escape.ts";
 type Cell = string | number | null | undefined;
 type Columns = Record<string, (workload: WorkloadResult, result: Result) => Cell>;
 
-/** RFC 4180: lines end in CRLF. */
 const lineEnd = "\r\n";
 const longestText = 1000;
 
-/** Characters that a spreadsheet treats as the start of a formula, full-width forms included. */
+/** What a spreadsheet treats as the start of a formula, full-width forms included. */
 const formulaStart = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 
 const columns: Columns = {
@@ -89,7 +87,6 @@ function armColumns(arm: "base" | "head"): Columns {
 	);
 }
 
-/** Unknown values are empty cells, never zeros. */
 function formatCell(cell: Cell): string {
 	if (cell === undefined || cell === null) return "";
 	if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : "";

@@ -1,4 +1,3 @@
-// Records for a release what was judged and how: the engines by their hashes, their origin, and the outcome.
 import type { BuildRecord, Result } from "../../../../generated/result.ts";
 import { caseVerdicts } from "../golden-format.ts";
 import { engineKey } from "../index-gates.ts";

@@ -6,17 +6,14 @@ import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";
 
 interface Figure {
-	/** Lower case with hyphens, e.g. `p99-latency`; Bencher takes 64 characters. */
 	measure: string;
-	/** For people, e.g. `P99 latency`. */
+	/** For people. */
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
-	/** The measured subject, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
+	/** On ONNX Runtime with the caveat. */
 	subject: string;
 	value: number;
-	/** Lowest and highest of the runs, if there were several. */
 	spread?: readonly [number, number];
-	/** Further facts, e.g. how many runs. */
 	extra?: string;
 }
 
@@ -28,7 +25,6 @@ export function renderBencher(result: Result): string {
 	const benchmarks = new Map<string, Map<string, object>>();
 	for (const { subject, measure, value, unit, spread } of headFigures(result)) {
 		const name = shorten(subject, 1024);
-		// Bencher keeps its built-in measure `latency` in nanoseconds.
 		const scale = unit === "ms" ? 1e6 : 1;
 		const bounds = spread && { lower_value: spread[0] * scale, upper_value: spread[1] * scale };
 		const measures = benchmarks.get(name) ?? new Map<string, object>();
@@ -61,7 +57,7 @@ const runMeasures = [
 	{ measure: "peak-memory", title: "peak memory", unit: "bytes", of: "peakMemoryBytes" },
 ] as const;
 
-/** The head's figures of one run. A missing measurement is left out, because a zero would look like the best value. */
+/** Leaves out what was not measured, because a zero would look like the best value. */
 export function headFigures(result: Result): Figure[] {
 	return [
 		...result.workloads.flatMap((workload) => ofWorkload(workload, result)),
@@ -104,7 +100,7 @@ function ofBuild(build: BuildRecord, result: Result): Figure[] {
 	return figures;
 }
 
-/** The worst case of each engine and metric; a metric where more is better stays out of a list of errors. */
+/** The worst case of each engine and metric. Where more is better, it is no error. */
 function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
 	const worst = new Map<string, Figure>();
 	for (const { model, engine, part, case: name, checks } of golden) {

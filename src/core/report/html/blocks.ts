@@ -1,4 +1,3 @@
-// Draws blocks as HTML.
 import { excerptLines, type Highlight, severityLooks } from "../highlight.ts";
 import { type Block, columnsIn, type Drawers, drawBlock } from "../section.ts";
 import {

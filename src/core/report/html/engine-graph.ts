@@ -1,4 +1,4 @@
-// Draws the changed part of both engines' graphs in two panes, base and head, with the same nodes at the same place.
+// Draws the changed part of both engines' graphs, the same nodes at the same place.
 import type { EngineGraph, EngineGroup } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import type { LayerUnit } from "../engine-text.ts";
@@ -14,7 +14,6 @@ type Arm = "base" | "head";
 const arms = ["base", "head"] as const;
 
 interface Node extends EngineGroup {
-	/** Unchanged groups that it stands for. */
 	folded?: number;
 }
 
@@ -23,7 +22,7 @@ interface Graph {
 	edges: readonly (readonly number[])[];
 }
 
-/** Shows changed nodes with their neighbours; unchanged ones between them become one. */
+/** Keeps changed nodes and their neighbours; unchanged ones between them become one. */
 function foldUnchanged({ groups, edges }: EngineGraph): Graph {
 	const isShown = groups.map(({ isChanged }) => isChanged);
 	for (const [from = 0, to = 0] of edges) {

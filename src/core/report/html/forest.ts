@@ -1,4 +1,3 @@
-// The column of the main table that shows every change with its interval on one common axis.
 import { comparedOf } from "../../stats/summary.ts";
 import { formatLimit, formatPercent } from "../../text/units.ts";
 import { changeText, intervalText, levelText } from "../comparison-format.ts";
@@ -11,7 +10,7 @@ const height = 26;
 const middle = height / 2;
 const margin = 10;
 
-/** Names the smallest effect that counts if all rows share it; each row draws its own, and its limit. */
+/** Names the smallest effect that counts if all rows share it. */
 export function forestTitle(rows: readonly WorkloadRow[]): string {
 	const [zone, other] = new Set(rows.map(({ workload }) => formatLimit(comparedOf(workload).minimalEffect)));
 	const grey = zone === undefined || other !== undefined ? "too small to count" : `±${zone}`;
@@ -50,7 +49,6 @@ function vertical(kind: string, value: number, scale: Scale): Markup {
 	return html`<line class="${kind}" x1="${x}" x2="${x}" y1="2" y2="${height - 2}"/>`;
 }
 
-/** The estimate is a dot; an arrowhead if it lies beyond the axis. */
 function drawEstimate(estimate: number, tone: string, scale: Scale): Markup {
 	if (estimate > scale.to)
 		return html`<path class="beyond ${tone}" d="M${width - 9} ${middle - 5}l6 5l-6 5"/>`;

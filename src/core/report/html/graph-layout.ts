@@ -1,4 +1,4 @@
-// Places the nodes of a directed graph: in layers from top to bottom, each near what it is connected to.
+// Places the nodes of a directed graph in layers, each near what it is connected to.
 
 export interface Layout {
 	places: { x: number; y: number }[];
@@ -10,7 +10,7 @@ type Edges = readonly (readonly [from: number, to: number])[];
 
 const sweeps = 5;
 
-/** Nodes come in an order that nearly all edges follow; an edge against it closes a cycle and moves nothing. */
+/** Nodes come in an order that nearly all edges follow; an edge against it moves nothing. */
 export function layoutGraph(count: number, edges: Edges): Layout {
 	const [above, below] = [lists(count), lists(count)];
 	for (const [from, to] of edges) {
@@ -42,7 +42,7 @@ export function layoutGraph(count: number, edges: Edges): Layout {
 
 const lists = (count: number): number[][] => Array.from({ length: count }, () => []);
 
-/** Moves each node of a layer as near to the mean of its neighbours as the others allow. */
+/** Moves each node as near to the mean of its neighbours as the others allow. */
 function spread(layer: readonly number[], near: readonly (readonly number[])[], x: number[]): void {
 	const wanted = layer.map((node) => {
 		const own = near[node] ?? [];

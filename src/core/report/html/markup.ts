@@ -1,4 +1,3 @@
-// Builds HTML in which everything is escaped unless it is markup already, and the elements that several parts share.
 import { cleanName, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
@@ -17,7 +16,7 @@ function render(piece: Piece): string {
 	return "markup" in piece ? piece.markup : piece.map(render).join("");
 }
 
-/** A template whose values are escaped; lists are joined, null is nothing. */
+/** Escapes all values that are no markup; lists are joined, null is nothing. */
 export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
 	return { markup: parts.reduce((text, part, at) => text + render(pieces[at - 1] ?? null) + part) };
 }
@@ -61,12 +60,10 @@ export function drawing(
 	return html`<svg${kind === undefined ? null : html` class="${kind}"`} viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${body}</svg>`;
 }
 
-/** A bar beside a number that a cell states already. `share`: 0 to 1. */
 export function shareBar(share: number): Markup {
 	return html`<svg class="gold" viewBox="0 0 170 12" aria-hidden="true"><rect class="own" width="${at(170 * Math.min(1, Math.max(0, share)))}" height="12" rx="2"/></svg>`;
 }
 
-/** The model in bold, the other names beside it, and the part of a merged result below it. */
 export function nameOf(model: string, rest: readonly string[], part: string | undefined): Markup {
 	const names = rest.map((name) => cleanName(name)).join(" · ");
 	return html`<b>${cleanName(model)}</b> <span>${names}</span>${part === undefined ? null : html`<small>${cleanName(part, 60)}</small>`}`;
@@ -78,26 +75,23 @@ export function moreText(hidden: number, what: string): Piece {
 		: null;
 }
 
-/** Formats that a report is drawn in. */
 export type Format = "markdown" | "html" | "terminal";
 
 export interface Column<Row> {
 	title: string;
 	numeric?: boolean;
 	heading?: boolean;
-	/** Long text: in HTML it may break, in a terminal it stands below its row. */
+	/** In HTML it may break, in a terminal it stands below its row. */
 	wraps?: boolean;
 	code?: boolean;
 	axis?: Markup;
 	/** All formats unless given; HTML only if there is no text. */
 	formats?: readonly Format[];
-	/** Backticks mark code. */
 	text?(row: Row): string;
-	/** Replaces the text in HTML. */
 	cell?(row: Row): Piece;
-	/** Makes the text a label of this tone. */
+	/** Makes the text a label. */
 	tone?(row: Row): Tone | null;
-	/** Sorting key, if it is not the text; null goes last. */
+	/** If it is not the text; null goes last. */
 	sortBy?(row: Row): number | string | null;
 }
 

@@ -69,7 +69,6 @@ ${main}${section("More", appendix, "more")}</main>
 `;
 }
 
-/** @param before results to show first, each as on a page of its own. */
 export function renderHtml(
 	result: Result,
 	sections: readonly ReportSection[] = reportSections,

@@ -1,9 +1,6 @@
-// Maps values to coordinates and finds round ticks between two values.
-
 export interface Scale {
 	from: number;
 	to: number;
-	/** The coordinate of a value; values outside stay on the edge. */
 	place(value: number): number;
 }
 

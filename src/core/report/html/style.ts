@@ -1,9 +1,6 @@
 // The report's one style sheet, light and dark; no resource from outside.
 
-/**
- * Text colours are at least 4.5 : 1 on every background; a test computes it. h0 to h9 colour error maps: lightness
- * alone shows their order, towards the page's text.
- */
+/** A test computes that text has a contrast of 4.5 : 1. h0 to h9, by lightness, colour error maps. */
 export const palettes = {
 	light: {
 		bg: "#ffffff",
@@ -105,8 +102,7 @@ ${layout}
 ${tables}
 ${drawings}`;
 
-// The report's one script: tables sort by a click on a heading, both panes of a graph scroll together, and folded parts open for print.
-// This script only sorts tables; everything else works without it.
+// It sorts tables, scrolls both panes of a graph together, and opens folded parts for print.
 export const sortScript = `"use strict";
 for (const button of document.querySelectorAll("thead button")) {
 	button.disabled = false;
@@ -151,5 +147,5 @@ addEventListener("beforeprint", () => {
 });
 `;
 
-/** SHA-256 of the script, so that the policy of the page runs it and nothing else; a test computes it again. */
+/** SHA-256 for the page's policy; a test computes it again. */
 export const sortScriptHash = "sha256-T4xxO6wKLXA488kqecJ3pPiNXT9wB13WuXNbfAnIRR8=";

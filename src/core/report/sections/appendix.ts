@@ -1,4 +1,4 @@
-// The appendix: every gate with its verdict, how speed was decided, the machine, and the files.
+// The appendix: every check, how speed was decided, the machine, and the files.
 import type { GateResult, Result } from "../../../../generated/result.ts";
 import { precedence } from "../../precedence.ts";
 import { comparedOf } from "../../stats/summary.ts";
@@ -87,7 +87,6 @@ export const environmentSection: ReportSection = {
 	},
 };
 
-/** A link only to what lies beside or below this page; anything else is text. */
 function fileLink(path: string): Markup {
 	const clean = cleanText(path);
 	const parts = clean.split("/");

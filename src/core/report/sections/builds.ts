@@ -1,4 +1,3 @@
-// Shows errors of the run, findings of preflight, and the engines of base and head side by side.
 import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
@@ -78,7 +77,6 @@ export const findingSection: ReportSection = {
 
 type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
-/** The builds of each engine, base and head side by side, in the order of the result. */
 function buildPairs({ builds }: Result): BuildPair[] {
 	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
 		const [first] = own;
@@ -87,7 +85,6 @@ function buildPairs({ builds }: Result): BuildPair[] {
 	});
 }
 
-/** `2 precision, 1 plugin`; `none`. */
 function warningsText({ head }: BuildPair): string {
 	const warnings = (head?.warnings ?? []).map(
 		(warning) => `${warning.count} ${cleanName(warning.class, 40)}`,
@@ -111,7 +108,6 @@ function toneOf({ arm, state, failure }: BuildRecord): Tone {
 	return arm === "base" || (state === "missing" && failure === undefined) ? "open" : "bad";
 }
 
-/** A cached engine's time is that of the run that built it. */
 function timeText(build: BuildRecord | null): string {
 	if (build === null) return dash;
 	if (build.sharedWithBase === true) return "same engine";
@@ -167,7 +163,6 @@ function severityOf(head: BuildRecord | undefined, gates: GateIndex): HighlightS
 	return status === undefined || status === "pass" ? "fail" : status;
 }
 
-/** @param builds of one engine that failed in the same way. */
 function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
 	const head = builds.find(({ arm }) => arm === "head");
 	const build = head ?? builds[0];

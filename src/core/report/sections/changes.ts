@@ -1,4 +1,4 @@
-// Shows differences between the declarations of head and base: recipes, interfaces, looser limits, and what is no longer checked.
+// Differences between the declarations of head and base, and what is no longer checked.
 import type {
 	GateName,
 	GateResult,
@@ -31,7 +31,6 @@ const recipeColumns: readonly Column<Line<RecipeChange, RecipeRow>>[] = [
 	{ title: "head", code: true, text: ({ row }) => cleanName(row.head, 200) },
 ];
 
-/** `Built differently: optimization-level 3 → 0, precision fp16 → int8.`; null if base and head have one recipe. */
 export function recipeSentence(
 	{ recipeChanges = [] }: Result,
 	{ model, engine, part }: Pick<WorkloadResult, "model" | "engine" | "part">,
@@ -57,7 +56,6 @@ function recipeTitle(changes: readonly RecipeChange[]): string {
 	return `${parts.join(", ")}, base → head`;
 }
 
-/** Every setting that differs, as each side's own config has it. */
 export const recipeSection: ReportSection = {
 	id: "recipes",
 	show({ result: { recipeChanges = [] } }) {
@@ -96,7 +94,7 @@ function sentenceOf(row: InterfaceRow): string {
 	return `${row.side === "size" ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
 }
 
-/** Reports everything that changed of one engine: narrower sizes and the workloads that they exclude are one change. */
+/** Narrower sizes and the workloads that they exclude are one change. */
 function interfaceHighlight(changes: readonly InterfaceChange[], gates: GateIndex): Highlight[] {
 	const [change] = changes;
 	const status = change && gates.status("interface", change);
@@ -136,7 +134,6 @@ export const interfaceSection: ReportSection = {
 		[...groupBy(interfaceChanges, subjectKey).values()].flatMap((one) => interfaceHighlight(one, gates)),
 };
 
-/** How a gate's results become highlights; the title begins with the subject's name. */
 const gateTexts: Readonly<Partial<Record<GateName, Pick<Highlight, "topic" | "title" | "fix">>>> = {
 	"limit-change": {
 		topic: ["looser rule to review", "looser rules to review"],
@@ -183,7 +180,7 @@ function gateHighlight(gate: FailingGate): Highlight[] {
 	];
 }
 
-/** A section that lists all results of some gates that do not pass. */
+/** Lists the results of some gates that do not pass. */
 function gateSection(
 	id: string,
 	names: readonly GateName[],

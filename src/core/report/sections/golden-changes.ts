@@ -1,4 +1,4 @@
-// Shows goldens that differ between base and head: what moved, by how much, which limits changed, and the stated reason.
+// Goldens that differ between base and head, with the stated reason.
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
 import { cleanName, quoted } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
@@ -51,7 +51,6 @@ export function revisionText({ base, head }: Pick<GoldenChange, "base" | "head">
 	return from === to ? from : `${from} → ${to}`;
 }
 
-/** Shows what is weaker, what else changed, which outputs moved and which limits changed. */
 export function changeBlocks({ moved, movedTotal, tolerances, weakened, notes }: GoldenChange): Block[] {
 	const lines = [
 		...weakened.slice(0, 100).map((text) => `WEAKER: ${cleanMessage(text, 400)}`),

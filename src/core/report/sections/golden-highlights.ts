@@ -1,4 +1,3 @@
-// Highlights of engines that do not match their goldens.
 import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { groupBy } from "../../group.ts";
 import { quoted } from "../../text/escape.ts";
@@ -14,7 +13,6 @@ interface Failing {
 	check: GoldenCheck;
 }
 
-/** Makes a comparator's remark a sentence, because another one follows. */
 function sentenceOf(text: string): string {
 	const capital = /^[a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
@@ -45,7 +43,6 @@ function checkLine(failing: Failing, totalCases: number): string {
 	return `${quoted(output, 80)}: ${measure}${placeOf(failing, totalCases)}${ofBase && `; ${ofBase}`}.`;
 }
 
-/** Finds the worst failing check of each output over all cases, and sorts them, worst first. */
 function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 	const failing = verdicts
 		.flatMap((verdict) => verdict.checks.map((check) => ({ verdict, check })))
@@ -57,7 +54,6 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 /** More would push the sentences off the screen. */
 const maxLines = 8;
 
-/** Writes a line for each failing output, then an explanation of the worst one. */
 function mismatchTexts(
 	verdicts: readonly GoldenVerdict[],
 	totalCases: number,
@@ -103,7 +99,7 @@ function existingFix(gate: HighlightSeverity): string {
 		: `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
 }
 
-/** ` in 1 of 9 cases`, ` over its whole set of 9 cases`, or both. */
+/** ` in 1 of 9 cases, and over its whole set of 9 cases`. */
 function extentOf(group: readonly GoldenVerdict[], totalCases: number): string {
 	const cases = caseVerdicts(group).length;
 	const all = counted(totalCases, "case");
@@ -146,7 +142,6 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	];
 }
 
-/** Makes a highlight for each engine and state, except plain matches. */
 export function goldenHighlights({ golden }: Result, gates: GateIndex): Highlight[] {
 	const totals = groupBy(caseVerdicts(golden), engineKey);
 	const notable = golden.filter(({ state, checks }) => state !== "match" || checks.some(({ pass }) => !pass));

@@ -20,7 +20,6 @@ type Value = GoldenCheck["got"] | undefined;
 /** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
 
-/** Values that are not finite go last. */
 function sortable(value: Value): number | null {
 	return typeof value === "number" ? value : value === "Infinity" || value === "NaN" ? 1e300 : null;
 }
@@ -75,7 +74,6 @@ const columns: readonly Column<Line>[] = [
 	},
 ];
 
-/** Verdicts without checks, or with a message. */
 function remarks({ golden }: Result): string[] {
 	return golden
 		.filter(

@@ -1,4 +1,4 @@
-// Shows what the graphs cost without running them: multiply-adds, weights and live tensors, and the nodes that changed them.
+// What the graphs cost without running them, and the nodes that changed it.
 import type { GraphCost, NodeCostChange } from "../../../../generated/result.ts";
 import { cleanName, quoted } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
@@ -48,7 +48,7 @@ function nodesOf(row: GraphCost): Block[] {
 	]);
 }
 
-/** Lists each model once, even if it was timed at several sizes, which scale the change alike. */
+/** Lists each model once: its sizes scale the change alike. */
 function changedModels(costs: readonly GraphCost[]): GraphCost[] {
 	const changed = costs.filter(({ base, head }) => base !== null && base.multiplyAdds !== head.multiplyAdds);
 	return [...new Map(changed.toReversed().map((cost) => [subjectName(cost), cost])).values()].toReversed();
@@ -67,7 +67,7 @@ export const graphCostSection: ReportSection = {
 	show({ result: { graphCosts = [] } }, { format }) {
 		if (graphCosts.length === 0) return null;
 		if (format === "html") {
-			// Sizes of tensors decide nothing by themselves, because they follow each change of a shape.
+			// Sizes of tensors follow each change of a shape.
 			const isChanged = graphCosts.some(
 				({ base, head }) => base !== null && graphFigures.some(([, figure]) => base[figure] !== head[figure]),
 			);

@@ -1,4 +1,4 @@
-// The start of a report: notices, notes, highlights, the decision on an upgrade, the parts of a merged result, and next steps.
+// The start of a report, the parts of a merged result, and next steps.
 import type { Part } from "../../../../generated/result.ts";
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
 import { cleanName, cleanText, shellWord } from "../../text/escape.ts";
@@ -27,7 +27,7 @@ export const noticeSection: ReportSection = {
 	},
 };
 
-/** How it was measured: in a comment, what happened comes first. */
+/** In a comment, what happened comes first. */
 export const noteSection: ReportSection = {
 	id: "notes",
 	appendix: ["markdown"],
@@ -83,7 +83,7 @@ function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number
 	return [sentence(decision, "strong"), { kind: "list", items: [...says, ...more, plans, caveat] }];
 }
 
-/** An upgrade of TensorRT, if a result holds runs on several versions: the decision first. */
+/** If a result holds runs on several versions. */
 export const upgradeSection: ReportSection = {
 	id: "upgrade",
 	show({ result }, { detail }) {
@@ -134,7 +134,7 @@ const partColumns: readonly Column<Part>[] = [
 
 const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };
 
-/** Which job measured what on which device, and what is missing; what needs attention comes first. */
+/** What needs attention comes first. */
 export const partSection: ReportSection = {
 	id: "parts",
 	formats: ["markdown", "html"],

@@ -1,4 +1,4 @@
-// Shows whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
+// Whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
 import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
@@ -8,7 +8,7 @@ import { type Column, nameOf } from "../html/markup.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
 import { details, type ReportSection, sentence, table } from "../section.ts";
 
-/** `label`: what has to hold. `fault`: ends a sentence that begins with the engine's name. `fix`: what to do. */
+/** `label`: what has to hold. `fault`: ends a sentence that begins with the engine. */
 const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix: string }>> = {
 	determinism: {
 		label: "two runs agree",

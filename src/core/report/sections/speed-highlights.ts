@@ -1,4 +1,3 @@
-// Highlights of workloads whose speed is not simply unchanged.
 import type { BackendFacts, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
@@ -31,7 +30,6 @@ function levelsText(workload: WorkloadResult): string | null {
 	return base === undefined || head === undefined ? null : `Median ${formatMs(base)} → ${formatMs(head)}.`;
 }
 
-/** The notes of the comparison, and how many runs had to be repeated. */
 function remarks({ notes = [], replaced }: WorkloadResult): string[] {
 	const repeated = `${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`;
 	return [...notes.slice(0, 5).map((note) => cleanMessage(note)), ...(replaced === 0 ? [] : [repeated])];
@@ -81,7 +79,7 @@ function changed(result: Result, workload: WorkloadResult, backend: BackendFacts
 	};
 }
 
-/** The comparison's own reason if it gave one: it distinguishes noise from a change near the limit. */
+/** The comparison's own reason distinguishes noise from a change near the limit. */
 function undecidedText(
 	{ noise: { runCv } }: WorkloadResult,
 	compared: ReturnType<typeof comparedOf>,
@@ -140,7 +138,7 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 	return [{ ...told, severity, explains: gateKey(gate, workload) }];
 }
 
-/** Makes a highlight for each workload that changed, the largest first, because a short report shows only the first few. */
+/** The largest first, because a short report shows only a few. */
 export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
 	return [...result.workloads]

@@ -1,4 +1,4 @@
-// Shows each open alarm of the history, with the layers of this run.
+// Each open alarm of the history, with the layers of this run.
 import type { Result } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";

@@ -1,4 +1,3 @@
-// The evidence for each workload; those that need attention come first, open.
 import type { Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf } from "../../stats/summary.ts";
@@ -20,7 +19,7 @@ import { type Block, details, type ReportSection, sentence } from "../section.ts
 
 const maxChanged = 100;
 const maxUnchanged = 300;
-/** Workloads whose evidence is open; that of the others is folded. */
+/** Workloads whose evidence is open. */
 const maxOpen = 8;
 
 function wasTimed({ layers, runs }: WorkloadResult): boolean {
@@ -65,7 +64,7 @@ function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): 
 	];
 }
 
-/** The rows that have evidence, changed ones first, each with its anchor. */
+/** Changed rows first. */
 export function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
 	const timed = rows.filter((row) => wasTimed(row.workload));
 	const changed = timed.filter((row) => !row.isSpeedUnchanged).slice(0, maxChanged);

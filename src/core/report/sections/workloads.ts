@@ -1,4 +1,3 @@
-// The speed of every workload: the main table and the highlights of what changed.
 import type { Arm, Result } from "../../../../generated/result.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
@@ -20,7 +19,7 @@ interface Facts {
 	isPage: boolean;
 }
 
-/** Shown above the table for all rows; a caveat that applies only to some parts is in their rows. */
+/** A caveat that applies only to some parts is in their rows. */
 function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 	if (isPage || (!isCounted(rows) && backend.caveat === undefined)) return [];
 	const text = isCounted(rows)
@@ -68,7 +67,6 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	];
 }
 
-/** Columns that only timing fills; too wide for a terminal. */
 function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
 	const common = { numeric: true, formats: ["markdown", "html"] } as const;
 	return [
