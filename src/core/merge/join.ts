@@ -1,3 +1,4 @@
+// Joins facts that the parts report about their job: a common value, the common part, or a list.
 import type { BackendFacts, Result } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";

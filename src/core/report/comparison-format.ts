@@ -1,6 +1,6 @@
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
-import { cleanText, shorten } from "../text/escape.ts";
+import { cleanMessage } from "../text/escape.ts";
 import { counted, withCaveat } from "../text/labels.ts";
 import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/units.ts";
 
@@ -54,11 +54,6 @@ export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 /** Rounded up, so that the claim is never too strong. */
 export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
-}
-
-/** Cuts a sentence from the user or another module to fit a report. */
-export function cleanMessage(text: string, maxChars = 600): string {
-	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
 
 export function codeSentences(what: string, name: string | undefined): string[] {

@@ -1,7 +1,7 @@
 import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
-import { armName, withCaveat } from "../text/labels.ts";
+import { armName, present, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
 
 /** The backend that ran the record's engine: in a merged result, that of its part. */
@@ -39,13 +39,11 @@ export function partsText(parts: readonly Part[]): string {
 	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;
 	const merged = count("merged");
 	const earlier = parts.filter(({ attempt }) => attempt !== undefined).length;
-	return [
+	return present([
 		merged === parts.length ? `all ${merged} merged` : `${merged} of ${parts.length} merged`,
-		...(["missing", "refused"] as const).flatMap((state) =>
-			count(state) === 0 ? [] : [`${count(state)} ${state}`],
-		),
-		...(earlier === 0 ? [] : [`${earlier} from an earlier attempt`]),
-	].join(", ");
+		...(["missing", "refused"] as const).map((state) => count(state) > 0 && `${count(state)} ${state}`),
+		earlier > 0 && `${earlier} from an earlier attempt`,
+	]).join(", ");
 }
 
 /** A single complete part of this attempt is the result itself. */
@@ -53,11 +51,6 @@ export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	const [only] = parts;
 	const isWhole = only?.state === "merged" && only.partial === undefined && only.attempt === undefined;
 	return parts.length === 1 && isWhole ? [] : parts;
-}
-
-interface Fact {
-	label: string;
-	value: string;
 }
 
 /** @param change the pull request's own commit, of which GitHub's merge is tested. */
@@ -82,28 +75,27 @@ function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, str
 }
 
 /** Noise and detectable change are those of the worst workload. */
-export function jobFacts(result: Result): Fact[] {
+export function jobFacts(result: Result): (readonly [label: string, value: string])[] {
 	const { backend, environment, workloads, durationMs } = result;
 	const largest = (of: "runCv" | "detectable"): string | undefined => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);
 		return values.length === 0 ? undefined : formatPercent(Math.max(...values));
 	};
-	const [driver] = ["driver", "driverBranch"]
-		.filter((key) => Object.hasOwn(environment, key))
-		.flatMap((key) => environment[key] ?? []);
-	const fact = (label: string, value: string | undefined): Fact[] =>
-		value === undefined ? [] : [{ label, value }];
+	const driver = environment["driver"] ?? environment["driverBranch"];
 	const parts = partsToReport(result);
-	const ofParts = fact("parts", parts.length === 0 ? undefined : partsText(parts));
-	if (isUnmeasured(result)) return ofParts;
+	const measured: [string, string | undefined][] = [
+		[backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)],
+		["driver", driver && cleanName(driver)],
+		[cleanName(backend.name), cleanName(backend.version, 40)],
+		["run noise up to", largest("runCv")],
+		["smallest change this job can detect:", largest("detectable")],
+		["took", formatDuration(durationMs)],
+	];
 	return [
-		...ofParts,
-		...fact(backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)),
-		...fact("driver", driver && cleanName(driver)),
-		...fact(cleanName(backend.name), cleanName(backend.version, 40)),
-		...fact("run noise up to", largest("runCv")),
-		...fact("smallest change this job can detect:", largest("detectable")),
-		...fact("took", formatDuration(durationMs)),
+		...(parts.length === 0 ? [] : [["parts", partsText(parts)] as const]),
+		...(isUnmeasured(result) ? [] : measured).flatMap(([label, value]) =>
+			value === undefined ? [] : [[label, value] as const],
+		),
 	];
 }
 

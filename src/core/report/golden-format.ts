@@ -63,6 +63,11 @@ function toldApart(value: Numeric | null, other: Numeric | null): string {
 	return short === formatValue(other) && value !== other ? formatValue(value, 8) : short;
 }
 
+/** What is not finite goes last, what is unknown has no key. */
+export function sortable(value: Numeric | null | undefined): number | null {
+	return typeof value === "number" ? value : value == null ? null : 1e300;
+}
+
 export function gotText({ got, allowed }: GoldenCheck): string {
 	return toldApart(got, allowed);
 }

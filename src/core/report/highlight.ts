@@ -1,7 +1,6 @@
 // One thing that is not green, in a title and a few sentences.
 import { precedence } from "../precedence.ts";
 import { cleanText, shorten } from "../text/escape.ts";
-import type { Tone } from "../text/labels.ts";
 
 export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
 
@@ -18,17 +17,6 @@ export interface Highlight {
 	/** Key (`gateKey`) of the gate, which gets no highlight of its own. */
 	explains?: string;
 }
-
-/** The mark is for a terminal, the label for HTML. */
-export const severityLooks: Readonly<
-	Record<HighlightSeverity, { symbol: string; mark: string; tone: Tone; label: string }>
-> = {
-	fail: { symbol: "❌", mark: "✗", tone: "bad", label: "fails" },
-	error: { symbol: "🛑", mark: "✗", tone: "bad", label: "error" },
-	inconclusive: { symbol: "❔", mark: "?", tone: "open", label: "inconclusive" },
-	warn: { symbol: "⚠️", mark: "!", tone: "warn", label: "warns" },
-	note: { symbol: "ℹ️", mark: "i", tone: "plain", label: "note" },
-};
 
 export const severityOrder: readonly string[] = [...precedence, "note"];
 

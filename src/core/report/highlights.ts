@@ -1,11 +1,11 @@
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
-import { cleanName } from "../text/escape.ts";
+import { cleanMessage, cleanName } from "../text/escape.ts";
 import { counted, subjectName } from "../text/labels.ts";
-import { cleanMessage, excludedText } from "./comparison-format.ts";
+import { excludedText } from "./comparison-format.ts";
 import { backendOfRow, gateLabel } from "./facts.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
-import { engineKey, type FailingGate, failingGates, gateKey, indexGates } from "./index-gates.ts";
+import { engineKey, type FailingGate, failingGates, GateIndex, gateKey } from "./index-gates.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
@@ -49,7 +49,7 @@ const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "pro
 
 /** One highlight for each thing that is not green; improvements follow as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
-	const gates = indexGates(result);
+	const gates = new GateIndex(result);
 	const rank = ({ id }: ReportSection) =>
 		firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length;
 	const found = [...sections]

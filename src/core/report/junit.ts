@@ -1,7 +1,6 @@
 import type { GateResult, GateStatus, Result } from "../../../generated/result.ts";
-import { cleanName, escapeXml } from "../text/escape.ts";
+import { cleanMessage, cleanName, escapeXml } from "../text/escape.ts";
 import { gateTitle, subjectName } from "../text/labels.ts";
-import { cleanMessage } from "./comparison-format.ts";
 import { backendOf, gateLabel } from "./facts.ts";
 
 function attributes(values: Readonly<Record<string, string | number>>): string {

@@ -1,7 +1,7 @@
 import { escapeHtml, escapeMarkdown, markdownCode, markdownFence } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, outcomeSymbols } from "../text/labels.ts";
 import type { Detail } from "./budget.ts";
-import { brief, codePieces, excerptLines, type Highlight, severityLooks } from "./highlight.ts";
+import { brief, codePieces, excerptLines, type Highlight } from "./highlight.ts";
 import { type Block, columnsIn, type Drawers, drawBlock, type Table } from "./section.ts";
 
 /** Escaped, with what stood between backticks as code. */
@@ -61,17 +61,14 @@ function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most:
 		),
 	);
 	const hidden = rows.length + beyond - lines.length;
-	return [
-		line(shown.map(({ title }) => title)),
-		`|${shown.map(({ numeric }) => (numeric ? "--:" : "---")).join("|")}|`,
-		...lines,
-		...(hidden > 0 ? ["", `… and ${counted(hidden, `more ${noun}`)}.`] : []),
-	].join("\n");
+	const more = hidden > 0 ? `\n\n… and ${counted(hidden, `more ${noun}`)}.` : "";
+	const rule = `|${shown.map(({ numeric }) => (numeric ? "--:" : "---")).join("|")}|`;
+	return `${[line(shown.map(({ title }) => title)), rule, ...lines].join("\n")}${more}`;
 }
 
 function highlightMarkdown(whole: Highlight, detail: Detail): string {
 	const { severity, title, lines = [], sentences, fix, excerpt = [] } = brief(whole, maxWords);
-	const first = `${severityLooks[severity].symbol} **${escapeMarkdown(title)}**`;
+	const first = `${outcomeSymbols[severity]} **${escapeMarkdown(title)}**`;
 	if (!detail.sentences) return first;
 	const text = [
 		first,

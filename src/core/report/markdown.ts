@@ -36,7 +36,7 @@ export function linksMarkdown(links: ReportLinks): string {
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
 	const facts = [
 		armsText(result, change),
-		...jobFacts(result).map(({ label, value }) => `${label} ${value}`),
+		...jobFacts(result).map((fact) => fact.join(" ")),
 		`trtgate ${cleanText(result.tool.version).slice(0, 40)}`,
 	].map(escapeMarkdown);
 	const line = `<sub>${[...facts, linksMarkdown(links)].join(" · ")}</sub>`;

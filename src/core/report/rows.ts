@@ -14,7 +14,7 @@ import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs, formatWork } from "../text/units.ts";
 import { changeText, dash, intervalText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
-import { engineKey, indexGates } from "./index-gates.ts";
+import { engineKey, GateIndex } from "./index-gates.ts";
 
 export interface WorkloadRow {
 	workload: WorkloadResult;
@@ -58,7 +58,7 @@ function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow[
 }
 
 export function workloadRows(result: Result): WorkloadRow[] {
-	const gates = indexGates(result);
+	const gates = new GateIndex(result);
 	const tallies = goldenTallies(result);
 	const hasBase = result.arms.base !== null;
 	return result.workloads.map((workload) => {

@@ -1,8 +1,9 @@
 import type { Result } from "../../../generated/result.ts";
+import type { Tone } from "../text/labels.ts";
 import type { Detail } from "./budget.ts";
 import { dash } from "./comparison-format.ts";
 import type { Highlight } from "./highlight.ts";
-import type { Column, Format, Piece } from "./html/markup.ts";
+import type { Markup, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
 import type { WorkloadRow } from "./rows.ts";
 
@@ -17,6 +18,28 @@ export interface View {
 	detail: Detail;
 	/** Path of `result.json`, for commands to copy. */
 	resultPath?: string;
+}
+
+export type Format = "markdown" | "html" | "terminal";
+
+export interface Column<Row> {
+	title: string;
+	numeric?: boolean;
+	heading?: boolean;
+	/** In HTML it may break, in a terminal it stands below its row. */
+	wraps?: boolean;
+	code?: boolean;
+	axis?: Markup;
+	/** All formats unless given; HTML only if there is no text. */
+	formats?: readonly Format[];
+	/** Backticks mark code. */
+	text?(row: Row): string;
+	/** Replaces the text in HTML. */
+	cell?(row: Row): Piece;
+	/** Makes the text a label. */
+	tone?(row: Row): Tone | null;
+	/** If it is not the text; null goes last. */
+	sortBy?(row: Row): number | string | null;
 }
 
 export interface Table {
@@ -77,6 +100,18 @@ export function table<Row>(
 	return { kind: "table", table: { label, columns, rows, ...more } };
 }
 
+type MakeColumn = <Row>(
+	title: string,
+	text: (row: Row) => string,
+	more?: Partial<Column<Row>>,
+) => Column<Row>;
+const columnOf =
+	(kind: "numeric" | "heading" | "wraps" | "code"): MakeColumn =>
+	(title, text, more) => ({ title, text, [kind]: true, ...more });
+export const [heading, numeric] = [columnOf("heading"), columnOf("numeric")];
+export const [code, long] = [columnOf("code"), columnOf("wraps")];
+export const plain: MakeColumn = (title, text, more) => ({ title, text, ...more });
+
 /** Sorted by its numbers. */
 export function numbers<Row>(
 	title: string,
@@ -87,7 +122,7 @@ export function numbers<Row>(
 		const value = of(row);
 		return value == null ? dash : format(value);
 	};
-	return { title, numeric: true, text, sortBy: (row) => of(row) ?? null };
+	return numeric(title, text, { sortBy: (row) => of(row) ?? null });
 }
 
 export function sentence(text: string, style?: "strong" | "quiet"): Block {

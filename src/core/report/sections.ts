@@ -1,7 +1,13 @@
 import type { ReportSection } from "./section.ts";
 import { checkSection, environmentSection, fileSection, methodSection } from "./sections/appendix.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
-import { coverageSection, interfaceSection, limitChangeSection, recipeSection } from "./sections/changes.ts";
+import {
+	coverageSection,
+	interfaceSection,
+	limitChangeSection,
+	recipeSection,
+	trendSection,
+} from "./sections/changes.ts";
 import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
@@ -14,9 +20,7 @@ import {
 	upgradeSection,
 } from "./sections/overview.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
-import { trendSection } from "./sections/trend.ts";
-import { evidenceSection } from "./sections/workload-details.ts";
-import { workloadSection } from "./sections/workloads.ts";
+import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
 	noticeSection,

@@ -1,8 +1,8 @@
 import type { Result } from "../../../generated/result.ts";
-import { counted, gateTitle, outcomeLabels, unverifiedText } from "../text/labels.ts";
+import { counted, gateTitle, outcomeLabels, present, statusTones, unverifiedText } from "../text/labels.ts";
 import { fullDetail } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
-import { excerptLines, type Highlight, severityLooks, withoutMarks } from "./highlight.ts";
+import { excerptLines, type Highlight, withoutMarks } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
 import {
 	type Block,
@@ -18,19 +18,12 @@ import {
 	type Cell,
 	paint,
 	renderColumns,
-	type Style,
 	type TerminalOptions,
 	toneStyles,
 	wrapText,
 } from "./terminal-text.ts";
 
-const outcomeStyles: Readonly<Record<Result["outcome"], Style>> = {
-	pass: "green",
-	warn: "yellow",
-	fail: "red",
-	inconclusive: "magenta",
-	error: "red",
-};
+const severityMarks = { fail: "✗", error: "✗", inconclusive: "?", warn: "!", note: "i" };
 
 function headLines({ result, highlights }: ReportContext, { color, columns }: TerminalOptions): string[] {
 	const label = outcomeLabels[result.outcome].toUpperCase();
@@ -38,10 +31,10 @@ function headLines({ result, highlights }: ReportContext, { color, columns }: Te
 		`${gateTitle(result.backend)}: ${headline(result, highlights)}`,
 		columns - label.length - 2,
 	);
-	const facts = [armsText(result), ...jobFacts(result).map((fact) => `${fact.label} ${fact.value}`)];
+	const facts = [armsText(result), ...jobFacts(result).map((fact) => fact.join(" "))];
 	return [
 		...(result.unverified === true ? [paint(unverifiedText, "bold", color)] : []),
-		`${paint(label, outcomeStyles[result.outcome], color)}  ${paint(first, "bold", color)}`,
+		`${paint(label, toneStyles[statusTones[result.outcome]], color)}  ${paint(first, "bold", color)}`,
 		...others.map((line) => paint(line, "bold", color)),
 		...wrapText(facts.join(" · "), columns).map((line) => paint(line, "dim", color)),
 	];
@@ -116,19 +109,19 @@ function tableLines(
 	return [
 		...head,
 		...listed.flatMap((row, index) => [...(lines[index] ?? []), ...below(row)]),
-		...(hidden > 0
-			? [paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color)]
-			: []),
+		...present([
+			hidden > 0 && paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color),
+		]),
 	];
 }
 
 function highlightLines(highlight: Highlight, { color, columns }: TerminalOptions): string[] {
 	const { severity, title, lines = [], sentences, excerpt = [] } = highlight;
-	const { mark, tone } = severityLooks[severity];
+	const style = severity === "note" ? "cyan" : toneStyles[statusTones[severity]];
 	const [first = "", ...others] = wrapText(title, columns - 2);
 	const texts = [...lines, sentences.join(" ")].map(withoutMarks);
 	return [
-		`${paint(mark, severity === "note" ? "cyan" : toneStyles[tone], color)} ${paint(first, "bold", color)}`,
+		`${paint(severityMarks[severity], style, color)} ${paint(first, "bold", color)}`,
 		...others.map((line) => `  ${paint(line, "bold", color)}`),
 		...texts.flatMap((text) => wrapText(text, columns - 2)).map((line) => `  ${line}`),
 		...excerptLines(excerpt).map((line) => paint(`  │ ${line}`, "dim", color)),

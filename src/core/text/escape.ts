@@ -33,6 +33,11 @@ export function cleanName(text: string, maxChars = 80): string {
 	return clean === "" ? "(no name)" : shorten(clean, maxChars);
 }
 
+/** Cuts a sentence from the user or another module to fit a report. */
+export function cleanMessage(text: string, maxChars = 600): string {
+	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
+}
+
 export function quoted(name: string, maxChars = 90): string {
 	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
 }

@@ -24,24 +24,21 @@ export const outcomeLabels: Readonly<Record<Outcome, string>> = {
 	error: "could not decide",
 };
 
-export const outcomeSymbols: Readonly<Record<Outcome, string>> = {
+export const outcomeSymbols = {
 	pass: "✅",
 	warn: "⚠️",
 	fail: "❌",
 	inconclusive: "❔",
 	error: "🛑",
+	note: "ℹ️",
 };
 
 /** For figures that a fork's code could forge. */
 export const unverifiedText = "Reported by the fork's own job; not verified";
 
-export const statusTones: Readonly<Record<GateStatus, Tone>> = {
-	pass: "ok",
-	warn: "warn",
-	fail: "bad",
-	inconclusive: "open",
-	error: "bad",
-};
+export const statusTones = {
+	...{ pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad", note: "plain" },
+} as const satisfies Readonly<Record<GateStatus | "note", Tone>>;
 
 const verdictLabels: Readonly<Record<VerdictKind, string>> = {
 	regressed: "slower",
@@ -96,6 +93,15 @@ export function gateTitle(backend: BackendFacts): string {
 	);
 }
 
+export function capitalize(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Only the texts that say something. */
+export function present(texts: readonly (string | number | null | undefined | false)[]): string[] {
+	return texts.filter((text) => typeof text === "string" && text !== "") as string[];
+}
+
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
 	return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
@@ -110,12 +116,11 @@ interface Subject {
 
 /** `classifier · fp16 · batch 8 (part)`; "" for the whole run. */
 export function subjectName(subject: Subject): string {
-	const name = [subject.model, subject.engine, subject.workload, subject.case]
-		.filter((piece) => piece !== undefined)
-		.map((piece) => cleanName(piece))
-		.join(" · ");
-	const part = subject.part === undefined ? "" : cleanName(subject.part, 60);
-	return name === "" || part === "" ? name || part : `${name} (${part})`;
+	const { model, engine, workload, case: id, part } = subject;
+	const pieces = [model, engine, workload, id].flatMap((piece) => piece ?? []);
+	const name = pieces.map((piece) => cleanName(piece)).join(" · ");
+	if (part === undefined) return name;
+	return name === "" ? cleanName(part, 60) : `${name} (${cleanName(part, 60)})`;
 }
 
 export function armName(arm: ArmSource): string {

@@ -1,6 +1,7 @@
 // Annotations: levels, places, no repeats, never more than the forge takes.
+
 import { expect, it } from "vitest";
-import { annotations } from "../../../src/core/report/annotations.ts";
+import { annotations } from "../../../src/core/report/check-run.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 import { resultCases } from "../../support/result-cases.ts";
 

@@ -1,10 +1,11 @@
 // What graphs cost in every report: one line in a comment where multiply-adds changed, nothing where they did not.
+
 import { describe, expect, it } from "vitest";
 import type { GraphCost, GraphFigures, NodeCostChange } from "../../../generated/result.ts";
 import { validate } from "../../../generated/result-validator.js";
-import { nodeChangeText } from "../../../src/core/report/graph-cost-text.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { nodeChangeText } from "../../../src/core/report/sections/graph-costs.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildResult } from "../../support/build-result.ts";
 import { shownLines } from "../../support/shown-lines.ts";

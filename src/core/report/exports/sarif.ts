@@ -1,8 +1,7 @@
 // Findings about models and the config as SARIF 2.1.0, for code scanning and editors.
 import type { Finding, Location, Result } from "../../../../generated/result.ts";
-import { cleanText, shorten } from "../../text/escape.ts";
+import { cleanMessage, cleanText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
-import { cleanMessage } from "../comparison-format.ts";
 
 type Page = keyof typeof pages;
 

@@ -2,8 +2,7 @@ import { comparedOf } from "../../stats/summary.ts";
 import { formatLimit, formatPercent } from "../../text/units.ts";
 import { changeText, intervalText, levelText } from "../comparison-format.ts";
 import { isCounted, type WorkloadRow } from "../rows.ts";
-import { at, drawing, html, type Markup, type Piece } from "./markup.ts";
-import { linearScale, roundTicks, type Scale } from "./scale.ts";
+import { at, drawing, html, linearScale, type Markup, type Piece, roundTicks, type Scale } from "./markup.ts";
 
 const width = 230;
 const height = 26;

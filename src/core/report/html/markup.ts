@@ -2,6 +2,7 @@ import { cleanName, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
 import { codePieces } from "../highlight.ts";
+import type { Column } from "../section.ts";
 
 export interface Markup {
 	readonly markup: string;
@@ -75,26 +76,6 @@ export function moreText(hidden: number, what: string): Piece {
 		: null;
 }
 
-export type Format = "markdown" | "html" | "terminal";
-
-export interface Column<Row> {
-	title: string;
-	numeric?: boolean;
-	heading?: boolean;
-	/** In HTML it may break, in a terminal it stands below its row. */
-	wraps?: boolean;
-	code?: boolean;
-	axis?: Markup;
-	/** All formats unless given; HTML only if there is no text. */
-	formats?: readonly Format[];
-	text?(row: Row): string;
-	cell?(row: Row): Piece;
-	/** Makes the text a label. */
-	tone?(row: Row): Tone | null;
-	/** If it is not the text; null goes last. */
-	sortBy?(row: Row): number | string | null;
-}
-
 function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
 	const text = column.text?.(row) ?? "";
 	const tone = column.tone?.(row) ?? null;
@@ -120,4 +101,39 @@ export function sortableTable<Row>(
 	return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>
 `;
+}
+
+export interface Scale {
+	from: number;
+	to: number;
+	place(value: number): number;
+}
+
+export function linearScale(domain: readonly [number, number], range: readonly [number, number]): Scale {
+	const [from, to] = domain;
+	const width = to - from;
+	const place = (value: number) => {
+		const share = width > 0 ? Math.min(1, Math.max(0, (value - from) / width)) : 0.5;
+		return range[0] + share * (range[1] - range[0]);
+	};
+	return { from, to, place };
+}
+
+/** A step of 1, 2 or 5 times a power of ten, so that about `count` steps fill the width. */
+function roundStep(width: number, count: number): number {
+	const rough = width / count;
+	const power = 10 ** Math.floor(Math.log10(rough));
+	return ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10) * power;
+}
+
+export function roundTicks({ from, to }: Pick<Scale, "from" | "to">, count: number): number[] {
+	const width = to - from;
+	if (!(width > 0) || !Number.isFinite(width)) return [from];
+	const step = roundStep(width, count);
+	const first = Math.ceil(from / step - 1e-9);
+	const last = Math.floor(to / step + 1e-9);
+	// Multiples of the step, freed of the error of the multiplication.
+	return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
+		Number(((first + index) * step).toPrecision(12)),
+	);
 }

@@ -1,15 +1,79 @@
 // Renders the report as one self-contained HTML file: offline, light and dark, sortable, printable.
-import type { Outcome, Result } from "../../../../generated/result.ts";
+
+import type { Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { gateTitle, outcomeLabels, type Tone, unverifiedText } from "../../text/labels.ts";
+import { gateTitle, outcomeLabels, statusTones, unverifiedText } from "../../text/labels.ts";
 import { fullDetail } from "../budget.ts";
 import { armsText, jobFacts } from "../facts.ts";
+import { excerptLines, type Highlight } from "../highlight.ts";
 import { headline, reportContext } from "../highlights.ts";
-import { type ReportContext, type ReportSection, shownSections } from "../section.ts";
+import {
+	type Block,
+	columnsIn,
+	type Drawers,
+	drawBlock,
+	type ReportContext,
+	type ReportSection,
+	shownSections,
+} from "../section.ts";
 import { reportSections } from "../sections.ts";
-import { drawHtml } from "./blocks.ts";
-import { folded, html, type Markup, type Piece, pill, section } from "./markup.ts";
+import {
+	coded,
+	folded,
+	html,
+	logExcerpt,
+	type Markup,
+	moreText,
+	type Piece,
+	pill,
+	section,
+	sortableTable,
+} from "./markup.ts";
 import { sortScript, sortScriptHash, styleSheet } from "./style.ts";
+
+const maxRows = 1000;
+
+const drawers: Drawers<Piece> = {
+	heading: ({ text }) => html`<h3>${text}</h3>\n`,
+	sentence({ text, style }) {
+		if (style === "strong") return html`<p><b>${coded(text)}</b></p>\n`;
+		return html`<p${style === "quiet" ? html` class="sub"` : null}>${coded(text)}</p>\n`;
+	},
+	notice: ({ text, isUrgent }) =>
+		isUrgent
+			? html`<p class="notice" role="note"><b>${coded(text)}</b></p>\n`
+			: html`<p class="notice plain" role="note">${coded(text)}</p>\n`,
+	list: ({ items }) => list(items),
+	table({ table: { label, columns, rows, noun, hidden = 0 } }) {
+		if (rows.length === 0) return null;
+		const shown = rows.slice(0, maxRows);
+		const drawn = sortableTable(label, columnsIn("html", columns), shown);
+		return [drawn, moreText(rows.length + hidden - shown.length, `${noun}s`)];
+	},
+	highlight: ({ highlight }) => card(highlight),
+	figure: ({ drawn }) => drawn,
+	details: ({ title, blocks, id, isOpen }) =>
+		folded(id === undefined ? title : html`<span id="${id}">${title}</span>`, drawHtml(blocks), isOpen),
+};
+
+export function drawHtml(blocks: readonly Block[]): Piece {
+	return blocks.map((block) => drawBlock(drawers, block));
+}
+
+function list(items: readonly string[]): Piece {
+	return items.length === 0 ? null : html`<ul>${items.map((item) => html`<li>${coded(item)}</li>\n`)}</ul>\n`;
+}
+
+const severityLabels = {
+	...{ fail: "fails", error: "error", inconclusive: "inconclusive", warn: "warns", note: "note" },
+};
+
+function card({ severity, title, lines = [], sentences, fix, excerpt = [] }: Highlight): Markup {
+	const tone = statusTones[severity];
+	return html`<article class="highlight ${tone}"><h2>${title} ${pill(severityLabels[severity], tone)}</h2>
+${list(lines)}<p>${sentences.map((text) => [coded(text), " "])}</p>${fix === undefined ? null : html`<p><b>Next:</b> ${coded(fix)}</p>`}${excerpt.length === 0 ? null : folded("Log excerpt", logExcerpt(excerptLines(excerpt)))}</article>
+`;
+}
 
 /** Nothing is loaded, sent or framed; one script runs, known by its hash. */
 const pagePolicy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
@@ -33,18 +97,10 @@ ${body}<script>${{ markup: sortScript }}</script>
 `.markup;
 }
 
-const outcomeTones: Readonly<Record<Outcome, Tone>> = {
-	pass: "ok",
-	warn: "warn",
-	fail: "bad",
-	inconclusive: "open",
-	error: "bad",
-};
-
 function pageHeader({ result, highlights }: ReportContext): Markup {
-	const facts = jobFacts(result).map(({ label, value }) => html`<li>${label} <b>${value}</b></li>`);
+	const facts = jobFacts(result).map(([label, value]) => html`<li>${label} <b>${value}</b></li>`);
 	const isForgeable = result.unverified === true;
-	const tone = isForgeable && result.outcome === "pass" ? "open" : outcomeTones[result.outcome];
+	const tone = isForgeable && result.outcome === "pass" ? "open" : statusTones[result.outcome];
 	return html`<header>
 ${isForgeable ? html`<p><b>${unverifiedText}</b></p>` : null}<h1>${pill(outcomeLabels[result.outcome], tone)} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
 <p class="sub">${armsText(result)}</p>

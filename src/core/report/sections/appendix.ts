@@ -2,24 +2,22 @@
 import type { GateResult, Result } from "../../../../generated/result.ts";
 import { precedence } from "../../precedence.ts";
 import { comparedOf } from "../../stats/summary.ts";
-import { cleanName, cleanText } from "../../text/escape.ts";
+import { cleanMessage, cleanName, cleanText } from "../../text/escape.ts";
 import { statusTones, subjectName } from "../../text/labels.ts";
 import { formatCount, formatDuration, formatLimit } from "../../text/units.ts";
-import { cleanMessage, levelText } from "../comparison-format.ts";
+import { levelText } from "../comparison-format.ts";
 import { backendOfRow, gateLabel } from "../facts.ts";
-import { type Column, html, type Markup } from "../html/markup.ts";
-import { type ReportSection, sentence, table } from "../section.ts";
+import { html, type Markup } from "../html/markup.ts";
+import { type Column, heading, long, plain, type ReportSection, sentence, table } from "../section.ts";
 
 const checkColumns = (result: Result): Column<GateResult>[] => [
-	{ title: "Subject", heading: true, text: subjectName },
-	{ title: "gate", text: (gate) => gateLabel(gate.gate, backendOfRow(result, gate)) },
-	{
-		title: "status",
-		text: ({ status }) => status,
+	heading("Subject", subjectName),
+	plain("gate", (gate) => gateLabel(gate.gate, backendOfRow(result, gate))),
+	plain("status", ({ status }) => status, {
 		tone: ({ status }) => statusTones[status],
 		sortBy: ({ status }) => precedence.indexOf(status),
-	},
-	{ title: "message", wraps: true, text: ({ message }) => cleanMessage(message) },
+	}),
+	long("message", ({ message }) => cleanMessage(message)),
 ];
 
 export const checkSection: ReportSection = {
@@ -62,8 +60,8 @@ export const methodSection: ReportSection = {
 };
 
 const factColumns: readonly Column<readonly [key: string, value: string]>[] = [
-	{ title: "what", heading: true, text: ([key]) => cleanName(key) },
-	{ title: "value", wraps: true, text: ([, value]) => cleanName(value, 300) },
+	heading("what", ([key]) => cleanName(key)),
+	long("value", ([, value]) => cleanName(value, 300)),
 ];
 
 export const environmentSection: ReportSection = {
@@ -96,13 +94,8 @@ function fileLink(path: string): Markup {
 }
 
 const fileColumns: readonly Column<Result["files"][number]>[] = [
-	{
-		title: "file",
-		heading: true,
-		text: ({ path }) => cleanName(path, 100),
-		cell: ({ path }) => fileLink(path),
-	},
-	{ title: "content", text: ({ what }) => cleanName(what, 160) },
+	heading("file", ({ path }) => cleanName(path, 100), { cell: ({ path }) => fileLink(path) }),
+	plain("content", ({ what }) => cleanName(what, 160)),
 ];
 
 export const fileSection: ReportSection = {

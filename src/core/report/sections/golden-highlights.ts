@@ -1,12 +1,11 @@
 import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { groupBy } from "../../group.ts";
-import { quoted } from "../../text/escape.ts";
-import { counted, subjectName } from "../../text/labels.ts";
+import { cleanMessage, quoted } from "../../text/escape.ts";
+import { capitalize, counted, present, subjectName } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
-import { cleanMessage } from "../comparison-format.ts";
 import { capRatio, caseVerdicts, measureText, worstText } from "../golden-format.ts";
 import type { Highlight, HighlightSeverity } from "../highlight.ts";
-import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
+import { engineKey, type GateIndex } from "../index-gates.ts";
 
 interface Failing {
 	verdict: GoldenVerdict;
@@ -14,16 +13,16 @@ interface Failing {
 }
 
 function sentenceOf(text: string): string {
-	const capital = /^[a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+	const capital = capitalize(text);
 	return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 }
 
 function placeOf({ check, verdict }: Failing, totalCases: number): string {
 	if (verdict.scope !== undefined) return ` over the whole set of ${counted(verdict.cases ?? 0, "case")}`;
-	const place = [
-		...(totalCases === 1 ? [] : [`case ${quoted(verdict.case, 60)}`]),
-		...(check.sample === undefined ? [] : [`sample ${check.sample}`]),
-	];
+	const place = present([
+		totalCases !== 1 && `case ${quoted(verdict.case, 60)}`,
+		check.sample !== undefined && `sample ${check.sample}`,
+	]);
 	return place.length === 0 ? "" : ` (${place.join(", ")})`;
 }
 
@@ -36,10 +35,10 @@ function checkLine(failing: Failing, totalCases: number): string {
 			? cleanMessage(detail, 300)
 			: measureText(failing.check);
 	const own = baseAllowed == null ? "" : ` (its own limit ${formatValue(baseAllowed)})`;
-	const ofBase = [
-		...(base == null ? [] : [`base ${formatValue(base)}${own}`]),
-		...(existing === true ? ["the base fails this check too"] : []),
-	].join(", ");
+	const ofBase = present([
+		base != null && `base ${formatValue(base)}${own}`,
+		existing === true && "the base fails this check too",
+	]).join(", ");
 	return `${quoted(output, 80)}: ${measure}${placeOf(failing, totalCases)}${ofBase && `; ${ofBase}`}.`;
 }
 
@@ -65,15 +64,15 @@ function mismatchTexts(
 	const worst = worstText(first.check);
 	const hidden = checks.length - maxLines;
 	return {
-		lines: [
+		lines: present([
 			...checks.slice(0, maxLines).map((check) => checkLine(check, totalCases)),
-			...(hidden > 0 ? [`… and ${counted(hidden, "more output")}.`] : []),
-		],
-		sentences: [
+			hidden > 0 && `… and ${counted(hidden, "more output")}.`,
+		]),
+		sentences: present([
 			...messagesOf(verdicts),
-			...(worst === null ? [] : [`Worst element ${worst}.`]),
-			...(detail === undefined || metric === "error-growth" ? [] : [sentenceOf(cleanMessage(detail, 300))]),
-		],
+			worst && `Worst element ${worst}.`,
+			detail !== undefined && metric !== "error-growth" && sentenceOf(cleanMessage(detail, 300)),
+		]),
 	};
 }
 
@@ -103,11 +102,10 @@ function existingFix(gate: HighlightSeverity): string {
 function extentOf(group: readonly GoldenVerdict[], totalCases: number): string {
 	const cases = caseVerdicts(group).length;
 	const all = counted(totalCases, "case");
-	const places = [
-		...(cases === 0 ? [] : [` in ${cases} of ${all}`]),
-		...(cases === group.length ? [] : [` over its whole set of ${all}`]),
-	];
-	return places.join(", and");
+	return present([
+		cases > 0 && ` in ${cases} of ${all}`,
+		cases < group.length && ` over its whole set of ${all}`,
+	]).join(", and");
 }
 
 function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gates: GateIndex): Highlight[] {
@@ -115,11 +113,9 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 	if (first === undefined) return [];
 	const { model, engine, part, state, fault } = first;
 	const [ownSeverity, topic, topics, title] = states[state];
-	const cases = group.map((verdict) => verdict.case);
-	const gate = state === "match" ? undefined : gates.statusOfCases("golden", first, cases);
-	const severity = gate === undefined || gate === "pass" ? ownSeverity : gate;
+	const cases = new Set(state === "match" ? [] : group.map((verdict) => verdict.case));
 	const subject = subjectName({ model, engine, part });
-	const common = { severity, explains: gateKey("golden", first) };
+	const common = gates.explain("golden", first, ownSeverity, cases);
 	if (fault !== undefined)
 		return [
 			{
@@ -137,7 +133,7 @@ function groupHighlight(group: readonly GoldenVerdict[], totalCases: number, gat
 			topic: [topic, topics],
 			title: `${subject} ${title}${extentOf(group, totalCases)}${cause}`,
 			...mismatchTexts(group, totalCases),
-			fix: state === "existing" ? existingFix(severity) : undefined,
+			fix: state === "existing" ? existingFix(common.severity) : undefined,
 		},
 	];
 }

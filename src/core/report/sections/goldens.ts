@@ -1,13 +1,23 @@
 // Each golden check with its limit, the pictures of those that fail, and their highlights.
 import type { GoldenCheck, GoldenVerdict, Result } from "../../../../generated/result.ts";
-import { cleanName } from "../../text/escape.ts";
-import { counted, goldenLabels, subjectName } from "../../text/labels.ts";
+import { cleanMessage, cleanName } from "../../text/escape.ts";
+import { counted, goldenLabels, present, subjectName } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
-import { cleanMessage } from "../comparison-format.ts";
-import { allowedText, checkLabel, goldenCounts, gotText, worstText } from "../golden-format.ts";
+import { allowedText, checkLabel, goldenCounts, gotText, sortable, worstText } from "../golden-format.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
-import { type Column, html, nameOf } from "../html/markup.ts";
-import { type Block, details, type ReportSection, sentence, table } from "../section.ts";
+import { html, nameOf } from "../html/markup.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	long,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
 import { goldenHighlights } from "./golden-highlights.ts";
 
 interface Line {
@@ -15,63 +25,35 @@ interface Line {
 	check: GoldenCheck;
 }
 
-type Value = GoldenCheck["got"] | undefined;
-
 /** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
 
-function sortable(value: Value): number | null {
-	return typeof value === "number" ? value : value === "Infinity" || value === "NaN" ? 1e300 : null;
-}
-
 const columns: readonly Column<Line>[] = [
-	{
-		title: "Output",
-		heading: true,
-		text: ({ verdict, check }) => `${subjectName(verdict)} · ${cleanName(check.output, 60)}`,
+	heading("Output", ({ verdict, check }) => `${subjectName(verdict)} · ${cleanName(check.output, 60)}`, {
 		cell: ({ verdict, check }) => [
 			nameOf(verdict.model, [verdict.engine, verdict.case], verdict.part),
 			html`<small>${cleanName(check.output, 60)}</small>`,
 		],
-	},
-	{
-		title: "check",
-		text: ({ check: { pass, severity, existing } }) =>
+	}),
+	plain(
+		"check",
+		({ check: { pass, severity, existing } }) =>
 			pass ? "pass" : existing === true ? `${severity}, base too` : severity,
-		tone: ({ check }) => (check.pass ? "ok" : check.severity === "warn" ? "warn" : "bad"),
-	},
-	{
-		title: "metric",
-		wraps: true,
-		text: ({ check }) =>
-			`${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
-	},
-	{
-		title: "base engine",
-		numeric: true,
-		text: ({ check }) => formatValue(check.base ?? null),
+		{
+			tone: ({ check }) => (check.pass ? "ok" : check.severity === "warn" ? "warn" : "bad"),
+		},
+	),
+	long("metric", ({ check }) => {
+		return `${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`;
+	}),
+	numeric("base engine", ({ check }) => formatValue(check.base ?? null), {
 		sortBy: ({ check }) => sortable(check.base),
-	},
-	{
-		title: "head engine",
-		numeric: true,
-		text: ({ check }) => gotText(check),
-		sortBy: ({ check }) => sortable(check.got),
-	},
-	{
-		title: "allowed",
-		numeric: true,
-		text: ({ check }) => allowedText(check),
-		sortBy: ({ check }) => check.allowed,
-	},
-	{
-		title: "worst element",
-		wraps: true,
-		text: ({ check }) =>
-			[worstText(check) ?? [], check.detail === undefined ? [] : cleanName(check.detail, 160)]
-				.flat()
-				.join(" · "),
-	},
+	}),
+	numeric("head engine", ({ check }) => gotText(check), { sortBy: ({ check }) => sortable(check.got) }),
+	numeric("allowed", ({ check }) => allowedText(check), { sortBy: ({ check }) => check.allowed }),
+	long("worst element", ({ check }) =>
+		present([worstText(check), check.detail && cleanName(check.detail, 160)]).join(" · "),
+	),
 ];
 
 function remarks({ golden }: Result): string[] {

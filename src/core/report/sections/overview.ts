@@ -1,14 +1,24 @@
 // The start of a report, the parts of a merged result, and next steps.
 import type { Part } from "../../../../generated/result.ts";
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
-import { cleanName, cleanText, shellWord } from "../../text/escape.ts";
-import { counted, outcomeLabels, statusTones } from "../../text/labels.ts";
+import { cleanMessage, cleanName, cleanText, shellWord } from "../../text/escape.ts";
+import { counted, outcomeLabels, present, statusTones } from "../../text/labels.ts";
 import { formatCount, formatDuration } from "../../text/units.ts";
-import { cleanMessage, dash } from "../comparison-format.ts";
+import { dash } from "../comparison-format.ts";
 import { nextStep } from "../engine-text.ts";
 import { noBaseText, partsText, partsToReport } from "../facts.ts";
-import type { Column } from "../html/markup.ts";
-import { type Block, details, numbers, type ReportSection, sentence, table } from "../section.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	long,
+	numbers,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
 
 const [maxNotes, maxCards, maxFixes] = [30, 200, 5];
 
@@ -16,14 +26,11 @@ export const noticeSection: ReportSection = {
 	id: "notices",
 	show({ result }) {
 		const { partial } = result;
-		const noBase = noBaseText(result);
-		const blocks: Block[] = [];
-		if (partial !== undefined) {
-			const text = `Partial result: the run ended in ${cleanName(partial.stage, 60)} (${cleanName(partial.reason, 300)}). What follows is what was known by then.`;
-			blocks.push({ kind: "notice", isUrgent: true, text });
-		}
-		if (noBase !== null) blocks.push({ kind: "notice", text: noBase });
-		return { blocks };
+		const ended =
+			partial &&
+			`Partial result: the run ended in ${cleanName(partial.stage, 60)} (${cleanName(partial.reason, 300)}). What follows is what was known by then.`;
+		const notice = (text: string): Block => ({ kind: "notice", text, isUrgent: text === ended });
+		return { blocks: present([ended, noBaseText(result)]).map(notice) };
 	},
 };
 
@@ -101,10 +108,7 @@ export const upgradeSection: ReportSection = {
 function whyText({ reason, partial, attempt }: Part): string {
 	if (reason !== undefined) return cleanMessage(reason, 300);
 	const ended = partial && `${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`;
-	return [
-		...(attempt === undefined ? [] : [`from attempt ${attempt}`]),
-		...(ended === undefined ? [] : [`partial: ended in ${ended}`]),
-	].join("; ");
+	return present([attempt && `from attempt ${attempt}`, ended && `partial: ended in ${ended}`]).join("; ");
 }
 
 function deviceText({ backend }: Part): string {
@@ -114,22 +118,15 @@ function deviceText({ backend }: Part): string {
 }
 
 const partColumns: readonly Column<Part>[] = [
-	{ title: "Part", heading: true, text: ({ name }) => cleanName(name, 80) },
-	{
-		title: "state",
-		text: ({ state, outcome }) =>
-			state === "merged" && outcome !== undefined ? outcomeLabels[outcome] : state,
-		tone: ({ state, outcome }) =>
-			state !== "merged" ? "bad" : outcome === undefined ? "plain" : statusTones[outcome],
-	},
-	{ title: "device", text: deviceText },
-	{
-		title: "software",
-		text: ({ backend }) => (backend ? cleanName(`${backend.name} ${backend.version}`, 100) : dash),
-	},
+	heading("Part", ({ name }) => cleanName(name, 80)),
+	plain("state", ({ state, outcome }) => (state === "merged" && outcome ? outcomeLabels[outcome] : state), {
+		tone: ({ state, outcome }) => (state === "merged" ? statusTones[outcome ?? "note"] : "bad"),
+	}),
+	plain("device", deviceText),
+	plain("software", ({ backend }) => (backend ? cleanName(`${backend.name} ${backend.version}`, 100) : dash)),
 	numbers("workloads", ({ workloads }) => workloads, formatCount),
 	numbers("took", ({ durationMs }) => durationMs, formatDuration),
-	{ title: "why", wraps: true, text: whyText },
+	long("why", whyText),
 ];
 
 const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };

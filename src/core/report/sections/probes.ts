@@ -1,12 +1,26 @@
 // Whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
+
 import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
+import { cleanMessage } from "../../text/escape.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
-import { cleanMessage, dash } from "../comparison-format.ts";
+import { dash } from "../comparison-format.ts";
+import { sortable } from "../golden-format.ts";
 import type { Highlight } from "../highlight.ts";
-import { type Column, nameOf } from "../html/markup.ts";
-import { type GateIndex, gateKey } from "../index-gates.ts";
-import { details, type ReportSection, sentence, table } from "../section.ts";
+import { nameOf } from "../html/markup.ts";
+import type { GateIndex } from "../index-gates.ts";
+import {
+	type Column,
+	details,
+	heading,
+	long,
+	numbers,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
 
 /** `label`: what has to hold. `fault`: ends a sentence that begins with the engine. */
 const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix: string }>> = {
@@ -60,66 +74,44 @@ function titleOf(probes: readonly ProbeResult[]): string {
 	return `Probes (no reference): ${count("agrees")} of ${counted(applied, "answer agrees", "answers agree")}${rest}`;
 }
 
-type Value = ProbeResult["got"] | undefined;
-
-/** Values that are not numbers sort last. */
-function valueColumn(
-	title: string,
-	textOf: (probe: ProbeResult) => string,
-	of: (probe: ProbeResult) => Value,
-) {
-	const sortBy = (probe: ProbeResult): number | null => {
-		const value = of(probe);
-		return typeof value === "number" ? value : value == null ? null : 1e300;
-	};
-	return { title, numeric: true, text: textOf, sortBy } satisfies Column<ProbeResult>;
-}
-
 const columns: readonly Column<ProbeResult>[] = [
-	{
-		title: "Engine",
-		heading: true,
-		text: subjectName,
+	heading<ProbeResult>("Engine", subjectName, {
 		cell: ({ model, engine, part }) => nameOf(model, [engine], part),
-	},
-	{ title: "result", text: ({ state }) => states[state].label, tone: ({ state }) => states[state].tone },
-	{ title: "probe", text: ({ probe }) => probeTexts[probe].label },
-	valueColumn(
-		"difference",
-		({ got }) => (got === null ? dash : formatValue(got)),
-		({ got }) => got,
-	),
-	valueColumn(
+	}),
+	plain("result", ({ state }) => states[state].label, { tone: ({ state }) => states[state].tone }),
+	plain("probe", ({ probe }) => probeTexts[probe].label),
+	numeric("difference", ({ got }) => formatValue(got), { sortBy: ({ got }) => sortable(got) }),
+	numbers(
 		"allowed",
-		({ allowed }) => (allowed === null ? dash : `≤ ${formatValue(allowed)}`),
 		({ allowed }) => allowed,
+		(value) => `≤ ${formatValue(value)}`,
 	),
-	valueColumn(
+	numeric(
 		"base",
 		({ base }) => (base === undefined ? dash : base === null ? "no output" : formatValue(base)),
-		({ base }) => base,
+		{ sortBy: ({ base }) => sortable(base) },
 	),
-	{ title: "what was compared", wraps: true, text: ({ message }) => cleanMessage(message, 400) },
+	long("what was compared", ({ message }) => cleanMessage(message, 400)),
 ];
 
 /** Highlights a probe that differs and has a gate, or that differs on the base too. */
 function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 	const { label, fault, fix } = probeTexts[probe.probe];
-	const status = gates.status("probe", probe);
 	const isKnown = probe.state === "known";
-	if (!isKnown && (probe.state !== "differs" || status === undefined)) return [];
+	const isGated = probe.state === "differs" && gates.of("probe", probe).length > 0;
+	if (!isKnown && !isGated) return [];
 	const odd = { null: "gives no output at a size within its profile", NaN: "gives no finite output" };
 	const what = probe.got === null || probe.got === "NaN" ? odd[`${probe.got}`] : fault;
 	return [
 		{
-			severity: isKnown ? "note" : status === "fail" ? "fail" : "warn",
+			...gates.explain("probe", probe, "warn"),
+			...(isKnown && { severity: "note" }),
 			topic: isKnown
 				? ["pre-existing probe difference", "pre-existing probe differences"]
 				: ["probe difference", "probe differences"],
 			title: `${subjectName(probe)} ${what}${isKnown ? ", as its base does" : ""} (probe, no reference)`,
 			sentences: [`Probe “${label}”: ${cleanMessage(probe.message)}`],
 			fix: isKnown ? undefined : fix,
-			explains: gateKey("probe", probe),
 		},
 	];
 }
