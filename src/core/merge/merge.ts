@@ -1,4 +1,5 @@
 // Merges the results of several jobs into one that shows every part and mixes no figures.
+
 import type {
 	ErrorRecord,
 	GateResult,
@@ -10,9 +11,10 @@ import type {
 import { inputKinds } from "../input-kind.ts";
 import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
+import { present } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
-import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "./parts.ts";
+import { type JudgedPart, judgeParts, type MergeOptions, type PartInput, resultOf } from "./parts.ts";
 
 /** Shares of the size limit to try; the last always fits. */
 const shares = [1, 0.5, 0];
@@ -25,9 +27,10 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 }
 
 function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
-	const merged = judged.flatMap(({ name, content }) =>
-		content.state === "read" ? [{ name, result: content.result }] : [],
-	);
+	const merged = judged.flatMap((part) => {
+		const result = resultOf(part);
+		return result === undefined ? [] : [{ name: part.name, result }];
+	});
 	const results = merged.map(({ result }) => result);
 	// A part that could not start knows nothing about its machine.
 	const known = results.filter(
@@ -64,7 +67,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		...records,
 		workloads,
 		errors,
-		notes: [...mergeNotes(merged), ...(note === null ? [] : [note])],
+		notes: present([...mergeNotes(merged), note]),
 		files: options.files,
 	};
 }
@@ -80,25 +83,19 @@ const refusalFixes = {
 } as const;
 
 function partFault({ name, content }: JudgedPart): ErrorRecord[] {
-	if (content.state === "missing") {
-		const fix = "Read the log of its job, fix the cause, and run the failed jobs again.";
-		return [{ part: name, kind: "runner", code: "part-missing", message: content.reason, fix }];
-	}
 	if (content.state === "refused") {
 		const fix = content.fix ?? refusalFixes[content.kind];
 		return [{ part: name, kind: content.kind, code: "part-refused", message: content.reason, fix }];
 	}
+	const missing = { part: name, kind: "runner", code: "part-missing" } as const;
+	if (content.state === "missing") {
+		const fix = "Read the log of its job, fix the cause, and run the failed jobs again.";
+		return [{ ...missing, message: content.reason, fix }];
+	}
 	const { partial, errors } = content.result;
 	if (partial === undefined || errors.some((error) => error.kind !== "github")) return [];
-	return [
-		{
-			part: name,
-			kind: "runner",
-			code: "part-missing",
-			message: `The part ended in ${partial.stage}: ${partial.reason}`,
-			fix: "Run its job again.",
-		},
-	];
+	const message = `The part ended in ${partial.stage}: ${partial.reason}`;
+	return [{ ...missing, message, fix: refusalFixes.runner }];
 }
 
 function describePart(
@@ -224,7 +221,7 @@ export function fits(result: Result): boolean {
 export function refuseLargest(parts: readonly JudgedPart[], share: number): JudgedPart[] {
 	const sized = parts.map((part) => ({
 		part,
-		bytes: part.content.state === "read" ? writtenBytes(part.content.result, maxBytes) : 0,
+		bytes: writtenBytes(resultOf(part), maxBytes),
 	}));
 	let left = maxBytes * share;
 	const kept = new Set<JudgedPart>();
@@ -245,17 +242,20 @@ function tooLarge(count: number): JudgedPart["content"] {
 
 /** An upper bound of the bytes as indented JSON; stops counting beyond `most`. */
 function writtenBytes(value: unknown, most: number, depth = 1): number {
-	if (typeof value !== "object" || value === null) return textBytes(JSON.stringify(value) ?? "");
+	if (value === undefined) return 0;
+	if (typeof value !== "object" || value === null) return textBytes(value);
 	let bytes = depth + 2;
 	for (const [key, item] of Object.entries(value)) {
 		// A line break, the indentation and a comma; in an object also the key in quotes, a colon and a blank.
-		bytes += depth + 2 + (Array.isArray(value) ? 0 : textBytes(JSON.stringify(key)) + 2);
+		bytes += depth + 2 + (Array.isArray(value) ? 0 : textBytes(key) + 2);
 		bytes += writtenBytes(item, most - bytes, depth + 1);
 		if (bytes > most) break;
 	}
 	return bytes;
 }
 
-function textBytes(text: string): number {
+function textBytes(value: unknown): number {
+	if (typeof value === "string" && /^[ !#-[\]-~]*$/.test(value)) return value.length + 2;
+	const text = JSON.stringify(value);
 	return /[^\0-\x7f]/.test(text) ? text.length * 3 : text.length;
 }

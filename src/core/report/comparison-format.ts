@@ -1,7 +1,7 @@
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
 import { cleanMessage } from "../text/escape.ts";
-import { counted, withCaveat } from "../text/labels.ts";
+import { counted, present, withCaveat } from "../text/labels.ts";
 import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/units.ts";
 
 export const dash = "–";
@@ -43,12 +43,11 @@ export function pairsText({ pairs, setAside }: Comparison): string {
 /** `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each side)`. */
 export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
-	return [
-		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
-		...(builds === undefined
-			? []
-			: [`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`]),
-	];
+	return present([
+		noise.runCv !== null && `run noise ${formatPercent(noise.runCv)}`,
+		builds &&
+			`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`,
+	]);
 }
 
 /** Rounded up, so that the claim is never too strong. */

@@ -8,7 +8,7 @@ import type {
 } from "../../../generated/result.ts";
 import { fewUnchanged } from "../../engine/core/noise.ts";
 import { quoted } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, present } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
 
 const minus = "\u2212";
@@ -67,10 +67,10 @@ export function causeText({ causes, isSignificant }: EngineRow): string {
 function workText(part: EnginePart | null): string {
 	const operations = part?.operations ?? 0;
 	const [unit, size] = operations < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
-	return [
-		...(part?.bytes == null ? [] : [formatBytes(part.bytes)]),
-		...(operations === 0 ? [] : [`${Number((operations / size).toPrecision(3))} ${unit}`]),
-	].join(", ");
+	return present([
+		part?.bytes != null && formatBytes(part.bytes),
+		operations > 0 && `${Number((operations / size).toPrecision(3))} ${unit}`,
+	]).join(", ");
 }
 
 function boundText(part: EnginePart | null): string {
@@ -81,7 +81,7 @@ function boundText(part: EnginePart | null): string {
 }
 
 export function partText(part: EnginePart): string {
-	return [workText(part), boundText(part)].filter((text) => text !== "").join(" · ");
+	return present([workText(part), boundText(part)]).join(" · ");
 }
 
 /** Work, evidence, how sure the match is, and what to try. */
@@ -92,11 +92,15 @@ export function detailTexts(row: EngineRow): string[] {
 		return from === to ? [] : [`${from || "–"} → ${to || "–"}`];
 	});
 	const isGuessed = tier === "structure" || tier === "similarity";
-	const matched = isGuessed ? [`matched by ${tier}, confidence ${confidence.toFixed(2)}`] : [];
 	const evidence = causes.flatMap((cause) => cause.evidence).filter((text) => text !== quoted(label, 60));
 	const isGain = isSignificant && (changeMs ?? 0) < 0;
-	const advice = isGain ? [] : causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
-	return [...changes, ...evidence.slice(0, 3), ...matched, ...advice.map((text) => `try: ${text}`)];
+	const advice = causes.find((cause) => cause.try !== undefined)?.try;
+	return present([
+		...changes,
+		...evidence.slice(0, 3),
+		isGuessed && `matched by ${tier}, confidence ${confidence.toFixed(2)}`,
+		!isGain && advice && `try: ${advice}`,
+	]);
 }
 
 /** `+0.89 ± 0.25 µs: `block1 + relu` (total; the same in 24 of 24) – no longer fused: 1 kernel → 3`. */
@@ -175,12 +179,12 @@ export function causeSentences(diff: EngineDiff): string[] {
 
 export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
-	const texts = [
-		accountSentence(diff, unit) ?? "",
+	return present([
+		unchangedSentence(diff, unit),
+		accountSentence(diff, unit),
 		diff.warnings.join(" "),
 		machineSentences(diff).join(" "),
-	];
-	return [unchangedSentence(diff, unit), ...texts.filter((text) => text !== "")];
+	]);
 }
 
 /** Ten lines at most, to fit into a comment. */

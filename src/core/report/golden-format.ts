@@ -8,7 +8,7 @@ import type {
 import { metricLabels } from "../../golden/core/compare/registry.ts";
 import { ofSlice } from "../../golden/core/tensor/slice.ts";
 import { cleanName } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, present } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 
 /** Verdicts on a whole set are not counted as cases. */
@@ -25,12 +25,12 @@ export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const warned = verdicts.filter(
 		(verdict) => isMatch(verdict) && verdict.checks.some(({ pass }) => !pass),
 	).length;
-	return [
+	return present([
 		`${cases.filter(isMatch).length} of ${counted(cases.length, "case matches", "cases match")}`,
-		...(sets.length === 0 ? [] : [`${sets.filter(isMatch).length} of ${counted(sets.length, "whole set")}`]),
-		...(unusable === 0 ? [] : [`${counted(unusable, "golden")} unusable`]),
-		...(warned === 0 ? [] : [`${warned} with warnings`]),
-	].join(", ");
+		sets.length > 0 && `${sets.filter(isMatch).length} of ${counted(sets.length, "whole set")}`,
+		unusable > 0 && `${counted(unusable, "golden")} unusable`,
+		warned > 0 && `${warned} with warnings`,
+	]).join(", ");
 }
 
 const knownMetrics: ReadonlyMap<string, string> = new Map([

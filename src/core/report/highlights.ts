@@ -1,7 +1,7 @@
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanMessage, cleanName } from "../text/escape.ts";
-import { counted, subjectName } from "../text/labels.ts";
+import { counted, present, subjectName } from "../text/labels.ts";
 import { excludedText } from "./comparison-format.ts";
 import { backendOfRow, gateLabel } from "./facts.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
@@ -66,13 +66,12 @@ export function reportContext(result: Result, sections: readonly ReportSection[]
 	return { result, highlights: highlights(result, sections), rows: workloadRows(result) };
 }
 
-function topicsText(all: readonly Highlight[]): string[] {
+function topicsText(all: readonly Highlight[]): string {
 	const topics = [...groupBy(all, ({ topic }) => topic[0])].map(([one, list]) =>
 		counted(list.length, one, list[0]?.topic[1]),
 	);
 	const hidden = topics.length - 5;
-	const texts = [...topics.slice(0, 5), ...(hidden > 0 ? [`${hidden} other kinds`] : [])];
-	return texts.length === 0 ? [] : [texts.join(", ")];
+	return present([...topics.slice(0, 5), hidden > 0 && `${hidden} other kinds`]).join(", ");
 }
 
 function checksText({ gates }: Result): string {
@@ -84,34 +83,34 @@ function checksText({ gates }: Result): string {
 }
 
 /** A green result must not suggest that outputs were compared if none were. */
-function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
+function uncheckedText({ outcome, builds, gates, golden }: Result): string {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
 	const unchecked = built.filter((build) => !checked.has(engineKey(build))).length;
-	if (outcome !== "pass" || unchecked === 0 || gates.length === 0) return [];
+	if (outcome !== "pass" || unchecked === 0 || gates.length === 0) return "";
 	const which = unchecked === built.length ? "" : ` of ${unchecked} of ${counted(built.length, "engine")}`;
-	return [`outputs${which} not checked: no golden`];
+	return `outputs${which} not checked: no golden`;
 }
 
-function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string[] {
+function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
 		interval === null || pairs === 0 ? [] : [interval[1]],
 	);
-	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return [];
+	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return "";
 	const largest = Math.max(...bounds);
-	return [
-		largest > 0 ? `slowdowns of ${excludedText(largest)} or more are ruled out` : "any slowdown is ruled out",
-	];
+	return largest > 0
+		? `slowdowns of ${excludedText(largest)} or more are ruled out`
+		: "any slowdown is ruled out";
 }
 
 /** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const { partial } = result;
-	return [
-		...(partial === undefined ? [] : [`stopped in ${cleanName(partial.stage, 40)}`]),
-		...topicsText(all),
+	return present([
+		partial && `stopped in ${cleanName(partial.stage, 40)}`,
+		topicsText(all),
 		checksText(result),
-		...uncheckedText(result),
-		...ruledOutText(result, all),
-	].join(" · ");
+		uncheckedText(result),
+		ruledOutText(result, all),
+	]).join(" · ");
 }

@@ -1,5 +1,5 @@
 import { escapeHtml, escapeMarkdown, markdownCode, markdownFence } from "../text/escape.ts";
-import { counted, outcomeSymbols } from "../text/labels.ts";
+import { counted, outcomeSymbols, present } from "../text/labels.ts";
 import type { Detail } from "./budget.ts";
 import { brief, codePieces, excerptLines, type Highlight } from "./highlight.ts";
 import { type Block, columnsIn, type Drawers, drawBlock, type Table } from "./section.ts";
@@ -38,12 +38,13 @@ export function foldedMarkdown(title: string, parts: readonly string[]): string 
 
 /** Folded parts become one at the end, so that the news fits on one screen. */
 export function foldTogether(parts: readonly string[]): string[] {
-	const summaries = parts.flatMap((part) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1] ?? []);
-	if (summaries.length < 2) return [...parts];
-	const isFolded = (part: string): boolean => part.startsWith("<details><summary>");
-	const body = parts.filter(isFolded).join("\n\n");
-	const folded = `<details><summary>${summaries.join(" · ")}</summary>\n\n${body}\n\n</details>`;
-	return [...parts.filter((part) => !isFolded(part)), folded];
+	const summaryOf = (part: string): string | undefined =>
+		/^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
+	const folded = parts.filter((part) => summaryOf(part) !== undefined);
+	if (folded.length < 2) return [...parts];
+	const summary = folded.map(summaryOf).join(" · ");
+	const body = `<details><summary>${summary}</summary>\n\n${folded.join("\n\n")}\n\n</details>`;
+	return [...parts.filter((part) => !folded.includes(part)), body];
 }
 
 function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most: number): string {
@@ -70,14 +71,13 @@ function highlightMarkdown(whole: Highlight, detail: Detail): string {
 	const { severity, title, lines = [], sentences, fix, excerpt = [] } = brief(whole, maxWords);
 	const first = `${outcomeSymbols[severity]} **${escapeMarkdown(title)}**`;
 	if (!detail.sentences) return first;
-	const text = [
-		first,
-		...lines.map((line) => `- ${inlineMarkdown(line)}`),
-		// Text after a list needs a blank line to be a paragraph.
-		...(lines.length > 0 && (sentences.length > 0 || fix !== undefined) ? [""] : []),
-		...(sentences.length === 0 ? [] : [sentences.map(inlineMarkdown).join(" ")]),
-		...(fix === undefined ? [] : [`**Next:** ${inlineMarkdown(fix)}`]),
-	].join("\n");
+	const listed = [first, ...lines.map((line) => `- ${inlineMarkdown(line)}`)].join("\n");
+	const below = present([
+		sentences.map(inlineMarkdown).join(" "),
+		fix !== undefined && `**Next:** ${inlineMarkdown(fix)}`,
+	]).join("\n");
+	// Text after a list needs a blank line to be a paragraph.
+	const text = present([listed, below]).join(lines.length > 0 ? "\n\n" : "\n");
 	if (!detail.excerpts || excerpt.length === 0) return text;
 	return `${text}\n\n${foldedMarkdown("log excerpt", [markdownFence(excerptLines(excerpt))])}`;
 }

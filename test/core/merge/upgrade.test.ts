@@ -1,8 +1,7 @@
 // Conclusions on an upgrade of TensorRT from the parts of a merged result.
 import { expect, it } from "vitest";
 import type { Comparison, GoldenCheck, Result } from "../../../generated/result.ts";
-import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
-import { upgradeNotes } from "../../../src/core/merge/upgrade-sides.ts";
+import { upgradeNotes, upgradesOf } from "../../../src/core/merge/upgrade.ts";
 import {
 	buildBuild,
 	buildCheck,

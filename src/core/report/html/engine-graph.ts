@@ -1,6 +1,8 @@
 // Draws the changed part of both engines' graphs, the same nodes at the same place.
+
 import type { EngineGraph, EngineGroup } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
+import { present } from "../../text/labels.ts";
 import type { LayerUnit } from "../engine-text.ts";
 import { at, html, type Piece } from "./markup.ts";
 
@@ -16,13 +18,8 @@ interface Node extends EngineGroup {
 	folded?: number;
 }
 
-interface Graph {
-	nodes: readonly Node[];
-	edges: readonly (readonly number[])[];
-}
-
 /** Keeps changed nodes and their neighbours; unchanged ones between them become one. */
-function foldUnchanged({ groups, edges }: EngineGraph): Graph {
+function foldUnchanged({ groups, edges }: EngineGraph) {
 	const isShown = groups.map(({ isChanged }) => isChanged);
 	for (const [from = 0, to = 0] of edges) {
 		if (groups[from]?.isChanged) isShown[to] = true;
@@ -60,21 +57,18 @@ function toneOf({ isChanged, changeMs = 0 }: Node): string {
 	return changeMs > 0 ? " bad" : changeMs < 0 ? " ok" : " warn";
 }
 
-interface Point {
-	x: number;
-	y: number;
-}
+type Point = Layout["places"][number];
 
 function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit): Piece {
 	const own = node[arm];
 	const place = html`x="${at(x)}" y="${at(y)}" width="${box.width}" height="${box.height}" rx="4"`;
 	if (own === null) return html`<rect class="ghost" ${place}/>`;
 	const label = node.folded === undefined ? node.label : `${node.folded} unchanged`;
-	const facts = [
-		...(own.ms === null ? [] : [`${unit.format(own.ms)} ${unit.name}`]),
-		...(own.precision === undefined ? [] : [cleanName(own.precision, 12)]),
-		...(own.kernels > 1 ? [`${own.kernels} kernels`] : []),
-	];
+	const facts = present([
+		own.ms !== null && `${unit.format(own.ms)} ${unit.name}`,
+		own.precision !== undefined && cleanName(own.precision, 12),
+		own.kernels > 1 && `${own.kernels} kernels`,
+	]);
 	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
 
@@ -113,7 +107,7 @@ export function drawGraph(graph: EngineGraph | undefined, unit: LayerUnit, label
 	return html`<div class="panes">${panes}</div>\n${legend}`;
 }
 
-export interface Layout {
+interface Layout {
 	places: { x: number; y: number }[];
 	columns: number;
 	layers: number;

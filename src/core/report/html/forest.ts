@@ -1,8 +1,9 @@
 import { comparedOf } from "../../stats/summary.ts";
+import { present } from "../../text/labels.ts";
 import { formatLimit, formatPercent } from "../../text/units.ts";
 import { changeText, intervalText, levelText } from "../comparison-format.ts";
 import { isCounted, type WorkloadRow } from "../rows.ts";
-import { at, drawing, html, linearScale, type Markup, type Piece, roundTicks, type Scale } from "./markup.ts";
+import { at, html, linearScale, type Markup, type Piece, roundTicks, type Scale } from "./markup.ts";
 
 const width = 230;
 const height = 26;
@@ -13,7 +14,7 @@ const margin = 10;
 export function forestTitle(rows: readonly WorkloadRow[]): string {
 	const [zone, other] = new Set(rows.map(({ workload }) => formatLimit(comparedOf(workload).minimalEffect)));
 	const grey = zone === undefined || other !== undefined ? "too small to count" : `±${zone}`;
-	return [...(isCounted(rows) ? [] : ["interval"]), `grey: ${grey}`, "dashed: fails"].join(" · ");
+	return present([!isCounted(rows) && "interval", `grey: ${grey}`, "dashed: fails"]).join(" · ");
 }
 
 export function forestScale(rows: readonly WorkloadRow[]): Scale {
@@ -72,5 +73,5 @@ export function drawForest({ workload, tone }: WorkloadRow, scale: Scale): Marku
 		estimate === null ? null : [bar, drawEstimate(estimate, tone, scale)],
 	];
 	const label = estimate === null ? "not compared" : `change ${changeText(compared)}${spoken}`;
-	return drawing({ width, height }, label, parts, "forest");
+	return html`<svg class="forest" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}"><title>${label}</title>${parts}</svg>`;
 }

@@ -35,10 +35,6 @@ export function coded(text: string): Piece {
 	return codePieces(text).map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece));
 }
 
-export function logExcerpt(lines: readonly string[]): Markup {
-	return html`<pre tabindex="0" aria-label="log excerpt">${lines.map((line, index) => [index === 0 ? "" : html`\n`, line])}</pre>`;
-}
-
 export function section(title: string, body: Piece, id: string): Markup {
 	return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
 ${body}</section>
@@ -49,16 +45,6 @@ export function folded(summary: Piece, body: Piece, isOpen = false): Markup {
 	return html`<details${isOpen ? html` open` : null}><summary>${summary}</summary>
 ${body}</details>
 `;
-}
-
-/** A drawing with its label, for those who cannot see it. */
-export function drawing(
-	size: { width: number; height: number },
-	label: string,
-	body: Piece,
-	kind?: string,
-): Markup {
-	return html`<svg${kind === undefined ? null : html` class="${kind}"`} viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${body}</svg>`;
 }
 
 export function shareBar(share: number): Markup {

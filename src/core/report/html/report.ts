@@ -21,7 +21,6 @@ import {
 	coded,
 	folded,
 	html,
-	logExcerpt,
 	type Markup,
 	moreText,
 	type Piece,
@@ -70,8 +69,9 @@ const severityLabels = {
 
 function card({ severity, title, lines = [], sentences, fix, excerpt = [] }: Highlight): Markup {
 	const tone = statusTones[severity];
+	const log = excerptLines(excerpt).map((line, index) => [index === 0 ? null : html`\n`, line]);
 	return html`<article class="highlight ${tone}"><h2>${title} ${pill(severityLabels[severity], tone)}</h2>
-${list(lines)}<p>${sentences.map((text) => [coded(text), " "])}</p>${fix === undefined ? null : html`<p><b>Next:</b> ${coded(fix)}</p>`}${excerpt.length === 0 ? null : folded("Log excerpt", logExcerpt(excerptLines(excerpt)))}</article>
+${list(lines)}<p>${sentences.map((text) => [coded(text), " "])}</p>${fix === undefined ? null : html`<p><b>Next:</b> ${coded(fix)}</p>`}${excerpt.length === 0 ? null : folded("Log excerpt", html`<pre tabindex="0" aria-label="log excerpt">${log}</pre>`)}</article>
 `;
 }
 

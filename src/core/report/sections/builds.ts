@@ -160,11 +160,11 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 			...(head === undefined && { severity: "note" }),
 			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
 			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
-			sentences: [
-				...(isUnusable ? [] : [`The build ${was} after ${formatDuration(build.durationMs)}.`]),
+			sentences: present([
+				!isUnusable && `The build ${was} after ${formatDuration(build.durationMs)}.`,
 				...codeSentences("Cause", failure?.code),
 				...codeSentences("Full log", log),
-			],
+			]),
 			fix: failure && cleanMessage(failure.fix),
 			excerpt: failure && excerptLines(failure.excerpt),
 		},

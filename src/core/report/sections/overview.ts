@@ -41,10 +41,10 @@ export const noteSection: ReportSection = {
 	show({ result: { notes } }, { format }) {
 		if (notes.length === 0) return null;
 		const hidden = notes.length - maxNotes;
-		const items = [
+		const items = present([
 			...notes.slice(0, maxNotes).map((note) => cleanMessage(note, 400)),
-			...(hidden > 0 ? [`… and ${counted(hidden, "more note")}, in result.json.`] : []),
-		];
+			hidden > 0 && `… and ${counted(hidden, "more note")}, in result.json.`,
+		]);
 		if (format === "markdown")
 			return { title: counted(notes.length, "note"), blocks: [{ kind: "list", items }] };
 		const prefix = format === "html" ? "" : "Note: ";
@@ -86,8 +86,8 @@ const upgradeTitle = ({ from, to }: Upgrade): string =>
 
 function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number): Block[] {
 	const says = facts.slice(0, most).map((fact) => cleanMessage(fact.says, 500));
-	const more = facts.length > most ? [`${facts.length - most} more.`] : [];
-	return [sentence(decision, "strong"), { kind: "list", items: [...says, ...more, plans, caveat] }];
+	const more = facts.length > most && `${facts.length - most} more.`;
+	return [sentence(decision, "strong"), { kind: "list", items: present([...says, more, plans, caveat]) }];
 }
 
 /** If a result holds runs on several versions. */

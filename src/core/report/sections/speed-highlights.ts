@@ -27,7 +27,7 @@ function levelsText(workload: WorkloadResult): string | null {
 
 function remarks({ notes = [], replaced }: WorkloadResult): string[] {
 	const repeated = `${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`;
-	return [...notes.slice(0, 5).map((note) => cleanMessage(note)), ...(replaced === 0 ? [] : [repeated])];
+	return present([...notes.slice(0, 5).map((note) => cleanMessage(note)), replaced > 0 && repeated]);
 }
 
 const topics = {

@@ -141,9 +141,9 @@ it.each(Object.entries(palettes))(
 				.map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
 			return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 		};
-		const steps = ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map((step) => luminance(palette[`h${step}`]));
-		const away = luminance(palette.fg) > luminance(palette.bg) ? 1 : -1;
-		const all = [luminance(palette.card), ...steps].map((value) => away * value);
+		const steps = ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map((step) => luminance(palette[`h${step}`]!));
+		const away = luminance(palette["fg"]!) > luminance(palette["bg"]!) ? 1 : -1;
+		const all = [luminance(palette["card"]!), ...steps].map((value) => away * value);
 		expect(all).toEqual(all.toSorted((a, b) => a - b));
 		expect(new Set(all).size).toBe(all.length);
 	},
