@@ -1,11 +1,12 @@
 // Plays a workflow's job as people meet it: a real repository with an origin, a runner's clone of it, recorded GPU comparisons, and the local GitHub.
+
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import { countWords } from "../../src/core/report/highlight.ts";
+import { countWords } from "../../src/core/report/highlights.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { pullRequest } from "./event-payloads.ts";
 import { checkOut, git } from "./git-history.ts";

@@ -1,4 +1,5 @@
 // The pull request that proposes goldens that were recorded again, and its commit.
+
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenChange } from "../../../generated/result.ts";
 import { describeSensitivity } from "../../golden/core/record/defects/record.ts";
@@ -6,7 +7,7 @@ import { cleanMessage, cleanName, cleanText, quoted, shorten } from "../text/esc
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 import { fullDetail } from "./budget.ts";
-import { drawMarkdown } from "./markdown-blocks.ts";
+import { drawMarkdown } from "./markdown.ts";
 import { type Block, type Column, numeric, plain, sentence, table } from "./section.ts";
 import { changeBlocks, revisionText } from "./sections/golden-changes.ts";
 

@@ -1,8 +1,9 @@
 // Finds the gates that judged one subject.
+
 import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { worstOutcome } from "../precedence.ts";
-import type { Highlight, HighlightSeverity } from "./highlight.ts";
+import type { Highlight, HighlightSeverity } from "./highlights.ts";
 
 export interface GateSubject {
 	model: string;

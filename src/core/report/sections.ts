@@ -1,5 +1,4 @@
 import type { ReportSection } from "./section.ts";
-import { checkSection, environmentSection, fileSection, methodSection } from "./sections/appendix.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
 import {
 	coverageSection,
@@ -12,7 +11,11 @@ import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
 import {
+	checkSection,
+	environmentSection,
+	fileSection,
 	highlightSection,
+	methodSection,
 	nextStepSection,
 	noteSection,
 	noticeSection,

@@ -42,6 +42,15 @@ export function quoted(name: string, maxChars = 90): string {
 	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
 }
 
+/** Splits a text at backticks: pieces at odd indices were between them. */
+export function codePieces(text: string): string[] {
+	return text.split(/`([^`]+)`/);
+}
+
+export function withoutMarks(text: string): string {
+	return codePieces(text).join("");
+}
+
 /** Quotes text that a shell would split. */
 export function shellWord(text: string): string {
 	return /^[\w.:,=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,8 +1,9 @@
 // A highlight of a comment: never more words than allowed, and what matters most is kept.
+
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { brief, countWords, type Highlight, withoutMarks } from "../../../src/core/report/highlight.ts";
-import { highlights } from "../../../src/core/report/highlights.ts";
+import { brief, countWords, type Highlight, highlights } from "../../../src/core/report/highlights.ts";
+import { withoutMarks } from "../../../src/core/text/escape.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
 function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight): number {

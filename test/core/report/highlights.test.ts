@@ -1,8 +1,9 @@
 // The choice of highlights, and their wording.
+
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
-import { withoutMarks } from "../../../src/core/report/highlight.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
+import { withoutMarks } from "../../../src/core/text/escape.ts";
 import {
 	buildBuild,
 	buildCheck,

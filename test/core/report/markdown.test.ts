@@ -1,8 +1,9 @@
 // The comment: its words are reviewed as files, its size and its safety are tested.
+
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8Bytes } from "../../../src/core/report/budget.ts";
-import { countWords } from "../../../src/core/report/highlight.ts";
+import { countWords } from "../../../src/core/report/highlights.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import {
 	buildCheck,

@@ -2,18 +2,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
+import { describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
 	alarmBody,
 	alarmOf,
 	alarmTitle,
 	findHistory,
-	isRecovered,
-} from "../../../src/core/report/alarm-issue.ts";
-import { describeCheckRun } from "../../../src/core/report/check-run.ts";
-import {
 	findMarker,
 	isNewer,
 	isOwnAuthor,
+	isRecovered,
 	markerId,
 	renderComment,
 	renderMarker,

@@ -1,7 +1,6 @@
-import { cleanName, escapeHtml } from "../../text/escape.ts";
+import { cleanName, codePieces, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
-import { codePieces } from "../highlight.ts";
 import type { Column } from "../section.ts";
 
 export interface Markup {

@@ -5,8 +5,7 @@ import { cleanName } from "../../text/escape.ts";
 import { gateTitle, outcomeLabels, statusTones, unverifiedText } from "../../text/labels.ts";
 import { fullDetail } from "../budget.ts";
 import { armsText, jobFacts } from "../facts.ts";
-import { excerptLines, type Highlight } from "../highlight.ts";
-import { headline, reportContext } from "../highlights.ts";
+import { excerptLines, type Highlight, headline, reportContext } from "../highlights.ts";
 import {
 	type Block,
 	columnsIn,

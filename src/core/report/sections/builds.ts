@@ -5,7 +5,7 @@ import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, listNames, present, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import { codeSentences, dash } from "../comparison-format.ts";
-import { excerptLines, type Highlight } from "../highlight.ts";
+import type { Highlight } from "../highlights.ts";
 import { nameOf } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
 import {
@@ -39,7 +39,7 @@ function errorHighlight(error: ErrorRecord): Highlight {
 			...codeSentences("Full log", log),
 		],
 		fix: fix && cleanMessage(fix),
-		excerpt: excerptLines(excerpt),
+		excerpt,
 		explains: model === undefined ? undefined : gateKey("run", { ...error, model }),
 	};
 }
@@ -166,7 +166,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 				...codeSentences("Full log", log),
 			]),
 			fix: failure && cleanMessage(failure.fix),
-			excerpt: failure && excerptLines(failure.excerpt),
+			excerpt: failure?.excerpt,
 		},
 	];
 }

@@ -13,7 +13,7 @@ import {
 } from "../comparison-format.ts";
 import { accountSentences, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow } from "../facts.ts";
-import type { Highlight, HighlightSeverity } from "../highlight.ts";
+import type { Highlight, HighlightSeverity } from "../highlights.ts";
 import type { GateIndex } from "../index-gates.ts";
 import { speedGate } from "../rows.ts";
 import { recipeSentence } from "./changes.ts";
