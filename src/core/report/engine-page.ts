@@ -14,20 +14,9 @@ import { drawTerminal } from "./terminal.ts";
 
 export type PageFormat = "text" | "markdown" | "json" | "html";
 
-export interface TitledDiff {
-	title: string;
-	diff: EngineDiff;
-}
-
-export interface TitledEngine {
-	title: string;
-	alone: EngineAlone;
-}
-
-interface Part {
-	title: string;
-	blocks: readonly Block[];
-}
+export type TitledDiff = { title: string; diff: EngineDiff };
+export type TitledEngine = { title: string; alone: EngineAlone };
+type Part = { title: string; blocks: readonly Block[] };
 
 /** @param next the command that a reader of the Markdown would run. */
 export function renderDiffs(diffs: readonly TitledDiff[], format: PageFormat, next: string): string {
@@ -54,19 +43,15 @@ function render(
 	options: { about: string; mostRows: number },
 ): string {
 	if (format === "html") {
-		const sections = parts.map(({ title, blocks }, index) =>
-			section(title, drawHtml(blocks), `engine-${index + 1}`),
-		);
-		return renderPage(`trtgate: ${options.about}`, html`<main>\n${sections}</main>\n`);
+		const drawn = parts.map(({ title, blocks }, at) => section(title, drawHtml(blocks), `engine-${at + 1}`));
+		return renderPage(`trtgate: ${options.about}`, html`<main>\n${drawn}</main>\n`);
 	}
 	if (format === "markdown") {
 		const detail = { ...fullDetail, foldedRows: options.mostRows };
-		return parts
-			.map(
-				({ title, blocks }) =>
-					`### ${escapeMarkdown(title)}\n\n${drawMarkdown(blocks, detail).join("\n\n")}\n`,
-			)
-			.join("\n");
+		const texts = parts.map(({ title, blocks }) =>
+			[`### ${escapeMarkdown(title)}`, ...drawMarkdown(blocks, detail)].join("\n\n"),
+		);
+		return `${texts.join("\n\n")}\n`;
 	}
 	// The terminal wraps long lines, so that a pipe gets whole sentences.
 	const plain = { color: false, columns: 400 };

@@ -29,13 +29,9 @@ export interface Highlight {
 
 export const severityOrder: readonly string[] = [...precedence, "note"];
 
-const maxExcerptLines = 12;
-
 /** The first lines of a log show what broke, the last how it ended. */
 export function excerptLines(lines: readonly string[]): string[] {
-	const half = maxExcerptLines / 2;
-	const shown =
-		lines.length <= maxExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
+	const shown = lines.length <= 12 ? lines : [...lines.slice(0, 6), "…", ...lines.slice(-6)];
 	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
 }
 

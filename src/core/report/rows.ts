@@ -26,6 +26,7 @@ export interface WorkloadRow {
 	isSpeedUnchanged: boolean;
 	/** Cases that match, and the tone of the worst verdict. */
 	golden: { match: number; total: number; tone: Tone } | null;
+	texts: ReturnType<typeof textsOf>;
 }
 
 const rowGates: readonly GateName[] = [
@@ -34,15 +35,10 @@ const rowGates: readonly GateName[] = [
 ];
 
 function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, hasBase: boolean): Tone {
-	const tones: Readonly<Record<WorkloadResult["verdict"], Tone>> = {
-		regressed: gate === undefined || gate === "pass" ? "warn" : statusTones[gate],
-		improved: "ok",
-		unchanged: "ok",
-		inconclusive: gate === "fail" ? "bad" : "open",
-		"not-comparable": hasBase ? "open" : "plain",
-		missing: "plain",
-	};
-	return tones[verdict];
+	if (verdict === "regressed") return gate === undefined || gate === "pass" ? "warn" : statusTones[gate];
+	if (verdict === "inconclusive") return gate === "fail" ? "bad" : "open";
+	if (verdict === "not-comparable") return hasBase ? "open" : "plain";
+	return verdict === "missing" ? "plain" : "ok";
 }
 
 function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
@@ -72,7 +68,8 @@ export function workloadRows(result: Result): WorkloadRow[] {
 		const isUnchanged = isSpeedUnchanged && (golden === null || golden.tone === "ok");
 		const verdict =
 			!hasBase && tone === "plain" ? "no base" : speedLabel(workload, backendOfRow(result, workload));
-		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden };
+		const texts = textsOf(workload, golden);
+		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden, texts };
 	});
 }
 
@@ -106,7 +103,7 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
-export function workloadTexts({ workload, golden }: WorkloadRow) {
+function textsOf(workload: WorkloadResult, golden: WorkloadRow["golden"]) {
 	const { base, head, work, p99 } = workload;
 	const compared = comparedOf(workload);
 	const isOneEngine = compared.pairs === 0 && compared.estimate === 0 && compared.base === undefined;

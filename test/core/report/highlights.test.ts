@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
-import { headline, highlights } from "../../../src/core/report/highlights.ts";
+import { excerptLines, headline, highlights } from "../../../src/core/report/highlights.ts";
 import { withoutMarks } from "../../../src/core/text/escape.ts";
 import {
 	buildBuild,
@@ -115,7 +115,7 @@ it("highlights list an engine that fails on both sides once, and never report a 
 	expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
 		["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
 	]);
-	expect(list[0]?.excerpt).toHaveLength(13);
+	expect(excerptLines(list[0]?.excerpt ?? [])).toHaveLength(13);
 });
 
 it("highlights call a base that does not build a note", () => {

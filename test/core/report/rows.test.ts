@@ -5,7 +5,7 @@ import { compareRuns } from "../../../src/core/compare/compare.ts";
 import { renderCsv } from "../../../src/core/report/exports/csv.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { workloadRows, workloadTexts } from "../../../src/core/report/rows.ts";
+import { workloadRows } from "../../../src/core/report/rows.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildResult, buildWorkload } from "../../support/build-result.ts";
 
@@ -40,7 +40,7 @@ const percentOf = (text: string) => Number(text.replace("\u2212", "-").replace("
 
 test("base and head of a row lie as far apart as its change says, and name their figure", () => {
 	const [row] = workloadRows(result);
-	const texts = row && workloadTexts(row);
+	const texts = row?.texts;
 	expect(changeBetween(texts?.base ?? "", texts?.head ?? "")).toBeCloseTo(percentOf(texts?.change ?? ""), 1);
 	expect(renderMarkdown(result)).toContain("| base, median | head, median | P99 change |");
 	expect(renderTerminal(result, { color: false, columns: 200 })).toMatch(

@@ -1,4 +1,5 @@
 import type { BuildRecord, Result } from "../../../../generated/result.ts";
+import { jsonText } from "../../text/escape.ts";
 import { caseVerdicts } from "../golden-format.ts";
 import { engineKey } from "../index-gates.ts";
 
@@ -24,7 +25,7 @@ export function renderManifest(result: Result): string {
 			.filter(({ arm, state }) => arm === "head" && state === "built")
 			.map((build) => engineOf(build, result)),
 	};
-	return `${JSON.stringify(manifest, null, "\t")}\n`;
+	return jsonText(manifest);
 }
 
 function engineOf(build: BuildRecord, result: Result) {

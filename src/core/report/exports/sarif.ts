@@ -1,6 +1,6 @@
 // Findings about models and the config as SARIF 2.1.0, for code scanning and editors.
 import type { Finding, Location, Result } from "../../../../generated/result.ts";
-import { cleanMessage, cleanText, shorten } from "../../text/escape.ts";
+import { cleanMessage, cleanText, jsonText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 
 type Page = keyof typeof pages;
@@ -34,7 +34,7 @@ export function renderSarif(result: Result): string {
 		results: problems.map((problem) => resultOf(problem, codes, result.config.path)),
 	};
 	const log = { $schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: [run] };
-	return `${JSON.stringify(log, null, "\t")}\n`;
+	return jsonText(log);
 }
 
 /** Our own codes are shorter; a result may come from an untrusted source. */

@@ -1,7 +1,7 @@
 // The head's figures in the Bencher Metric Format and in github-action-benchmark's `customSmallerIsBetter`.
 import type { BuildRecord, GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { ofSlice } from "../../../golden/core/tensor/slice.ts";
-import { shorten } from "../../text/escape.ts";
+import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";
 
@@ -17,37 +17,29 @@ interface Figure {
 	extra?: string;
 }
 
-function jsonFile(value: unknown): string {
-	return `${JSON.stringify(value, null, "\t")}\n`;
-}
-
 export function renderBencher(result: Result): string {
 	const benchmarks = new Map<string, Map<string, object>>();
 	for (const { subject, measure, value, unit, spread } of headFigures(result)) {
 		const name = shorten(subject, 1024);
+		// Bencher keeps its built-in measure `latency` in nanoseconds.
 		const scale = unit === "ms" ? 1e6 : 1;
 		const bounds = spread && { lower_value: spread[0] * scale, upper_value: spread[1] * scale };
 		const measures = benchmarks.get(name) ?? new Map<string, object>();
 		benchmarks.set(name, measures.set(shorten(measure, 64), { value: value * scale, ...bounds }));
 	}
 	// Entries, not assignments: a model may be called `__proto__`.
-	return jsonFile(
-		Object.fromEntries([...benchmarks].map(([name, measures]) => [name, Object.fromEntries(measures)])),
-	);
+	const entries = [...benchmarks].map(([name, measures]) => [name, Object.fromEntries(measures)] as const);
+	return jsonText(Object.fromEntries(entries));
 }
 
 /** Throughput stays out: that tool knows one direction for the whole file. */
 export function renderBenchmark(result: Result): string {
 	const entries = headFigures(result)
 		.filter(({ measure }) => measure !== "throughput")
-		.map(({ subject, title, unit, value, spread, extra }) => ({
-			name: `${subject} · ${title}`,
-			unit,
-			value,
-			range: spread?.join(" … "),
-			extra,
-		}));
-	return jsonFile(entries);
+		.map(({ subject, title, unit, value, spread, extra }) => {
+			return { name: `${subject} · ${title}`, unit, value, range: spread?.join(" … "), extra };
+		});
+	return jsonText(entries);
 }
 
 const runMeasures = [
@@ -86,18 +78,15 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 }
 
 function ofBuild(build: BuildRecord, result: Result): Figure[] {
-	const { engineBytes, durationMs, fromCache } = build;
 	const subject = subjectName(build);
-	const figures: Figure[] = [];
-	// A cached engine was not built now.
-	if (fromCache !== true) {
-		const timed = withCaveat(subject, backendOf(result, build));
-		const value = durationMs / 1000;
-		figures.push({ measure: "build-time", title: "build time", unit: "s", subject: timed, value });
-	}
-	if (engineBytes !== undefined)
-		figures.push({ measure: "file-size", title: "engine size", unit: "bytes", subject, value: engineBytes });
-	return figures;
+	const timed = withCaveat(subject, backendOf(result, build));
+	// A cached engine was not built now; what is no number is left out.
+	const seconds = build.fromCache === true ? Number.NaN : build.durationMs / 1000;
+	const bytes = build.engineBytes ?? Number.NaN;
+	return [
+		{ measure: "build-time", title: "build time", unit: "s", subject: timed, value: seconds },
+		{ measure: "file-size", title: "engine size", unit: "bytes", subject, value: bytes },
+	];
 }
 
 /** The worst case of each engine and metric. Where more is better, it is no error. */

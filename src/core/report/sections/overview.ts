@@ -189,7 +189,7 @@ export const methodSection: ReportSection = {
 		const texts =
 			work === undefined
 				? [
-						`Base and head ran alternately on one device. Each pair of runs gives one ratio of medians; the change is their geometric mean, with a t interval. All intervals hold together with ${levelText(latency)} confidence, over all looks and all workloads of this job. A pair that took far longer than the others is set aside.`,
+						`Base and head ran alternately on one device. Each pair of runs gives a ratio of medians; the change is their geometric mean, with a t interval. All intervals of this job hold together with ${levelText(latency)} confidence. A pair that took far longer than the others is set aside.`,
 						`Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass.`,
 					]
 				: [

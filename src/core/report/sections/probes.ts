@@ -2,7 +2,7 @@
 
 import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
 import { cleanMessage } from "../../text/escape.ts";
-import { counted, subjectName, type Tone } from "../../text/labels.ts";
+import { counted, present, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { dash } from "../comparison-format.ts";
 import { sortable } from "../golden-format.ts";
@@ -27,7 +27,7 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 	determinism: {
 		label: "two runs agree",
 		fault: "gives different outputs for the same input",
-		fix: "Look for random operators and plugins with atomic additions; if the model draws random numbers on purpose, leave this probe out with `probes: { only: [...] }`.",
+		fix: "Look for random operators and plugins with atomic additions; if the model is random on purpose, leave this probe out with `probes: { only: [...] }`.",
 	},
 	"duplicate-rows": {
 		label: "equal rows agree",
@@ -37,7 +37,7 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 	neighbours: {
 		label: "a row does not depend on its neighbours",
 		fault: "has rows that depend on their neighbours",
-		fix: "Look for what reduces over the batch, and for quantisation with one scale for the whole batch; if it is intended, leave this probe out.",
+		fix: "Look for what reduces over the batch, or is quantised with one scale for it; if intended, leave this probe out.",
 	},
 	"batch-size": {
 		label: "batch sizes agree",
@@ -57,12 +57,13 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 };
 
 /** Sorted by need of attention; the tone is that of a difference without a gate. */
-const states: Readonly<Record<ProbeState, { rank: number; label: string; tone: Tone }>> = {
-	differs: { rank: 0, label: "differs", tone: "warn" },
-	known: { rank: 1, label: "also in the base", tone: "plain" },
-	agrees: { rank: 2, label: "agrees", tone: "ok" },
-	skipped: { rank: 3, label: "does not apply", tone: "plain" },
+const states: Readonly<Record<ProbeState, readonly [rank: number, label: string, tone: Tone]>> = {
+	differs: [0, "differs", "warn"],
+	known: [1, "also in the base", "plain"],
+	agrees: [2, "agrees", "ok"],
+	skipped: [3, "does not apply", "plain"],
 };
+const rankOf = ({ state }: ProbeResult): number => states[state][0];
 
 /** `Probes (no reference): 10 of 11 answers agree, 3 do not apply`. */
 function titleOf(probes: readonly ProbeResult[]): string {
@@ -78,7 +79,7 @@ const columns: readonly Column<ProbeResult>[] = [
 	heading<ProbeResult>("Engine", subjectName, {
 		cell: ({ model, engine, part }) => nameOf(model, [engine], part),
 	}),
-	plain("result", ({ state }) => states[state].label, { tone: ({ state }) => states[state].tone }),
+	plain("result", ({ state }) => states[state][1], { tone: ({ state }) => states[state][2] }),
 	plain("probe", ({ probe }) => probeTexts[probe].label),
 	numeric("difference", ({ got }) => formatValue(got), { sortBy: ({ got }) => sortable(got) }),
 	numbers(
@@ -122,19 +123,21 @@ const intro =
 export const probeSection: ReportSection = {
 	id: "probes",
 	show({ result }, { format }) {
-		const probes = [...(result.probes ?? [])].sort((a, b) => states[a.state].rank - states[b.state].rank);
+		const probes = [...(result.probes ?? [])].sort((a, b) => rankOf(a) - rankOf(b));
 		if (probes.length === 0) return null;
 		const isPage = format === "html";
 		// A comment lists only probes that differ.
 		const most = format === "markdown" ? 1 : 2;
-		const applied = probes.filter(({ state }) => states[state].rank <= most);
+		const applied = probes.filter((probe) => rankOf(probe) <= most);
 		const skipped = isPage ? probes.filter(({ state }) => state === "skipped") : [];
 		const rest = table("probes that do not apply", columns, skipped, { noun: "probe" });
 		return {
 			title: titleOf(probes),
 			blocks: [
-				...(isPage ? [sentence(intro)] : []),
-				...(applied.length === 0 && !isPage ? [sentence("Each probe is in `report.html`.")] : []),
+				...present([
+					isPage && intro,
+					applied.length === 0 && !isPage && "Each probe is in `report.html`.",
+				]).map((text) => sentence(text)),
 				table("probes", columns, applied, { noun: "probe" }),
 				...(skipped.length === 0 ? [] : details(`${skipped.length} that do not apply`, [rest])),
 			],

@@ -10,7 +10,7 @@ import { backendOfRow } from "../facts.ts";
 import { figureBlocks, runBlocks } from "../figures.ts";
 import { drawForest, forestAxis, forestScale, forestTitle } from "../html/forest.ts";
 import { html, nameOf } from "../html/markup.ts";
-import { armTitle, isCounted, type WorkloadRow, workloadTexts } from "../rows.ts";
+import { armTitle, isCounted, type WorkloadRow } from "../rows.ts";
 import {
 	type Block,
 	type Column,
@@ -128,13 +128,12 @@ function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 }
 
 function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
-	return numeric(title, (row) => workloadTexts(row)[arm], {
+	return numeric(title, ({ texts }) => texts[arm], {
 		sortBy: ({ workload }) => comparedOf(workload)[arm] ?? shownMs(workload, arm) ?? null,
 	});
 }
 
-function changeText(row: WorkloadRow): string {
-	const { change, interval } = workloadTexts(row);
+function changeText({ texts: { change, interval } }: WorkloadRow): string {
 	return interval === "" ? change : `${change} (${interval})`;
 }
 
@@ -147,7 +146,7 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 	const sortBy = ({ workload }: WorkloadRow) => comparedOf(workload).estimate;
 	return [
 		plain("verdict", ({ verdict }) => verdict, { tone: ({ tone }) => tone }),
-		numeric("change", (row) => workloadTexts(row).change, { formats: ["html"], sortBy }),
+		numeric("change", ({ texts }) => texts.change, { formats: ["html"], sortBy }),
 		{
 			title: forestTitle(rows),
 			axis: forestAxis(scale),
@@ -163,11 +162,11 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
 	const formats = ["markdown", "html"] as const;
 	return [
-		numeric(isCompared ? "P99 change" : "P99", (row) => workloadTexts(row).p99, {
+		numeric(isCompared ? "P99 change" : "P99", ({ texts }) => texts.p99, {
 			formats,
 			sortBy: ({ workload }) => workload.p99.estimate ?? workload.head?.p99Ms ?? null,
 		}),
-		numeric("GPU memory", (row) => workloadTexts(row).memory, {
+		numeric("GPU memory", ({ texts }) => texts.memory, {
 			formats,
 			sortBy: ({ workload }) => workload.head?.peakMemoryBytes ?? null,
 		}),
@@ -188,7 +187,7 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 		}),
 		...(isCompared ? comparedColumns(rows) : [armColumn("head", armTitle("time", rows))]),
 		...(isCounted(rows) ? [] : timedColumns(isCompared)),
-		numeric("golden", (row) => workloadTexts(row).golden, { tone: ({ golden }) => golden?.tone ?? null }),
+		numeric("golden", ({ texts }) => texts.golden, { tone: ({ golden }) => golden?.tone ?? null }),
 	];
 }
 
