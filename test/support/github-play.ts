@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import { countWords } from "../../src/core/report/highlights.ts";
+import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { pullRequest } from "./event-payloads.ts";
 import { checkOut, git } from "./git-history.ts";

@@ -1,3 +1,4 @@
+// Decides which parts may be merged.
 import type { Arm, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";

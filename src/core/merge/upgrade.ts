@@ -23,11 +23,9 @@ const topics = {
 	buildsNow: ["note", "engine that builds now", "engines that build now"],
 	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
 	notBuilt: [
-		...([
-			"unknown",
-			"engine that its machine could not build",
-			"engines that their machine could not build",
-		] as const),
+		"unknown",
+		"engine that the machine failed to build",
+		"engines that the machine failed to build",
 	],
 	noLongerBuilds: ["stop", "engine that no longer builds", "engines that no longer build"],
 	noGolden: ["review", "engine without a golden", "engines without a golden"],
@@ -41,11 +39,7 @@ const topics = {
 	finding: ["review", "new finding of preflight", "new findings of preflight"],
 } as const satisfies Readonly<Record<string, readonly [(typeof weights)[number], one: string, many: string]>>;
 
-interface Fact {
-	kind: keyof typeof topics;
-	says: string;
-}
-
+type Fact = { kind: keyof typeof topics; says: string };
 const fact = (kind: Fact["kind"], says: string): Fact[] => [{ kind, says }];
 
 export interface Upgrade {
@@ -58,11 +52,8 @@ export interface Upgrade {
 }
 
 /** Sentences on why a run on two TensorRTs does not judge the upgrade. */
-export function upgradeNotes({
-	arms,
-	backend,
-	baseBackend,
-}: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
+export function upgradeNotes(ran: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
+	const { arms, backend, baseBackend } = ran;
 	if (arms.base === null || baseBackend === undefined) return [];
 	if (baseBackend.version === backend.version)
 		return [`Both sides run TensorRT ${backend.version}, so this run compares no versions.`];

@@ -1,3 +1,4 @@
+// Formats comparisons with their intervals.
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
 import { cleanMessage } from "../text/escape.ts";

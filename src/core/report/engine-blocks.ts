@@ -1,3 +1,4 @@
+// Engines, their layers and kernels as blocks.
 import type {
 	Arm,
 	ArmLayers,

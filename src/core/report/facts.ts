@@ -1,3 +1,4 @@
+// Facts about the whole job and its parts.
 import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";

@@ -1,3 +1,4 @@
+// The figures of a workload and of its runs.
 import type {
 	Arm,
 	ArmStats,

@@ -1,3 +1,4 @@
+// Golden verdicts and checks as text.
 import type {
 	GoldenCheck,
 	GoldenElement,

@@ -3,7 +3,7 @@
 import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { worstOutcome } from "../precedence.ts";
-import type { Highlight, HighlightSeverity } from "./highlights.ts";
+import type { Highlight, HighlightSeverity } from "./highlight.ts";
 
 export interface GateSubject {
 	model: string;

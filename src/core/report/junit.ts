@@ -1,3 +1,4 @@
+// The gates as JUnit XML.
 import type { GateResult, GateStatus, Result } from "../../../generated/result.ts";
 import { cleanMessage, cleanName, escapeXml } from "../text/escape.ts";
 import { gateTitle, subjectName } from "../text/labels.ts";

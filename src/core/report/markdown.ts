@@ -13,7 +13,8 @@ import {
 import { counted, gateTitle, outcomeSymbols, present, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
-import { brief, excerptLines, type Highlight, headline, reportContext } from "./highlights.ts";
+import { brief, excerptLines, type Highlight } from "./highlight.ts";
+import { headline, reportContext } from "./highlights.ts";
 import {
 	type Block,
 	columnsIn,

@@ -1,8 +1,10 @@
+// What a report section is, and the blocks that it shows.
+
 import type { Result } from "../../../generated/result.ts";
 import type { Tone } from "../text/labels.ts";
 import type { Detail } from "./budget.ts";
 import { dash } from "./comparison-format.ts";
-import type { Highlight } from "./highlights.ts";
+import type { Highlight } from "./highlight.ts";
 import type { Markup, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
 import type { WorkloadRow } from "./rows.ts";

@@ -1,3 +1,4 @@
+// The sections in the order of every report.
 import type { ReportSection } from "./section.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
 import {

@@ -1,3 +1,4 @@
+// Text and columns that fit a terminal.
 import type { Tone } from "../text/labels.ts";
 
 export interface TerminalOptions {

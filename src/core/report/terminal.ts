@@ -1,9 +1,12 @@
+// The report for a terminal.
+
 import type { Result } from "../../../generated/result.ts";
 import { withoutMarks } from "../text/escape.ts";
 import { counted, gateTitle, outcomeLabels, present, statusTones, unverifiedText } from "../text/labels.ts";
 import { fullDetail } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
-import { excerptLines, type Highlight, headline, reportContext } from "./highlights.ts";
+import { excerptLines, type Highlight } from "./highlight.ts";
+import { headline, reportContext } from "./highlights.ts";
 import {
 	type Block,
 	columnsIn,

@@ -1,3 +1,4 @@
+// The trend for other programs.
 import { type Alarm, type Findings, levelNow } from "../../history/core/alarms.ts";
 import { answer } from "../../history/core/page/answer.ts";
 import { figureOf, type Series } from "../../history/core/series.ts";

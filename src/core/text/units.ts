@@ -1,3 +1,4 @@
+// Formats quantities for people.
 const minus = "\u2212";
 const notANumber = "n/a";
 

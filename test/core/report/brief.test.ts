@@ -2,7 +2,8 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { brief, countWords, type Highlight, highlights } from "../../../src/core/report/highlights.ts";
+import { brief, countWords, type Highlight } from "../../../src/core/report/highlight.ts";
+import { highlights } from "../../../src/core/report/highlights.ts";
 import { withoutMarks } from "../../../src/core/text/escape.ts";
 import { resultCases } from "../../support/result-cases.ts";
 

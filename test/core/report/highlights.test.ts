@@ -2,7 +2,8 @@
 
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
-import { excerptLines, headline, highlights } from "../../../src/core/report/highlights.ts";
+import { excerptLines } from "../../../src/core/report/highlight.ts";
+import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { withoutMarks } from "../../../src/core/text/escape.ts";
 import {
 	buildBuild,

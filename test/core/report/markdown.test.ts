@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8Bytes } from "../../../src/core/report/budget.ts";
-import { countWords } from "../../../src/core/report/highlights.ts";
+import { countWords } from "../../../src/core/report/highlight.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import {
 	buildCheck,

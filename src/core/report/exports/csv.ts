@@ -1,3 +1,4 @@
+// One row per workload as CSV (RFC 4180).
 import type { ArmStats, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanText, shorten } from "../../text/escape.ts";

@@ -1,3 +1,4 @@
+// Records for a release what was judged and how.
 import type { BuildRecord, Result } from "../../../../generated/result.ts";
 import { jsonText } from "../../text/escape.ts";
 import { caseVerdicts } from "../golden-format.ts";

@@ -1,3 +1,4 @@
+// Draws changes with their intervals on one axis.
 import { comparedOf } from "../../stats/summary.ts";
 import { present } from "../../text/labels.ts";
 import { formatLimit, formatPercent } from "../../text/units.ts";

@@ -1,7 +1,7 @@
+// Builds HTML in which everything is escaped.
 import { cleanName, codePieces, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
-import type { Column } from "../section.ts";
 
 export interface Markup {
 	readonly markup: string;
@@ -59,33 +59,6 @@ export function moreText(hidden: number, what: string): Piece {
 	return hidden > 0
 		? html`<p class="more">… and ${formatCount(hidden)} more ${what}; result.json contains all.</p>`
 		: null;
-}
-
-function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
-	const text = column.text?.(row) ?? "";
-	const tone = column.tone?.(row) ?? null;
-	const content =
-		column.cell?.(row) ??
-		(tone !== null ? pill(text, tone) : column.code ? html`<code>${text}</code>` : coded(text));
-	const sort = column.sortBy === undefined ? null : html` data-v="${column.sortBy(row) ?? ""}"`;
-	if (column.heading) return html`<th scope="row"${sort}>${content}</th>`;
-	const style = column.numeric ? html` class="n"` : column.wraps || column.code ? html` class="wrap"` : null;
-	return html`<td${style}${sort}>${content}</td>`;
-}
-
-export function sortableTable<Row>(
-	label: string,
-	columns: readonly Column<Row>[],
-	rows: readonly Row[],
-): Markup {
-	const head = columns.map(
-		({ title, numeric, axis }) =>
-			html`<th scope="col"${numeric ? html` class="n"` : null} aria-sort="none"><button type="button" disabled>${title}</button>${axis ?? null}</th>`,
-	);
-	const body = rows.map((row) => html`<tr>${columns.map((column) => bodyCell(column, row))}</tr>\n`);
-	return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>
-${body}</tbody></table></div>
-`;
 }
 
 export interface Scale {

@@ -5,9 +5,11 @@ import { cleanName } from "../../text/escape.ts";
 import { gateTitle, outcomeLabels, statusTones, unverifiedText } from "../../text/labels.ts";
 import { fullDetail } from "../budget.ts";
 import { armsText, jobFacts } from "../facts.ts";
-import { excerptLines, type Highlight, headline, reportContext } from "../highlights.ts";
+import { excerptLines, type Highlight } from "../highlight.ts";
+import { headline, reportContext } from "../highlights.ts";
 import {
 	type Block,
+	type Column,
 	columnsIn,
 	type Drawers,
 	drawBlock,
@@ -16,18 +18,31 @@ import {
 	shownSections,
 } from "../section.ts";
 import { reportSections } from "../sections.ts";
-import {
-	coded,
-	folded,
-	html,
-	type Markup,
-	moreText,
-	type Piece,
-	pill,
-	section,
-	sortableTable,
-} from "./markup.ts";
+import { coded, folded, html, type Markup, moreText, type Piece, pill, section } from "./markup.ts";
 import { sortScript, sortScriptHash, styleSheet } from "./style.ts";
+
+function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
+	const text = column.text?.(row) ?? "";
+	const tone = column.tone?.(row) ?? null;
+	const content =
+		column.cell?.(row) ??
+		(tone !== null ? pill(text, tone) : column.code ? html`<code>${text}</code>` : coded(text));
+	const sort = column.sortBy === undefined ? null : html` data-v="${column.sortBy(row) ?? ""}"`;
+	if (column.heading) return html`<th scope="row"${sort}>${content}</th>`;
+	const style = column.numeric ? html` class="n"` : column.wraps || column.code ? html` class="wrap"` : null;
+	return html`<td${style}${sort}>${content}</td>`;
+}
+
+function sortableTable<Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Markup {
+	const head = columns.map(
+		({ title, numeric, axis }) =>
+			html`<th scope="col"${numeric ? html` class="n"` : null} aria-sort="none"><button type="button" disabled>${title}</button>${axis ?? null}</th>`,
+	);
+	const body = rows.map((row) => html`<tr>${columns.map((column) => bodyCell(column, row))}</tr>\n`);
+	return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>
+${body}</tbody></table></div>
+`;
+}
 
 const maxRows = 1000;
 

@@ -1,3 +1,5 @@
+// Errors, findings of preflight, and builds.
+
 import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
@@ -5,7 +7,7 @@ import { cleanMessage, cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, listNames, present, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import { codeSentences, dash } from "../comparison-format.ts";
-import type { Highlight } from "../highlights.ts";
+import type { Highlight } from "../highlight.ts";
 import { nameOf } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
 import {

@@ -24,7 +24,7 @@ import {
 } from "../../text/labels.ts";
 import { dash } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-text.ts";
-import type { Highlight } from "../highlights.ts";
+import type { Highlight } from "../highlight.ts";
 import { type FailingGate, failingGates, type GateIndex, gateKey, subjectKey } from "../index-gates.ts";
 import { type Column, code, heading, long, plain, type ReportSection, table } from "../section.ts";
 

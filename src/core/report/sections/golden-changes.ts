@@ -5,7 +5,7 @@ import { cleanMessage, cleanName, quoted } from "../../text/escape.ts";
 import { counted, present } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { movedText, sortable } from "../golden-format.ts";
-import type { Highlight } from "../highlights.ts";
+import type { Highlight } from "../highlight.ts";
 import type { GateIndex } from "../index-gates.ts";
 import {
 	type Block,

@@ -16,7 +16,7 @@ import {
 	sortable,
 	worstText,
 } from "../golden-format.ts";
-import type { Highlight, HighlightSeverity } from "../highlights.ts";
+import type { Highlight, HighlightSeverity } from "../highlight.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
 import { html, nameOf } from "../html/markup.ts";
 import { engineKey, type GateIndex } from "../index-gates.ts";

@@ -6,7 +6,7 @@ import { counted, present, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import { dash } from "../comparison-format.ts";
 import { sortable } from "../golden-format.ts";
-import type { Highlight } from "../highlights.ts";
+import type { Highlight } from "../highlight.ts";
 import { nameOf } from "../html/markup.ts";
 import type { GateIndex } from "../index-gates.ts";
 import {

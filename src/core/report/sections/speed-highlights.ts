@@ -1,3 +1,5 @@
+// Highlights of workloads that changed.
+
 import type { Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
@@ -13,7 +15,7 @@ import {
 } from "../comparison-format.ts";
 import { accountSentences, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow } from "../facts.ts";
-import type { Highlight, HighlightSeverity } from "../highlights.ts";
+import type { Highlight, HighlightSeverity } from "../highlight.ts";
 import type { GateIndex } from "../index-gates.ts";
 import { speedGate } from "../rows.ts";
 import { recipeSentence } from "./changes.ts";

@@ -1,3 +1,4 @@
+// The speed of every workload, with its evidence.
 import type { Arm, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";

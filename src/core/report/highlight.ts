@@ -1,0 +1,81 @@
+// A highlight: one thing that is not green, in a title and a few sentences.
+import { precedence } from "../precedence.ts";
+import { cleanText, shorten, withoutMarks } from "../text/escape.ts";
+
+export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
+
+/** Texts are clean, shortened and not escaped; backticks mark code in all but the title. */
+export interface Highlight {
+	severity: HighlightSeverity;
+	topic: readonly [one: string, many: string];
+	title: string;
+	/** A line for each thing that fails, such as an output. */
+	lines?: readonly string[];
+	sentences: readonly string[];
+	fix?: string;
+	excerpt?: readonly string[];
+	/** Key (`gateKey`) of the gate, which gets no highlight of its own. */
+	explains?: string;
+}
+
+export const severityOrder: readonly string[] = [...precedence, "note"];
+
+/** The first lines of a log show what broke, the last how it ended. */
+export function excerptLines(lines: readonly string[]): string[] {
+	const shown = lines.length <= 12 ? lines : [...lines.slice(0, 6), "…", ...lines.slice(-6)];
+	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
+}
+
+/** Signs such as `%` and `→` are not words. */
+export function countWords(text: string): number {
+	return text.match(/\S*[\p{L}\p{N}]\S*/gu)?.length ?? 0;
+}
+
+const mostTitleWords = 26;
+const mostFixWords = 24;
+/** Kept free for `… and 3 more in report.html`. */
+const moreWords = 5;
+
+function cut(text: string, maxWords: number): string {
+	let left = maxWords;
+	const words = text.split(" ");
+	const end = words.findIndex((word) => {
+		left -= countWords(word);
+		return left < 0;
+	});
+	return end === -1 ? text : `${words.slice(0, end).join(" ")} …`;
+}
+
+export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number): Highlight {
+	const title = cut(highlight.title, mostTitleWords);
+	// The fix has a label of one word.
+	let left = maxWords - countWords(title) - (fix === undefined ? 0 : 1);
+	const take = (texts: readonly string[], reserved = 0): string[] =>
+		texts.filter((text) => {
+			const words = countWords(withoutMarks(text));
+			if (words > left - reserved) return false;
+			left -= words;
+			return true;
+		});
+	const takeCut = (text: string, reserved = 0): string => {
+		const shown = cut(text, left - reserved);
+		left -= countWords(shown);
+		return shown;
+	};
+	const forFix = fix === undefined ? 0 : Math.min(mostFixWords, countWords(fix));
+	const [first, ...others] = highlight.sentences;
+	const opening =
+		lines === undefined && first !== undefined
+			? (take([first], forFix)[0] ?? takeCut(withoutMarks(first), forFix))
+			: null;
+	const failing = take(lines ?? [], forFix + moreWords);
+	const hidden = (lines?.length ?? 0) - failing.length;
+	const more = hidden === 0 ? [] : take([`… and ${hidden} more in report.html`], forFix);
+	return {
+		...highlight,
+		title,
+		lines: lines === undefined ? undefined : [...failing, ...more],
+		fix: fix === undefined ? undefined : takeCut(fix),
+		sentences: opening === null ? take(highlight.sentences) : [opening, ...take(others)],
+	};
+}
