@@ -6,6 +6,7 @@ import { renderComment } from "../../../src/core/report/comment.ts";
 import { explanationSentences, layerUnit } from "../../../src/core/report/engine-text.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { anyText } from "../../support/any-text.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import {
 	buildBuild,
@@ -129,7 +130,7 @@ describe("the evidence of a workload", () => {
 	it("holds whatever a file says of layers", () => {
 		const number = fc.double({ min: 0, noNaN: true, max: 1e300 });
 		const layer = fc.record({
-			...{ name: fc.string({ unit: "binary" }), type: fc.string(), precision: fc.string() },
+			...{ name: anyText(), type: fc.string(), precision: fc.string() },
 			...{ meanMs: number, share: number },
 		});
 		const arm = fc.record({

@@ -17,6 +17,7 @@ import {
 	renderMarker,
 } from "../../../src/core/report/comment.ts";
 import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
+import { anyText } from "../../support/any-text.ts";
 import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
@@ -30,7 +31,7 @@ const failed = buildResult({ outcome: "fail" });
 describe("a marker", () => {
 	it("a marker is found again by its id, whatever the id", () => {
 		fc.assert(
-			fc.property(fc.string({ unit: "binary", maxLength: 400 }), (id) => {
+			fc.property(anyText(400), (id) => {
 				const text = renderMarker({ ...marker, id });
 				expect(text).toMatch(/^<!-- [^\n<>]* -->$/);
 				expect(text.slice(4, -3)).not.toMatch(/--|>/);
@@ -202,7 +203,7 @@ it("an alarm sounds for a failure and an error, ends when well, and stays if a c
 
 it("an alarm finds its history again, whatever its texts", () => {
 	fc.assert(
-		fc.property(fc.string({ unit: "binary", maxLength: 100 }), (ref) => {
+		fc.property(anyText(100), (ref) => {
 			const body = alarmBody(buildResult(), { ...alarm, source: { ...source, ref } }, {});
 			expect(findHistory(body)).toEqual(history);
 		}),
