@@ -156,17 +156,11 @@ export function alarmBody(result: Result, { marker, source, history }: Alarm, sh
 			? `The ${gate} fails.`
 			: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`;
 	const names = [event, ref, workflow].map((text) => markdownCode(cleanText(shorten(text, 100))));
-	const first = [
-		renderMarker(marker),
-		`<!-- since:${since} runs:${runs} first:${firstRun} -->`,
-		`${what} Runs: ${names.join(", ")}.`,
-		"",
-		historyLine(marker, history, shown),
-		"",
-		"This text is from the newest run; the issue closes automatically when such a run passes again.",
-		"",
-		"",
-	].join("\n");
+	const hidden = `${renderMarker(marker)}\n<!-- since:${since} runs:${runs} first:${firstRun} -->\n`;
+	const closes =
+		"This text is from the newest run; the issue closes automatically when such a run passes again.";
+	const texts = [`${what} Runs: ${names.join(", ")}.`, historyLine(marker, history, shown), closes, ""];
+	const first = hidden + texts.join("\n\n");
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
 

@@ -21,6 +21,7 @@ import {
 	type Cell,
 	paint,
 	renderColumns,
+	type Style,
 	type TerminalOptions,
 	toneStyles,
 	wrapText,
@@ -63,15 +64,17 @@ export function renderTerminal(
 
 export function drawTerminal(blocks: readonly Block[], options: TerminalOptions): string[] {
 	const { color, columns } = options;
+	const painted = (text: string, style: Style): string[] =>
+		wrapText(text, columns).map((line) => paint(line, style, color));
 	const drawers: Drawers<string[]> = {
 		heading: ({ text }) => [paint(text, "bold", color)],
 		sentence({ text, style }) {
-			const lines = wrapText(withoutMarks(text), columns);
+			const bare = withoutMarks(text);
 			return style === undefined
-				? lines
-				: lines.map((line) => paint(line, style === "strong" ? "bold" : "dim", color));
+				? wrapText(bare, columns)
+				: painted(bare, style === "strong" ? "bold" : "dim");
 		},
-		notice: ({ text }) => wrapText(text, columns).map((line) => paint(line, "yellow", color)),
+		notice: ({ text }) => painted(text, "yellow"),
 		// Backticks stay: they show where a command begins and ends.
 		list: ({ items }) => items.map((item) => `  - ${wrapText(item, columns - 4).join("\n    ")}`),
 		table: ({ table }) => tableLines(table, options),

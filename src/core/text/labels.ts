@@ -143,6 +143,12 @@ function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
 }
 
 /** `a, b and 3 more`. */
+export function shapesText(shapes: Readonly<Record<string, readonly number[]>>): string[] {
+	return Object.entries(shapes)
+		.slice(0, 12)
+		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`);
+}
+
 export function listNames(names: readonly string[], most = 5): string {
 	return `${names.slice(0, most).join(", ")}${names.length > most ? ` and ${names.length - most} more` : ""}`;
 }

@@ -3,7 +3,7 @@ import type { GraphCost, GraphFigures, NodeCost, NodeCostChange } from "../../..
 import type { CostFacts } from "../../onnx/cost/compare.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import { cleanName, quoted } from "../../text/escape.ts";
-import { counted, present, subjectName } from "../../text/labels.ts";
+import { counted, present, shapesText, subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatLarge, formatPercent } from "../../text/units.ts";
 import { html } from "../html/markup.ts";
 import {
@@ -152,10 +152,7 @@ function indented(lines: readonly string[], hidden: number): string[] {
 const maxNodes = 10;
 
 function sizesText({ shapes }: GraphCost): string {
-	return Object.entries(shapes)
-		.slice(0, 6)
-		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`)
-		.join(", ");
+	return shapesText(shapes).join(", ");
 }
 
 const columns: readonly Column<GraphCost>[] = [

@@ -3,7 +3,15 @@ import type { Arm, Result, WorkloadResult } from "../../../../generated/result.t
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanMessage, cleanName } from "../../text/escape.ts";
-import { capitalize, counted, present, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
+import {
+	capitalize,
+	counted,
+	present,
+	shapesText,
+	speedLabel,
+	subjectName,
+	withCaveat,
+} from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
 import { changeWithInterval, levelText, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
 import { kernelBlocks, layerBlocks } from "../engine-blocks.ts";
@@ -47,15 +55,12 @@ function verdictText(workload: WorkloadResult, result: Result): string {
 
 function basisText(workload: WorkloadResult): string {
 	const { noise, latency, replaced, streams, precision } = workload;
-	const shapes = Object.entries(workload.shapes)
-		.slice(0, 12)
-		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`);
 	return present([
 		latency.pairs > 0 && pairsText(latency),
 		...noiseTexts(workload),
 		noise.detectable !== null && `smallest detectable change ${formatPercent(noise.detectable)}`,
 		replaced > 0 && `${counted(replaced, "run")} discarded as invalid and repeated`,
-		...shapes,
+		...shapesText(workload.shapes),
 		counted(streams, "stream"),
 		cleanName(precision, 20),
 	]).join(" · ");
