@@ -1,11 +1,10 @@
 // `trtgate demo --recorded` through the bundle: runs of TensorRT on an H200, replayed through the whole line.
-
-import { countWords } from "../../src/core/report/highlight.ts";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { countWords } from "../../src/core/report/highlight.ts";
 import { readResult, runCli, temporaryFolder } from "../support/project.ts";
 import { shownFindings, shownLines } from "../support/shown-lines.ts";
 

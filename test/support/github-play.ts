@@ -1,5 +1,4 @@
 // Plays a workflow's job as people meet it: a real repository with an origin, a runner's clone of it, recorded GPU comparisons, and the local GitHub.
-
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
