@@ -1,4 +1,5 @@
 // `trtgate cost`: shows the cost of an ONNX file from its graph alone, and how another file changes it.
+
 import { resolve } from "node:path";
 import { readStructure } from "../../adapters/files/external-files.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
@@ -9,7 +10,7 @@ import { costsOf, sizesOf } from "../../core/onnx/cost/cost.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { runnableShapes } from "../../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
-import { renderCosts } from "../../core/report/graph-cost-text.ts";
+import { renderCosts } from "../../core/report/sections/graph-costs.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { timedInputsOf } from "../../core/timed-inputs.ts";
 import { exitCodes } from "../exit.ts";

@@ -1,10 +1,11 @@
 // Reads the results of several jobs from folders on disk.
+
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { tooLargeFix } from "../../core/merge/fit.ts";
+import { tooLargeFix } from "../../core/merge/merge.ts";
 import type { PartContent, PartInput } from "../../core/merge/parts.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { formatBytes } from "../../core/text/units.ts";

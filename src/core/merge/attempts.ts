@@ -1,5 +1,5 @@
-// Decides which results of an earlier attempt still count.
-import type { PartInput } from "./parts.ts";
+// Decides which results of an earlier attempt still count: those whose jobs, by the code host's list, were not run again.
+import { type PartInput, resultOf } from "./parts.ts";
 
 export interface JobExecution {
 	name: string;
@@ -12,15 +12,15 @@ export type JobHistory =
 	| { state: "listed"; jobs: readonly JobExecution[] }
 	| { state: "unknown"; why: string };
 
-function attemptOf({ content }: PartInput): number | null {
-	return content.state === "read" ? (content.result.run?.attempt ?? 0) : null;
+function attemptOf(part: PartInput): number | null {
+	const result = resultOf(part);
+	return result === undefined ? null : (result.run?.attempt ?? 0);
 }
 
 export function hasEarlier(parts: readonly PartInput[], attempt: number): boolean {
 	return attempt > 1 && parts.some((part) => (attemptOf(part) ?? attempt) < attempt);
 }
 
-/** Results of earlier attempts count only if the code host's list shows that their jobs were not run again. */
 export function dropSuperseded(
 	parts: readonly PartInput[],
 	attempt: number,
@@ -34,7 +34,7 @@ export function dropSuperseded(
 	});
 }
 
-/** null if the result still counts. @param its the attempt of the result; 0 if unknown. */
+/** @param its the attempt of the result; 0 if unknown. */
 function supersededReason(part: PartInput, its: number, attempt: number, history: JobHistory): string | null {
 	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
 	const unknown = (why: string): string =>
@@ -51,17 +51,16 @@ function supersededReason(part: PartInput, its: number, attempt: number, history
 		: null;
 }
 
-const secondMs = 1000;
-
-/** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for, under one name. */
-function executionsOf({ content, uploadedMs }: PartInput, jobs: readonly JobExecution[]): JobExecution[] {
-	const runner = content.state === "read" ? content.result.run?.runner : undefined;
+/** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for. */
+function executionsOf(part: PartInput, jobs: readonly JobExecution[]): JobExecution[] {
+	const { uploadedMs } = part;
+	const runner = resultOf(part)?.run?.runner;
 	if (runner === undefined || uploadedMs === undefined) return [];
 	const made = jobs.filter(
 		(job) =>
 			job.runner === runner &&
 			job.startedMs <= uploadedMs &&
-			(job.completedMs ?? Number.POSITIVE_INFINITY) + secondMs >= uploadedMs,
+			(job.completedMs ?? Number.POSITIVE_INFINITY) + 1000 >= uploadedMs,
 	);
 	return new Set(made.map(({ name }) => name)).size === 1 ? made : [];
 }

@@ -1,4 +1,5 @@
-// Merges the results of several jobs: every part is shown, missing and refused ones are named, and no figures are mixed.
+// Merges the results of several jobs into one that shows every part and mixes no figures.
+
 import type {
 	ErrorRecord,
 	GateResult,
@@ -7,12 +8,13 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { inputKinds } from "../input-kind.ts";
 import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
-import { formatCount } from "../text/units.ts";
-import { fits, refuseLargest } from "./fit.ts";
+import { present } from "../text/labels.ts";
+import { formatBytes, formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
-import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "./parts.ts";
+import { type JudgedPart, judgeParts, type MergeOptions, type PartInput, resultOf } from "./parts.ts";
 
 /** Shares of the size limit to try; the last always fits. */
 const shares = [1, 0.5, 0];
@@ -25,9 +27,10 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 }
 
 function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
-	const merged = judged.flatMap(({ name, content }) =>
-		content.state === "read" ? [{ name, result: content.result }] : [],
-	);
+	const merged = judged.flatMap((part) => {
+		const result = resultOf(part);
+		return result === undefined ? [] : [{ name: part.name, result }];
+	});
 	const results = merged.map(({ result }) => result);
 	// A part that could not start knows nothing about its machine.
 	const known = results.filter(
@@ -64,12 +67,11 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		...records,
 		workloads,
 		errors,
-		notes: [...mergeNotes(merged), ...(note === null ? [] : [note])],
+		notes: present([...mergeNotes(merged), note]),
 		files: options.files,
 	};
 }
 
-/** The outcome of its gates, or its own if worse, so that a part cannot declare itself green. */
 function strictestOutcome(result: Result): Outcome {
 	const own = foldOutcome(result.gates, result.errors);
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
@@ -81,25 +83,19 @@ const refusalFixes = {
 } as const;
 
 function partFault({ name, content }: JudgedPart): ErrorRecord[] {
-	if (content.state === "missing") {
-		const fix = "Read the log of its job, fix the cause, and run the failed jobs again.";
-		return [{ part: name, kind: "runner", code: "part-missing", message: content.reason, fix }];
-	}
 	if (content.state === "refused") {
 		const fix = content.fix ?? refusalFixes[content.kind];
 		return [{ part: name, kind: content.kind, code: "part-refused", message: content.reason, fix }];
 	}
+	const missing = { part: name, kind: "runner", code: "part-missing" } as const;
+	if (content.state === "missing") {
+		const fix = "Read the log of its job, fix the cause, and run the failed jobs again.";
+		return [{ ...missing, message: content.reason, fix }];
+	}
 	const { partial, errors } = content.result;
 	if (partial === undefined || errors.some((error) => error.kind !== "github")) return [];
-	return [
-		{
-			part: name,
-			kind: "runner",
-			code: "part-missing",
-			message: `The part ended in ${partial.stage}: ${partial.reason}`,
-			fix: "Run its job again.",
-		},
-	];
+	const message = `The part ended in ${partial.stage}: ${partial.reason}`;
+	return [{ ...missing, message, fix: refusalFixes.runner }];
 }
 
 function describePart(
@@ -139,7 +135,7 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 	};
 }
 
-/** Reports gates on the whole change, which every part and the plan repeat, only once. */
+/** Reports gates on the whole change, which every part repeats, only once. */
 function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
 	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
 		JSON.stringify([gate, model, engine, workload, message]);
@@ -171,7 +167,7 @@ const recordKeys = [
 type Records = Pick<Result, (typeof recordKeys)[number]>;
 const optionalKeys: ReadonlySet<string> = new Set(recordKeys.slice(3, 9));
 
-/** Leaves out paths, which lead into folders of the parts, and optional lists that no part has. */
+/** Leaves out paths, which lead into folders of the parts. */
 function namedRecords(parts: readonly { name: string | undefined; result: Result }[]): Records {
 	const lists = recordKeys.map((key) => {
 		const list = parts.flatMap(({ name, result }) => {
@@ -194,7 +190,7 @@ function namedRecords(parts: readonly { name: string | undefined; result: Result
 
 const maxRuns = 10_000;
 
-/** Keeps the single runs of changed workloads first, and all summary figures. */
+/** Keeps the single runs of changed workloads first. */
 function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadResult[]; note: string | null } {
 	let left = maxRuns;
 	const changedFirst = workloads.toSorted(
@@ -213,4 +209,53 @@ function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadRes
 				? null
 				: `The single runs of ${count} of ${total} workloads are left out here to keep this result readable; the parts' own results hold them.`,
 	};
+}
+
+const { maxBytes } = inputKinds.result;
+
+export function fits(result: Result): boolean {
+	return writtenBytes(result, maxBytes) <= maxBytes;
+}
+
+/** Keeps the smallest results, up to `share` of the limit together. */
+export function refuseLargest(parts: readonly JudgedPart[], share: number): JudgedPart[] {
+	const sized = parts.map((part) => ({
+		part,
+		bytes: writtenBytes(resultOf(part), maxBytes),
+	}));
+	let left = maxBytes * share;
+	const kept = new Set<JudgedPart>();
+	for (const { part, bytes } of sized.toSorted((a, b) => a.bytes - b.bytes)) {
+		left -= bytes;
+		if (left >= 0) kept.add(part);
+	}
+	return sized.map(({ part }) => (kept.has(part) ? part : { ...part, content: tooLarge(parts.length) }));
+}
+
+export const tooLargeFix =
+	"Its own result holds everything. Merge fewer parts at a time: name fewer folders, or give the parts of each report an `artifact` prefix of their own.";
+
+function tooLarge(count: number): JudgedPart["content"] {
+	const reason = `The merged result of all ${count} parts would be larger than ${formatBytes(maxBytes)}, so this one is left out.`;
+	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
+}
+
+/** An upper bound of the bytes as indented JSON; stops counting beyond `most`. */
+function writtenBytes(value: unknown, most: number, depth = 1): number {
+	if (value === undefined) return 0;
+	if (typeof value !== "object" || value === null) return textBytes(value);
+	let bytes = depth + 2;
+	for (const [key, item] of Object.entries(value)) {
+		// A line break, the indentation and a comma; in an object also the key in quotes, a colon and a blank.
+		bytes += depth + 2 + (Array.isArray(value) ? 0 : textBytes(key) + 2);
+		bytes += writtenBytes(item, most - bytes, depth + 1);
+		if (bytes > most) break;
+	}
+	return bytes;
+}
+
+function textBytes(value: unknown): number {
+	if (typeof value === "string" && /^[ !#-[\]-~]*$/.test(value)) return value.length + 2;
+	const text = JSON.stringify(value);
+	return /[^\0-\x7f]/.test(text) ? text.length * 3 : text.length;
 }

@@ -1,4 +1,4 @@
-// Decides which parts may be merged: planned ones of one commit, each once, that measured engines that no other part did.
+// Decides which parts may be merged.
 import type { Arm, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
@@ -6,7 +6,6 @@ import { cleanName } from "../text/escape.ts";
 export type PartContent =
 	| { state: "read"; result: Result }
 	| { state: "missing"; reason: string }
-	/** `kind` runner: a retry may fix it. */
 	| { state: "refused"; reason: string; kind: "runner" | "configuration"; fix?: string };
 
 export interface PartInput {
@@ -18,7 +17,6 @@ export interface PartInput {
 
 export interface MergeOptions {
 	expected?: readonly { name: string; artifact?: string }[] | undefined;
-	/** Config of all parts; absent: any. */
 	config?: string | undefined;
 	/** The job that reports; parts must be of its run. Absent: any. */
 	run?: WorkflowJob | undefined;
@@ -35,20 +33,25 @@ export interface JudgedPart {
 	content: PartContent;
 }
 
+export function resultOf({ content }: Pick<JudgedPart, "content">): Result | undefined {
+	return content.state === "read" ? content.result : undefined;
+}
+
 export function judgeParts(parts: readonly PartInput[], options: MergeOptions): JudgedPart[] {
-	const { expected } = options;
 	const came = [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
 		if (first === undefined) return [];
-		if (others.length === 0) return [checkOrigin(checkPlanned(first, expected), options)];
-		return [refuse(first, `${others.length + 1} results have this name; expected one.`)];
+		const reason =
+			others.length === 0
+				? faultOf(first, options)
+				: `${others.length + 1} results have this name; expected one.`;
+		return [reason === null ? first : refuse(first, reason)];
 	});
 	const reason =
 		"The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";
-	const missing = (expected ?? [])
+	const missing = (options.expected ?? [])
 		.filter(({ name }) => !came.some((part) => part.name === name))
 		.map(({ name, artifact }): JudgedPart => ({ name, artifact, content: { state: "missing", reason } }));
-	const judged = agreeing(refuseForeignCommits(came, options.headCommits));
-	return [...refuseDoubles(judged), ...missing].sort((a, b) =>
+	return [...refuseDoubles(agreeing(came)), ...missing].sort((a, b) =>
 		a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
 	);
 }
@@ -57,82 +60,65 @@ function refuse(part: JudgedPart, reason: string): JudgedPart {
 	return { ...part, content: { state: "refused", reason, kind: "configuration" } };
 }
 
-function checkPlanned(part: JudgedPart, expected: MergeOptions["expected"]): JudgedPart {
+/** Why a part cannot be merged, whatever the others are. */
+function faultOf(part: JudgedPart, { expected, config, run, headCommits }: MergeOptions): string | null {
 	if (expected !== undefined && !expected.some(({ name }) => name === part.name))
-		return refuse(part, "The plan lists no such part.");
-	return part.content.state === "read" && part.content.result.parts !== undefined
-		? refuse(part, "It is a merged result itself; merge what it was made from.")
-		: part;
-}
-
-function checkOrigin(part: JudgedPart, { config, run }: MergeOptions): JudgedPart {
-	if (part.content.state !== "read") return part;
-	const { result } = part.content;
+		return "The plan lists no such part.";
+	const result = resultOf(part);
+	if (result === undefined) return null;
+	if (result.parts !== undefined) return "It is a merged result itself; merge what it was made from.";
 	if (config !== undefined && result.config.path !== config) {
 		const its = cleanName(result.config.path, 100);
-		const fix = "Give the gate and the report the same `config`.";
-		return refuse(part, `It is of the config ${its}; expected ${cleanName(config, 100)}. ${fix}`);
+		return `It is of the config ${its}; expected ${cleanName(config, 100)}. Give the gate and the report the same \`config\`.`;
 	}
-	if (run === undefined || result.run === undefined || result.run.id === run.id) return part;
-	return refuse(part, `It is of the workflow run ${result.run.id}; expected ${run.id}.`);
+	if (run !== undefined && result.run !== undefined && result.run.id !== run.id)
+		return `It is of the workflow run ${result.run.id}; expected ${run.id}.`;
+	return headCommits === undefined ? null : commitFault(result, headCommits);
 }
 
 /** If the commit is known, a result must name it, or it could belong to any run. */
-function refuseForeignCommits(
-	parts: readonly JudgedPart[],
-	allowed: MergeOptions["headCommits"],
-): JudgedPart[] {
-	if (allowed === undefined) return [...parts];
-	return parts.map((part) => {
-		if (part.content.state !== "read") return part;
-		const { commit } = part.content.result.arms.head;
-		if (commit !== undefined && allowed.includes(commit)) return part;
-		const says =
-			commit === undefined
-				? "names no commit that it measured (earlier steps changed tracked files?)"
-				: `says that it measured commit ${short(commit)}`;
-		return refuse(part, `It ${says}; expected ${allowed.map(short).join(" or ")}.`);
-	});
+function commitFault({ arms }: Result, allowed: readonly string[]): string | null {
+	const { commit } = arms.head;
+	if (commit !== undefined && allowed.includes(commit)) return null;
+	const says =
+		commit === undefined
+			? "names no commit that it measured (earlier steps changed tracked files?)"
+			: `says that it measured commit ${short(commit)}`;
+	return `It ${says}; expected ${allowed.map(short).join(" or ")}.`;
 }
 
 function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
-	const commitsOf = (arm: Arm) =>
-		new Set(
-			parts.flatMap(({ content }) =>
-				content.state === "read" ? (content.result.arms[arm]?.commit ?? []) : [],
-			),
-		);
+	const commitsOf = (arm: Arm) => new Set(parts.flatMap((part) => resultOf(part)?.arms[arm]?.commit ?? []));
 	const arm = (["head", "base"] as const).find((one) => commitsOf(one).size > 1);
 	if (arm === undefined) return [...parts];
 	const commits = [...commitsOf(arm)].sort().slice(0, 5).map(short).join(", ");
 	const reason = `The parts are of different commits, so it is unknown which is right: their ${arm}s are ${commits}.`;
-	return parts.map((part) => (part.content.state === "read" ? refuse(part, reason) : part));
+	return parts.map((part) => (resultOf(part) === undefined ? part : refuse(part, reason)));
 }
 
 function short(commit: string): string {
 	return cleanName(commit, 100).slice(0, 7);
 }
 
-/** Refuses parts that measured the same engine of the same config on the same kind of device. */
+/** Two parts must not measure one engine of one config on the same kind of device. */
 function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
-	const owners = new Map<string, Set<string>>();
-	for (const part of parts) {
-		for (const key of measuredIn(part)) owners.set(key, (owners.get(key) ?? new Set()).add(part.name));
-	}
+	const measured = parts.flatMap((part) => measuredIn(part).map((key) => ({ key, part })));
+	const owners = groupBy(measured, ({ key }) => key);
 	return parts.map((part) => {
-		const double = measuredIn(part).find((key) => (owners.get(key)?.size ?? 0) > 1);
+		const double = measuredIn(part).find((key) => (owners.get(key)?.length ?? 0) > 1);
 		if (double === undefined) return part;
-		const others = [...(owners.get(double) ?? [])].filter((name) => name !== part.name).sort();
+		const others = (owners.get(double) ?? []).map((owner) => owner.part.name).sort();
 		const [, , model = "", engine = ""] = JSON.parse(double) as string[];
-		const named = others.slice(0, 3).map((name) => cleanName(name, 60));
+		const named = others.filter((name) => name !== part.name).map((name) => cleanName(name, 60));
 		const subject = `${cleanName(model, 60)} · ${cleanName(engine, 60)}`;
-		return refuse(part, `It measured ${subject} on the same device as ${named.join(", ")} did.`);
+		return refuse(part, `It measured ${subject} on the same device as ${named.slice(0, 3).join(", ")} did.`);
 	});
 }
 
-function measuredIn({ content }: JudgedPart): string[] {
-	if (content.state !== "read") return [];
-	const { environment, backend, config, workloads, builds, golden } = content.result;
+function measuredIn(part: JudgedPart): string[] {
+	const result = resultOf(part);
+	if (result === undefined) return [];
+	const { environment, backend, config, workloads, builds, golden } = result;
 	const machine = JSON.stringify([
 		backend.device,
 		Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)),

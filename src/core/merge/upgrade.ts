@@ -1,28 +1,22 @@
 // Finds what an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
-import type { GoldenVerdict, Result } from "../../../generated/result.ts";
+import type {
+	Arm,
+	GoldenCheck,
+	GoldenVerdict,
+	Numeric,
+	Part,
+	Result,
+	WorkloadResult,
+} from "../../../generated/result.ts";
+import { mismatchState } from "../../golden/core/compare/checks.ts";
 import { findingKey } from "../onnx/finding-key.ts";
+import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
-import { engineOf, type Sides, sidesOf } from "./upgrade-sides.ts";
 
-/** stop: blocks the upgrade. unknown: could not be measured. review: needs a reviewer. note: for information. */
-type Weight = "stop" | "unknown" | "review" | "note";
-
-export interface UpgradeFact {
-	weight: Weight;
-	topic: readonly [one: string, many: string];
-	says: string;
-}
-
-export interface Upgrade {
-	from: string;
-	to: string;
-	decision: string;
-	facts: readonly UpgradeFact[];
-	caveat: string;
-	plans: string;
-}
+/** unknown: could not be measured. review: needs a reviewer. */
+const weights = ["stop", "unknown", "review", "note"] as const;
 
 const topics = {
 	cutShort: ["unknown", "run that was cut short", "runs that were cut short"],
@@ -30,8 +24,8 @@ const topics = {
 	buildsOnNeither: ["note", "engine that builds on neither", "engines that build on neither"],
 	notBuilt: [
 		"unknown",
-		"engine that its machine could not build",
-		"engines that their machine could not build",
+		"engine that the machine failed to build",
+		"engines that the machine failed to build",
 	],
 	noLongerBuilds: ["stop", "engine that no longer builds", "engines that no longer build"],
 	noGolden: ["review", "engine without a golden", "engines without a golden"],
@@ -39,56 +33,159 @@ const topics = {
 	drifts: ["stop", "engine that drifts", "engines that drift"],
 	notJudged: ["unknown", "engine that was not judged on both", "engines that were not judged on both"],
 	matchesOnNeither: ["review", "engine that matches on neither", "engines that match on neither"],
-	slower: ["review", "workload that slows down", "workloads that slow down"],
-	faster: ["note", "workload that speeds up", "workloads that speed up"],
-	unclear: ["review", "inconclusive workload", "inconclusive workloads"],
+	regressed: ["review", "workload that slows down", "workloads that slow down"],
+	improved: ["note", "workload that speeds up", "workloads that speed up"],
+	inconclusive: ["review", "inconclusive workload", "inconclusive workloads"],
 	finding: ["review", "new finding of preflight", "new findings of preflight"],
-} as const satisfies Readonly<Record<string, readonly [Weight, one: string, many: string]>>;
+} as const satisfies Readonly<Record<string, readonly [(typeof weights)[number], one: string, many: string]>>;
 
-function fact(kind: keyof typeof topics, says: string): UpgradeFact {
-	const [weight, one, many] = topics[kind];
-	return { weight, topic: [one, many], says };
+type Fact = { kind: keyof typeof topics; says: string };
+const fact = (kind: Fact["kind"], says: string): Fact[] => [{ kind, says }];
+
+export interface Upgrade {
+	from: string;
+	to: string;
+	decision: string;
+	facts: readonly Fact[];
+	caveat: string;
+	plans: string;
 }
 
-/** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
-const growth = 2;
-
-export function upgradesOf(result: Result): Upgrade[] {
-	return sidesOf(result).map(upgradeOf);
-}
-
-function upgradeOf(sides: Sides): Upgrade {
-	const facts = [
-		...sides.cutShort.map((stage) => fact("cutShort", `A run ended early, in ${quoted(stage)}.`)),
-		...sides.shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
-		...speedFacts(sides),
-		...newFindings(sides),
+/** Sentences on why a run on two TensorRTs does not judge the upgrade. */
+export function upgradeNotes(ran: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
+	const { arms, backend, baseBackend } = ran;
+	if (arms.base === null || baseBackend === undefined) return [];
+	if (baseBackend.version === backend.version)
+		return [`Both sides run TensorRT ${backend.version}, so this run compares no versions.`];
+	if (haveSameFiles(arms)) return [];
+	return [
+		`Base and head differ in their files as well as in TensorRT (${baseBackend.version} and ${backend.version}), so their effects cannot be told apart and no upgrade is judged. To judge one, run outside a pull request without --base and baseline: both sides then have the same files.`,
 	];
-	const order: readonly Weight[] = ["stop", "unknown", "review", "note"];
-	const sorted = facts.sort((a, b) => order.indexOf(a.weight) - order.indexOf(b.weight));
-	const built = sides.shared
-		.flatMap((id) => sides.after.builds.get(id) ?? [])
-		.filter(({ state }) => state === "built");
-	const tookMs = built.reduce((sum, { durationMs }) => sum + durationMs, 0);
-	const took =
-		built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
-	const plans = `${counted(sides.shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`;
+}
+
+function haveSameFiles({ base, head }: Result["arms"]): boolean {
+	return (
+		base !== null && base.commit === head.commit && (head.commit !== undefined || base.label === head.label)
+	);
+}
+
+/** Within a run whose base ran the same files on another TensorRT; between jobs, from the oldest version to newer ones. */
+export function upgradesOf(result: Result): Upgrade[] {
+	const parts = result.parts ?? [];
+	const runs = [
+		{ part: undefined, ...result },
+		...parts.map(({ name, ...ran }) => ({ part: parts.length > 1 ? name : undefined, ...ran })),
+	];
+	const within = runs.flatMap(({ part, backend, baseBackend, partial }) => {
+		if (backend === undefined || baseBackend === undefined || baseBackend.version === backend.version)
+			return [];
+		if (!haveSameFiles(result.arms)) return [];
+		const after = factsOf(result, part, "head");
+		return upgradeOf({
+			from: baseBackend.version,
+			to: backend.version,
+			caveat: "Both versions were timed in interleaved pairs on one GPU.",
+			partials: [partial],
+			before: factsOf(result, part, "base"),
+			after,
+			compared: after.rows.filter(
+				(row) => comparedOf(row).estimate !== null && comparedOf(row).verdict in speeds,
+			),
+		});
+	});
+	return [...within, ...upgradesOfJobs(result, parts)];
+}
+
+function upgradesOfJobs(result: Result, parts: readonly Part[]): Upgrade[] {
+	const versionOf = ({ backend }: Part): string => backend?.version ?? "";
+	const [oldest, ...newer] = parts
+		.filter(({ state, backend }) => state === "merged" && backend?.kind === "tensorrt")
+		.sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
+	if (oldest === undefined) return [];
+	const later = newer.filter(
+		(part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device,
+	);
+	return later.flatMap((part) =>
+		upgradeOf({
+			from: versionOf(oldest),
+			to: versionOf(part),
+			caveat: "The versions ran in two jobs, whose times cannot be compared.",
+			partials: [oldest.partial, part.partial],
+			before: factsOf(result, oldest.name, "head"),
+			after: factsOf(result, part.name, "head"),
+			compared: [],
+		}),
+	);
+}
+
+const engineOf = ({ model, engine }: { model?: string; engine?: string }): string => `${model}/${engine}`;
+
+function factsOf(result: Result, part: string | undefined, arm: Arm) {
+	const own = <Item extends { part?: string }>(items: readonly Item[]): Item[] =>
+		items.filter((item) => item.part === part);
+	const builds = own(result.builds).filter((build) => build.arm === arm);
 	return {
-		from: sides.from,
-		to: sides.to,
-		caveat: sides.caveat,
-		facts: sorted,
-		decision: decisionOf(sorted, sides),
-		plans,
+		builds: new Map(builds.map((build) => [engineOf(build), build])),
+		golden: arm === "head" ? own(result.golden) : own(result.golden).map(ofBase),
+		rows: own(result.workloads),
+		findings: own(result.findings).filter(
+			(finding) => finding.arm !== "base" && !(arm === "base" && finding.isNew === true),
+		),
 	};
 }
 
-function decisionOf(facts: readonly UpgradeFact[], { shared, after, speeds }: Sides): string {
-	const of = (weight: Weight): string => {
-		const own = facts.filter((fact) => fact.weight === weight);
-		const topics = new Map(own.map(({ topic }) => [topic[0], topic]));
-		return [...topics.values()]
-			.map((topic) => counted(own.filter((fact) => fact.topic[0] === topic[0]).length, ...topic))
+/** The verdict on the base's errors; its state is `error` if they are unknown. */
+function ofBase(verdict: GoldenVerdict): GoldenVerdict {
+	const checks = verdict.checks.map(({ base = null, existing, ...check }) => {
+		return { ...check, got: base, pass: existing !== true && (base === null || keepsLimit(base, check)) };
+	});
+	if (verdict.state === "stale") return { ...verdict, checks };
+	const isKnown = verdict.state !== "error" && checks.some(({ got }) => got !== null);
+	return { ...verdict, checks, state: isKnown ? (mismatchState(checks) ?? "match") : "error" };
+}
+
+function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allowed" | "bound">): boolean {
+	if (typeof error !== "number") return false;
+	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
+}
+
+interface Sides extends Pick<Upgrade, "from" | "to" | "caveat"> {
+	partials: readonly Result["partial"][];
+	before: ReturnType<typeof factsOf>;
+	after: ReturnType<typeof factsOf>;
+	compared: readonly WorkloadResult[];
+}
+
+function upgradeOf(sides: Sides): Upgrade[] {
+	const { from, to, caveat, partials, before, after, compared } = sides;
+	const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
+	if (shared.length === 0) return [];
+	const facts = [
+		...partials.flatMap((partial) =>
+			partial === undefined ? [] : fact("cutShort", `A run ended early, in ${quoted(partial.stage)}.`),
+		),
+		...shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
+		...compared.flatMap(speedFacts),
+		...newFindings(sides, shared),
+	];
+	const rank = ({ kind }: Fact): number => weights.indexOf(topics[kind][0]);
+	facts.sort((a, b) => rank(a) - rank(b));
+	const built = shared.flatMap((id) => after.builds.get(id) ?? []).filter(({ state }) => state === "built");
+	const tookMs = built.reduce((sum, { durationMs }) => sum + durationMs, 0);
+	const took =
+		built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
+	const plans = `${counted(shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`;
+	return [{ from, to, caveat, facts, decision: decisionOf(facts, shared.length, sides), plans }];
+}
+
+function decisionOf(facts: readonly Fact[], engines: number, { after, compared }: Sides): string {
+	const of = (weight: (typeof weights)[number]): string => {
+		const kinds = facts.map(({ kind }) => kind).filter((kind) => topics[kind][0] === weight);
+		return [...new Set(kinds)]
+			.map((kind) => {
+				const [, one, many] = topics[kind];
+				return counted(kinds.filter((other) => other === kind).length, one, many);
+			})
 			.join(", ");
 	};
 	if (of("stop") !== "") return `Do not upgrade yet: ${of("stop")}.`;
@@ -96,41 +193,39 @@ function decisionOf(facts: readonly UpgradeFact[], { shared, after, speeds }: Si
 	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
 	const matching = after.golden.filter(({ state }) => state === "match").length;
 	const speed =
-		speeds.length === 0
+		compared.length === 0
 			? "no workload was compared"
-			: `none of ${counted(speeds.length, "workload")} became slower`;
-	return `Upgrade: ${counted(shared.length, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
+			: `none of ${counted(compared.length, "workload")} became slower`;
+	return `Upgrade: ${counted(engines, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
 }
 
-function buildFacts(id: string, { before, after }: Sides): UpgradeFact[] {
-	const was = before.builds.get(id);
-	const is = after.builds.get(id);
+function buildFacts(id: string, { before, after }: Sides): Fact[] {
+	const [was, is] = [before.builds.get(id), after.builds.get(id)];
 	if (is?.state === "built")
-		return was?.state === "built" ? [] : [fact("buildsNow", `${quoted(id)} builds now.`)];
+		return was?.state === "built" ? [] : fact("buildsNow", `${quoted(id)} builds now.`);
 	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
 	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
-	if (was?.state !== "built") return [fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`)];
-	const isMachine = is?.failure?.kind === "runner" || is?.state === "timed-out";
-	return isMachine
-		? [fact("notBuilt", `${quoted(id)} was not built, by a fault of the machine: ${why}`)]
-		: [fact("noLongerBuilds", `${quoted(id)} no longer builds: ${why}`)];
+	if (was?.state !== "built") return fact("buildsOnNeither", `${quoted(id)} builds on neither: ${why}`);
+	return is?.failure?.kind === "runner" || is?.state === "timed-out"
+		? fact("notBuilt", `${quoted(id)} was not built, by a fault of the machine: ${why}`)
+		: fact("noLongerBuilds", `${quoted(id)} no longer builds: ${why}`);
 }
 
-function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
+type Verdicts = ReadonlyMap<string, GoldenVerdict>;
+
+function goldenFacts(id: string, { before, after }: Sides): Fact[] {
 	const own = (golden: readonly GoldenVerdict[]) => golden.filter((verdict) => engineOf(verdict) === id);
-	const was = new Map(own(before.golden).map((verdict) => [verdict.case, verdict]));
+	const was: Verdicts = new Map(own(before.golden).map((verdict) => [verdict.case, verdict]));
 	const is = own(after.golden);
 	if (after.builds.get(id)?.state !== "built") return [];
 	if (is.length === 0)
-		return [fact("noGolden", `${quoted(id)} has no golden that says whether its outputs drift.`)];
-	const wrong = is.filter(({ state }) => state !== "match");
-	if (wrong.length > 0) return [wrongFact(id, wrong, was, is.length)];
+		return fact("noGolden", `${quoted(id)} has no golden that says whether its outputs drift.`);
+	if (is.some(({ state }) => state !== "match")) return wrongFact(id, is, was);
 	for (const verdict of is) {
 		const other = was.get(verdict.case);
 		const check = verdict.checks.find((one) => isGrown(one, other));
-		const text = errorText(check, other);
 		if (check !== undefined)
-			return [fact("grown", `${quoted(id)} still matches, with larger errors: ${text}.`)];
+			return fact("grown", `${quoted(id)} still matches, with larger errors: ${errorText(check, other)}.`);
 	}
 	return [];
 }
@@ -138,19 +233,14 @@ function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 const isJudged = (verdict: GoldenVerdict | undefined): boolean =>
 	verdict !== undefined && verdict.state !== "error" && verdict.state !== "stale";
 
-function wrongFact(
-	id: string,
-	wrong: readonly GoldenVerdict[],
-	was: ReadonlyMap<string, GoldenVerdict>,
-	cases: number,
-): UpgradeFact {
+function wrongFact(id: string, is: readonly GoldenVerdict[], was: Verdicts): Fact[] {
+	const wrong = is.filter(({ state }) => state !== "match");
 	const drifted = wrong.filter((verdict) => isJudged(verdict) && was.get(verdict.case)?.state === "match");
 	const unknown = wrong.filter((verdict) => !isJudged(verdict) || !isJudged(was.get(verdict.case)));
 	const some = drifted[0] ?? wrong[0];
 	const failing = some?.checks.find(({ pass, severity }) => !pass && severity === "fail");
-	const text = errorText(failing, was.get(some?.case ?? ""));
-	const such = text === "" ? "" : `, such as ${text}`;
-	const all = counted(cases, "golden case");
+	const such = failing === undefined ? "" : `, such as ${errorText(failing, was.get(some?.case ?? ""))}`;
+	const all = counted(is.length, "golden case");
 	if (drifted.length > 0)
 		return fact("drifts", `${quoted(id)} drifts: ${drifted.length} of ${all} no longer match${such}.`);
 	return unknown.length > 0
@@ -158,47 +248,42 @@ function wrongFact(
 		: fact("matchesOnNeither", `${quoted(id)} matches its golden on neither${such}.`);
 }
 
-type Check = GoldenVerdict["checks"][number];
+function errorBefore(check: GoldenCheck, was: GoldenVerdict | undefined): Numeric | null {
+	const keyOf = ({ output, metric, slice }: GoldenCheck) => JSON.stringify([output, metric, slice]);
+	return was?.checks.find((other) => keyOf(other) === keyOf(check))?.got ?? null;
+}
 
-const sameCheck = (check: Check, was: GoldenVerdict | undefined): Check | undefined =>
-	was?.checks.find(
-		({ output, metric, slice }) =>
-			output === check.output &&
-			metric === check.metric &&
-			JSON.stringify(slice) === JSON.stringify(check.slice),
-	);
+/** An error that grew by this factor, beyond this share of its limit, will soon be a failure. */
+const growth = 2;
 
-function isGrown(check: Check, was: GoldenVerdict | undefined): boolean {
-	const before = sameCheck(check, was)?.got;
+function isGrown(check: GoldenCheck, was: GoldenVerdict | undefined): boolean {
+	const before = errorBefore(check, was);
 	const { got, allowed, bound } = check;
-	return (
-		bound === "at-most" &&
-		typeof got === "number" &&
-		typeof before === "number" &&
-		allowed !== null &&
-		got > growth * before &&
-		got > allowed / growth
-	);
+	if (bound !== "at-most" || typeof got !== "number" || typeof before !== "number") return false;
+	return allowed !== null && got > growth * before && got > allowed / growth;
 }
 
-function errorText(check: Check | undefined, was: GoldenVerdict | undefined): string {
-	if (check === undefined) return "";
-	const before = sameCheck(check, was)?.got ?? null;
+function errorText(check: GoldenCheck, was: GoldenVerdict | undefined): string {
 	const limit = check.allowed === null ? "" : ` (allowed: ${formatValue(check.allowed)})`;
-	return `${quoted(check.output)} ${check.metric} ${formatValue(before)} → ${formatValue(check.got)}${limit}`;
+	const change = `${formatValue(errorBefore(check, was))} → ${formatValue(check.got)}`;
+	return `${quoted(check.output)} ${check.metric} ${change}${limit}`;
 }
 
-function speedFacts({ speeds }: Sides): UpgradeFact[] {
-	return speeds.flatMap(({ id, change, verdict, interval }): UpgradeFact[] => {
-		const percent = (share: number): string => formatPercent(share, { sign: true });
-		const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
-		const says = `${quoted(id)}: ${percent(change)} time${range}.`;
-		if (verdict === "alike") return [];
-		return [fact(verdict, verdict === "unclear" ? `Inconclusive: ${says}` : says)];
-	});
+const speeds: Partial<Record<WorkloadResult["verdict"], Fact["kind"] | null>> = {
+	...{ regressed: "regressed", improved: "improved", inconclusive: "inconclusive", unchanged: null },
+};
+
+function speedFacts(row: WorkloadResult): Fact[] {
+	const { verdict, estimate, interval } = comparedOf(row);
+	const kind = speeds[verdict];
+	if (!kind || estimate === null) return [];
+	const percent = (share: number): string => formatPercent(share, { sign: true });
+	const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
+	const says = `${quoted(row.id)}: ${percent(estimate)} time${range}.`;
+	return fact(kind, kind === "inconclusive" ? `Inconclusive: ${says}` : says);
 }
 
-function newFindings({ before, after, shared }: Sides): UpgradeFact[] {
+function newFindings({ before, after }: Sides, shared: readonly string[]): Fact[] {
 	const known = new Set(before.findings.map(findingKey));
 	const fresh = after.findings.filter(
 		(finding) =>
@@ -206,7 +291,7 @@ function newFindings({ before, after, shared }: Sides): UpgradeFact[] {
 			!known.has(findingKey(finding)) &&
 			(finding.engine === undefined || shared.includes(engineOf(finding))),
 	);
-	return fresh.map(({ model, message, fix }) => {
+	return fresh.flatMap(({ model, message, fix }) => {
 		const whose = model === undefined ? "" : `${quoted(model)}: `;
 		return fact("finding", `${whose}${message}${fix === undefined ? "" : ` ${fix}`}`);
 	});

@@ -1,6 +1,5 @@
-// Keeps a comment under GitHub's size limit: drops detail step by step and reports what was dropped.
+// Keeps a comment under GitHub's size limit by dropping detail step by step.
 
-/** Detail of a comment; each step of the budget reduces it. */
 export interface Detail {
 	environment: boolean;
 	/** Unchanged workloads and engines that were built. */
@@ -23,7 +22,7 @@ export const fullDetail: Detail = {
 	sentences: true,
 };
 
-/** Steps, cheapest loss first, with what the reader is told is left out. */
+/** Cheapest loss first, with what the reader is told is left out. */
 const steps: readonly (readonly [leavesOut: string, less: Partial<Detail>])[] = [
 	["the environment", { environment: false }],
 	["unchanged rows and engines that were built", { quietRows: false }],
@@ -37,7 +36,7 @@ export function utf8Bytes(text: string): number {
 	return new TextEncoder().encode(text).length;
 }
 
-/** The last resort, so that a comment can always be posted: the lines that fit, and a notice. */
+/** The last resort, so that a comment can always be posted. */
 function cut(text: string, limit: number): string {
 	const notice = "\n\n_Truncated here: the report is too large for a comment._\n";
 	const kept: string[] = [];
@@ -50,10 +49,7 @@ function cut(text: string, limit: number): string {
 	return kept.join("\n") + notice;
 }
 
-/**
- * Renders with less and less detail until the text fits `limit` bytes; `render` gets what was left out. UTF-8 never
- * takes fewer bytes than UTF-16 has units, so the limit holds for both.
- */
+/** Renders with less and less detail until the text fits `limit` bytes, which are never fewer than UTF-16 units. */
 export function fitBudget(
 	render: (detail: Detail, leftOut: readonly string[]) => string,
 	limit: number,

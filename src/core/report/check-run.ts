@@ -1,25 +1,92 @@
-// The check run: the outcome in GitHub's terms, annotations on the lines of the config.
-import type { Outcome, Result } from "../../../generated/result.ts";
-import { shorten } from "../text/escape.ts";
-import { outcomeLabels, unverifiedText } from "../text/labels.ts";
-import { annotations } from "./annotations.ts";
+// The check run, and the annotations that GitHub shows beside the code for what is not green.
+import type {
+	ErrorRecord,
+	Finding,
+	GateResult,
+	Location,
+	Outcome,
+	Result,
+} from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
+import { cleanMessage, cleanText, shorten } from "../text/escape.ts";
+import { capitalize, outcomeLabels, present, subjectName, unverifiedText } from "../text/labels.ts";
+import { backendOf, gateLabel } from "./facts.ts";
 import { headline } from "./highlights.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
+
+const levels = { error: "failure", warning: "warning", notice: "notice" } as const;
+
+type Level = keyof typeof levels;
+
+export interface Annotation {
+	level: Level;
+	title: string;
+	message: string;
+	path?: string;
+	line?: number;
+	column?: number;
+}
+
+function place(location: Location | undefined): Pick<Annotation, "path" | "line" | "column"> {
+	return location === undefined ? {} : { ...location, path: cleanText(location.path) };
+}
+
+function ofGate(gate: GateResult, result: Result): Annotation[] {
+	const { status, message, location } = gate;
+	if (status === "pass") return [];
+	return [
+		{
+			level: status === "fail" || status === "error" ? "error" : "warning",
+			title: `${subjectName(gate)}: ${gateLabel(gate.gate, backendOf(result, gate))} ${status}`,
+			message: cleanMessage(message, 2000),
+			...place(location),
+		},
+	];
+}
+
+function ofProblem(problem: ErrorRecord | Finding, level: Level, node?: string): Annotation {
+	const { code, message, fix, location } = problem;
+	const where = node === undefined ? "" : ` (node ${cleanMessage(node, 120)})`;
+	const next = fix === undefined ? "" : ` ${cleanMessage(fix, 1000)}`;
+	return {
+		level,
+		title: present([subjectName(problem), cleanMessage(code, 80)]).join(": "),
+		message: `${cleanMessage(`${message}${where}`, 2000)}${next}`,
+		...place(location),
+	};
+}
+
+/** Most severe first; the last one counts the others. The check-runs API takes 50 in one request. */
+export function annotations(result: Result, most = 50): Annotation[] {
+	const found = [
+		...result.errors.map((error) => ofProblem(error, error.kind === "github" ? "warning" : "error")),
+		...result.gates.flatMap((gate) => ofGate(gate, result)),
+		...result.findings.map((finding) =>
+			ofProblem(finding, finding.severity === "note" ? "notice" : finding.severity, finding.node),
+		),
+	];
+	// Gates, errors and both sides may give the same message about the same place.
+	const distinct = groupBy(found, ({ message, path, line, column }) =>
+		JSON.stringify([message, path, line, column]),
+	);
+	const order = Object.keys(levels);
+	const all = [...distinct.values()]
+		.flatMap(([first]) => first ?? [])
+		.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+	if (all.length <= most) return all;
+	const more = all.length - most + 1;
+	const message = `${more} more annotations are in report.html and result.json.`;
+	return [...all.slice(0, most - 1), { level: "notice", title: `${more} more`, message }];
+}
 
 type Conclusion = "success" | "failure" | "neutral";
 
 /** An inconclusive outcome is neither: if the config wants it to fail, its gates have failed. */
 const conclusions: Readonly<Record<Outcome, Conclusion>> = {
-	pass: "success",
-	warn: "success",
-	inconclusive: "neutral",
-	fail: "failure",
-	error: "failure",
+	...{ pass: "success", warn: "success", inconclusive: "neutral", fail: "failure", error: "failure" },
 };
 
-const levels = { error: "failure", warning: "warning", notice: "notice" } as const;
-
-/** More would not be read, and each 50 take a request. */
+/** Each 50 take a request. */
 const maxAnnotations = 200;
 const titleChars = 250;
 /** GitHub's limit is 65,535. */
@@ -35,22 +102,17 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 function title(result: Result): string {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
-	const from = result.unverified === true ? `${unverifiedText}: ` : "";
-	const state = from === "" ? label.charAt(0).toUpperCase() + label.slice(1) : label;
-	return shorten(`${from}${state}${why}: ${headline(result)}`, titleChars);
+	const state = result.unverified === true ? `${unverifiedText}: ${label}` : capitalize(label);
+	return shorten(`${state}${why}: ${headline(result)}`, titleChars);
 }
 
 export interface CheckRunText {
 	conclusion: Conclusion;
 	title: string;
 	summary: string;
-	annotations: {
-		path: string;
-		line: number;
-		level: "failure" | "warning" | "notice";
-		title: string;
-		message: string;
-	}[];
+	annotations: (Required<Pick<Annotation, "path" | "line" | "title" | "message">> & {
+		level: (typeof levels)[Level];
+	})[];
 }
 
 /** An annotation without a location goes on the first line of the config. */
@@ -60,14 +122,12 @@ export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 		conclusion: result.unverified === true && conclusion === "success" ? "neutral" : conclusion,
 		title: title(result),
 		summary: renderMarkdown(result, { limit: summaryLimit, ...shown }),
-		annotations: annotations(result, maxAnnotations).map(
-			({ path, line = 1, level, title: heading, message }) => ({
-				path: path ?? result.config.path,
-				line: path === undefined ? 1 : Math.max(1, line),
-				level: levels[level],
-				title: shorten(heading, titleChars),
-				message,
-			}),
-		),
+		annotations: annotations(result, maxAnnotations).map(({ path, line = 1, message, ...one }) => ({
+			path: path ?? result.config.path,
+			line: path === undefined ? 1 : Math.max(1, line),
+			level: levels[one.level],
+			title: shorten(one.title, titleChars),
+			message,
+		})),
 	};
 }

@@ -1,13 +1,14 @@
-// The comment of a pull request, and the hidden first line that identifies comments and issues.
-import type { Result } from "../../../generated/result.ts";
-import { cleanText, shorten } from "../text/escape.ts";
+// The comment of a pull request, the issue of a nightly run that fails, and the hidden line that identifies both.
+import type { Outcome, Result } from "../../../generated/result.ts";
+import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
+import { counted, gateTitle } from "../text/labels.ts";
+import { armsText } from "./facts.ts";
+import { headline } from "./highlights.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 
 export interface Marker {
-	/** Identifies the config and the job's `name`, which share one comment. */
 	id: string;
 	runId: number;
-	/** Grows with each attempt of one run. */
 	attempt: number;
 	sha: string;
 }
@@ -18,7 +19,7 @@ export function markerId(configPath: string, name: string): string {
 	return name === "" ? configPath : `${configPath}#${name}`;
 }
 
-/** Removes everything that ends an HTML comment, a line or the id itself. */
+/** Removes what ends an HTML comment, a line or the id. */
 function encodeId(id: string): string {
 	return encodeURIComponent(cleanText(shorten(id, maxIdChars))).replace(/--/g, "%2D%2D");
 }
@@ -32,11 +33,10 @@ function whole(value: number): number {
 	return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-// The marker must come first, so that a quotation of our comment does not count as ours.
+// It must come first, so that a quotation of our comment does not count as ours.
 const pattern =
 	/^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
-/** The marker that a text starts with, if it is one of this id; null otherwise. */
 export function findMarker(body: string, id: string): Marker | null {
 	const match = pattern.exec(body);
 	if (match === null || match[1] !== encodeId(id)) return null;
@@ -78,7 +78,7 @@ export interface Outdating {
 const notePattern =
 	/^(<!-- trtgate:[^\n]* -->\n)(?:> \[!NOTE\]\n> [^\n]* <!-- by run:(\d{1,15}) attempt:(\d{1,6}) -->\n\n)?/;
 
-/** The comment with a note above it that it is outdated; null if it must stay as it is. */
+/** null if the comment must stay as it is. */
 export function noteOutdated(body: string, { own, newcomer, state }: Outdating): string | null {
 	const match = notePattern.exec(body);
 	if (match === null || own.sha === newcomer.sha || isNewer(own, newcomer)) return null;
@@ -94,4 +94,85 @@ export function noteOutdated(body: string, { own, newcomer, state }: Outdating):
 	const note = `> [!NOTE]\n> Outdated, of ${own.sha.slice(0, 7)}: [${what}](${url}). <!-- by run:${runId} attempt:${attempt} -->`;
 	const text = `${marker}${note}\n\n${body.slice(before.length)}`;
 	return text.length > commentLimit ? null : text;
+}
+
+export const alarmLabel = "trtgate";
+
+const titleChars = 200;
+const bodyLimit = 65_536;
+
+/** A run that compared nothing needs attention like one that failed; `keep` leaves an open issue open. */
+export function alarmOf(outcome: Outcome): "open" | "close" | "keep" {
+	if (outcome === "fail" || outcome === "error") return "open";
+	return outcome === "pass" || outcome === "warn" ? "close" : "keep";
+}
+
+/** Runs of one event, ref and workflow share an alarm. */
+export interface AlarmSource {
+	event: string;
+	/** Full name, e.g. `refs/heads/main`. */
+	ref: string;
+	/** File name of the workflow, or its name if that is unknown. */
+	workflow: string;
+}
+
+export function alarmId(id: string, { event, ref, workflow }: AlarmSource): string {
+	return [id, event, ref, workflow].map((part) => shorten(part, 48)).join(" ");
+}
+
+export interface AlarmHistory {
+	since: string;
+	runs: number;
+	firstRun: number;
+}
+
+const historyPattern =
+	/^<!-- trtgate:[^\n]* -->\n<!-- since:(\d{4}-[\dT:.Z-]{6,24}) runs:(\d{1,6}) first:(\d{1,15}) -->\n/;
+
+export function findHistory(body: string): AlarmHistory | null {
+	const [, since, runs, firstRun] = historyPattern.exec(body) ?? [];
+	return since === undefined ? null : { since, runs: Number(runs), firstRun: Number(firstRun) };
+}
+
+/** Titles are plain text, but `@` and `#` become active if they are quoted. */
+export function alarmTitle(result: Result, id: string): string {
+	const what = result.outcome === "fail" ? "fails" : "could not decide";
+	const title = `${gateTitle(result.backend)} ${what} for ${id}: ${headline(result)}`;
+	return shorten(cleanText(title).replace(/[@#](?=\w)/g, "$&\u200d"), titleChars);
+}
+
+export interface Alarm {
+	marker: Marker;
+	source: AlarmSource;
+	history: AlarmHistory;
+}
+
+export function alarmBody(result: Result, { marker, source, history }: Alarm, shown: Shown): string {
+	const { event, ref, workflow } = source;
+	const { since, runs, firstRun } = history;
+	const gate = event === "schedule" ? "scheduled gate" : "gate";
+	const what =
+		result.outcome === "fail"
+			? `The ${gate} fails.`
+			: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`;
+	const names = [event, ref, workflow].map((text) => markdownCode(cleanText(shorten(text, 100))));
+	const hidden = `${renderMarker(marker)}\n<!-- since:${since} runs:${runs} first:${firstRun} -->\n`;
+	const closes =
+		"This text is from the newest run; the issue closes automatically when such a run passes again.";
+	const texts = [`${what} Runs: ${names.join(", ")}.`, historyLine(marker, history, shown), closes, ""];
+	const first = hidden + texts.join("\n\n");
+	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
+}
+
+function historyLine({ runId }: Marker, { since, runs, firstRun }: AlarmHistory, { links }: Shown): string {
+	// The page of the repository, from that of the run.
+	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
+	const link = (text: string, path: string): string =>
+		page === undefined ? text : `[${text}](${page}/${path})`;
+	return `Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}.`;
+}
+
+export function isRecovered(result: Result, { links }: Shown): string {
+	const run = links?.run === undefined ? "" : ` ${links.run}`;
+	return `Recovered: ${escapeMarkdown(headline(result))} (${escapeMarkdown(armsText(result))}).${run}`;
 }

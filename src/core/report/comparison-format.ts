@@ -1,9 +1,8 @@
-// Formats one comparison, always with its interval.
-
+// Formats comparisons with their intervals.
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { workText } from "../compare/sentence.ts";
-import { cleanText, shorten } from "../text/escape.ts";
-import { counted, withCaveat } from "../text/labels.ts";
+import { cleanMessage } from "../text/escape.ts";
+import { counted, present, withCaveat } from "../text/labels.ts";
 import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/units.ts";
 
 export const dash = "–";
@@ -27,7 +26,6 @@ export function intervalText(comparison: Comparison): string {
 }
 
 export function levelText(comparison: Comparison): string {
-	// Four digits: a family of many workloads may ask for 99.95 %.
 	return `${Number((comparison.level * 100).toPrecision(4))} %`;
 }
 
@@ -37,39 +35,32 @@ export function changeWithInterval(comparison: Comparison): string {
 	return `${changeText(comparison)} (${levelText(comparison)} interval ${intervalText(comparison)})`;
 }
 
-/** `8 interleaved pairs`; `16 interleaved pairs, 1 of them disturbed and set aside`. */
+/** `16 interleaved pairs, 1 of them disturbed and set aside`. */
 export function pairsText({ pairs, setAside }: Comparison): string {
 	const aside = setAside === undefined ? "" : `, ${formatCount(setAside)} of them disturbed and set aside`;
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
-/** The interval includes this noise: `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each arm)`. */
+/** `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each side)`. */
 export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
-	return [
-		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
-		...(builds === undefined
-			? []
-			: [`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`]),
-	];
+	return present([
+		noise.runCv !== null && `run noise ${formatPercent(noise.runCv)}`,
+		builds &&
+			`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`,
+	]);
 }
 
-/** The smallest change that is ruled out, rounded up so that the claim is never too strong. */
+/** Rounded up, so that the claim is never too strong. */
 export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);
 }
 
-/** A sentence from the user or another module, cut to fit a report. */
-export function cleanMessage(text: string, maxChars = 600): string {
-	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
-}
-
-/** `Cause: ` and a name in code letters, as a sentence; none if it is unknown. */
 export function codeSentences(what: string, name: string | undefined): string[] {
 	return name === undefined ? [] : [`${what}: \`${cleanMessage(name, 200).replaceAll("`", "'")}\`.`];
 }
 
-/** `Warns at 2 %, fails at 10 %.`; null if no limit is known. */
+/** `Warns at 2 %, fails at 10 %.` */
 export function limitsText(workload: WorkloadResult): string | null {
 	const { warn, fail } = workload.limits ?? {};
 	if (warn === undefined) return fail === undefined ? null : `Fails at ${formatLimit(fail)}.`;

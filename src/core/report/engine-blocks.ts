@@ -1,4 +1,4 @@
-// Shows engines as blocks: the difference between two, the time of one, its layers, and the kernels that ran.
+// Engines, their layers and kernels as blocks.
 import type {
 	Arm,
 	ArmLayers,
@@ -11,7 +11,7 @@ import type {
 import type { EngineAlone } from "../../engine/core/alone.ts";
 import { diffOfLayers } from "../../engine/core/explain/layers.ts";
 import { cleanName, quoted } from "../text/escape.ts";
-import { counted, listNames, subjectName } from "../text/labels.ts";
+import { counted, listNames, present, subjectName } from "../text/labels.ts";
 import { formatCount, formatMs, formatPercent } from "../text/units.ts";
 import { dash } from "./comparison-format.ts";
 import {
@@ -30,8 +30,19 @@ import {
 	unitOf,
 } from "./engine-text.ts";
 import { drawGraph } from "./html/engine-graph.ts";
-import { type Column, shareBar } from "./html/markup.ts";
-import { type Block, details, numbers, sentence, table } from "./section.ts";
+import { shareBar } from "./html/markup.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	long,
+	numbers,
+	numeric,
+	plain,
+	sentence,
+	table,
+} from "./section.ts";
 
 const arms = ["base", "head"] as const;
 const warningBlock = (text: string): Block => ({ kind: "notice", text });
@@ -41,49 +52,32 @@ function diffColumns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow
 		...numbers(`${arm}, ${unit.name}`, (row: EngineRow) => row[arm]?.meanMs, unit.format),
 		formats: ["html", "terminal"],
 	});
-	const change: Column<EngineRow> = {
-		title: `change, ${unit.name}`,
-		numeric: true,
-		text: (row) => changeText(row, unit) || dash,
+	const change = numeric<EngineRow>(`change, ${unit.name}`, (row) => changeText(row, unit) || dash, {
 		sortBy: ({ changeMs, isSignificant }) => (isSignificant ? changeMs : null),
-	};
+	});
 	return [
-		{
-			title: "ONNX nodes",
-			heading: true,
-			text(row) {
-				const others = row.members.filter((name) => name !== row.label).map((name) => quoted(name, 40));
-				return `${groupText(row)}${others.length === 0 ? "" : `: also ${listNames(others)}`}`;
-			},
-		},
+		heading("ONNX nodes", (row) => {
+			const others = row.members.filter((name) => name !== row.label).map((name) => quoted(name, 40));
+			return `${groupText(row)}${others.length === 0 ? "" : `: also ${listNames(others)}`}`;
+		}),
 		...(account === null ? [] : [change, ...arms.map(time)]),
-		{
-			title: "kernels",
-			numeric: true,
+		numeric("kernels", ({ base, head }) => `${base?.kernels ?? 0} → ${head?.kernels ?? 0}`, {
 			formats: ["html", "terminal"],
-			text: ({ base, head }) => `${base?.kernels ?? 0} → ${head?.kernels ?? 0}`,
 			sortBy: ({ base, head }) => (head?.kernels ?? 0) - (base?.kernels ?? 0),
-		},
-		{
-			title: "why",
-			wraps: true,
-			text: (row) => [causeText(row) || "unknown", ...detailTexts(row)].join(" · "),
-		},
+		}),
+		long("why", (row) => [causeText(row) || "unknown", ...detailTexts(row)].join(" · ")),
 	];
 }
 
-/** @param label used to name the regions of the page. */
+/** @param label names the regions of the page. */
 export function diffBlocks(diff: EngineDiff, label: string): Block[] {
 	const unit = unitOf(diff);
-	const account = accountSentence(diff, unit);
+	const texts = present([headlineOf(diff, unit), accountSentence(diff, unit), ...machineSentences(diff)]);
+	const more = { noun: "row", hidden: diff.hidden };
 	return [
-		sentence(headlineOf(diff, unit)),
-		...[...(account === null ? [] : [account]), ...machineSentences(diff)].map((text) => sentence(text)),
+		...texts.map((text) => sentence(text)),
 		...diff.warnings.map(warningBlock),
-		table(`node groups that changed: ${label}`, diffColumns(diff, unit), diff.rows, {
-			noun: "row",
-			hidden: diff.hidden,
-		}),
+		table(`node groups that changed: ${label}`, diffColumns(diff, unit), diff.rows, more),
 		{ kind: "figure", drawn: drawGraph(diff.graph, unit, label) },
 		sentence(unchangedSentence(diff, unit), "quiet"),
 	];
@@ -96,11 +90,11 @@ export function aloneBlocks({ summary, groups, warnings }: EngineAlone, label: s
 	const shareOf = ({ part }: Group): number | null =>
 		part.meanMs === null || totalMs <= 0 ? null : part.meanMs / totalMs;
 	const columns: Column<Group>[] = [
-		{ title: "ONNX nodes", heading: true, text: ({ label: name }) => quoted(name) },
+		heading("ONNX nodes", ({ label: name }) => quoted(name)),
 		numbers(`time, ${unit.name}`, ({ part }) => part.meanMs, unit.format),
 		...shareColumns(shareOf),
-		{ title: "precision", text: ({ part }) => part.precision ?? dash },
-		{ title: "bytes, operations, limit", wraps: true, text: ({ part }) => partText(part) },
+		plain("precision", ({ part }) => part.precision ?? dash),
+		long("bytes, operations, limit", ({ part }) => partText(part)),
 	];
 	return [
 		sentence(`${summaryText(summary)}.`),
@@ -120,16 +114,10 @@ function layerColumns({ layers }: ArmLayers, unit: LayerUnit): Column<TimedLayer
 	const order = new Map(layers.map((layer, index) => [layer, index + 1]));
 	return [
 		{ title: "#", numeric: true, cell: (layer) => order.get(layer) ?? "" },
-		{
-			title: "Layer",
-			heading: true,
-			text({ name, type, precision, tactic }) {
-				const known = [type, precision].flatMap((text) => (text === undefined ? [] : [cleanName(text, 40)]));
-				return [quoted(name, 120), ...known, ...(tactic === undefined ? [] : [quoted(tactic, 60)])].join(
-					" · ",
-				);
-			},
-		},
+		heading("Layer", ({ name, type, precision, tactic }) => {
+			const known = present([type, precision]).map((text) => cleanName(text, 40));
+			return present([quoted(name, 120), ...known, tactic && quoted(tactic, 60)]).join(" · ");
+		}),
 		numbers(`${unit.of}, ${unit.name}`, ({ meanMs }) => meanMs, unit.format),
 		...shareColumns<TimedLayer>(({ share }) => share),
 	];
@@ -141,25 +129,23 @@ function layersLegend(shown: readonly ArmLayers[], unit: LayerUnit): Block {
 		unit.of === "work"
 			? "ONNX Runtime's profiler, which adds about 0.01 million for each node"
 			: "TensorRT's profiler, which is slower than the timed runs";
-	const text = `All layers together ${totals} ${unit.name}, from a separate run under ${how}; not used by any gate.`;
-	return sentence(text, "quiet");
+	return sentence(
+		`All layers together ${totals} ${unit.name}, from a separate run under ${how}; not used by any gate.`,
+		"quiet",
+	);
 }
 
-/** Shows the changes layer by layer, and all layers of each side. `isOpen`: the workload needs attention. */
+/** @param isOpen the workload needs attention. */
 export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] {
-	const shown = arms.flatMap((arm) => {
-		const own = workload.layers?.[arm] ?? null;
-		return own === null || own.layers.length === 0 ? [] : [{ arm, own }];
-	});
+	const { layers, explanation } = workload;
+	const shown = arms.flatMap((arm) => (layers?.[arm]?.layers.length ? [{ arm, own: layers[arm] }] : []));
 	const last = shown.at(-1);
-	if (last === undefined) return [];
+	if (layers === undefined || last === undefined) return [];
 	const times = shown.flatMap(({ own }) => own.layers.map(({ meanMs }) => meanMs));
-	const unit = layerUnit(
-		times.reduce((most, ms) => Math.max(most, ms), 0),
-		last.own.unit,
-	);
+	const longest = times.reduce((most, ms) => Math.max(most, ms), 0);
+	const unit = layerUnit(longest, last.own.unit);
 	const name = subjectName(workload);
-	const diff = workload.explanation ?? (workload.layers === undefined ? null : diffOfLayers(workload.layers));
+	const diff = explanation ?? diffOfLayers(layers);
 	const tables = shown.toReversed().flatMap(({ arm, own }) => {
 		const total = own.layers.length;
 		const which =
@@ -168,14 +154,8 @@ export function layerBlocks(workload: WorkloadResult, isOpen: boolean): Block[] 
 		const all = table(`all layers of ${name}, ${arm}`, layerColumns(own, unit), slowest, { noun: "layer" });
 		return diff === null ? [all] : details(`${which} of the ${arm}`, [all]);
 	});
-	const blocks = [
-		...(diff === null ? [] : diffBlocks(diff, name)),
-		layersLegend(
-			shown.map(({ own }) => own),
-			unit,
-		),
-		...tables,
-	];
+	const owns = shown.map(({ own }) => own);
+	const blocks = [...(diff === null ? [] : diffBlocks(diff, name)), layersLegend(owns, unit), ...tables];
 	return isOpen
 		? [{ kind: "heading", text: `Where the ${unit.of} went` }, ...blocks]
 		: details(`Where the ${unit.of} went, layer by layer`, blocks);
@@ -191,7 +171,6 @@ const kernelFigures = [
 	["share", "share", formatPercent],
 ] as const;
 
-/** Kernels that Nsight Systems saw, base and head side by side, slowest first. */
 export function kernelBlocks(workload: WorkloadResult): Block[] {
 	const { kernels } = workload;
 	const shown = arms.filter((arm) => (kernels?.[arm]?.kernels.length ?? 0) > 0);
@@ -204,21 +183,17 @@ export function kernelBlocks(workload: WorkloadResult): Block[] {
 	const rows = [...found.values()].sort((a, b) => longest(b) - longest(a)).slice(0, maxKernels);
 	const all = Math.max(found.size, ...shown.map((arm) => kernels?.[arm]?.count ?? 0));
 	const columns: Column<KernelRow>[] = [
-		{ title: "Kernel", heading: true, text: ({ name }) => quoted(name, 160) },
+		heading("Kernel", ({ name }) => quoted(name, 160)),
 		...shown.flatMap((arm) =>
 			kernelFigures.map(([title, figure, format]) =>
 				numbers(`${arm} ${title}`, (row: KernelRow) => row[arm]?.[figure], format),
 			),
 		),
 	];
+	const how = "From a short run under nsys, which is slower than the timed runs; not used by any gate.";
+	const more = { noun: "kernel", hidden: all - rows.length };
 	return details("Kernels by time, from Nsight Systems", [
-		table(`kernels of ${subjectName(workload)}`, columns, rows, {
-			noun: "kernel",
-			hidden: all - rows.length,
-		}),
-		sentence(
-			"From a short run under nsys, which is slower than the timed runs; not used by any gate.",
-			"quiet",
-		),
+		table(`kernels of ${subjectName(workload)}`, columns, rows, more),
+		sentence(how, "quiet"),
 	]);
 }

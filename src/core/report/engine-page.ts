@@ -1,33 +1,22 @@
-// Renders comparisons of engines, and single engines, as text, Markdown, JSON or an HTML page.
+// Renders engines and their comparisons as text, Markdown, JSON or an HTML page.
+
 import type { EngineDiff } from "../../../generated/result.ts";
 import type { EngineAlone } from "../../engine/core/alone.ts";
 import { escapeMarkdown, jsonText } from "../text/escape.ts";
 import { fullDetail } from "./budget.ts";
 import { aloneBlocks, diffBlocks } from "./engine-blocks.ts";
 import { mostRows, summaryText } from "./engine-text.ts";
-import { drawHtml } from "./html/blocks.ts";
 import { html, section } from "./html/markup.ts";
-import { renderPage } from "./html/report.ts";
-import { drawMarkdown } from "./markdown-blocks.ts";
+import { drawHtml, renderPage } from "./html/report.ts";
+import { drawMarkdown } from "./markdown.ts";
 import { type Block, sentence } from "./section.ts";
 import { drawTerminal } from "./terminal.ts";
 
 export type PageFormat = "text" | "markdown" | "json" | "html";
 
-export interface TitledDiff {
-	title: string;
-	diff: EngineDiff;
-}
-
-export interface TitledEngine {
-	title: string;
-	alone: EngineAlone;
-}
-
-interface Part {
-	title: string;
-	blocks: readonly Block[];
-}
+export type TitledDiff = { title: string; diff: EngineDiff };
+export type TitledEngine = { title: string; alone: EngineAlone };
+type Part = { title: string; blocks: readonly Block[] };
 
 /** @param next the command that a reader of the Markdown would run. */
 export function renderDiffs(diffs: readonly TitledDiff[], format: PageFormat, next: string): string {
@@ -47,26 +36,22 @@ export function renderEngines(engines: readonly TitledEngine[], format: PageForm
 	return render(parts, format, { about: "where the time goes", mostRows: 20 });
 }
 
-/** @param options `mostRows`: of a table in Markdown, so that a comment holds it. */
+/** @param options `mostRows` of a table in Markdown, so that a comment holds it. */
 function render(
 	parts: readonly Part[],
 	format: Exclude<PageFormat, "json">,
 	options: { about: string; mostRows: number },
 ): string {
 	if (format === "html") {
-		const sections = parts.map(({ title, blocks }, index) =>
-			section(title, drawHtml(blocks), `engine-${index + 1}`),
-		);
-		return renderPage(`trtgate: ${options.about}`, html`<main>\n${sections}</main>\n`);
+		const drawn = parts.map(({ title, blocks }, at) => section(title, drawHtml(blocks), `engine-${at + 1}`));
+		return renderPage(`trtgate: ${options.about}`, html`<main>\n${drawn}</main>\n`);
 	}
 	if (format === "markdown") {
 		const detail = { ...fullDetail, foldedRows: options.mostRows };
-		return parts
-			.map(
-				({ title, blocks }) =>
-					`### ${escapeMarkdown(title)}\n\n${drawMarkdown(blocks, detail).join("\n\n")}\n`,
-			)
-			.join("\n");
+		const texts = parts.map(({ title, blocks }) =>
+			[`### ${escapeMarkdown(title)}`, ...drawMarkdown(blocks, detail)].join("\n\n"),
+		);
+		return `${texts.join("\n\n")}\n`;
 	}
 	// The terminal wraps long lines, so that a pipe gets whole sentences.
 	const plain = { color: false, columns: 400 };

@@ -1,4 +1,4 @@
-// Explains in sentences why an engine is faster or slower: the cause, a few rows, and what did not change. Backticks mark names.
+// Explains in sentences why an engine is faster or slower. Backticks mark names.
 import type {
 	EngineDiff,
 	EnginePart,
@@ -8,7 +8,7 @@ import type {
 } from "../../../generated/result.ts";
 import { fewUnchanged } from "../../engine/core/noise.ts";
 import { quoted } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, present } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
 
 const minus = "\u2212";
@@ -21,7 +21,7 @@ export interface LayerUnit {
 	formatChange(ms: number): string;
 }
 
-/** Layers of one engine are compared with each other, so all use the unit that fits the slowest. */
+/** All layers of an engine use the unit that fits the slowest. */
 export function layerUnit(longestMs: number, unit?: LayerUnitName): LayerUnit {
 	const isLong = longestMs >= 1 || unit !== undefined;
 	const digits = isLong && unit === undefined ? 3 : 2;
@@ -48,7 +48,6 @@ function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
 	return unit.of === "work" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
-/** `+0.89 ± 0.25`; empty if the noise is larger or nothing was timed. */
 export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
 	return changeMs === null || !isSignificant
 		? ""
@@ -68,10 +67,10 @@ export function causeText({ causes, isSignificant }: EngineRow): string {
 function workText(part: EnginePart | null): string {
 	const operations = part?.operations ?? 0;
 	const [unit, size] = operations < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
-	return [
-		...(part?.bytes == null ? [] : [formatBytes(part.bytes)]),
-		...(operations === 0 ? [] : [`${Number((operations / size).toPrecision(3))} ${unit}`]),
-	].join(", ");
+	return present([
+		part?.bytes != null && formatBytes(part.bytes),
+		operations > 0 && `${Number((operations / size).toPrecision(3))} ${unit}`,
+	]).join(", ");
 }
 
 function boundText(part: EnginePart | null): string {
@@ -81,12 +80,11 @@ function boundText(part: EnginePart | null): string {
 		: `${roofline.bound}-bound, ${roofline.share < 0.01 ? "under 1 %" : formatPercent(roofline.share, { digits: 0 })} of ${roofline.limit}`;
 }
 
-/** Bytes, operations and the nearer limit of the GPU. */
 export function partText(part: EnginePart): string {
-	return [workText(part), boundText(part)].filter((text) => text !== "").join(" · ");
+	return present([workText(part), boundText(part)]).join(" · ");
 }
 
-/** Work, evidence, how sure the match is, and what to try; nothing to try if the change is a gain. */
+/** Work, evidence, how sure the match is, and what to try. */
 export function detailTexts(row: EngineRow): string[] {
 	const { causes, isSignificant, changeMs, tier, confidence, label, base, head } = row;
 	const changes = [workText, boundText].flatMap((textOf) => {
@@ -94,11 +92,15 @@ export function detailTexts(row: EngineRow): string[] {
 		return from === to ? [] : [`${from || "–"} → ${to || "–"}`];
 	});
 	const isGuessed = tier === "structure" || tier === "similarity";
-	const matched = isGuessed ? [`matched by ${tier}, confidence ${confidence.toFixed(2)}`] : [];
 	const evidence = causes.flatMap((cause) => cause.evidence).filter((text) => text !== quoted(label, 60));
 	const isGain = isSignificant && (changeMs ?? 0) < 0;
-	const advice = isGain ? [] : causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
-	return [...changes, ...evidence.slice(0, 3), ...matched, ...advice.map((text) => `try: ${text}`)];
+	const advice = causes.find((cause) => cause.try !== undefined)?.try;
+	return present([
+		...changes,
+		...evidence.slice(0, 3),
+		isGuessed && `matched by ${tier}, confidence ${confidence.toFixed(2)}`,
+		!isGain && advice && `try: ${advice}`,
+	]);
 }
 
 /** `+0.89 ± 0.25 µs: `block1 + relu` (total; the same in 24 of 24) – no longer fused: 1 kernel → 3`. */
@@ -107,7 +109,7 @@ function rowSentence(row: EngineRow, unit: LayerUnit): string {
 	return `${change === "" ? "" : `${change} ${unit.name}: `}${groupText(row)}${cause === "" ? "" : ` – ${cause}`}`;
 }
 
-/** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; no other node group changed by more than 0.5 µs.` */
+/** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; …` */
 export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: LayerUnit): string | null {
 	if (account === null) return null;
 	const ofRuns = unit.of === "work" ? "of the count" : "of the timed runs";
@@ -140,7 +142,6 @@ export function unchangedSentence({ unchanged, account }: EngineDiff, unit: Laye
 	return `Unchanged: ${groups} of ${counted(of, "node group")}${time}.${clock}`;
 }
 
-/** The cause in one sentence; what differs, if nothing stands out. */
 export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	const [first] = diff.rows;
 	const isPlain = [diff.base, diff.head].some(
@@ -157,7 +158,6 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	return first === undefined ? "No difference." : `${rowSentence(first, unit)}.`;
 }
 
-/** Causes outside the layers. */
 export function machineSentences({ machine = [] }: EngineDiff): string[] {
 	return machine.map(({ says, evidence, try: advice }) => {
 		const proof = evidence.length === 0 ? "" : ` (${evidence.join("; ")})`;
@@ -177,18 +177,17 @@ export function causeSentences(diff: EngineDiff): string[] {
 	return [headlineOf(diff, unit), ...rows.map((row) => `${rowSentence(row, unit)}.`)];
 }
 
-/** Says what did not change, and how much of the change the layers explain. */
 export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
-	const texts = [
-		accountSentence(diff, unit) ?? "",
+	return present([
+		unchangedSentence(diff, unit),
+		accountSentence(diff, unit),
 		diff.warnings.join(" "),
 		machineSentences(diff).join(" "),
-	];
-	return [unchangedSentence(diff, unit), ...texts.filter((text) => text !== "")];
+	]);
 }
 
-/** Fits into a comment: ten lines at most. */
+/** Ten lines at most, to fit into a comment. */
 export function explanationSentences(diff: EngineDiff): string[] {
 	const [first = "", ...others] = causeSentences(diff);
 	return [`Why: ${first}`, ...others, ...accountSentences(diff)];

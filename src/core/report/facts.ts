@@ -1,11 +1,11 @@
-// Facts about the whole job, which reports show near the top, and about the parts of a merged result.
+// Facts about the whole job and its parts.
 import type { Arm, BackendFacts, GateName, Part, Result } from "../../../generated/result.ts";
 import { resultLabels, speedNames } from "../config/gate-records.ts";
 import { cleanName } from "../text/escape.ts";
-import { armName, withCaveat } from "../text/labels.ts";
+import { armName, present, withCaveat } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
 
-/** Finds the backend that ran the record's engine: in a merged result, that of its part. */
+/** The backend that ran the record's engine: in a merged result, that of its part. */
 export function backendOf({ backend, parts = [] }: Result, { part }: { part?: string }): BackendFacts {
 	return (part === undefined ? undefined : parts.find(({ name }) => name === part)?.backend) ?? backend;
 }
@@ -40,28 +40,21 @@ export function partsText(parts: readonly Part[]): string {
 	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;
 	const merged = count("merged");
 	const earlier = parts.filter(({ attempt }) => attempt !== undefined).length;
-	return [
+	return present([
 		merged === parts.length ? `all ${merged} merged` : `${merged} of ${parts.length} merged`,
-		...(["missing", "refused"] as const).flatMap((state) =>
-			count(state) === 0 ? [] : [`${count(state)} ${state}`],
-		),
-		...(earlier === 0 ? [] : [`${earlier} from an earlier attempt`]),
-	].join(", ");
+		...(["missing", "refused"] as const).map((state) => count(state) > 0 && `${count(state)} ${state}`),
+		earlier > 0 && `${earlier} from an earlier attempt`,
+	]).join(", ");
 }
 
-/** The parts that a report shows: a single complete part of this attempt is the result itself. */
+/** A single complete part of this attempt is the result itself. */
 export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	const [only] = parts;
 	const isWhole = only?.state === "merged" && only.partial === undefined && only.attempt === undefined;
 	return parts.length === 1 && isWhole ? [] : parts;
 }
 
-interface Fact {
-	label: string;
-	value: string;
-}
-
-/** @param change the pull request's own commit; what is tested is GitHub's merge of it. */
+/** @param change the pull request's own commit, of which GitHub's merge is tested. */
 export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
 	const isMerge =
@@ -75,7 +68,7 @@ export function armsText(result: Result, change?: string): string {
 	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
 }
 
-/** ` on TensorRT 10.6.0` for each side, if their versions differ. */
+/** ` on TensorRT 10.6.0`, if the versions differ. */
 function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
 	if (baseBackend.version === backend.version) return { base: "", head: "" };
 	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
@@ -83,28 +76,27 @@ function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, str
 }
 
 /** Noise and detectable change are those of the worst workload. */
-export function jobFacts(result: Result): Fact[] {
+export function jobFacts(result: Result): (readonly [label: string, value: string])[] {
 	const { backend, environment, workloads, durationMs } = result;
 	const largest = (of: "runCv" | "detectable"): string | undefined => {
 		const values = workloads.flatMap(({ noise }) => noise[of] ?? []);
 		return values.length === 0 ? undefined : formatPercent(Math.max(...values));
 	};
-	const [driver] = ["driver", "driverBranch"]
-		.filter((key) => Object.hasOwn(environment, key))
-		.flatMap((key) => environment[key] ?? []);
-	const fact = (label: string, value: string | undefined): Fact[] =>
-		value === undefined ? [] : [{ label, value }];
+	const driver = environment["driver"] ?? environment["driverBranch"];
 	const parts = partsToReport(result);
-	const ofParts = fact("parts", parts.length === 0 ? undefined : partsText(parts));
-	if (isUnmeasured(result)) return ofParts;
+	const measured: [string, string | undefined][] = [
+		[backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)],
+		["driver", driver && cleanName(driver)],
+		[cleanName(backend.name), cleanName(backend.version, 40)],
+		["run noise up to", largest("runCv")],
+		["smallest change this job can detect:", largest("detectable")],
+		["took", formatDuration(durationMs)],
+	];
 	return [
-		...ofParts,
-		...fact(backend.kind === "tensorrt" ? "GPU" : "device", cleanName(backend.device)),
-		...fact("driver", driver && cleanName(driver)),
-		...fact(cleanName(backend.name), cleanName(backend.version, 40)),
-		...fact("run noise up to", largest("runCv")),
-		...fact("smallest change this job can detect:", largest("detectable")),
-		...fact("took", formatDuration(durationMs)),
+		...(parts.length === 0 ? [] : [["parts", partsText(parts)] as const]),
+		...(isUnmeasured(result) ? [] : measured).flatMap(([label, value]) =>
+			value === undefined ? [] : [[label, value] as const],
+		),
 	];
 }
 

@@ -1,4 +1,4 @@
-// The figures of one workload as folded tables: base and head side by side, the GPU's among them, and every run.
+// The figures of a workload and of its runs.
 import type {
 	Arm,
 	ArmStats,
@@ -14,19 +14,35 @@ import { cleanName } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs, formatPercent } from "../text/units.ts";
 import { changeText, dash, intervalText } from "./comparison-format.ts";
-import type { Column } from "./html/markup.ts";
-import { type Block, details, numbers, table } from "./section.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	long,
+	numbers,
+	numeric,
+	plain,
+	table,
+} from "./section.ts";
+
+const times = [
+	["median", "medianMs"],
+	["mean", "meanMs"],
+	["min", "minMs"],
+	["P90", "p90Ms"],
+	["P95", "p95Ms"],
+	["P99", "p99Ms"],
+] as const;
 
 type FigureRow = Record<Arm, string> & { name: string; change: string };
 
 const figureColumns: readonly Column<FigureRow>[] = [
-	{ title: "figure", heading: true, text: ({ name }) => name },
-	{ title: "base", numeric: true, text: ({ base }) => base },
-	{ title: "head", numeric: true, text: ({ head }) => head },
-	{ title: "change", numeric: true, text: ({ change }) => change },
+	heading("figure", ({ name }) => name),
+	...(["base", "head", "change"] as const).map((key) => numeric<FigureRow>(key, (row) => row[key])),
 ];
 
-/** nvidia-smi's figures are shares of time, not of the hardware: they must not have the same names. */
+/** nvidia-smi's figures are shares of time, not of the hardware. */
 const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> = {
 	gpm: { sm: "SM utilisation", memory: "memory bandwidth" },
 	"nvidia-smi": { sm: "time with a kernel running", memory: "time with memory active" },
@@ -41,7 +57,6 @@ function whole(value: number | null, unit: string): string {
 	return shown(value, (number) => `${Math.round(number)} ${unit}`);
 }
 
-/** Rows of which at least one side is known. */
 function gpuRows({ gpu, runs }: WorkloadResult): FigureRow[] {
 	if (gpu === undefined) return [];
 	const { base, head, cycles } = gpu;
@@ -78,37 +93,30 @@ function gpuRows({ gpu, runs }: WorkloadResult): FigureRow[] {
 		const [before, after] = [base && textOf(base, "base"), head && textOf(head, "head")];
 		return before || after ? [{ name, base: before || dash, head: after || dash, change: "" }] : [];
 	});
-	return cycles === null
-		? rows
-		: [
-				...rows,
-				{ name: "change in GPU cycles", base: "", head: "", change: formatPercent(cycles, { sign: true }) },
-			];
+	if (cycles === null) return rows;
+	const change = formatPercent(cycles, { sign: true });
+	return [...rows, { name: "change in GPU cycles", base: "", head: "", change }];
 }
 
-/** Only compared figures have a change, which is shown beside the levels of the compared pairs. */
+/** Levels beside a change are those of the compared pairs. */
 export function figureBlocks(workload: WorkloadResult): Block[] {
 	const { base, head, latency, p99, memory } = workload;
 	if (base === null && head === null) return [];
-	const row = (name: string, of: (stats: ArmStats) => string, compared?: Comparison): FigureRow => {
+	const compared: Partial<Record<keyof ArmStats, Comparison>> = { medianMs: latency, p99Ms: p99 };
+	const row = (name: string, of: (stats: ArmStats) => string, change?: Comparison): FigureRow => {
 		const text = (arm: Arm, stats: ArmStats | null): string => {
-			const level = compared?.[arm];
+			const level = change?.[arm];
 			return level !== undefined ? formatMs(level) : stats === null ? dash : of(stats);
 		};
 		return {
-			name: `${name}${compared?.base === undefined ? "" : " (compared pairs)"}`,
+			name: `${name}${change?.base === undefined ? "" : " (compared pairs)"}`,
 			base: text("base", base),
 			head: text("head", head),
-			change: compared?.estimate == null ? "" : `${changeText(compared)} (${intervalText(compared)})`,
+			change: change?.estimate == null ? "" : `${changeText(change)} (${intervalText(change)})`,
 		};
 	};
 	const rows = [
-		row("median", ({ medianMs }) => formatMs(medianMs), latency),
-		row("mean", ({ meanMs }) => formatMs(meanMs)),
-		row("min", ({ minMs }) => formatMs(minMs)),
-		row("P90", ({ p90Ms }) => formatMs(p90Ms)),
-		row("P95", ({ p95Ms }) => formatMs(p95Ms)),
-		row("P99", ({ p99Ms }) => formatMs(p99Ms), p99),
+		...times.map(([name, key]) => row(name, (stats) => formatMs(stats[key]), compared[key])),
 		row("throughput", ({ throughputPerSecond: rate }) =>
 			rate === null ? dash : `${formatCount(Number(rate.toPrecision(4)))} / s`,
 		),
@@ -125,29 +133,20 @@ export function figureBlocks(workload: WorkloadResult): Block[] {
 const maxRuns = 300;
 
 const runColumns: readonly Column<PerfRun>[] = [
-	{ title: "order", heading: true, text: ({ order }) => `${order + 1}` },
-	{ title: "pair", numeric: true, text: ({ pair }) => `${pair + 1}` },
-	{ title: "side", text: ({ arm }) => arm },
-	{
-		title: "state",
-		text: ({ state }) => (state === "ok" ? "ok" : "discarded"),
+	heading("order", ({ order }) => `${order + 1}`),
+	numeric("pair", ({ pair }) => `${pair + 1}`),
+	plain("side", ({ arm }) => arm),
+	plain("state", ({ state }) => (state === "ok" ? "ok" : "discarded"), {
 		tone: ({ state }) => (state === "ok" ? null : "open"),
-	},
-	numbers("median", ({ medianMs }) => medianMs, formatMs),
-	numbers("mean", ({ meanMs }) => meanMs, formatMs),
-	numbers("min", ({ minMs }) => minMs, formatMs),
-	numbers("P90", ({ p90Ms }) => p90Ms, formatMs),
-	numbers("P99", ({ p99Ms }) => p99Ms, formatMs),
+	}),
+	...times.flatMap(([name, key]) =>
+		key === "p95Ms" ? [] : numbers(name, (run: PerfRun) => run[key], formatMs),
+	),
 	numbers("iterations", ({ iterations }) => iterations, formatCount),
 	numbers("took", ({ wallMs }) => wallMs, formatDuration),
-	{
-		title: "reason",
-		wraps: true,
-		text: ({ reason }) => (reason === undefined ? "" : cleanName(reason, 200)),
-	},
+	long("reason", ({ reason }) => (reason === undefined ? "" : cleanName(reason, 200))),
 ];
 
-/** Shows every run, including discarded ones. */
 export function runBlocks(workload: WorkloadResult): Block[] {
 	if (workload.runs.length === 0) return [];
 	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, maxRuns);

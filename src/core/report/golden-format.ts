@@ -1,4 +1,4 @@
-// Formats golden verdicts, checks and changes as text: counts, metrics, limits, elements.
+// Golden verdicts and checks as text.
 import type {
 	GoldenCheck,
 	GoldenElement,
@@ -9,10 +9,10 @@ import type {
 import { metricLabels } from "../../golden/core/compare/registry.ts";
 import { ofSlice } from "../../golden/core/tensor/slice.ts";
 import { cleanName } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, present } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 
-/** Verdicts on one case each: those on a whole set are not counted as cases. */
+/** Verdicts on a whole set are not counted as cases. */
 export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly GoldenVerdict[] {
 	return verdicts.filter(({ scope }) => scope === undefined);
 }
@@ -26,12 +26,12 @@ export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	const warned = verdicts.filter(
 		(verdict) => isMatch(verdict) && verdict.checks.some(({ pass }) => !pass),
 	).length;
-	return [
+	return present([
 		`${cases.filter(isMatch).length} of ${counted(cases.length, "case matches", "cases match")}`,
-		...(sets.length === 0 ? [] : [`${sets.filter(isMatch).length} of ${counted(sets.length, "whole set")}`]),
-		...(unusable === 0 ? [] : [`${counted(unusable, "golden")} unusable`]),
-		...(warned === 0 ? [] : [`${warned} with warnings`]),
-	].join(", ");
+		sets.length > 0 && `${sets.filter(isMatch).length} of ${counted(sets.length, "whole set")}`,
+		unusable > 0 && `${counted(unusable, "golden")} unusable`,
+		warned > 0 && `${warned} with warnings`,
+	]).join(", ");
 }
 
 const knownMetrics: ReadonlyMap<string, string> = new Map([
@@ -53,15 +53,20 @@ function timesTheCap({ bound, got, allowed }: GoldenCheck): number | null {
 	return Number.isFinite(times) ? times : null;
 }
 
-/** How bad a check is: the multiple of its limit; one without a ratio (shape, non-finite) is worse than all. */
+/** The multiple of its limit; a check without one (shape, non-finite) is worse than all. */
 export function capRatio(check: GoldenCheck): number {
 	return timesTheCap(check) ?? Number.MAX_VALUE;
 }
 
-/** The first value, with more digits if a short form would make two different numbers look the same. */
+/** More digits if a short form would make two different numbers look the same. */
 function toldApart(value: Numeric | null, other: Numeric | null): string {
 	const short = formatValue(value);
 	return short === formatValue(other) && value !== other ? formatValue(value, 8) : short;
+}
+
+/** What is not finite goes last, what is unknown has no key. */
+export function sortable(value: Numeric | null | undefined): number | null {
+	return typeof value === "number" ? value : value == null ? null : 1e300;
 }
 
 export function gotText({ got, allowed }: GoldenCheck): string {
@@ -72,7 +77,7 @@ export function apartTexts({ got, expected }: GoldenElement): { got: string; exp
 	return { got: toldApart(got, expected), expected: toldApart(expected, got) };
 }
 
-/** Shows more digits near one, so that a near miss does not read as `1 times`. */
+/** More digits near one, so that a near miss does not read as `1 times`. */
 function timesText(times: number): string {
 	if (times < 10) return formatValue(times, times < 1.1 ? 4 : 2);
 	return times < 1e6 ? String(Math.round(times)) : formatValue(times, 2);
@@ -86,7 +91,6 @@ function demandText(check: GoldenCheck): string {
 	return times === null ? ` (limit ${allowed})` : `, ${timesText(times)} times the limit of ${allowed}`;
 }
 
-/** `relative L2 is 3.3e-2, 33 times the limit of 1e-3`. */
 export function measureText(check: GoldenCheck): string {
 	const measure = checkLabel(check);
 	return check.got === null ? measure : `${measure} is ${gotText(check)}${demandText(check)}`;

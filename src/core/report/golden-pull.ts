@@ -1,15 +1,14 @@
-// Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
+// The pull request that proposes goldens that were recorded again, and its commit.
+
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenChange } from "../../../generated/result.ts";
 import { describeSensitivity } from "../../golden/core/record/defects/record.ts";
-import { cleanName, cleanText, quoted, shorten } from "../text/escape.ts";
+import { cleanMessage, cleanName, cleanText, quoted, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
 import { fullDetail } from "./budget.ts";
-import { cleanMessage } from "./comparison-format.ts";
-import type { Column } from "./html/markup.ts";
-import { drawMarkdown } from "./markdown-blocks.ts";
-import { type Block, sentence, table } from "./section.ts";
+import { drawMarkdown } from "./markdown.ts";
+import { type Block, type Column, numeric, plain, sentence, table } from "./section.ts";
 import { changeBlocks, revisionText } from "./sections/golden-changes.ts";
 
 export interface RecordedGolden {
@@ -26,33 +25,30 @@ export interface GoldenPull {
 	goldens: readonly RecordedGolden[];
 	reason: string;
 	author: string;
-	/** The models' commit. */
 	commit: string;
 	branch: string;
 	notes: readonly string[];
-	/** Only limits changed, by what engines deviated. */
 	calibrated?: boolean;
 }
 
 /** A body that starts with this is ours to rewrite. */
 export const goldenPullMarker = "<!-- trtgate: goldens -->";
 
-/** Ends the message of each of our commits. */
 export function goldenTrailer(branch: string): string {
 	return `Trtgate-Goldens: ${cleanText(branch)}`;
 }
 
 const maxTitleChars = 200;
-/** GitHub takes 65,536 characters; code points are fewer than UTF-16 units. */
+/** GitHub takes 65,536 characters. */
 const maxBodyChars = 65_000;
 const maxReasonChars = 1000;
 
 export function goldenPullTitle({ goldens, calibrated }: Pick<GoldenPull, "goldens" | "calibrated">): string {
-	const [only, second] = goldens;
+	const [only] = goldens;
 	const what =
-		only === undefined || second !== undefined
-			? counted(goldens.length, "golden")
-			: `the golden of ${cleanName(only.model, 80)}`;
+		only !== undefined && goldens.length === 1
+			? `the golden of ${cleanName(only.model, 80)}`
+			: counted(goldens.length, "golden");
 	const isFirst = goldens.every(({ before }) => before === null);
 	const title = calibrated ? `Calibrate ${what}` : `Record ${what}${isFirst ? "" : " again"}`;
 	return shorten(inertText(title), maxTitleChars);
@@ -72,7 +68,7 @@ export function goldenCommitMessage(pull: GoldenPull): string {
 	].join("\n\n");
 }
 
-/** Inserts invisible joiners, because GitHub also notifies `@NAME` and closes `fixes #12` when they are in a commit message. */
+/** GitHub notifies `@NAME` and closes `fixes #12` even in a commit message. */
 function inertText(text: string): string {
 	return text
 		.replace(/(?<!\w)@(?=\w)/g, "@\u200d")
@@ -99,38 +95,33 @@ const calibratedText =
 
 function bodyWith({ goldens, reason, author, commit, notes, calibrated }: GoldenPull, rows: number): string {
 	const blocks: Block[] = [
-		sentence(`Why: ${plain(reason, maxReasonChars)} — ${plain(author, 80)}`),
+		sentence(`Why: ${said(reason, maxReasonChars)} — ${said(author, 80)}`),
 		sentence(`${calibrated ? calibratedText : recordedText} Models of ${commit}.`),
 		...goldens.flatMap((golden) => [
 			...goldenBlocks(golden),
 			...(calibrated ? evidenceBlocks(golden.manifest) : []),
 		]),
-		{ kind: "list", items: notes.map((note) => plain(note, 400)) },
+		{ kind: "list", items: notes.map((note) => said(note, 400)) },
 	];
 	const detail = { ...fullDetail, foldedRows: rows };
 	return [goldenPullMarker, ...drawMarkdown(blocks, detail)].join("\n\n");
 }
 
 /** Backticks in text written by people must not pair up with those of the next text. */
-function plain(text: string, maxChars: number): string {
+function said(text: string, maxChars: number): string {
 	return cleanMessage(text, maxChars).replaceAll("`", "'");
 }
 
 function goldenBlocks({ model, path, manifest, before, change }: RecordedGolden): Block[] {
 	const { goldenId, producer, cases, sensitivity } = manifest;
 	const revision = before === null ? `${goldenId}, new` : revisionText({ base: before, head: goldenId });
-	const made = `${counted(cases.length, "case")} by ${plain(`${producer.backend} ${producer.version}`, 80)}`;
-	const noticed = sensitivity === undefined ? [] : describeSensitivity(sensitivity);
+	const made = `${counted(cases.length, "case")} by ${said(`${producer.backend} ${producer.version}`, 80)}`;
+	const noticed = (sensitivity ? describeSensitivity(sensitivity) : []).map((text) => said(text, 400));
 	const moved =
 		change === null ? "It is unknown what moved." : "No output of a case that both revisions have moved.";
 	return [
 		{ kind: "heading", text: cleanName(model) },
-		sentence(
-			[
-				`${quoted(path, 200)}: ${plain(revision, 160)}; ${made}.`,
-				...noticed.map((text) => plain(text, 400)),
-			].join(" "),
-		),
+		sentence([`${quoted(path, 200)}: ${said(revision, 160)}; ${made}.`, ...noticed].join(" ")),
 		...(before !== null && (change?.movedTotal ?? 0) === 0 ? [sentence(moved)] : []),
 		...(change === null ? [] : changeBlocks(change)),
 	];
@@ -139,22 +130,21 @@ function goldenBlocks({ model, path, manifest, before, change }: RecordedGolden)
 type Evidence = NonNullable<GoldenManifest["calibration"]>[number];
 
 const evidenceColumns: readonly Column<Evidence["limits"][number]>[] = [
-	{ title: "output", text: ({ output }) => plain(output, 60) },
-	{ title: "check", text: ({ kind }) => plain(kind, 60) },
-	{ title: "worst case", text: (limit) => plain(limit.case, 60) },
-	{ title: "error", numeric: true, text: ({ error }) => formatValue(error) },
-	{ title: "limit before", numeric: true, text: ({ before }) => formatValue(before) },
-	{ title: "limit now", numeric: true, text: ({ limit }) => formatValue(limit) },
-	{ title: "why", text: ({ why }) => plain(why, 200) },
+	plain("output", ({ output }) => said(output, 60)),
+	plain("check", ({ kind }) => said(kind, 60)),
+	plain("worst case", (limit) => said(limit.case, 60)),
+	numeric("error", ({ error }) => formatValue(error)),
+	numeric("limit before", ({ before }) => formatValue(before)),
+	numeric("limit now", ({ limit }) => formatValue(limit)),
+	plain("why", ({ why }) => said(why, 200)),
 ];
 
-/** Shows what the newest calibration measured on each engine. */
 function evidenceBlocks({ calibration = [] }: GoldenManifest): Block[] {
 	return calibration
 		.filter(({ at }) => at === calibration[0]?.at)
 		.flatMap(({ engine, precision, backend, version, device, limits }) => {
 			const runtime = backend === "tensorrt" ? "TensorRT" : "ONNX Runtime";
-			const name = `${plain(engine, 120)} at ${precision}, ${runtime} ${plain(version, 40)} on ${plain(device, 80)}:`;
+			const name = `${said(engine, 120)} at ${precision}, ${runtime} ${said(version, 40)} on ${said(device, 80)}:`;
 			return [sentence(name), table(name, evidenceColumns, limits, { noun: "limit" })];
 		});
 }

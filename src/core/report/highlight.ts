@@ -1,55 +1,28 @@
 // A highlight: one thing that is not green, in a title and a few sentences.
 import { precedence } from "../precedence.ts";
-import { cleanText, shorten } from "../text/escape.ts";
-import type { Tone } from "../text/labels.ts";
+import { cleanText, shorten, withoutMarks } from "../text/escape.ts";
 
 export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
 
 /** Texts are clean, shortened and not escaped; backticks mark code in all but the title. */
 export interface Highlight {
 	severity: HighlightSeverity;
-	/** Things that the headline counts. */
 	topic: readonly [one: string, many: string];
 	title: string;
 	/** A line for each thing that fails, such as an output. */
 	lines?: readonly string[];
-	/** The explanation, most important part first. */
 	sentences: readonly string[];
 	fix?: string;
 	excerpt?: readonly string[];
-	/** Key (`gateKey`) of the gate that it explains, which gets no highlight of its own. */
+	/** Key (`gateKey`) of the gate, which gets no highlight of its own. */
 	explains?: string;
 }
 
-/** The symbol in Markdown, the mark in a terminal, the label beside the colour in HTML. */
-export const severityLooks: Readonly<
-	Record<HighlightSeverity, { symbol: string; mark: string; tone: Tone; label: string }>
-> = {
-	fail: { symbol: "❌", mark: "✗", tone: "bad", label: "fails" },
-	error: { symbol: "🛑", mark: "✗", tone: "bad", label: "error" },
-	inconclusive: { symbol: "❔", mark: "?", tone: "open", label: "inconclusive" },
-	warn: { symbol: "⚠️", mark: "!", tone: "warn", label: "warns" },
-	note: { symbol: "ℹ️", mark: "i", tone: "plain", label: "note" },
-};
-
 export const severityOrder: readonly string[] = [...precedence, "note"];
-
-/** Splits a text at backticks: pieces at odd indices were between them. */
-export function codePieces(text: string): string[] {
-	return text.split(/`([^`]+)`/);
-}
-
-export function withoutMarks(text: string): string {
-	return codePieces(text).join("");
-}
-
-const maxExcerptLines = 12;
 
 /** The first lines of a log show what broke, the last how it ended. */
 export function excerptLines(lines: readonly string[]): string[] {
-	const half = maxExcerptLines / 2;
-	const shown =
-		lines.length <= maxExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
+	const shown = lines.length <= 12 ? lines : [...lines.slice(0, 6), "…", ...lines.slice(-6)];
 	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
 }
 
@@ -73,7 +46,6 @@ function cut(text: string, maxWords: number): string {
 	return end === -1 ? text : `${words.slice(0, end).join(" ")} …`;
 }
 
-/** The highlight in at most `maxWords` words: title, lines or first sentence, fix, and the other sentences that fit. */
 export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number): Highlight {
 	const title = cut(highlight.title, mostTitleWords);
 	// The fix has a label of one word.

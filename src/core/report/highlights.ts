@@ -1,17 +1,16 @@
-// Gathers the highlights of all sections, most severe first, and condenses them into the headline.
+// Gathers the highlights of all sections, and condenses them into the headline.
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
-import { cleanName } from "../text/escape.ts";
-import { counted, subjectName } from "../text/labels.ts";
-import { cleanMessage, excludedText } from "./comparison-format.ts";
+import { cleanMessage, cleanName } from "../text/escape.ts";
+import { counted, present, subjectName } from "../text/labels.ts";
+import { excludedText } from "./comparison-format.ts";
 import { backendOfRow, gateLabel } from "./facts.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
-import { engineKey, type FailingGate, failingGates, gateKey, indexGates } from "./index-gates.ts";
+import { engineKey, type FailingGate, failingGates, GateIndex, gateKey } from "./index-gates.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** For one gate and for several. */
 const statusLabels = {
 	warn: ["warns", "warn"],
 	fail: ["fails", "fail"],
@@ -31,7 +30,6 @@ function blockingFindings({ findings }: Result, gate: GateResult): Result["findi
 	);
 }
 
-/** A gate that no section explains. */
 function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	const label = gateLabel(gate.gate, backendOfRow(result, gate));
 	const [one, many] = statusLabels[gate.status];
@@ -47,12 +45,12 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	};
 }
 
-/** Sections whose highlights come first among those of one severity; others follow in the report's order. */
+/** Whose highlights come first among those of one severity. */
 const firstSections = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
 
-/** Makes one highlight for each thing that is not green; improvements follow as notes. */
+/** One highlight for each thing that is not green; improvements follow as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
-	const gates = indexGates(result);
+	const gates = new GateIndex(result);
 	const rank = ({ id }: ReportSection) =>
 		firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length;
 	const found = [...sections]
@@ -69,13 +67,12 @@ export function reportContext(result: Result, sections: readonly ReportSection[]
 	return { result, highlights: highlights(result, sections), rows: workloadRows(result) };
 }
 
-function topicsText(all: readonly Highlight[]): string[] {
+function topicsText(all: readonly Highlight[]): string {
 	const topics = [...groupBy(all, ({ topic }) => topic[0])].map(([one, list]) =>
 		counted(list.length, one, list[0]?.topic[1]),
 	);
 	const hidden = topics.length - 5;
-	const texts = [...topics.slice(0, 5), ...(hidden > 0 ? [`${hidden} other kinds`] : [])];
-	return texts.length === 0 ? [] : [texts.join(", ")];
+	return present([...topics.slice(0, 5), hidden > 0 && `${hidden} other kinds`]).join(", ");
 }
 
 function checksText({ gates }: Result): string {
@@ -86,36 +83,35 @@ function checksText({ gates }: Result): string {
 	return `${passing === total ? "all" : `${passing} of`} ${counted(total, "check")} pass`;
 }
 
-/** Keeps a green result from suggesting that outputs were compared if none were. */
-function uncheckedText({ outcome, builds, gates, golden }: Result): string[] {
+/** A green result must not suggest that outputs were compared if none were. */
+function uncheckedText({ outcome, builds, gates, golden }: Result): string {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));
 	const unchecked = built.filter((build) => !checked.has(engineKey(build))).length;
-	if (outcome !== "pass" || unchecked === 0 || gates.length === 0) return [];
+	if (outcome !== "pass" || unchecked === 0 || gates.length === 0) return "";
 	const which = unchecked === built.length ? "" : ` of ${unchecked} of ${counted(built.length, "engine")}`;
-	return [`outputs${which} not checked: no golden`];
+	return `outputs${which} not checked: no golden`;
 }
 
-/** Says how large a slowdown a green result rules out. */
-function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string[] {
+function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
 		interval === null || pairs === 0 ? [] : [interval[1]],
 	);
-	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return [];
+	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return "";
 	const largest = Math.max(...bounds);
-	return [
-		largest > 0 ? `slowdowns of ${excludedText(largest)} or more are ruled out` : "any slowdown is ruled out",
-	];
+	return largest > 0
+		? `slowdowns of ${excludedText(largest)} or more are ruled out`
+		: "any slowdown is ruled out";
 }
 
 /** `1 golden mismatch, 1 slowdown · 14 of 16 checks pass`. */
 export function headline(result: Result, all: readonly Highlight[] = highlights(result)): string {
 	const { partial } = result;
-	return [
-		...(partial === undefined ? [] : [`stopped in ${cleanName(partial.stage, 40)}`]),
-		...topicsText(all),
+	return present([
+		partial && `stopped in ${cleanName(partial.stage, 40)}`,
+		topicsText(all),
 		checksText(result),
-		...uncheckedText(result),
-		...ruledOutText(result, all),
-	].join(" · ");
+		uncheckedText(result),
+		ruledOutText(result, all),
+	]).join(" · ");
 }

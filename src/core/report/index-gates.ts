@@ -1,7 +1,9 @@
 // Finds the gates that judged one subject.
 
 import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { worstOutcome } from "../precedence.ts";
+import type { Highlight, HighlightSeverity } from "./highlight.ts";
 
 export interface GateSubject {
 	model: string;
@@ -9,12 +11,6 @@ export interface GateSubject {
 	workload?: string;
 	/** The same workload in two parts of a merged result is two subjects. */
 	part?: string | undefined;
-}
-
-export interface GateIndex {
-	/** The gate's worst status on this subject; undefined if it was not judged. */
-	status(gate: GateName, subject: GateSubject): GateStatus | undefined;
-	statusOfCases(gate: GateName, subject: GateSubject, cases: readonly string[]): GateStatus | undefined;
 }
 
 /** A key that no name can forge. */
@@ -30,27 +26,33 @@ export function gateKey(gate: GateName, subject: GateSubject): string {
 	return gate + subjectKey(subject);
 }
 
-function caseKey(key: string, name: string): string {
-	return `${key} ${JSON.stringify(name)}`;
-}
+export class GateIndex {
+	readonly #gates: ReadonlyMap<string, readonly GateResult[]>;
 
-export function indexGates(result: Result): GateIndex {
-	const found = new Map<string, GateStatus>();
-	for (const gate of result.gates) {
-		const key = gateKey(gate.gate, gate);
-		for (const each of gate.case === undefined ? [key] : [key, caseKey(key, gate.case)]) {
-			const known = found.get(each);
-			found.set(each, known === undefined ? gate.status : worstOutcome([known, gate.status]));
-		}
+	constructor({ gates }: Result) {
+		this.#gates = groupBy(gates, (gate) => gateKey(gate.gate, gate));
 	}
-	return {
-		status: (gate, subject) => found.get(gateKey(gate, subject)),
-		statusOfCases(gate, subject, cases) {
-			const key = gateKey(gate, subject);
-			const statuses = cases.flatMap((name) => found.get(caseKey(key, name)) ?? []);
-			return statuses.length === 0 ? undefined : worstOutcome(statuses);
-		},
-	};
+
+	of(gate: GateName, subject: GateSubject): readonly GateResult[] {
+		return this.#gates.get(gateKey(gate, subject)) ?? [];
+	}
+
+	/** The worst, of some cases if they are given; undefined if nothing was judged. */
+	status(gate: GateName, subject: GateSubject, cases?: ReadonlySet<string>): GateStatus | undefined {
+		const own = this.of(gate, subject).filter((one) => cases?.has(one.case ?? "") ?? true);
+		return own.length === 0 ? undefined : worstOutcome(own.map(({ status }) => status));
+	}
+
+	/** How a highlight explains a gate; `otherwise` is its severity if the gate passes or did not judge. */
+	explain(
+		gate: GateName,
+		subject: GateSubject,
+		otherwise: HighlightSeverity,
+		cases?: ReadonlySet<string>,
+	): Pick<Highlight, "severity" | "explains"> {
+		const status = this.status(gate, subject, cases) ?? "pass";
+		return { severity: status === "pass" ? otherwise : status, explains: gateKey(gate, subject) };
+	}
 }
 
 export type FailingGate = GateResult & { status: Exclude<GateStatus, "pass"> };

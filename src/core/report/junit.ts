@@ -1,8 +1,7 @@
-// The gates as JUnit XML, for systems that show test reports: one testcase a gate.
+// The gates as JUnit XML.
 import type { GateResult, GateStatus, Result } from "../../../generated/result.ts";
-import { cleanName, escapeXml } from "../text/escape.ts";
+import { cleanMessage, cleanName, escapeXml } from "../text/escape.ts";
 import { gateTitle, subjectName } from "../text/labels.ts";
-import { cleanMessage } from "./comparison-format.ts";
 import { backendOf, gateLabel } from "./facts.ts";
 
 function attributes(values: Readonly<Record<string, string | number>>): string {
@@ -20,7 +19,7 @@ function testcase(classname: string, name: string, body: string): string {
 	return body === "" ? `${head}/>` : `${head}>${body}</testcase>`;
 }
 
-/** JUnit has no warning: the case passes with a message. Inconclusive is skipped, which is never shown as passed. */
+/** JUnit has no warning: the case passes with a message. Skipped is never shown as passed. */
 const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
 	pass: () => "",
 	warn: ({ message }) => `<system-out>${escapeXml(`Warning: ${cleanMessage(message, 1000)}`)}</system-out>`,
@@ -40,10 +39,10 @@ function gateCase(gate: GateResult, result: Result): string {
 
 export function renderJunit(result: Result): string {
 	const { gates, backend, startedAt, durationMs } = result;
-	// A fault of GitHub never changes the outcome, so it is not a failed test either.
+	// A fault of GitHub never changes the outcome.
 	const errors = result.errors.filter((error) => error.kind !== "github");
 	const count = (status: GateStatus) => gates.filter((gate) => gate.status === status).length;
-	// The format knows a file of the suite, not of a case: the one config, if there is one.
+	// The format knows a file of the suite, not of a case.
 	const [file, second] = new Set(gates.flatMap(({ location }) => location?.path ?? []));
 	const suite = attributes({
 		name: gateTitle(backend),

@@ -1,23 +1,115 @@
 // The report as GitHub's Markdown: headline, sections, what was left out, and where the full report is.
+
 import type { Result } from "../../../generated/result.ts";
-import { cleanName, cleanText, escapeMarkdown } from "../text/escape.ts";
-import { gateTitle, outcomeSymbols, unverifiedText } from "../text/labels.ts";
+import {
+	cleanName,
+	cleanText,
+	codePieces,
+	escapeHtml,
+	escapeMarkdown,
+	markdownCode,
+	markdownFence,
+} from "../text/escape.ts";
+import { counted, gateTitle, outcomeSymbols, present, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
+import { brief, excerptLines, type Highlight } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
-import { drawMarkdown, foldedMarkdown, foldTogether, inlineMarkdown } from "./markdown-blocks.ts";
-import { type ReportContext, type ReportSection, shownSections } from "./section.ts";
+import {
+	type Block,
+	columnsIn,
+	type Drawers,
+	drawBlock,
+	type ReportContext,
+	type ReportSection,
+	shownSections,
+	type Table,
+} from "./section.ts";
 import { reportSections } from "./sections.ts";
 
-/** GitHub takes 65,536 characters; the difference is room for the marker. */
+/** Escaped, with what stood between backticks as code. */
+export function inlineMarkdown(text: string): string {
+	return codePieces(text)
+		.map((piece, index) => (index % 2 === 1 ? markdownCode(piece) : escapeMarkdown(piece)))
+		.join("");
+}
+
+const maxWords = 60;
+
+const styleMarks = { strong: "**", quiet: "_" } as const;
+
+export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[] {
+	const drawers: Drawers<string> = {
+		heading: ({ text }) => `### ${escapeMarkdown(text)}`,
+		sentence({ text, style }) {
+			const mark = style === undefined ? "" : styleMarks[style];
+			return `${mark}${inlineMarkdown(text)}${mark}`;
+		},
+		notice: ({ text, isUrgent }) => `> [!${isUrgent ? "WARNING" : "NOTE"}]\n> ${inlineMarkdown(text)}`,
+		list: ({ items }) => items.map((item) => `- ${inlineMarkdown(item)}`).join("\n"),
+		table: ({ table }) => tableMarkdown(table, table.isMain ? detail.rows : detail.foldedRows),
+		highlight: ({ highlight }) => highlightMarkdown(highlight, detail),
+		details: ({ title, blocks: folded }) => foldedMarkdown(title, drawMarkdown(folded, detail)),
+		figure: () => "",
+	};
+	return blocks.map((block) => drawBlock(drawers, block)).filter((part) => part !== "");
+}
+
+export function foldedMarkdown(title: string, parts: readonly string[]): string {
+	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
+}
+
+/** Folded parts become one at the end, so that the news fits on one screen. */
+export function foldTogether(parts: readonly string[]): string[] {
+	const summaryOf = (part: string): string | undefined =>
+		/^<details><summary>(.*)<\/summary>/.exec(part)?.[1];
+	const folded = parts.filter((part) => summaryOf(part) !== undefined);
+	if (folded.length < 2) return [...parts];
+	const summary = folded.map(summaryOf).join(" · ");
+	const body = `<details><summary>${summary}</summary>\n\n${folded.join("\n\n")}\n\n</details>`;
+	return [...parts.filter((part) => !folded.includes(part)), body];
+}
+
+function tableMarkdown({ columns, rows, noun, hidden: beyond = 0 }: Table, most: number): string {
+	if (rows.length === 0) return "";
+	if (most === 0) return `${counted(rows.length + beyond, noun)}, in \`report.html\`.`;
+	const shown = columnsIn("markdown", columns);
+	const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+	const lines = rows.slice(0, most).map((row) =>
+		line(
+			shown.map(({ text, numeric }) => {
+				const cell = text?.(row) ?? "";
+				// A narrow table must not separate a number from its unit.
+				return inlineMarkdown(numeric ? cell.replace(/(\d) (?=[%µ\p{L}])/gu, "$1\u00a0") : cell);
+			}),
+		),
+	);
+	const hidden = rows.length + beyond - lines.length;
+	const more = hidden > 0 ? `\n\n… and ${counted(hidden, `more ${noun}`)}.` : "";
+	const rule = `|${shown.map(({ numeric }) => (numeric ? "--:" : "---")).join("|")}|`;
+	return `${[line(shown.map(({ title }) => title)), rule, ...lines].join("\n")}${more}`;
+}
+
+function highlightMarkdown(whole: Highlight, detail: Detail): string {
+	const { severity, title, lines = [], sentences, fix, excerpt = [] } = brief(whole, maxWords);
+	const first = `${outcomeSymbols[severity]} **${escapeMarkdown(title)}**`;
+	if (!detail.sentences) return first;
+	const listed = [first, ...lines.map((line) => `- ${inlineMarkdown(line)}`)].join("\n");
+	const below = present([
+		sentences.map(inlineMarkdown).join(" "),
+		fix !== undefined && `**Next:** ${inlineMarkdown(fix)}`,
+	]).join("\n");
+	// Text after a list needs a blank line to be a paragraph.
+	const text = present([listed, below]).join(lines.length > 0 ? "\n\n" : "\n");
+	if (!detail.excerpts || excerpt.length === 0) return text;
+	return `${text}\n\n${foldedMarkdown("log excerpt", [markdownFence(excerptLines(excerpt))])}`;
+}
+
 const commentLimit = 65_000;
 
 export interface ReportLinks {
-	/** report.html, which a browser opens. */
 	report?: string;
-	/** The artifact with result.json, logs and samples. */
 	artifact?: string;
-	/** The artifact with the profiles of Nsight Systems. */
 	profiles?: string;
 	run?: string;
 }
@@ -25,7 +117,6 @@ export interface ReportLinks {
 /** Nothing that could end a Markdown link or start another scheme. */
 const plainUrl = /^https?:\/\/[\w.~:/?#@!$&*+,;=%-]{1,500}$/;
 
-/** Markdown for a footer; names only, if nothing is linked. */
 export function linksMarkdown(links: ReportLinks): string {
 	const link = (text: string, url = ""): string[] => (plainUrl.test(url) ? [`[${text}](${url})`] : []);
 	const report = link("report.html", links.report);
@@ -41,7 +132,7 @@ export function linksMarkdown(links: ReportLinks): string {
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
 	const facts = [
 		armsText(result, change),
-		...jobFacts(result).map(({ label, value }) => `${label} ${value}`),
+		...jobFacts(result).map((fact) => fact.join(" ")),
 		`trtgate ${cleanText(result.tool.version).slice(0, 40)}`,
 	].map(escapeMarkdown);
 	const line = `<sub>${[...facts, linksMarkdown(links)].join(" · ")}</sub>`;
@@ -79,12 +170,11 @@ function titleLine({ result, highlights }: ReportContext, { label, change }: Sho
 }
 
 interface MarkdownOptions extends Shown {
-	/** Limit in characters and in bytes. */
 	limit?: number;
 	sections?: readonly ReportSection[];
 }
 
-/** The whole comment, at most 65,000 characters and bytes unless `limit` is given. */
+/** At most 65,000 characters and bytes unless `limit` is given. */
 export function renderMarkdown(
 	result: Result,
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},
@@ -108,7 +198,7 @@ export interface Unpublished {
 	fix: string;
 }
 
-/** For the job summary: what could not be published, and what to do about it. "" if everything was. */
+/** For the job summary; "" if everything was published. */
 export function renderUnpublished(list: readonly Unpublished[]): string {
 	if (list.length === 0) return "";
 	const sentence = (text: string): string => inlineMarkdown(cleanName(text, 700));

@@ -1,4 +1,4 @@
-// Makes the rows of every report's main table, one per workload, from verdicts and gates.
+// The rows of every report's main table, from verdicts and gates.
 import type {
 	Arm,
 	ArmStats,
@@ -14,18 +14,19 @@ import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs, formatWork } from "../text/units.ts";
 import { changeText, dash, intervalText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
-import { engineKey, indexGates } from "./index-gates.ts";
+import { engineKey, GateIndex } from "./index-gates.ts";
 
 export interface WorkloadRow {
 	workload: WorkloadResult;
 	verdict: string;
 	tone: Tone;
-	/** The row needs no attention, so it may be folded. */
+	/** May be folded. */
 	isUnchanged: boolean;
-	/** Its speed needs no attention, whatever its goldens show. */
+	/** Whatever its goldens show. */
 	isSpeedUnchanged: boolean;
-	/** How many golden cases of its engine match, and the tone of the worst. */
+	/** Cases that match, and the tone of the worst verdict. */
 	golden: { match: number; total: number; tone: Tone } | null;
+	texts: ReturnType<typeof textsOf>;
 }
 
 const rowGates: readonly GateName[] = [
@@ -34,18 +35,12 @@ const rowGates: readonly GateName[] = [
 ];
 
 function verdictTone({ verdict }: WorkloadResult, gate: GateStatus | undefined, hasBase: boolean): Tone {
-	const tones: Readonly<Record<WorkloadResult["verdict"], Tone>> = {
-		regressed: gate === undefined || gate === "pass" ? "warn" : statusTones[gate],
-		improved: "ok",
-		unchanged: "ok",
-		inconclusive: gate === "fail" ? "bad" : "open",
-		"not-comparable": hasBase ? "open" : "plain",
-		missing: "plain",
-	};
-	return tones[verdict];
+	if (verdict === "regressed") return gate === undefined || gate === "pass" ? "warn" : statusTones[gate];
+	if (verdict === "inconclusive") return gate === "fail" ? "bad" : "open";
+	if (verdict === "not-comparable") return hasBase ? "open" : "plain";
+	return verdict === "missing" ? "plain" : "ok";
 }
 
-/** Counts by engine; a verdict on the whole set colours the tally, but is not a case. */
 function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow["golden"]>> {
 	return new Map(
 		[...groupBy(golden, engineKey)].map(([key, verdicts]) => {
@@ -59,7 +54,7 @@ function goldenTallies({ golden }: Result): Map<string, NonNullable<WorkloadRow[
 }
 
 export function workloadRows(result: Result): WorkloadRow[] {
-	const gates = indexGates(result);
+	const gates = new GateIndex(result);
 	const tallies = goldenTallies(result);
 	const hasBase = result.arms.base !== null;
 	return result.workloads.map((workload) => {
@@ -73,7 +68,8 @@ export function workloadRows(result: Result): WorkloadRow[] {
 		const isUnchanged = isSpeedUnchanged && (golden === null || golden.tone === "ok");
 		const verdict =
 			!hasBase && tone === "plain" ? "no base" : speedLabel(workload, backendOfRow(result, workload));
-		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden };
+		const texts = textsOf(workload, golden);
+		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden, texts };
 	});
 }
 
@@ -85,7 +81,6 @@ export function isCounted(rows: readonly WorkloadRow[]): boolean {
 	return rows.length > 0 && rows.every(({ workload }) => workload.work !== undefined);
 }
 
-/** The heading above a side's figures; only a merged result holds both kinds. */
 export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
 	if (isCounted(rows)) return `${arm}, instructions`;
 	const isMixed = rows.some(({ workload }) => workload.work !== undefined);
@@ -108,7 +103,7 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
-export function workloadTexts({ workload, golden }: WorkloadRow) {
+function textsOf(workload: WorkloadResult, golden: WorkloadRow["golden"]) {
 	const { base, head, work, p99 } = workload;
 	const compared = comparedOf(workload);
 	const isOneEngine = compared.pairs === 0 && compared.estimate === 0 && compared.base === undefined;

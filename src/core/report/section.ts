@@ -1,20 +1,20 @@
-// A report section: the blocks that it shows of a result, which three renderers draw, and the highlights that it adds.
+// What a report section is, and the blocks that it shows.
+
 import type { Result } from "../../../generated/result.ts";
+import type { Tone } from "../text/labels.ts";
 import type { Detail } from "./budget.ts";
 import { dash } from "./comparison-format.ts";
 import type { Highlight } from "./highlight.ts";
-import type { Column, Format, Piece } from "./html/markup.ts";
+import type { Markup, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
 import type { WorkloadRow } from "./rows.ts";
 
-/** Facts that every section can read, computed once for a report. */
 export interface ReportContext {
 	result: Result;
 	highlights: readonly Highlight[];
 	rows: readonly WorkloadRow[];
 }
 
-/** The format that asks for the blocks; a comment shows less than a page. */
 export interface View {
 	format: Format;
 	detail: Detail;
@@ -22,14 +22,35 @@ export interface View {
 	resultPath?: string;
 }
 
+export type Format = "markdown" | "html" | "terminal";
+
+export interface Column<Row> {
+	title: string;
+	numeric?: boolean;
+	heading?: boolean;
+	/** In HTML it may break, in a terminal it stands below its row. */
+	wraps?: boolean;
+	code?: boolean;
+	axis?: Markup;
+	/** All formats unless given; HTML only if there is no text. */
+	formats?: readonly Format[];
+	/** Backticks mark code. */
+	text?(row: Row): string;
+	/** Replaces the text in HTML. */
+	cell?(row: Row): Piece;
+	/** Makes the text a label. */
+	tone?(row: Row): Tone | null;
+	/** If it is not the text; null goes last. */
+	sortBy?(row: Row): number | string | null;
+}
+
 export interface Table {
 	label: string;
 	columns: readonly Column<unknown>[];
 	rows: readonly unknown[];
 	noun: string;
-	/** Rows that exist beyond those given. */
 	hidden?: number;
-	/** The table of the whole report, of which every format shows more rows. */
+	/** Every format shows more of its rows. */
 	isMain?: boolean;
 }
 
@@ -46,7 +67,6 @@ export type Block =
 	/** A terminal leaves it out. */
 	| { kind: "details"; title: string; blocks: readonly Block[]; id?: string; isOpen?: boolean };
 
-/** One renderer for each kind of block. */
 export type Drawers<Drawn> = { [Kind in Block["kind"]]: (block: Extract<Block, { kind: Kind }>) => Drawn };
 
 export function drawBlock<Drawn>(drawers: Drawers<Drawn>, block: Block): Drawn {
@@ -54,22 +74,21 @@ export function drawBlock<Drawn>(drawers: Drawers<Drawn>, block: Block): Drawn {
 }
 
 interface Shown {
-	/** Blocks without a title stand by themselves. */
+	/** Without one the blocks stand by themselves. */
 	title?: string;
 	blocks: readonly Block[];
-	/** Folded in HTML, because nothing in it needs attention. */
+	/** In HTML. */
 	isFolded?: boolean;
-	/** Open in Markdown, although other sections are folded. */
+	/** In Markdown. */
 	isOpen?: boolean;
 }
 
 export interface ReportSection {
 	id: string;
-	/** All formats unless given. */
 	formats?: readonly Format[];
-	/** Formats that show it in the appendix, after the main part. */
+	/** Formats that show it after the main part. */
 	appendix?: readonly Format[];
-	/** null if there is nothing; every format then leaves it out. */
+	/** null if there is nothing to show. */
 	show(context: ReportContext, view: View): Shown | null;
 	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
 }
@@ -83,7 +102,19 @@ export function table<Row>(
 	return { kind: "table", table: { label, columns, rows, ...more } };
 }
 
-/** A column of numbers, sorted by them; a dash stands for what is unknown. */
+type MakeColumn = <Row>(
+	title: string,
+	text: (row: Row) => string,
+	more?: Partial<Column<Row>>,
+) => Column<Row>;
+const columnOf =
+	(kind: "numeric" | "heading" | "wraps" | "code"): MakeColumn =>
+	(title, text, more) => ({ title, text, [kind]: true, ...more });
+export const [heading, numeric] = [columnOf("heading"), columnOf("numeric")];
+export const [code, long] = [columnOf("code"), columnOf("wraps")];
+export const plain: MakeColumn = (title, text, more) => ({ title, text, ...more });
+
+/** Sorted by its numbers. */
 export function numbers<Row>(
 	title: string,
 	of: (row: Row) => number | null | undefined,
@@ -93,19 +124,17 @@ export function numbers<Row>(
 		const value = of(row);
 		return value == null ? dash : format(value);
 	};
-	return { title, numeric: true, text, sortBy: (row) => of(row) ?? null };
+	return numeric(title, text, { sortBy: (row) => of(row) ?? null });
 }
 
 export function sentence(text: string, style?: "strong" | "quiet"): Block {
 	return { kind: "sentence", text, ...(style && { style }) };
 }
 
-/** Nothing if there is nothing to fold. */
 export function details(title: string, blocks: readonly Block[]): Block[] {
 	return blocks.length === 0 ? [] : [{ kind: "details", title, blocks }];
 }
 
-/** The sections that a format shows, in its order, each with its content. */
 export function shownSections(
 	sections: readonly ReportSection[],
 	context: ReportContext,
@@ -119,7 +148,7 @@ export function shownSections(
 	return [...shown.filter(({ isLate }) => !isLate), ...shown.filter(({ isLate }) => isLate)];
 }
 
-/** The columns that a format has: HTML draws cells, the others need a text. */
+/** HTML draws cells, the others need a text. */
 export function columnsIn<Row>(format: Format, columns: readonly Column<Row>[]): Column<Row>[] {
 	return columns.filter(
 		({ formats, text }) => (formats?.includes(format) ?? true) && (format === "html" || text !== undefined),

@@ -1,13 +1,22 @@
-// The only list of the report's sections, in the order in which every format shows them.
+// The sections in the order of every report.
 import type { ReportSection } from "./section.ts";
-import { checkSection, environmentSection, fileSection, methodSection } from "./sections/appendix.ts";
 import { buildSection, errorSection, findingSection } from "./sections/builds.ts";
-import { coverageSection, interfaceSection, limitChangeSection, recipeSection } from "./sections/changes.ts";
+import {
+	coverageSection,
+	interfaceSection,
+	limitChangeSection,
+	recipeSection,
+	trendSection,
+} from "./sections/changes.ts";
 import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
 import { graphCostSection } from "./sections/graph-costs.ts";
 import {
+	checkSection,
+	environmentSection,
+	fileSection,
 	highlightSection,
+	methodSection,
 	nextStepSection,
 	noteSection,
 	noticeSection,
@@ -15,9 +24,7 @@ import {
 	upgradeSection,
 } from "./sections/overview.ts";
 import { bisectionSection, probeSection } from "./sections/probes.ts";
-import { trendSection } from "./sections/trend.ts";
-import { evidenceSection } from "./sections/workload-details.ts";
-import { workloadSection } from "./sections/workloads.ts";
+import { evidenceSection, workloadSection } from "./sections/workloads.ts";
 
 export const reportSections: readonly ReportSection[] = [
 	noticeSection,

@@ -1,4 +1,4 @@
-// Text in a terminal: its width, wrapping, colour, and columns that fit.
+// Text and columns that fit a terminal.
 import type { Tone } from "../text/labels.ts";
 
 export interface TerminalOptions {
@@ -28,13 +28,12 @@ const wide =
 	/[\p{Extended_Pictographic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\uff01-\uff60]/u;
 const narrow = /[\p{Mark}\p{Format}]/u;
 
-/** Columns that a text takes, near enough for tables. */
 export function textWidth(text: string): number {
 	if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
 	return [...text].reduce((width, char) => width + (narrow.test(char) ? 0 : wide.test(char) ? 2 : 1), 0);
 }
 
-/** Breaks between words; a word longer than a line stands alone and is never cut, so that paths can be copied. */
+/** A word longer than a line is never cut, so that paths can be copied. */
 export function wrapText(text: string, columns: number): string[] {
 	const lines: string[] = [];
 	let line = "";
@@ -55,7 +54,6 @@ export interface Cell {
 }
 
 const gap = 2;
-/** Columns that the first column, of names, may shrink to. */
 const leastFirst = 24;
 
 function pad({ text, style, right }: Cell, width: number, color: boolean): string {
@@ -64,10 +62,7 @@ function pad({ text, style, right }: Cell, width: number, color: boolean): strin
 	return right ? space + painted : painted + space;
 }
 
-/**
- * Lays cells out in columns, each row in one or more lines. Where the terminal is too narrow, names wrap, then whole
- * columns go; the second stays.
- */
+/** Where the terminal is too narrow, names wrap, then whole columns go; the second stays. */
 export function renderColumns(rows: readonly (readonly Cell[])[], options: TerminalOptions): string[][] {
 	const most = Math.max(0, ...rows.map((row) => row.length));
 	const widths = Array.from({ length: most }, (_, column) =>
@@ -85,7 +80,7 @@ export function renderColumns(rows: readonly (readonly Cell[])[], options: Termi
 			.map((cell, column) => pad(cell, widths[column + 1] ?? 0, options.color));
 		const line = (text: string): string =>
 			[pad({ ...name, text }, width, options.color), ...cells].join(" ".repeat(gap)).trimEnd();
-		// A word that is too long to break, such as a path, has a line to itself.
+		// A word that is too long to break has a line to itself.
 		return textWidth(first) > width && cells.length > 0 ? [first, ...more, line("")] : [line(first), ...more];
 	});
 }

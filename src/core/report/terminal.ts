@@ -1,9 +1,11 @@
-// The report for a terminal: headline and sections, drawn from their blocks.
+// The report for a terminal.
+
 import type { Result } from "../../../generated/result.ts";
-import { counted, gateTitle, outcomeLabels, unverifiedText } from "../text/labels.ts";
+import { withoutMarks } from "../text/escape.ts";
+import { counted, gateTitle, outcomeLabels, present, statusTones, unverifiedText } from "../text/labels.ts";
 import { fullDetail } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
-import { excerptLines, type Highlight, severityLooks, withoutMarks } from "./highlight.ts";
+import { excerptLines, type Highlight } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
 import {
 	type Block,
@@ -25,13 +27,7 @@ import {
 	wrapText,
 } from "./terminal-text.ts";
 
-const outcomeStyles: Readonly<Record<Result["outcome"], Style>> = {
-	pass: "green",
-	warn: "yellow",
-	fail: "red",
-	inconclusive: "magenta",
-	error: "red",
-};
+const severityMarks = { fail: "✗", error: "✗", inconclusive: "?", warn: "!", note: "i" };
 
 function headLines({ result, highlights }: ReportContext, { color, columns }: TerminalOptions): string[] {
 	const label = outcomeLabels[result.outcome].toUpperCase();
@@ -39,16 +35,15 @@ function headLines({ result, highlights }: ReportContext, { color, columns }: Te
 		`${gateTitle(result.backend)}: ${headline(result, highlights)}`,
 		columns - label.length - 2,
 	);
-	const facts = [armsText(result), ...jobFacts(result).map((fact) => `${fact.label} ${fact.value}`)];
+	const facts = [armsText(result), ...jobFacts(result).map((fact) => fact.join(" "))];
 	return [
 		...(result.unverified === true ? [paint(unverifiedText, "bold", color)] : []),
-		`${paint(label, outcomeStyles[result.outcome], color)}  ${paint(first, "bold", color)}`,
+		`${paint(label, toneStyles[statusTones[result.outcome]], color)}  ${paint(first, "bold", color)}`,
 		...others.map((line) => paint(line, "bold", color)),
 		...wrapText(facts.join(" · "), columns).map((line) => paint(line, "dim", color)),
 	];
 }
 
-/** Ends with a line break. `resultPath`: where `result.json` is, for commands to copy. */
 export function renderTerminal(
 	result: Result,
 	{ resultPath, ...given }: TerminalOptions & { resultPath?: string },
@@ -67,18 +62,19 @@ export function renderTerminal(
 		.join("\n\n")}\n`;
 }
 
-/** The lines of blocks that stand by themselves. */
 export function drawTerminal(blocks: readonly Block[], options: TerminalOptions): string[] {
 	const { color, columns } = options;
+	const painted = (text: string, style: Style): string[] =>
+		wrapText(text, columns).map((line) => paint(line, style, color));
 	const drawers: Drawers<string[]> = {
 		heading: ({ text }) => [paint(text, "bold", color)],
 		sentence({ text, style }) {
-			const lines = wrapText(withoutMarks(text), columns);
+			const bare = withoutMarks(text);
 			return style === undefined
-				? lines
-				: lines.map((line) => paint(line, style === "strong" ? "bold" : "dim", color));
+				? wrapText(bare, columns)
+				: painted(bare, style === "strong" ? "bold" : "dim");
 		},
-		notice: ({ text }) => wrapText(text, columns).map((line) => paint(line, "yellow", color)),
+		notice: ({ text }) => painted(text, "yellow"),
 		// Backticks stay: they show where a command begins and ends.
 		list: ({ items }) => items.map((item) => `  - ${wrapText(item, columns - 4).join("\n    ")}`),
 		table: ({ table }) => tableLines(table, options),
@@ -119,19 +115,19 @@ function tableLines(
 	return [
 		...head,
 		...listed.flatMap((row, index) => [...(lines[index] ?? []), ...below(row)]),
-		...(hidden > 0
-			? [paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color)]
-			: []),
+		...present([
+			hidden > 0 && paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color),
+		]),
 	];
 }
 
 function highlightLines(highlight: Highlight, { color, columns }: TerminalOptions): string[] {
 	const { severity, title, lines = [], sentences, excerpt = [] } = highlight;
-	const { mark, tone } = severityLooks[severity];
+	const style = severity === "note" ? "cyan" : toneStyles[statusTones[severity]];
 	const [first = "", ...others] = wrapText(title, columns - 2);
 	const texts = [...lines, sentences.join(" ")].map(withoutMarks);
 	return [
-		`${paint(mark, severity === "note" ? "cyan" : toneStyles[tone], color)} ${paint(first, "bold", color)}`,
+		`${paint(severityMarks[severity], style, color)} ${paint(first, "bold", color)}`,
 		...others.map((line) => `  ${paint(line, "bold", color)}`),
 		...texts.flatMap((text) => wrapText(text, columns - 2)).map((line) => `  ${line}`),
 		...excerptLines(excerpt).map((line) => paint(`  │ ${line}`, "dim", color)),

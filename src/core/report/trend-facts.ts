@@ -1,9 +1,9 @@
-// The trend for other programs: what is worse, every alarm, and where each series is now.
+// The trend for other programs.
 import { type Alarm, type Findings, levelNow } from "../../history/core/alarms.ts";
 import { answer } from "../../history/core/page/answer.ts";
 import { figureOf, type Series } from "../../history/core/series.ts";
 
-/** Sizes and levels are logarithms of ratios; a level is relative to the normal one, or null. */
+/** Sizes and levels are logarithms of ratios; a level is relative to the normal one. */
 export function trendFacts(findings: Findings, series: Series) {
 	const at = (run: number | undefined): string => series.runs[run ?? -1]?.at ?? "";
 	const describe = ({ start, raised, cause, evidence, isOpen, shifts }: Alarm) => ({

@@ -7,10 +7,9 @@ const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 // Marks that reorder text, and invisible tags.
 const bidiMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 const loneSurrogates = /\p{Surrogate}/gu;
-/** Invisibly breaks a mention, reference or link. */
 const joiner = "\u200d";
 
-/** Makes one line without escape sequences, control characters, reordering marks or lone surrogates. */
+/** One line without escape sequences, control characters, reordering marks or lone surrogates. */
 export function cleanText(text: string): string {
 	return text
 		.replace(ansiSequence, "")
@@ -19,7 +18,6 @@ export function cleanText(text: string): string {
 		.replace(loneSurrogates, "\ufffd");
 }
 
-/** Cuts the middle out of a long text: the ends distinguish names and paths. */
 export function shorten(text: string, maxChars: number): string {
 	if (text.length <= maxChars) return text;
 	const points = [...text];
@@ -35,8 +33,22 @@ export function cleanName(text: string, maxChars = 80): string {
 	return clean === "" ? "(no name)" : shorten(clean, maxChars);
 }
 
+/** Cuts a sentence from the user or another module to fit a report. */
+export function cleanMessage(text: string, maxChars = 600): string {
+	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
+}
+
 export function quoted(name: string, maxChars = 90): string {
 	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
+}
+
+/** Splits a text at backticks: pieces at odd indices were between them. */
+export function codePieces(text: string): string[] {
+	return text.split(/`([^`]+)`/);
+}
+
+export function withoutMarks(text: string): string {
+	return codePieces(text).join("");
 }
 
 /** Quotes text that a shell would split. */
@@ -56,12 +68,11 @@ export function escapeHtml(text: string): string {
 	return cleanText(text).replace(/[&<>"']/g, (char) => htmlEntities[char] ?? char);
 }
 
-/** For text and quoted attributes of XML 1.0. */
 export function escapeXml(text: string): string {
 	return escapeHtml(text).replace(/[\ufffe\uffff]/g, "\ufffd");
 }
 
-/** For paragraphs and table cells of GitHub's Markdown: no markup, mention, reference, link or formula can result. */
+/** For paragraphs and table cells: no markup, mention, reference, link or formula can result. */
 export function escapeMarkdown(text: string): string {
 	return (
 		cleanText(text)

@@ -2,7 +2,6 @@
 
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}\p{Default_Ignorable_Code_Point}]/u;
 
-/** `an invisible character (U+200B) at position 3`, or null. */
 export function describeInvisible(text: string): string | null {
 	const found = invisible.exec(text);
 	if (found === null) return null;

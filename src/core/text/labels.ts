@@ -24,24 +24,21 @@ export const outcomeLabels: Readonly<Record<Outcome, string>> = {
 	error: "could not decide",
 };
 
-export const outcomeSymbols: Readonly<Record<Outcome, string>> = {
+export const outcomeSymbols = {
 	pass: "✅",
 	warn: "⚠️",
 	fail: "❌",
 	inconclusive: "❔",
 	error: "🛑",
+	note: "ℹ️",
 };
 
 /** For figures that a fork's code could forge. */
 export const unverifiedText = "Reported by the fork's own job; not verified";
 
-export const statusTones: Readonly<Record<GateStatus, Tone>> = {
-	pass: "ok",
-	warn: "warn",
-	fail: "bad",
-	inconclusive: "open",
-	error: "bad",
-};
+export const statusTones = {
+	...{ pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad", note: "plain" },
+} as const satisfies Readonly<Record<GateStatus | "note", Tone>>;
 
 const verdictLabels: Readonly<Record<VerdictKind, string>> = {
 	regressed: "slower",
@@ -89,12 +86,20 @@ export function speedLabel(
 	return withCaveat((work && workLabels[verdict]) ?? verdictLabels[verdict], backend);
 }
 
-/** Names TensorRT only if TensorRT ran. */
 export function gateTitle(backend: BackendFacts): string {
 	return withCaveat(
 		backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`,
 		backend,
 	);
+}
+
+export function capitalize(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Only the texts that say something. */
+export function present(texts: readonly (string | number | null | undefined | false)[]): string[] {
+	return texts.filter((text) => typeof text === "string" && text !== "") as string[];
 }
 
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
@@ -111,15 +116,13 @@ interface Subject {
 
 /** `classifier · fp16 · batch 8 (part)`; "" for the whole run. */
 export function subjectName(subject: Subject): string {
-	const name = [subject.model, subject.engine, subject.workload, subject.case]
-		.filter((piece) => piece !== undefined)
-		.map((piece) => cleanName(piece))
-		.join(" · ");
-	const part = subject.part === undefined ? "" : cleanName(subject.part, 60);
-	return name === "" || part === "" ? name || part : `${name} (${part})`;
+	const { model, engine, workload, case: id, part } = subject;
+	const pieces = [model, engine, workload, id].flatMap((piece) => piece ?? []);
+	const name = pieces.map((piece) => cleanName(piece)).join(" · ");
+	if (part === undefined) return name;
+	return name === "" ? cleanName(part, 60) : `${name} (${cleanName(part, 60)})`;
 }
 
-/** Short commit, or else the label. */
 export function armName(arm: ArmSource): string {
 	return arm.commit === undefined ? cleanName(arm.label) : cleanName(arm.commit).slice(0, 7);
 }
@@ -140,6 +143,12 @@ function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
 }
 
 /** `a, b and 3 more`. */
+export function shapesText(shapes: Readonly<Record<string, readonly number[]>>): string[] {
+	return Object.entries(shapes)
+		.slice(0, 12)
+		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`);
+}
+
 export function listNames(names: readonly string[], most = 5): string {
 	return `${names.slice(0, most).join(", ")}${names.length > most ? ` and ${names.length - most} more` : ""}`;
 }

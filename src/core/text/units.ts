@@ -1,14 +1,6 @@
 // Formats quantities for people.
-
 const minus = "\u2212";
 const notANumber = "n/a";
-
-const timeUnits = [
-	{ name: "s", inMs: 1000 },
-	{ name: "ms", inMs: 1 },
-	{ name: "µs", inMs: 1e-3 },
-	{ name: "ns", inMs: 1e-6 },
-] as const;
 
 const byteUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
@@ -49,7 +41,7 @@ export function twoDigits(value: number): string {
 	return String(Number(value.toPrecision(2)));
 }
 
-/** At most three decimals: `12,345`, `1,234.5`. The first use of toLocaleString takes 10 ms. */
+/** `12,345`, `1,234.5`. The first use of toLocaleString takes 10 ms. */
 export function formatCount(value: number): string {
 	if (!Number.isFinite(value)) return notANumber;
 	const [whole = "", ...decimals] = String(Number(value.toFixed(3))).split(".");
@@ -76,31 +68,24 @@ export function formatTimes(factor: number): string {
 	return Number.isFinite(factor) ? `${formatCount(Number(factor.toPrecision(2)))}×` : "∞×";
 }
 
-/** Four significant digits: `27.91 µs`, `1.204 ms`, `2.500 s`. */
-export function formatMs(ms: number): string {
-	if (!Number.isFinite(ms)) return notANumber;
-	if (ms === 0) return "0 ms";
-	// Rounded first, so that 0.99999 ms is 1.000 ms and not 1000 µs.
-	const rounded = Number(ms.toPrecision(4));
-	const unit = timeUnits.find((candidate) => Math.abs(rounded) >= candidate.inMs) ?? timeUnits[3];
-	const value = rounded / unit.inMs;
-	const whole = Math.trunc(Math.abs(value)).toString().length;
-	return `${withMinus(value.toFixed(Math.max(0, 4 - whole)))} ${unit.name}`;
+/** Four significant digits; rounded first, so that 0.99999 ms is 1.000 ms and not 1000 µs. */
+function fourDigits(value: number, units: Readonly<Record<string, number>>): string {
+	if (!Number.isFinite(value)) return notANumber;
+	const rounded = Number(value.toPrecision(4));
+	const all = Object.entries(units);
+	const [name = "", size = 1] = all.find(([, least]) => Math.abs(rounded) >= least) ?? all.at(-1) ?? [];
+	const whole = Math.trunc(Math.abs(rounded / size)).toString().length;
+	return `${withMinus((rounded / size).toFixed(name === "" ? 0 : Math.max(0, 4 - whole)))} ${name}`.trimEnd();
 }
 
-const workUnits = [
-	["G", 1e9],
-	["M", 1e6],
-	["k", 1e3],
-] as const;
+/** `27.91 µs`, `1.204 ms`, `2.500 s`. */
+export function formatMs(ms: number): string {
+	return ms === 0 ? "0 ms" : fourDigits(ms, { s: 1000, ms: 1, µs: 1e-3, ns: 1e-6 });
+}
 
-/** Four significant digits: `19.35 M`, `812`. */
+/** `19.35 M`, `812`. */
 export function formatWork(instructions: number): string {
-	if (!Number.isFinite(instructions)) return notANumber;
-	const rounded = Number(instructions.toPrecision(4));
-	const [name, size] = workUnits.find(([, least]) => rounded >= least) ?? ["", 1];
-	const value = rounded / size;
-	return `${value.toFixed(name === "" ? 0 : Math.max(0, 4 - Math.trunc(value).toString().length))} ${name}`.trimEnd();
+	return fourDigits(instructions, { G: 1e9, M: 1e6, k: 1e3, "": 1 });
 }
 
 /** Three significant digits: `743 MiB`, `8.52 MiB`, `512 B`. */

@@ -9,8 +9,8 @@ import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderJunit } from "../../../src/core/report/junit.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { parseResult } from "../../../src/core/report/parse-result.ts";
-import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { inEveryFormat } from "../../support/every-format.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
 const how = { version: "0.1.0", files: [] };
@@ -24,6 +24,12 @@ function part(name: string, overrides: Partial<Result> = {}): PartInput {
 	return { name, content: { state: "read", result } };
 }
 
+const slow = buildSlowWorkload();
+const slowPart = part("l4", {
+	...{ outcome: "fail", workloads: [slow], builds: [] },
+	gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
+});
+
 function onCommit(commit: string): Partial<Result> {
 	return { arms: { base: null, head: { label: "head", commit: commit.repeat(40) } } };
 }
@@ -35,23 +41,20 @@ function states(result: Result): string[] {
 it("mergeResults reports why a part did not start, and uses no machine facts of it", () => {
 	const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
 	const known = {
-		files: [],
-		version: "0.1.0",
+		...how,
 		startedAt: "2026-01-01T00:00:00Z",
 		configPath: "trtgate.yml",
 		head: { label: "head" },
 	};
-	const unbegun: PartInput = {
-		name: "h200",
-		content: { state: "read", result: resultWithoutRun([fault], known) },
-	};
-	const result = mergeResults([part("l4"), unbegun], how);
+	const unbegun = resultWithoutRun([fault], known);
+	const result = mergeResults(
+		[part("l4"), { name: "h200", content: { state: "read", result: unbegun } }],
+		how,
+	);
 	expect(result).toMatchObject({
-		outcome: "error",
-		failureKind: "configuration",
-		environment: { gpu: "l4", driver: "580" },
+		...{ outcome: "error", failureKind: "configuration", environment: { gpu: "l4", driver: "580" } },
+		backend: { device: "NVIDIA l4" },
 	});
-	expect(result.backend.device).toBe("NVIDIA l4");
 	expect(result.errors).toEqual([{ ...fault, part: "h200" }]);
 	expect(parseResult(JSON.stringify(result), "merged").outcome).toBe("error");
 });
@@ -60,62 +63,35 @@ it("mergeResults keeps every record, names its part, and lists each part with it
 	const merged = mergeResults([part("l4"), part("h200")], how);
 	expect(states(merged)).toEqual(["h200 merged", "l4 merged"]);
 	expect(merged.outcome).toBe("pass");
-	expect(merged.workloads.map((row) => [row.part, row.model])).toEqual([
-		["h200", "encoder"],
-		["l4", "encoder"],
-	]);
+	expect(merged.workloads.map((row) => `${row.part} ${row.model}`)).toEqual(["h200 encoder", "l4 encoder"]);
 	expect(merged.gates).toHaveLength(8);
 	expect(merged.environment).toEqual({ driver: "580" });
-	expect(merged.parts?.[1]).toMatchObject({
-		environment: { gpu: "l4", driver: "580" },
-		backend: { device: "NVIDIA l4" },
-		workloads: 1,
-	});
+	const its = { environment: { gpu: "l4", driver: "580" }, backend: { device: "NVIDIA l4" }, workloads: 1 };
+	expect(merged.parts?.[1]).toMatchObject(its);
 	expect(merged.backend.device).toBe("NVIDIA h200, NVIDIA l4");
 });
 
 it("mergeResults is a result that can be written, read and rendered by every reporter", () => {
-	const slow = part("l4", {
-		outcome: "fail",
-		workloads: [buildSlowWorkload()],
-		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
-	});
-	const merged = mergeResults([slow, part("h200")], {
-		...how,
-		expected: [{ name: "l4" }, { name: "h200" }, { name: "orin" }],
-	});
+	const expected = ["l4", "h200", "orin"].map((name) => ({ name }));
+	const merged = mergeResults([slowPart, part("h200")], { ...how, expected });
 	const again = parseResult(JSON.stringify(merged), "result.json");
 	expect(again).toEqual(merged);
-	for (const text of [
-		renderMarkdown(again),
-		renderHtml(again),
-		renderJunit(again),
-		renderTerminal(again, { color: false, columns: 120 }),
-	]) {
-		expect(text).toContain("classifier");
-		expect(text).toContain("l4");
-		expect(text).toContain("orin");
-	}
-	expect(renderMarkdown(again)).toContain("classifier · fp16 · batch 8 (l4) is slower");
-	expect(renderMarkdown(again)).toContain("Parts: 2 of 3 merged, 1 missing");
-	expect(renderMarkdown(again)).toContain("No gate compares numbers of different parts");
+	const texts = inEveryFormat(again);
+	for (const text of [...Object.values(texts), renderJunit(again)])
+		for (const shown of ["classifier", "l4", "orin"]) expect(text).toContain(shown);
+	expect(texts.markdown).toContain("Parts: 2 of 3 merged, 1 missing");
+	expect(texts.markdown).toContain("No gate compares numbers of different parts");
 });
 
 it("mergeResults distinguishes the same workload of two parts in every verdict", () => {
-	const slow = buildSlowWorkload();
-	const regressed = part("l4", {
-		workloads: [slow],
-		builds: [],
-		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
-	});
-	const fine = part("h200", {
-		workloads: [
-			{ ...slow, verdict: "unchanged", latency: { ...slow.latency, verdict: "unchanged", estimate: 0 } },
-		],
-		builds: [],
-		gates: [buildGate({ model: "classifier", workload: "batch 8" })],
-	});
-	const text = renderMarkdown(mergeResults([regressed, fine], how));
+	const unchanged = {
+		...slow,
+		verdict: "unchanged",
+		latency: { ...slow.latency, verdict: "unchanged" },
+	} as const;
+	const gates = [buildGate({ model: "classifier", workload: "batch 8" })];
+	const fine = part("h200", { workloads: [unchanged], builds: [], gates });
+	const text = renderMarkdown(mergeResults([slowPart, fine], how));
 	expect(text).toContain("classifier · fp16 · batch 8 (l4) is slower");
 	expect(text).not.toContain("(h200) is slower");
 });
@@ -128,18 +104,11 @@ it("mergeResults refuses a part of another config, and one of another workflow r
 	const other = part("other", { run: job, config: { path: "b/trtgate.yml" } });
 	const older = part("older", { run: { ...job, id: 499 }, config: { path: "a/trtgate.yml" } });
 	const merged = mergeResults([own, other, older], options);
-	expect(merged).toMatchObject({
-		outcome: "error",
-		failureKind: "configuration",
-		run: { id: 500, attempt: 2, job: "report" },
-	});
+	expect(merged).toMatchObject({ outcome: "error", failureKind: "configuration", run: options.run });
+	const reason = expect.stringContaining("of the config b/trtgate.yml; expected a/trtgate.yml");
 	expect(merged.parts).toMatchObject([
 		{ name: "older", state: "refused", reason: "It is of the workflow run 499; expected 500." },
-		{
-			name: "other",
-			state: "refused",
-			reason: expect.stringContaining("of the config b/trtgate.yml; expected a/trtgate.yml"),
-		},
+		{ name: "other", state: "refused", reason },
 		{ name: "own", state: "merged" },
 	]);
 });
@@ -149,10 +118,7 @@ it("mergeResults names the attempt of a part that is from an earlier one, in eve
 	for (const options of [{ ...how, run: { ...job, job: "report" } }, how]) {
 		const merged = mergeResults([earlier, part("h200", { run: job })], options);
 		expect(merged.outcome).toBe("pass");
-		expect(merged.parts?.map(({ name, attempt }) => [name, attempt])).toEqual([
-			["h200", undefined],
-			["l4", 1],
-		]);
+		expect(merged.parts?.map(({ attempt }) => attempt)).toEqual([undefined, 1]);
 		for (const text of [renderMarkdown(merged), renderHtml(merged)]) {
 			expect(text).toContain("Parts: all 2 merged, 1 from an earlier attempt");
 			expect(text).toContain("from attempt 1");
@@ -196,56 +162,43 @@ it("mergeResults reports that all are missing if none came", () => {
 	expect(renderMarkdown(merged)).toContain("0 of 2 merged, 2 missing");
 });
 
+const same = { environment: { gpu: "x" }, backend: buildResult().backend };
+
 describe("refuses", () => {
+	const [one, two] = [part("a", onCommit("1")), part("b", onCommit("2"))];
+	const none = part("b", { arms: { base: null, head: { label: "head" } } });
+	const ofOne = { headCommits: ["1".repeat(40)] };
+	const unread: PartInput = {
+		name: "b",
+		content: { state: "refused", reason: "It is no JSON.", kind: "runner" },
+	};
 	const sayings: readonly [string, PartInput[], object, RegExp, string[]][] = [
 		["two results of one name", [part("a"), part("a"), part("b")], {}, /2 results have this name/, ["a"]],
 		[
-			"the same engine on the same device twice",
-			[
-				part("a", { environment: { gpu: "x" }, backend: buildResult().backend }),
-				part("b", { environment: { gpu: "x" }, backend: buildResult().backend }),
-				part("c"),
-			],
+			"one engine on one device twice",
+			[part("a", same), part("b", same)],
 			{},
-			/measured encoder · fp16 on the same device as [ab] did/,
+			/fp16 on the same device as [ab]/,
 			["a", "b"],
 		],
-		[
-			"different commits",
-			[part("a", onCommit("1")), part("b", onCommit("2"))],
-			{},
-			/different commits.*heads are 1111111, 2222222/,
-			["a", "b"],
-		],
-		[
-			"another commit than the run's",
-			[part("a", onCommit("1")), part("b", onCommit("2"))],
-			{ headCommits: ["1".repeat(40)] },
-			/measured commit 2222222; expected 1111111/,
-			["b"],
-		],
+		["different commits", [one, two], {}, /different commits.*heads are 1111111, 2222222/, ["a", "b"]],
+		["another commit than the run's", [one, two], ofOne, /commit 2222222; expected 1111111/, ["b"]],
 		[
 			"no commit, where the run's is known",
-			[part("a", onCommit("1")), part("b", { arms: { base: null, head: { label: "head" } } })],
-			{ headCommits: ["1".repeat(40)] },
-			/names no commit that it measured.*; expected 1111111/,
+			[one, none],
+			ofOne,
+			/no commit that it.*; expected 1111111/,
 			["b"],
 		],
 		[
 			"what the plan does not name",
 			[part("a"), part("x")],
 			{ expected: [{ name: "a" }] },
-			/plan lists no such part/,
+			/no such part/,
 			["x"],
 		],
 		["a merged result", [part("a"), part("b", { parts: [] })], {}, /a merged result itself/, ["b"]],
-		[
-			"what could not be read",
-			[part("a"), { name: "b", content: { state: "refused", reason: "It is no JSON.", kind: "runner" } }],
-			{},
-			/It is no JSON/,
-			["b"],
-		],
+		["what could not be read", [part("a"), unread], {}, /It is no JSON/, ["b"]],
 	];
 	it.each(sayings)("mergeResults refuses %s", (_, parts, options, sentence, refused) => {
 		const merged = mergeResults(parts, { ...how, ...options });
@@ -261,66 +214,43 @@ describe("refuses", () => {
 });
 
 it("mergeResults lets two configs measure engines of the same names", () => {
-	const same = { environment: { gpu: "x" }, backend: buildResult().backend };
 	const merged = mergeResults([part("a", same), part("b", { ...same, config: { path: "other.yml" } })], how);
 	expect(states(merged)).toEqual(["a merged", "b merged"]);
 });
 
 it("mergeResults names the backend of each row, and keeps the CPU's wording to the CPU's rows", () => {
-	const cpu = {
-		kind: "onnxruntime",
-		name: "ONNX Runtime",
-		version: "1.30",
-		device: "CPU",
-		caveat: "CPU, not TensorRT",
-	} as const;
-	const slow = buildSlowWorkload();
-	const text = renderMarkdown(
-		mergeResults(
-			[
-				part("l4", { workloads: [slow], gates: [] }),
-				part("cpu", { backend: cpu, workloads: [slow], gates: [] }),
-			],
-			how,
-		),
-	);
+	const backend = resultCases["on-cpu"]!.backend;
+	const parts = [
+		part("l4", { workloads: [slow], gates: [] }),
+		part("cpu", { backend, workloads: [slow], gates: [] }),
+	];
+	const text = renderMarkdown(mergeResults(parts, how));
 	expect(text).toContain("batch 8 (cpu) is slower (CPU, not TensorRT)");
 	expect(text).toMatch(/batch 8 \(l4\) is slower: /);
 });
 
 it("mergeResults gives the same result for any order of parts, and names every missing part", () => {
 	const names = ["a", "b", "c", "d", "__proto__", "constructor"];
-	const outcome = fc.constantFrom("pass", "warn", "fail", "inconclusive", "error" as const);
-	const came = fc.array(
-		fc.tuple(
-			fc.constantFrom(...names),
-			outcome as fc.Arbitrary<Result["outcome"]>,
-			fc.constantFrom("1", "1", "1", "2"),
-		),
-		{ maxLength: 8 },
-	);
+	const outcome = fc.constantFrom<Result["outcome"]>("pass", "warn", "fail", "inconclusive", "error");
+	const one = fc.tuple(fc.constantFrom(...names), outcome, fc.constantFrom("1", "1", "1", "2"));
+	const came = fc.array(one, { maxLength: 8 });
 	fc.assert(
 		fc.property(came, fc.subarray(names), fc.infiniteStream(fc.nat()), (list, planned, random) => {
 			const parts = list.map(([name, result, commit]) =>
 				part(name, { outcome: result, ...onCommit(commit) }),
 			);
 			const expected = planned.map((name) => ({ name }));
-			const shuffled = [...parts]
-				.map((one) => ({ one, at: random.next().value ?? 0 }))
-				.sort((x, y) => x.at - y.at)
-				.map(({ one }) => one);
+			const order = new Map(parts.map((some) => [some, random.next().value ?? 0]));
+			const shuffled = parts.toSorted((x, y) => order.get(x)! - order.get(y)!);
 			const options = planned.length === 0 ? how : { ...how, expected };
 			// Two parts with the same name are both refused, so it does not matter which of them is named.
 			const merged = mergeResults(parts, options);
 			expect(mergeResults(shuffled, options)).toEqual(merged);
 			const absent = planned.filter((name) => !list.some(([other]) => other === name));
-			expect(merged.parts?.filter(({ state }) => state === "missing").map(({ name }) => name)).toEqual(
-				[...absent].sort(),
-			);
-			for (const name of absent)
-				expect(merged.errors.some((error) => error.part === name && error.code === "part-missing")).toBe(
-					true,
-				);
+			const named = absent.toSorted();
+			expect(merged.parts?.filter(({ state }) => state === "missing").map(({ name }) => name)).toEqual(named);
+			const missing = merged.errors.filter(({ code }) => code === "part-missing").map((error) => error.part);
+			expect(missing).toEqual(expect.arrayContaining(named));
 			if (absent.length > 0) expect(["error", "fail"]).toContain(merged.outcome);
 			expect(merged.parts?.length).toBe(new Set([...planned, ...list.map(([name]) => name)]).size);
 		}),
@@ -336,13 +266,11 @@ it("mergeResults draws no markup from a part's own words", () => {
 			workloads: [buildSlowWorkload({ model: name })],
 			builds: [buildBuild({ model: name })],
 		});
-		const merged = mergeResults(
-			[
-				{ ...evil, name },
-				{ name: `${name}2`, content: { state: "refused", reason: name, kind: "runner" } },
-			],
-			how,
-		);
+		const refused: PartInput = {
+			name: `${name}2`,
+			content: { state: "refused", reason: name, kind: "runner" },
+		};
+		const merged = mergeResults([{ ...evil, name }, refused], how);
 		expect(renderHtml(merged)).not.toMatch(/<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
 		expect(renderMarkdown(merged)).not.toMatch(/<(script|img|iframe|!--)/i);
 	}
@@ -353,7 +281,7 @@ describe("with the review of a plan", () => {
 		gate: "coverage",
 		engine: "int8",
 		status: "warn",
-		message: "The base checks this engine; the head no longer does.",
+		message: "The base checks it.",
 	});
 	const looser = buildGate({ gate: "limit-change", status: "warn", message: "gates.p99.fail: 20 % → off." });
 	const about = ({ gates }: Result) =>
@@ -365,23 +293,14 @@ describe("with the review of a plan", () => {
 		const parts = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, ofPart] }));
 		const merged = mergeResults(parts, { ...how, review: [lost, { ...looser, location }] });
 		expect(about(merged)).toEqual([lost, { ...looser, location }]);
-		expect(merged.gates.filter(({ gate }) => gate === "latency").map((gate) => gate.part)).toEqual([
-			"h200",
-			"l4",
-		]);
+		const latency = merged.gates.filter(({ gate }) => gate === "latency");
+		expect(latency.map((gate) => gate.part)).toEqual(["h200", "l4"]);
 	});
 
 	it("mergeResults keeps findings of a single part", () => {
-		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], {
-			...how,
-			review: [looser],
-		});
-		expect(about(merged)).toEqual([lost, looser]);
-		const other = { ...lost, engine: "fp8" };
-		expect(about(mergeResults([part("l4", { gates: [lost] })], { ...how, review: [other] }))).toEqual([
-			lost,
-			other,
-		]);
+		const own = part("l4", { gates: [buildGate(), lost] });
+		for (const other of [looser, { ...lost, engine: "fp8" }])
+			expect(about(mergeResults([own, part("h200")], { ...how, review: [other] }))).toEqual([lost, other]);
 	});
 
 	it.each(["warn", "fail"] as const)("mergeResults is at best what the plan found: %s", (status) => {
@@ -392,20 +311,15 @@ describe("with the review of a plan", () => {
 
 	it("mergeResults does not pass if the plan found nothing wrong and a part is missing", () => {
 		const listed = { ...looser, status: "pass" as const };
-		const expected = [
-			{ name: "l4", artifact: "a" },
-			{ name: "h200", artifact: "b" },
-		];
+		const expected = ["l4", "h200"].map((name) => ({ name, artifact: name }));
 		expect(mergeResults([part("l4")], { ...how, expected, review: [listed] }).outcome).toBe("error");
 		expect(mergeResults([part("l4")], { ...how, review: [listed] }).outcome).toBe("pass");
 	});
 });
 
 it.each(Object.entries(resultCases))("mergeResults merges the case %s with another", (_, result) => {
-	const merged = mergeResults(
-		[{ name: "case", content: { state: "read", result } }, part("l4", { arms: result.arms })],
-		how,
-	);
+	const own: PartInput = { name: "case", content: { state: "read", result } };
+	const merged = mergeResults([own, part("l4", { arms: result.arms })], how);
 	expect(() => parseResult(JSON.stringify(merged), "result.json")).not.toThrow();
 	for (const render of [renderMarkdown, renderHtml, renderJunit])
 		expect(render(merged).length).toBeGreaterThan(100);

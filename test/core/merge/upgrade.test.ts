@@ -1,8 +1,7 @@
 // Conclusions on an upgrade of TensorRT from the parts of a merged result.
 import { expect, it } from "vitest";
-import type { Comparison, GoldenCheck, Result } from "../../../generated/result.ts";
-import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
-import { upgradeNotes } from "../../../src/core/merge/upgrade-sides.ts";
+import type { Comparison, Finding, GoldenCheck, Result } from "../../../generated/result.ts";
+import { upgradeNotes, upgradesOf } from "../../../src/core/merge/upgrade.ts";
 import {
 	buildBuild,
 	buildCheck,
@@ -20,125 +19,82 @@ const calm: Required<Records> = {
 	workloads: [buildWorkload({ head: buildStats(1) })],
 	findings: [],
 };
+const { backend } = buildResult();
 
 /** A part that ran on a version. */
 type Ran = readonly [version: string, records: Records, device?: string];
 
 function merged(...ran: readonly Ran[]): Result {
-	const { backend } = buildResult();
 	const of = <Key extends keyof typeof calm>(key: Key) =>
-		ran.flatMap(([version, records]) =>
-			(records[key] ?? calm[key]).map((record) => ({ ...record, part: version })),
+		ran.flatMap(([part, records]) =>
+			(records[key] ?? calm[key]).map((record) => ({ ...record, part })),
 		) as Result[Key];
-	const parts = ran.map(([version, , device = "NVIDIA H200"]) => ({
-		name: version,
-		state: "merged" as const,
-		backend: { ...backend, kind: "tensorrt" as const, version, device },
-	}));
-	return {
-		...buildResult(),
-		parts,
-		builds: of("builds"),
-		golden: of("golden"),
-		workloads: of("workloads"),
-		findings: of("findings"),
-	};
+	const parts = ran.map(([version, , device = "NVIDIA H200"]) => {
+		return { name: version, state: "merged" as const, backend: { ...backend, version, device } };
+	});
+	const records = { builds: of("builds"), golden: of("golden"), workloads: of("workloads") };
+	return { ...buildResult(), ...records, parts, findings: of("findings") };
 }
 
-const failed = (over: object) => ({
-	builds: [
-		buildBuild({
-			state: "refused",
-			failure: { code: "x", title: "No kernel.", fix: "", excerpt: [], ...over },
-		}),
-	],
-	golden: [],
-	workloads: [],
-});
+const failed = (over: object) => {
+	const failure = { code: "x", title: "No kernel.", fix: "", excerpt: [], ...over };
+	return { builds: [buildBuild({ state: "refused", failure })], golden: [], workloads: [] };
+};
 const check = (got: number, pass = true) => [
 	buildGolden({ state: pass ? "match" : "mismatch", checks: [buildCheck({ got, pass })] }),
 ];
+const finding = (message: string, more: Partial<Finding> = {}): Finding => {
+	return { code: message, severity: "warning", message, model: "encoder", ...more };
+};
+const unjudged = buildGolden({ state: "error", checks: [] });
+const openings = { stop: "Do not upgrade yet", unknown: "Not decided", review: "Upgrade after a review" };
+/** Its weight and what it counts, or the start of the decision. */
+type Decision = `${keyof typeof openings}: ${string}` | `Upgrade: ${string}`;
 
-it.each<[string, Records, string, string]>([
-	["nothing changed", {}, "Upgrade: 1 engine built, 1 golden case matched, no workload was compared.", ""],
-	[
-		"a build fails",
-		failed({}),
-		"Do not upgrade yet: 1 engine that no longer builds.",
-		"`encoder/fp16` no longer builds: No kernel.",
-	],
-	[
-		"the machine cannot build",
-		failed({ kind: "runner" }),
-		"Not decided: 1 engine that its machine could not build.",
-		"by a fault of the machine",
-	],
-	[
-		"outputs drift",
-		{ golden: check(0.02, false) },
-		"Do not upgrade yet: 1 engine that drifts.",
-		"1 of 1 golden case no longer match, such as `hidden` relative-l2 1e-3 → 2e-2 (allowed: 5e-3).",
-	],
-	[
-		"errors grow",
-		{ golden: check(0.004) },
-		"Upgrade after a review: 1 engine whose errors grow.",
-		"1e-3 → 4e-3",
-	],
-	[
-		"there is no golden",
-		{ golden: [] },
-		"Upgrade after a review: 1 engine without a golden.",
-		"has no golden",
-	],
-	[
-		"a workload took longer in its own job",
-		{ workloads: [buildWorkload({ head: buildStats(1.2) })] },
-		"1 golden case matched, no workload was compared.",
-		"",
-	],
-	[
-		"a flag is gone",
-		{
-			findings: [
-				{
-					code: "precision-typed",
-					severity: "warning",
-					message: "No `--fp16`.",
-					model: "encoder",
-					engine: "fp16",
-				},
-			],
-		},
-		"Upgrade after a review: 1 new finding of preflight.",
-		"`encoder`: No `--fp16`.",
-	],
-	[
-		"the golden could not be judged",
-		{ golden: [buildGolden({ state: "error", checks: [] })] },
-		"Not decided: 1 engine that was not judged on both.",
-		"was not judged on both in 1 of 1 golden case",
-	],
-])("an upgrade is decided if %s", (_, after, decision, fact) => {
-	const [upgrade, ...others] = upgradesOf(merged(["11.2.1", after], ["10.6.0", {}]));
+function expectUpgrade(result: Result, decision: Decision, fact: string) {
+	const [upgrade, ...others] = upgradesOf(result);
 	expect(others).toEqual([]);
 	expect(upgrade).toMatchObject({ from: "10.6.0", to: "11.2.1" });
-	expect(upgrade?.decision).toContain(decision);
+	expect(upgrade?.decision).toContain(decision.replace(/^[a-z]+/, (kind) => openings[kind as "stop"]));
 	expect(upgrade?.facts.map(({ says }) => says).join("\n")).toContain(fact);
 	expect(upgrade?.plans).toContain("1 plan must be built again");
+	return upgrade;
+}
+
+const drifts =
+	"1 of 1 golden case no longer match, such as `hidden` relative-l2 1e-3 → 2e-2 (allowed: 5e-3).";
+const untimed = "Upgrade: 1 engine built, 1 golden case matched, no workload was compared.";
+const flag = finding("No `--fp16`.", { engine: "fp16" });
+
+it.each<[string, Records, Decision, fact: string]>([
+	["nothing changed", {}, untimed, ""],
+	["a build fails", failed({}), "stop: 1 engine that no longer builds.", "builds: No kernel."],
+	[
+		"the machine fails",
+		failed({ kind: "runner" }),
+		"unknown: 1 engine that the machine",
+		"fault of the machine",
+	],
+	["outputs drift", { golden: check(0.02, false) }, "stop: 1 engine that drifts.", drifts],
+	["errors grow", { golden: check(0.004) }, "review: 1 engine whose errors grow.", "1e-3 → 4e-3"],
+	["there is no golden", { golden: [] }, "review: 1 engine without a golden.", "has no golden"],
+	["a workload took longer", { workloads: [buildWorkload({ head: buildStats(1.2) })] }, untimed, ""],
+	["a flag is gone", { findings: [flag] }, "review: 1 new finding of preflight.", "`encoder`: No `--fp16`."],
+	[
+		"nothing was judged",
+		{ golden: [unjudged] },
+		"unknown: 1 engine that was not judged on both.",
+		"in 1 of 1 g",
+	],
+])("an upgrade is decided if %s", (_, after, decision, fact) => {
+	expectUpgrade(merged(["11.2.1", after], ["10.6.0", {}]), decision, fact);
 });
 
 const wrongOf = (over: Partial<GoldenCheck>) =>
 	buildGolden({ state: "mismatch", checks: [buildCheck({ got: 0.02, pass: false, ...over })] });
 const { base: _, ...unknownBase } = buildCheck({ got: 0.02, pass: false });
-const warning = buildCheck({
-	metric: "top-k",
-	severity: "warn",
-	base: 0.02,
-	got: 0.02,
-	pass: false,
-	existing: true,
-});
+const bothFail = buildCheck({ base: 0.02, got: 0.02, pass: false, existing: true });
+const warning = { ...bothFail, metric: "top-k", severity: "warn" as const };
 /** Both sides of one revision. */
 const oneRevision = { base: { label: "main", commit: "a1" }, head: { label: "main", commit: "a1" } };
 
@@ -146,153 +102,105 @@ const compared = (change: Partial<Comparison>) => [
 	buildWorkload({ latency: { ...buildWorkload().latency, ...change } }),
 ];
 
-it.each<[string, Partial<Result>, string, string]>([
+const slower = compared({ verdict: "regressed", estimate: 0.021, interval: [0.018, 0.025] });
+const open = compared({ verdict: "inconclusive", estimate: 0.01, interval: [-0.02, 0.04] });
+const findings = [finding("Known.", { arm: "head" }), finding("Gone.", { arm: "head", isNew: true })];
+const withWarning = buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 }), warning] });
+const partial = { stage: "measure", reason: "The run was cancelled." };
+const existing = buildGolden({ state: "existing", checks: [bothFail] });
+const golden = (...verdicts: (typeof existing)[]) => ({ golden: verdicts });
+
+it.each<[string, Partial<Result>, Decision, fact?: string]>([
 	[
 		"nothing changed",
 		{},
 		"Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.",
-		"",
 	],
 	[
-		"a workload is slower by little",
-		{ workloads: compared({ verdict: "regressed", estimate: 0.021, interval: [0.018, 0.025] }) },
-		"Upgrade after a review: 1 workload that slows down.",
+		"a workload is slower",
+		{ workloads: slower },
+		"review: 1 workload that slows",
 		"+2.1 % time (+1.8 % … +2.5 %).",
 	],
-	[
-		"pairs cannot tell",
-		{ workloads: compared({ verdict: "inconclusive", estimate: 0.01, interval: [-0.02, 0.04] }) },
-		"Upgrade after a review: 1 inconclusive workload.",
-		"Inconclusive: ",
-	],
+	["pairs cannot tell", { workloads: open }, "review: 1 inconclusive workload.", "Inconclusive: "],
 	[
 		"both engines are wrong",
-		{
-			golden: [
-				buildGolden({
-					state: "existing",
-					checks: [buildCheck({ base: 0.02, got: 0.02, pass: false, existing: true })],
-				}),
-			],
-		},
-		"Upgrade after a review: 1 engine that matches on neither.",
-		"matches its golden on neither",
+		golden(existing),
+		"review: 1 engine that matches on neither.",
+		"its golden on neither",
+	],
+	["a finding is new", { findings }, "review: 1 new finding of preflight.", "`encoder`: Gone."],
+	["the golden cannot be used", golden(unjudged), "unknown: 1 engine that was not judged on both."],
+	[
+		"it is stale",
+		golden(buildGolden({ state: "stale", checks: [] })),
+		"unknown: 1 engine that was not judged",
 	],
 	[
-		"a finding is new",
-		{
-			findings: [
-				{ code: "a", severity: "warning", message: "Known.", arm: "head", model: "encoder" },
-				{ code: "b", severity: "warning", message: "Gone.", arm: "head", model: "encoder", isNew: true },
-			],
-		},
-		"Upgrade after a review: 1 new finding of preflight.",
-		"`encoder`: Gone.",
+		"the base gave no outputs",
+		golden(wrongOf({ base: null })),
+		"unknown: 1 engine that was not judged on both.",
 	],
-	...Object.entries({
-		"the golden cannot be used": buildGolden({ state: "error", checks: [] }),
-		"the golden is stale": buildGolden({ state: "stale", checks: [] }),
-		"the base's engine gave no outputs": buildGolden({ state: "mismatch", checks: [unknownBase] }),
-		"the base's outputs cannot be compared": wrongOf({ base: null }),
-	}).map(([name, verdict]): [string, Partial<Result>, string, string] => [
-		name,
-		{ golden: [verdict] },
-		"Not decided: 1 engine that was not judged on both.",
-		"",
-	]),
-	...(["NaN", "Infinity"] as const).map((base): [string, Partial<Result>, string, string] => [
-		`the base's engine gives ${base}`,
-		{ golden: [wrongOf({ base })] },
-		"Upgrade after a review: 1 engine that matches on neither.",
-		"",
-	]),
 	[
-		"both engines fail a check that only warns",
-		{ golden: [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 }), warning], state: "match" })] },
-		"Upgrade: 1 engine built",
-		"",
+		"the base's are unknown",
+		golden({ ...wrongOf({}), checks: [unknownBase] }),
+		"unknown: 1 engine that was not",
 	],
+	[
+		"the base's engine gives NaN",
+		golden(wrongOf({ base: "NaN" })),
+		"review: 1 engine that matches on neither.",
+	],
+	["it gives Infinity", golden(wrongOf({ base: "Infinity" })), "review: 1 engine that matches on neither."],
+	["both fail a check that only warns", golden(withWarning), "Upgrade: 1 engine built"],
 	[
 		"the run was cut short",
-		{ partial: { stage: "measure", reason: "The run was cancelled." } },
-		"Not decided: 1 run that was cut short.",
+		{ partial },
+		"unknown: 1 run that was cut short.",
 		"A run ended early, in `measure`.",
 	],
-])("an upgrade within one run is decided if %s", (_, change, decision, fact) => {
-	const { backend } = buildResult();
+])("an upgrade within one run is decided if %s", (_, change, decision, fact = "") => {
 	const both = { backend: { ...backend, version: "11.2.1" }, baseBackend: { ...backend, version: "10.6.0" } };
-	const builds = [buildBuild({ arm: "base" }), buildBuild()];
-	const golden = [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 })] })];
-	const calmRun = {
+	const records = {
+		builds: [buildBuild({ arm: "base" }), buildBuild()],
 		workloads: compared({ verdict: "unchanged", estimate: 0.001, interval: [-0.001, 0.002] }),
-		findings: [],
-		golden,
+		golden: [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 })] })],
 	};
-	const [upgrade, ...others] = upgradesOf({
-		...buildResult(),
-		...both,
-		arms: oneRevision,
-		builds,
-		...calmRun,
-		...change,
-	});
-	expect(others).toEqual([]);
-	expect(upgrade).toMatchObject({ from: "10.6.0", to: "11.2.1" });
-	expect(upgrade?.decision).toContain(decision);
-	expect(upgrade?.facts.map(({ says }) => says).join("\n")).toContain(fact);
-	expect(upgrade?.caveat).toContain("interleaved pairs on one GPU");
+	const result = { ...buildResult(), ...both, arms: oneRevision, ...records, ...change };
+	expect(expectUpgrade(result, decision, fact)?.caveat).toContain("interleaved pairs on one GPU");
 });
 
 it("each newer version is compared with the oldest, and only on the same kind of device and with the same engines", () => {
-	const versions = upgradesOf(merged(["10.15.1", {}], ["11.2.1", {}], ["10.6.0", {}])).map(
-		({ from, to }) => `${from} ${to}`,
-	);
-	expect(versions).toEqual(["10.6.0 10.15.1", "10.6.0 11.2.1"]);
-	expect(upgradesOf(merged(["10.6.0", {}], ["11.2.1", {}, "NVIDIA L4"]))).toEqual([]);
-	expect(
-		upgradesOf(merged(["10.6.0", {}], ["11.2.1", { builds: [buildBuild({ model: "other" })] }])),
-	).toEqual([]);
+	const all = upgradesOf(merged(["10.15.1", {}], ["11.2.1", {}], ["10.6.0", {}]));
+	expect(all.map(({ from, to }) => `${from} ${to}`)).toEqual(["10.6.0 10.15.1", "10.6.0 11.2.1"]);
+	const other = { builds: [buildBuild({ model: "other" })] };
+	for (const newer of [["11.2.1", {}, "NVIDIA L4"] as const, ["11.2.1", other] as const])
+		expect(upgradesOf(merged(["10.6.0", {}], newer))).toEqual([]);
 	expect(upgradesOf(buildResult())).toEqual([]);
 });
 
-it.each<[string, Partial<Result["arms"]>, readonly [string, string], RegExp | null]>([
-	["one revision on two versions", {}, ["10.6.0", "11.2.1"], null],
-	[
-		"two revisions",
-		{ base: { label: "main", commit: "b2" } },
-		["10.6.0", "11.2.1"],
-		/differ in their files .*10\.6\.0 and 11\.2\.1/,
-	],
-	[
-		"a commit and its changed folder",
-		{ head: { label: "." } },
-		["10.6.0", "11.2.1"],
-		/differ in their files/,
-	],
+const filesDiffer = /differ in their files .*10\.6\.0 and 11\.2\.1/;
+
+it.each<[string, Partial<Result["arms"]>, to: string, RegExp | null]>([
+	["one revision on two versions", {}, "11.2.1", null],
+	["two revisions", { base: { label: "main", commit: "b2" } }, "11.2.1", filesDiffer],
+	["a commit and its changed folder", { head: { label: "." } }, "11.2.1", filesDiffer],
 	[
 		"one version twice",
 		{},
-		["10.6.0", "10.6.0"],
+		"10.6.0",
 		/^Both sides run TensorRT 10\.6\.0, so this run compares no versions\.$/,
 	],
-])("only the same files on two versions decide an upgrade: %s", (_, change, [from, to], note) => {
-	const { backend } = buildResult();
-	const ran = {
-		arms: { ...oneRevision, ...change },
-		backend: { ...backend, version: to },
-		baseBackend: { ...backend, version: from },
-	};
+])("only the same files on two versions decide an upgrade: %s", (_, change, version, note) => {
+	const both = { backend: { ...backend, version }, baseBackend: { ...backend, version: "10.6.0" } };
+	const ran = { arms: { ...oneRevision, ...change }, ...both };
 	expect(upgradesOf({ ...buildResult(), ...ran })).toHaveLength(note === null ? 1 : 0);
-	const notes = upgradeNotes(ran);
-	expect(notes).toEqual(note === null ? [] : [expect.stringMatching(note)]);
+	expect(upgradeNotes(ran)).toEqual(note === null ? [] : [expect.stringMatching(note)]);
 });
 
 it("a part that was cut short leaves the upgrade undecided", () => {
 	const result = merged(["10.6.0", {}], ["11.2.1", {}]);
-	const parts = result.parts?.map((part) =>
-		part.name === "11.2.1" ? { ...part, partial: { stage: "build", reason: "x" } } : part,
-	);
-	expect(upgradesOf({ ...result, parts: parts ?? [] })[0]?.decision).toBe(
-		"Not decided: 1 run that was cut short.",
-	);
+	const cut = { partial: { stage: "build", reason: "x" } };
+	const parts = result.parts?.map((part) => (part.name === "11.2.1" ? { ...part, ...cut } : part)) ?? [];
+	expect(upgradesOf({ ...result, parts })[0]?.decision).toBe("Not decided: 1 run that was cut short.");
 });

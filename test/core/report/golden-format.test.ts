@@ -1,10 +1,11 @@
 // The wording of reports on golden cases and whole sets.
+
 import { expect, it } from "vitest";
 import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 import { goldenCounts } from "../../../src/core/report/golden-format.ts";
-import { indexGates } from "../../../src/core/report/index-gates.ts";
+import { GateIndex } from "../../../src/core/report/index-gates.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { goldenHighlights } from "../../../src/core/report/sections/golden-highlights.ts";
+import { goldenHighlights } from "../../../src/core/report/sections/goldens.ts";
 import { buildCheck, buildGolden, buildResult } from "../../support/build-result.ts";
 
 const ofCase = (id: string, state: GoldenVerdict["state"], checks: GoldenCheck[] = []): GoldenVerdict =>
@@ -28,7 +29,7 @@ const grown = buildCheck({
 
 function firstHighlight(golden: GoldenVerdict[]) {
 	const result = buildResult({ golden });
-	return goldenHighlights(result, indexGates(result))[0];
+	return goldenHighlights(result, new GateIndex(result))[0];
 }
 
 it.each([

@@ -12,22 +12,14 @@ import {
 	goldenTrailer,
 	type RecordedGolden,
 } from "../../../src/core/report/golden-pull.ts";
+import { anyText } from "../../support/any-text.ts";
 
-const manifest: GoldenManifest = {
-	schemaVersion: 1,
-	goldenId: "net@4",
-	model: { path: "net.onnx", sha256: "a".repeat(64) },
+const fp32 = { kinds: { "tensor-zero": { tried: 6, moving: 5, noticed: 5 } }, missed: [] };
+const manifest = {
+	...{ schemaVersion: 1, goldenId: "net@4", model: { path: "net.onnx", sha256: "a".repeat(64) } },
 	producer: { backend: "onnxruntime-wasm", version: "1.30.0", precision: "fp32" },
-	sensitivity: {
-		state: "complete",
-		seed: 1,
-		planned: 40,
-		tensors: 6,
-		tested: 40,
-		precisions: { fp32: { kinds: { "tensor-zero": { tried: 6, moving: 5, noticed: 5 } }, missed: [] } },
-	},
-	outputs: { logits: {} },
-	cases: [{ id: "disc", inputs: {}, outputs: {} }],
+	sensitivity: { state: "complete", seed: 1, planned: 40, tensors: 6, tested: 40, precisions: { fp32 } },
+	...{ outputs: { logits: {} }, cases: [{ id: "disc", inputs: {}, outputs: {} }] },
 } as unknown as GoldenManifest;
 
 const change: GoldenChange = {
@@ -40,7 +32,7 @@ const change: GoldenChange = {
 			output: "logits",
 			relativeL2: null,
 			maxAbs: null,
-			detail: "float32 [1] before, float32 [2] now",
+			detail: "float32 [1], now float32 [2]",
 		},
 	],
 	movedTotal: 4,
@@ -49,14 +41,8 @@ const change: GoldenChange = {
 	],
 	notes: ['1 case added: "disc".'],
 };
-
-const golden: RecordedGolden = {
-	model: "net",
-	path: "golden/net/golden.json",
-	manifest,
-	before: "net@3",
-	change,
-};
+const path = "golden/net/golden.json";
+const golden: RecordedGolden = { model: "net", path, manifest, before: "net@3", change };
 
 function pullOf(more: Partial<GoldenPull> = {}): GoldenPull {
 	return {
@@ -87,7 +73,7 @@ it("the body names the author, the reason, the models' commit, what moved, and w
 	expect(body).toContain("- WEAKER: relative-l2 of output");
 	expect(body).toContain("… and 2 more moved outputs.");
 	expect(body).toMatch(/^\| logits \| disc \| relative L2 9\.3e-2, at most 0\.61 \|$/m);
-	expect(body).toMatch(/^\| logits \| ring \| float32 \\\[1\\\] before, float32 \\\[2\\\] now \|$/m);
+	expect(body).toMatch(/^\| logits \| ring \| float32 \\\[1\\\], now float32 \\\[2\\\] \|$/m);
 	expect(body).toMatch(/^\| logits \| relative-l2 \| fp16 \| \S+ \| \S+ \| looser \|$/m);
 	expect(body).toContain("- other was not recorded: There is no model.");
 });
@@ -101,13 +87,10 @@ function hostilePull(text: string): GoldenPull {
 	const tolerances = [
 		{ output: text, kind: text, what: text, base: text, head: null, looser: true },
 	] as unknown as GoldenChange["tolerances"];
-	const its: GoldenManifest = {
-		...manifest,
-		goldenId: text,
-		producer: { ...manifest.producer, backend: text, version: text },
-	};
-	const part = { ...change, base: text, moved, movedTotal: 9, tolerances, weakened: [text], notes: [text] };
-	const goldens = [{ model: text, path: text, manifest: its, before: text, change: part }];
+	const producer = { ...manifest.producer, backend: text, version: text };
+	const its = { ...change, base: text, moved, movedTotal: 9, tolerances, weakened: [text], notes: [text] };
+	const own = { manifest: { ...manifest, goldenId: text, producer }, change: its };
+	const goldens = [{ model: text, path: text, before: text, ...own }];
 	return pullOf({ goldens, reason: text, author: text, notes: [text] });
 }
 
@@ -120,9 +103,7 @@ describe("hostile text", () => {
 	const body = goldenPullBody(hostilePull(hostile));
 
 	it("hostile text mentions nobody, references nothing, contains no link and no HTML", () => {
-		expect(body).not.toMatch(/@\w/);
-		expect(body).not.toMatch(/#\d|GH-\d/i);
-		expect(body).not.toMatch(/:\/\/|<img|(?<!\\)\]\(/);
+		expect(body).not.toMatch(/@\w|#\d|GH-\d|:\/\/|<img|(?<!\\)\]\(/i);
 		expect(body.match(/<!--/g)).toHaveLength(1);
 		expect(body.replaceAll(goldenPullMarker, "").match(/<(?!\/?code>)/g)).toBeNull();
 	});
@@ -147,35 +128,24 @@ describe("hostile text", () => {
 });
 
 describe("the size", () => {
-	const many = Array.from({ length: 100 }, () => ({
-		case: "c".repeat(60),
-		output: "o".repeat(60),
-		relativeL2: 0.5,
-		maxAbs: 1,
-	}));
-
 	it("the size is kept by fewer rows for each of many models, and reports how many there are", () => {
-		const goldens = Array.from({ length: 30 }, () => ({
-			...golden,
-			change: { ...change, moved: many, movedTotal: 100 },
-		}));
+		const row = { case: "c".repeat(60), output: "o".repeat(60), relativeL2: 0.5, maxAbs: 1 };
+		const long = { ...change, moved: new Array(100).fill(row), movedTotal: 100 };
+		const goldens = new Array(30).fill({ ...golden, change: long });
 		const body = goldenPullBody(pullOf({ goldens }));
 		expect(body.length).toBeLessThanOrEqual(65_000);
 		expect(body.match(/… and 90 more moved outputs/g)).toHaveLength(30);
 	});
 
 	it("the size always fits GitHub's 65,536 characters, its titles' 256, and no character is cut in two", () => {
-		const word = fc.oneof(
-			fc.string({ unit: "binary", maxLength: 20 }),
-			fc.constantFrom(hostile, "😀".repeat(300), "@a".repeat(300)),
-		);
+		const word = fc.oneof(anyText(20), fc.constantFrom(hostile, "😀".repeat(300), "@a".repeat(300)));
 		fc.assert(
 			fc.property(word, fc.integer({ min: 0, max: 60 }), (text, count) => {
-				const one = hostilePull(text).goldens[0] ?? golden;
+				const one = hostilePull(text);
 				const pull = {
-					...hostilePull(text),
-					goldens: Array.from({ length: count }, () => one),
-					notes: Array.from({ length: count }, () => text),
+					...one,
+					goldens: new Array(count).fill(one.goldens[0]),
+					notes: new Array(count).fill(text),
 				};
 				const body = goldenPullBody(pull);
 				expect(body.length).toBeLessThanOrEqual(65_536);

@@ -1,8 +1,11 @@
 // The choice of highlights, and their wording.
+
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
-import { withoutMarks } from "../../../src/core/report/highlight.ts";
+import { brief, countWords, excerptLines, type Highlight } from "../../../src/core/report/highlight.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
+import { withoutMarks } from "../../../src/core/text/escape.ts";
 import {
 	buildBuild,
 	buildCheck,
@@ -10,7 +13,6 @@ import {
 	buildGate,
 	buildGolden,
 	buildResult,
-	buildSlowWorkload,
 	buildWorkload,
 } from "../../support/build-result.ts";
 import { resultCases } from "../../support/result-cases.ts";
@@ -21,45 +23,8 @@ function told(result: Result): string[] {
 	);
 }
 
-function named(name: string): Result {
-	const result = resultCases[name];
-	if (result === undefined) throw new Error(`no case ${name}`);
-	return result;
-}
-
-it.each([
-	["all-green", "all 4 checks pass · slowdowns of 0.2 % or more are ruled out"],
-	["mismatch-and-slowdown", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
-	["inconclusive", "1 inconclusive comparison · 3 of 4 checks pass"],
-	["no-base", "all 4 checks pass"],
-	["on-cpu", "1 golden mismatch, 1 increase of work · 9 of 12 checks pass"],
-	["build-refused", "1 build refused, 1 preflight gate fails · 0 of 2 checks pass"],
-	["partial", "stopped in measure · 1 error · all 3 checks pass"],
-	["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
-	["improved-and-new", "1 speedup, 1 workload not compared · all 4 checks pass · any slowdown is ruled out"],
-	["many-workloads", "100 slowdowns · 200 of 300 checks pass"],
-])("headline of %s report what is not green", (name, expected) => {
-	expect(headline(named(name))).toBe(expected);
-});
-
 it("headline never reports that all is well if nothing was checked", () => {
 	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
-});
-
-it("highlights state a slowdown with its interval, pairs, noise and limits", () => {
-	expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
-		"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) Warns at 2 %, fails at 10 %. " +
-			"8 interleaved pairs, run noise 0.2 %. Clocks equal on both sides. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
-	]);
-});
-
-it("highlights state a mismatch in a line for each output, then the worst element, once for all cases of an engine", () => {
-	expect(told(named("mismatch-and-slowdown"))[0]).toBe(
-		"segmenter · fp32 does not match its goldens in 2 of 2 cases " +
-			"logits_out: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case case1); base 3e-7. " +
-			"mask: share of elements outside tolerance is 2.2e-2, 22 times the limit of 1e-3 (case case0); base 0. " +
-			"Worst element [0,4,17,33]: got 1.842, expected 1.97.",
-	);
 });
 
 it.each([
@@ -72,16 +37,7 @@ it.each([
 });
 
 it("highlights say what is still possible after an inconclusive comparison, and that it is not a pass", () => {
-	const [highlight] = told(named("inconclusive"));
-	expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
-	expect(highlight).toContain("a slowdown of up to 3.8 % is not ruled out");
-	expect(highlight).toContain("Not a pass.");
-	const figures = {
-		estimate: 0.016,
-		interval: [-0.006, 0.038] as [number, number],
-		pairs: 16,
-		excluded: 0.038,
-	};
+	const figures = { estimate: 0.016, interval: [-0.006, 0.038] as [number, number], pairs: 16 };
 	const latency = buildComparison({ verdict: "inconclusive", ...figures });
 	const workload = buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } });
 	expect(told(buildResult({ workloads: [workload] }))[0]).toContain(
@@ -89,47 +45,25 @@ it("highlights say what is still possible after an inconclusive comparison, and 
 	);
 });
 
-it("highlights carry fix and excerpt of a refused build", () => {
-	const [highlight] = highlights(named("build-refused"));
-	expect(highlight?.title).toBe(
-		"encoder · fp16 does not build (head): TensorRT does not know the operator GridSample3D.",
-	);
-	expect(highlight?.fix).toContain("Replace the operator");
-	expect(highlight?.excerpt).toHaveLength(2);
-});
-
 it("highlights list an engine that fails on both sides once, and never report a machine's fault as a refusal", () => {
 	const excerpt = Array.from({ length: 30 }, (_, line) => `line ${line}`);
-	const about = {
-		code: "tool-crashed",
-		title: "The worker ended.",
-		fix: "Read the log.",
-		kind: "runner",
-	} as const;
-	const builds = (["base", "head"] as const).map((arm) =>
-		buildBuild({ arm, state: "refused", failure: { ...about, excerpt } }),
-	);
+	const about = { code: "tool-crashed", title: "The worker ended.", fix: "Read the log." };
+	const failure = { ...about, kind: "runner", excerpt } as const;
+	const builds = (["base", "head"] as const).map((arm) => buildBuild({ arm, state: "refused", failure }));
 	const gates = [buildGate({ gate: "build", status: "error", message: "The worker ended." })];
 	const list = highlights(buildResult({ builds, gates }));
 	expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
 		["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
 	]);
-	expect(list[0]?.excerpt).toHaveLength(13);
+	expect(excerptLines(list[0]?.excerpt ?? [])).toHaveLength(13);
 });
 
 it("highlights call a base that does not build a note", () => {
-	const list = highlights(
-		buildResult({ builds: [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()] }),
-	);
+	const builds = [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()];
+	const list = highlights(buildResult({ builds }));
 	expect(list.map(({ title, severity }) => [title, severity])).toEqual([
 		["encoder · fp16 does not build (base): timed out", "note"],
 	]);
-});
-
-it("highlights report gates that nothing else explains", () => {
-	expect(told(named("not-comparable"))).toContain(
-		"encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).",
-	);
 });
 
 it.each([
@@ -154,7 +88,7 @@ it("highlights repeat a backend's caveat in a title about speed only if a merged
 	const verdicts = ["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const;
 	const gates = ["p99", "memory", "build-time", "max-latency", "run"] as const;
 	const result = buildResult({
-		backend: named("on-cpu").backend,
+		backend: resultCases["on-cpu"]!.backend,
 		workloads: verdicts.map((verdict) =>
 			buildWorkload({ workload: verdict, latency: buildComparison({ verdict }) }),
 		),
@@ -178,4 +112,48 @@ it("highlights show an open alarm of the history with its size in the title, and
 	expect(highlight?.title).toMatch(/, trend: \+1\.30 % ± 0\.05 % slower since 2026-02-10$/);
 	expect(highlight?.sentences[0]).toContain("`trtgate run`");
 	expect(highlight?.sentences[0]).toContain("`▁▁█`");
+});
+
+// A highlight of a comment: never more words than allowed, and what matters most is kept.
+
+function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight): number {
+	return countWords([title, ...[...lines, ...sentences].map(withoutMarks), fix].join(" "));
+}
+
+const words = (count: number, word = "word"): string => Array.from({ length: count }, () => word).join(" ");
+const phrases = (...lengths: number[]) => lengths.map((length) => words(length));
+const blank = { severity: "fail", topic: ["one", "many"] } as const;
+
+it("the comment has at most 60 words, whatever is reported", () => {
+	for (const result of Object.values(resultCases)) {
+		for (const highlight of highlights(result)) expect(wordsOf(brief(highlight, 60))).toBeLessThanOrEqual(60);
+	}
+	const text = fc.nat({ max: 80 }).map((count) => words(count));
+	const list = fc.array(text, { maxLength: 10 });
+	const any = fc.record(
+		{ title: text, sentences: list, lines: list, fix: text },
+		{
+			requiredKeys: ["title", "sentences"],
+		},
+	);
+	fc.assert(
+		fc.property(any, (parts) => {
+			expect(wordsOf(brief({ ...blank, ...parts }, 60))).toBeLessThanOrEqual(60);
+		}),
+	);
+});
+
+const fitting = { lines: phrases(10, 10), sentences: phrases(10), fix: words(10) };
+const many = { lines: phrases(20, 20, 20), sentences: phrases(9, 3) };
+
+it.each([
+	["what fits unchanged", fitting, [10, 10], [10], 10],
+	["the fix before further sentences", { sentences: phrases(20, 25, 5), fix: words(14) }, [], [20, 5], 14],
+	["lines before sentences, and counts those left out", many, [20, 20, 5], [3], 0],
+	["the beginning of a long first sentence", { sentences: phrases(90), fix: words(30) }, [], [25], 24],
+])("the comment keeps %s", (_, parts, lines, sentences, fix) => {
+	const short = brief({ ...blank, title: words(10), ...parts }, 60);
+	const lengths = (list: Highlight["sentences"] = []) => list.map((phrase) => countWords(phrase));
+	expect([lengths(short.lines), lengths(short.sentences)]).toEqual([lines, sentences]);
+	expect(countWords(short.fix ?? "")).toBe(fix);
 });

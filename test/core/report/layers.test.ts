@@ -6,6 +6,7 @@ import { renderComment } from "../../../src/core/report/comment.ts";
 import { explanationSentences, layerUnit } from "../../../src/core/report/engine-text.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { anyText } from "../../support/any-text.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import {
 	buildBuild,
@@ -52,13 +53,13 @@ it("a comment on 96 blocks of a transformer with one cause explains it and names
 	const text = renderComment(result, { id: "one", runId: 12, attempt: 1, sha: "d4e5f6a" }, {});
 	const lines = text.slice(text.indexOf("❌ **"), text.indexOf("\n| workload")).split("\n");
 	expect(lines.length).toBeLessThanOrEqual(10);
-	expect(lines.filter((line) => line.startsWith("- "))).toEqual([
-		expect.stringMatching(
-			/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more reformats\.$/,
-		),
-	]);
-	expect(lines.join("\n")).toContain("Unchanged: 480 of 576 node groups");
-	expect(lines.join("\n")).toContain("**Next:** `trtgate explain result.json`");
+	const [cause, ...others] = lines.filter((line) => line.startsWith("- "));
+	expect(cause).toMatch(
+		/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more ref/,
+	);
+	expect(others).toEqual([]);
+	for (const shown of ["Unchanged: 480 of 576 node groups", "**Next:** `trtgate explain result.json`"])
+		expect(lines.join("\n")).toContain(shown);
 });
 
 it.each([
@@ -86,19 +87,15 @@ describe("the evidence of a workload", () => {
 		renderHtml(buildResult({ workloads: [buildSlowWorkload(workload), buildWorkload()] }));
 	const layers = {
 		base: buildLayers({ stem: 0.01, [hostile]: 0.02 }),
-		head: buildLayers(
-			{ stem: 0.02, [hostile]: 0.03, fresh: 0.001 },
-			{ stem: { type: "CaskConvolution", precision: "fp16" } },
-		),
+		head: buildLayers({ stem: 0.02, [hostile]: 0.03, fresh: 0.001 }, { stem: { type: "CaskConvolution" } }),
 	};
 
 	it("explains a row that is not green, and folds all layers of each side", () => {
 		const html = page({ layers });
+		const titles = ["<h3>Where the time went</h3>", "All 3 layers of the head", "All 2 layers of the base"];
 		for (const shown of [
-			"<h3>Where the time went</h3>",
+			...titles,
 			'<td class="wrap">new: 1 kernel',
-			"All 3 layers of the head",
-			"All 2 layers of the base",
 			"not used by any gate",
 			"CaskConvolution",
 		])
@@ -116,10 +113,9 @@ describe("the evidence of a workload", () => {
 		const times = (first: number) =>
 			Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kernel<${index}>`, first + index]));
 		const html = page({ kernels: { base: buildKernels(times(1)), head: buildKernels(times(2)) } });
-		expect(html).toContain("Kernels by time, from Nsight Systems");
-		expect(html).toContain("kernel&lt;39&gt;");
+		for (const shown of ["Kernels by time, from Nsight Systems", "kernel&lt;39&gt;", "… and 10 more kernels"])
+			expect(html).toContain(shown);
 		expect(html).not.toContain("kernel&lt;5&gt;");
-		expect(html).toContain("… and 10 more kernels");
 	});
 
 	it("names layers in a comment as code", () => {
@@ -134,7 +130,7 @@ describe("the evidence of a workload", () => {
 	it("holds whatever a file says of layers", () => {
 		const number = fc.double({ min: 0, noNaN: true, max: 1e300 });
 		const layer = fc.record({
-			...{ name: fc.string({ unit: "binary" }), type: fc.string(), precision: fc.string() },
+			...{ name: anyText(), type: fc.string(), precision: fc.string() },
 			...{ meanMs: number, share: number },
 		});
 		const arm = fc.record({

@@ -6,9 +6,8 @@ import { loadConfig } from "../../../src/core/config/parse.ts";
 import { judgeProbe } from "../../../src/core/gates/goldens.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
-import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildResult } from "../../support/build-result.ts";
+import { inEveryFormat } from "../../support/every-format.ts";
 
 const probe = (over: Partial<ProbeResult> = {}): ProbeResult => ({
 	...{
@@ -60,16 +59,10 @@ describe("reports of probes", () => {
 
 	it("call them probes without a reference, in every format", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
-		const texts = [
-			renderMarkdown(result),
-			renderTerminal(result, { color: false, columns: 140 }),
-			renderHtml(result),
-		];
-		for (const text of texts) {
-			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 does not apply");
-			expect(text).toContain("a row does not depend on its neighbours");
-			expect(text).toContain("also in the base");
-		}
+		const title = "Probes (no reference): 1 of 3 answers agree, 1 does not apply";
+		for (const text of Object.values(inEveryFormat(result)))
+			for (const shown of [title, "a row does not depend on its neighbours", "also in the base"])
+				expect(text).toContain(shown);
 		expect(renderHtml(result)).toContain("No input tells padding");
 	});
 
@@ -96,12 +89,11 @@ describe("reports of probes", () => {
 		]);
 	});
 
-	it("have no such section if no probe ran", () => {
-		expect(renderHtml(buildResult()) + renderMarkdown(buildResult())).not.toContain("Probes");
-	});
-
-	it("escape text from a model", () => {
-		const hostile = judged("", [probe({ message: "<script>x</script> ::error::`|", output: "<b>|`" })]);
-		expect(renderHtml(hostile) + renderMarkdown(hostile)).not.toContain("<script>x");
+	it("have no such section if no probe ran, and escape text from a model", () => {
+		for (const text of Object.values(inEveryFormat(buildResult()))) expect(text).not.toContain("Probes");
+		const { markdown, html } = inEveryFormat(
+			judged("", [probe({ message: "<script>x</script> ::error::`|" })]),
+		);
+		expect(html + markdown).not.toContain("<script>x");
 	});
 });

@@ -2,36 +2,36 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../generated/result.ts";
+import { annotations, describeCheckRun } from "../../../src/core/report/check-run.ts";
 import {
 	alarmBody,
 	alarmOf,
 	alarmTitle,
 	findHistory,
-	isRecovered,
-} from "../../../src/core/report/alarm-issue.ts";
-import { describeCheckRun } from "../../../src/core/report/check-run.ts";
-import {
 	findMarker,
 	isNewer,
 	isOwnAuthor,
+	isRecovered,
 	markerId,
 	renderComment,
 	renderMarker,
 } from "../../../src/core/report/comment.ts";
 import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
+import { anyText } from "../../support/any-text.ts";
 import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
+import { resultCases } from "../../support/result-cases.ts";
 
-const sha = "d".repeat(40);
-const marker = { id: "trtgate.yml", runId: 12, attempt: 2, sha };
+const marker = { id: "trtgate.yml", runId: 12, attempt: 2, sha: "d".repeat(40) };
 const source = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.yml" };
 const history = { since: "2026-11-20T02:17:00.000Z", runs: 3, firstRun: 9 };
 const alarm = { marker, source, history };
 const outcomes: readonly Outcome[] = ["pass", "warn", "fail", "inconclusive", "error"];
+const failed = buildResult({ outcome: "fail" });
 
 describe("a marker", () => {
 	it("a marker is found again by its id, whatever the id", () => {
 		fc.assert(
-			fc.property(fc.string({ unit: "binary", maxLength: 400 }), (id) => {
+			fc.property(anyText(400), (id) => {
 				const text = renderMarker({ ...marker, id });
 				expect(text).toMatch(/^<!-- [^\n<>]* -->$/);
 				expect(text.slice(4, -3)).not.toMatch(/--|>/);
@@ -49,14 +49,12 @@ describe("a marker", () => {
 		expect(findMarker(`${before}${renderMarker(marker)}`, id)).toBeNull();
 	});
 
-	it("a marker prefers the later run, then the later attempt", () => {
-		const others = [{ runId: 13, attempt: 1 }, { attempt: 3 }, {}, { runId: 11, attempt: 9 }];
-		expect(others.map((other) => isNewer({ ...marker, ...other }, marker))).toEqual([
-			true,
-			true,
-			false,
-			false,
-		]);
+	it("a marker prefers the later run, then the later attempt, and has one id for each config and name", () => {
+		const isAfter = (other: object) => isNewer({ ...marker, ...other }, marker);
+		expect([{ runId: 13, attempt: 1 }, { attempt: 3 }].every(isAfter)).toBe(true);
+		expect([{}, { runId: 11, attempt: 9 }].some(isAfter)).toBe(false);
+		expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
+		expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
 	});
 
 	it.each([
@@ -68,11 +66,6 @@ describe("a marker", () => {
 	])("a marker by %s (%s) may be ours if we are %s: %j", (login, type, own, expected) => {
 		expect(isOwnAuthor({ login, type }, own)).toBe(expected);
 		expect(isOwnAuthor(null, own)).toBe(false);
-	});
-
-	it("a marker has one id for each config and name", () => {
-		expect(markerId("trtgate.yml", "")).toBe("trtgate.yml");
-		expect(markerId("trtgate.yml", "l4")).not.toBe(markerId("trtgate.yml", "h200"));
 	});
 });
 
@@ -89,47 +82,43 @@ const hostileNames = [
 	"\u202egnp.exe\u0000\u001b[31m",
 ];
 
-describe("a comment", () => {
-	it.each(hostileNames)("a comment holds the name %j as text", (name) => {
-		const result = buildResult({
-			outcome: "fail",
-			workloads: [buildWorkload({ model: name, engine: name, workload: name })],
-			gates: [buildGate({ model: name, status: "fail", message: name })],
-			notes: [name],
-		});
-		const text = renderComment(result, { ...marker, id: name }, { label: name, links: { run: name } });
-		const body = text.split("\n").slice(1).join("\n");
-		const outsideCode = body.replace(/`[^`\n]*`/g, "");
-		expect(findMarker(text, name)).toMatchObject({ runId: 12 });
-		expect(body).not.toContain("<!--");
-		expect(body).not.toMatch(/<script|<\/details>(?!\n)/);
-		expect(outsideCode).not.toMatch(/@(octocat|acme|0)|:tada:|#\d|GH-\d|(?<!\\)\]\(|https?:\/\/|\bwww\.evil/);
-		expect(text).not.toMatch(/[\u0000\u001b\u202e]/);
-		expect(text.match(/^## /gm)).toHaveLength(1);
+it.each(hostileNames)("a comment holds the name %j as text", (name) => {
+	const result = buildResult({
+		outcome: "fail",
+		workloads: [buildWorkload({ model: name, engine: name, workload: name })],
+		gates: [buildGate({ model: name, status: "fail", message: name })],
+		notes: [name],
 	});
-
-	it.each([10, 400, 3000])(
-		"a comment of %i workloads stays below GitHub's limit and reports what it leaves out",
-		(count) => {
-			const wide = "🚗".repeat(30);
-			const workloads = Array.from({ length: count }, (_, at) =>
-				buildWorkload({ id: `w${at}`, model: `${wide}${at}`, verdict: "regressed" }),
-			);
-			const gates = workloads.map(({ model, engine, workload }) =>
-				buildGate({ model, engine, workload, status: "fail", message: `${model} is slower.` }),
-			);
-			const result = buildResult({ outcome: "fail", workloads, gates });
-			for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
-				expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(65_536);
-				if (count > 100) expect(text).toMatch(/left out/);
-			}
-			const check = describeCheckRun(result, {});
-			expect(check.summary.length).toBeLessThanOrEqual(65_535);
-			expect(check.annotations.length).toBeLessThanOrEqual(200);
-			if (count > 200) expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
-		},
-	);
+	const text = renderComment(result, { ...marker, id: name }, { label: name, links: { run: name } });
+	const body = text.split("\n").slice(1).join("\n");
+	const outsideCode = body.replace(/`[^`\n]*`/g, "");
+	expect(findMarker(text, name)).toMatchObject({ runId: 12 });
+	expect(body).not.toMatch(/<!--|<script|<\/details>(?!\n)/);
+	expect(outsideCode).not.toMatch(/@(octocat|acme|0)|:tada:|#\d|GH-\d|(?<!\\)\]\(|https?:\/\/|\bwww\.evil/);
+	expect(text).not.toMatch(/[\u0000\u001b\u202e]/);
+	expect(text.match(/^## /gm)).toHaveLength(1);
 });
+
+it.each([10, 400, 3000])(
+	"what is published of %i workloads stays below GitHub's limits and reports what it leaves out",
+	(count) => {
+		const workloads = Array.from({ length: count }, (_, at) =>
+			buildWorkload({ id: `w${at}`, model: `${"🚗".repeat(30)}${at}`, verdict: "regressed" }),
+		);
+		const gates = workloads.map(({ model, engine, workload }) =>
+			buildGate({ model, engine, workload, status: "fail", message: `${model} is slower.` }),
+		);
+		const result = buildResult({ outcome: "fail", workloads, gates });
+		for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
+			expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(65_536);
+			if (count > 100) expect(text).toMatch(/left out/);
+		}
+		const check = describeCheckRun(result, {});
+		expect(check.summary.length).toBeLessThanOrEqual(65_535);
+		expect(check.annotations.length).toBeLessThanOrEqual(200);
+		if (count > 200) expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
+	},
+);
 
 it.each([
 	["refs/pull/7/merge", "c".repeat(40), "head ccccccc (merged as eeeeeee), no base"],
@@ -143,53 +132,79 @@ it.each([
 	expect(text).not.toMatch(/@octocat|<b>/);
 });
 
+const run = "https://github.com/a/b/actions/runs/1";
+const unlinked = "full report: `report.html` and `result.json`";
+
 it("links appear if there is something to open, else names", () => {
-	const run = "https://github.com/a/b/actions/runs/1";
-	expect(linksMarkdown({})).toBe("full report: `report.html` and `result.json`");
+	expect(linksMarkdown({})).toBe(unlinked);
 	expect(linksMarkdown({ report: `${run}/artifacts/2`, run })).toBe(
 		`full report: [report.html](${run}/artifacts/2) and \`result.json\` · [run](${run})`,
 	);
+	for (const url of [
+		"javascript:alert(1)",
+		"https://x)[y](z",
+		"https://x y",
+		'https://x"',
+		"",
+		"https://x\n",
+	])
+		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe(unlinked);
 });
 
-it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', "", "https://x\n"])(
-	"links leave %j out",
-	(url) => {
-		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe(
-			"full report: `report.html` and `result.json`",
-		);
-	},
-);
-
-it("a check run concludes with the outcome, and names the runner as the cause of the runner's failures", () => {
+it("a check run concludes with the outcome, names the runner's fault, and annotates the config's first line if a gate has no place", () => {
 	const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
 	expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
 	const broken = buildResult({ outcome: "error", failureKind: "runner" });
 	expect(describeCheckRun(broken, {}).title).toMatch(
 		/^Could not decide \(the runner is at fault, not the change; run it again\): /,
 	);
-});
-
-it("a check run annotates the config's first line if a gate has no place", () => {
 	const gates = [buildGate({ status: "fail", message: "Nowhere." })];
-	const [annotation] = describeCheckRun(buildResult({ outcome: "fail", gates }), {}).annotations;
+	const [annotation] = describeCheckRun({ ...failed, gates }, {}).annotations;
 	expect(annotation).toMatchObject({ path: "trtgate.yml", line: 1, level: "failure" });
 });
 
-it("an alarm sounds for a failure and an error, ends when well, and stays as it is if a comparison was inconclusive", () => {
-	expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
+it("annotations point at the place in the config, and report the same message about it once", () => {
+	expect(annotations(resultCases["mismatch-and-slowdown"]!)[0]).toEqual({
+		...{ level: "error", title: "segmenter · fp32 · case0: golden fail", path: "trtgate.yml" },
+		...{ message: "relative-l2 of logits_out is 0.0318; allowed at most 0.001.", line: 14, column: 7 },
+	});
+	const gate = buildGate({ status: "fail", message: "Same.", location: { path: "trtgate.yml", line: 1 } });
+	const finding = { code: "c", severity: "warning", message: "Same.", location: { path: "m.onnx" } } as const;
+	const findings = (["base", "head"] as const).map((arm) => ({ ...finding, arm }));
+	const list = annotations(buildResult({ gates: [gate, { ...gate, workload: "another" }], findings }));
+	expect(list.map(({ level }) => level)).toEqual(["error", "warning"]);
 });
 
-it("an alarm reports whether the engines failed or nothing is known of them", () => {
+it("annotations are at most 50, loudest first, the last counting the rest", () => {
+	const gates = Array.from({ length: 120 }, (_, at) =>
+		buildGate({ workload: `w${at}`, status: at === 119 ? "fail" : "warn", message: `Message ${at}.` }),
+	);
+	const list = annotations(buildResult({ gates }));
+	expect(list).toHaveLength(50);
+	expect(list[0]?.level).toBe("error");
+	expect(list.at(-1)).toMatchObject({ level: "notice", title: "71 more" });
+});
+
+it("annotations carry no control character, and call counted work by its name", () => {
+	for (const { title, message, path } of annotations(resultCases["hostile"]!))
+		expect(`${title}${message}${path ?? ""}`).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
+	const titles = annotations(resultCases["on-cpu"]!).map(({ title }) => title);
+	expect(titles).toContain("classifier · fp16 · batch 8: work (CPU, not TensorRT) warn");
+});
+
+it("an alarm sounds for a failure and an error, ends when well, and stays if a comparison was inconclusive", () => {
+	expect(outcomes.map(alarmOf)).toEqual(["close", "close", "open", "keep", "open"]);
 	const error = buildResult({ outcome: "error", failureKind: "runner" });
 	expect(alarmTitle(error, "a")).toContain("could not decide for a");
 	expect(alarmBody(error, alarm, {})).toContain("The scheduled gate could not decide");
-	expect(alarmBody(buildResult({ outcome: "fail" }), alarm, {})).toContain("The scheduled gate fails");
+	expect(alarmBody(failed, alarm, {})).toContain("The scheduled gate fails");
+	expect(isRecovered(buildResult(), { links: { run } })).toMatch(/^Recovered: .*runs\/1$/);
 });
 
 it("an alarm finds its history again, whatever its texts", () => {
 	fc.assert(
-		fc.property(fc.string({ unit: "binary", maxLength: 100 }), (text) => {
-			const body = alarmBody(buildResult(), { ...alarm, source: { ...source, ref: text } }, {});
+		fc.property(anyText(100), (ref) => {
+			const body = alarmBody(buildResult(), { ...alarm, source: { ...source, ref } }, {});
 			expect(findHistory(body)).toEqual(history);
 		}),
 		{ numRuns: 25 },
@@ -198,19 +213,15 @@ it("an alarm finds its history again, whatever its texts", () => {
 });
 
 it("an alarm mentions no user", () => {
-	const result = buildResult({ outcome: "fail" });
-	expect(alarmTitle(result, "@team #4")).not.toMatch(/@team|#4/);
-	expect(alarmTitle(result, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
-	expect(alarmTitle(result, "x".repeat(500)).length).toBeLessThanOrEqual(200);
-	const run = "https://github.com/a/b/actions/runs/1";
-	expect(isRecovered(buildResult({ outcome: "pass" }), { links: { run } })).toMatch(/^Recovered: .*runs\/1$/);
+	expect(alarmTitle(failed, "@team #4")).not.toMatch(/@team|#4/);
+	expect(alarmTitle(failed, "a\n\u202eb\u001b[31m")).not.toMatch(/[\n\u202e\u001b]/);
+	expect(alarmTitle(failed, "x".repeat(500)).length).toBeLessThanOrEqual(200);
 });
 
 it("what was not published is reported with its fix, and contains no markup except our own code spans", () => {
 	const message = 'GitHub says "@octocat <b>". The token lacks `checks: write`.';
 	const text = renderUnpublished([{ what: "comment", message, fix: "Add `checks: write`." }]);
-	expect(text).toContain("The outcome stands.");
-	expect(text).toContain("`checks: write`");
+	for (const shown of ["The outcome stands.", "`checks: write`"]) expect(text).toContain(shown);
 	expect(text).not.toMatch(/@octocat|<b>/);
 	expect(renderUnpublished([])).toBe("");
 });

@@ -5,7 +5,7 @@ import { compareRuns } from "../../../src/core/compare/compare.ts";
 import { renderCsv } from "../../../src/core/report/exports/csv.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import { workloadRows, workloadTexts } from "../../../src/core/report/rows.ts";
+import { workloadRows } from "../../../src/core/report/rows.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { buildResult, buildWorkload } from "../../support/build-result.ts";
 
@@ -40,7 +40,7 @@ const percentOf = (text: string) => Number(text.replace("\u2212", "-").replace("
 
 test("base and head of a row lie as far apart as its change says, and name their figure", () => {
 	const [row] = workloadRows(result);
-	const texts = row && workloadTexts(row);
+	const texts = row?.texts;
 	expect(changeBetween(texts?.base ?? "", texts?.head ?? "")).toBeCloseTo(percentOf(texts?.change ?? ""), 1);
 	expect(renderMarkdown(result)).toContain("| base, median | head, median | P99 change |");
 	expect(renderTerminal(result, { color: false, columns: 200 })).toMatch(
@@ -72,11 +72,7 @@ const counted = buildWorkload({
 
 test("a counted row holds both counts and the exact change, without columns that only timing fills", () => {
 	const only = buildResult({ backend: cpu, workloads: [counted] });
-	const markdown = renderMarkdown(only);
-	expect(markdown).toContain("| change | base, instructions | head, instructions | golden |");
-	expect(markdown).toMatch(/\| \+41\.9\s% \| 19\.35\sM \| 27\.45\sM \|/);
-	expect(markdown).toContain("Work counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.");
-	expect(markdown).toContain("work 19.35 M → 27.45 M instructions, +41.9 %");
+	expect(renderMarkdown(only)).toMatch(/\| \+41\.9\s% \| 19\.35\sM \| 27\.45\sM \|/);
 	const [header = "", line = ""] = renderCsv(only).split("\r\n");
 	expect(line.split(",")[header.split(",").indexOf("work_head_instructions")]).toBe("27450000");
 	expect(renderHtml(only)).not.toContain("P99 change");

@@ -8,22 +8,13 @@ import { resultCases } from "../../support/result-cases.ts";
 import { transformerPair } from "../../support/transformer-engines.ts";
 
 describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result) => {
-	it("renderTerminal is plain text without colour", () => {
-		expect(renderTerminal(result, { color: false, columns: 100 })).not.toMatch(
-			/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/,
-		);
-	});
-
-	it("renderTerminal differs with colour only in colour", () => {
+	it("renderTerminal is plain text that says state and headline first, and differs with colour only in colour", () => {
+		const bare = renderTerminal(result, { color: false, columns: 100 });
+		expect(bare).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+		expect(bare).toMatch(/^(PASSED|PASSED WITH WARNINGS|FAILED|INCONCLUSIVE|COULD NOT DECIDE) {2}\S/);
 		const colored = renderTerminal(result, { color: true, columns: 100 });
 		expect(colored).toContain("\u001b[1m");
-		expect(colored.replace(/\u001b\[\d+m/g, "")).toBe(renderTerminal(result, { color: false, columns: 100 }));
-	});
-
-	it("renderTerminal says state and headline in its first line", () => {
-		expect(renderTerminal(result, { color: false, columns: 200 }).split("\n")[0]).toMatch(
-			/^(PASSED|PASSED WITH WARNINGS|FAILED|INCONCLUSIVE|COULD NOT DECIDE) {2}\S/,
-		);
+		expect(colored.replace(/\u001b\[\d+m/g, "")).toBe(bare);
 	});
 
 	it.runIf(name !== "hostile")(
@@ -37,8 +28,7 @@ describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result
 });
 
 it("renderTerminal reports what to do next and where the files are", () => {
-	const result = resultCases["build-refused"];
-	const text = result === undefined ? "" : renderTerminal(result, { color: false, columns: 100 });
+	const text = renderTerminal(resultCases["build-refused"]!, { color: false, columns: 100 });
 	expect(text).toContain("What to do next\n  - Replace the operator in the export");
 	expect(text).toMatch(/^Files: 2\n.*\nreport\.html/m);
 });
@@ -63,11 +53,8 @@ it("a file's path is never cut", () => {
 	expect(renderTerminal(buildResult({ files }), { color: false, columns: 60 })).toContain(`\n${path}\n`);
 });
 
-it("layout counts columns", () => {
+it("layout counts columns, wraps between words, and never cuts one", () => {
 	expect(["abc µs", "漢字🚀", "e\u0301"].map(textWidth)).toEqual([6, 6, 1]);
-});
-
-it("layout wraps between words, and never cuts one", () => {
 	expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
 	expect(wrapText("a/very/long/path/that/is/copied x", 10)).toEqual(["a/very/long/path/that/is/copied", "x"]);
 	expect(wrapText("", 10)).toEqual([]);

@@ -13,8 +13,7 @@ import {
 	markdownFence,
 	shorten,
 } from "../../../src/core/text/escape.ts";
-
-const anyText = fc.string({ unit: "binary", maxLength: 200 });
+import { anyText } from "../../support/any-text.ts";
 
 it.each([
 	["\u001b[31mred\u001b[0m", "red"],
@@ -33,7 +32,7 @@ it.each([
 
 it("cleanText leaves no control character, reordering mark or broken code unit in any text", () => {
 	fc.assert(
-		fc.property(anyText, (text) => {
+		fc.property(anyText(200), (text) => {
 			expect(cleanText(text)).not.toMatch(
 				/[\u0000-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u206f\u2028\u2029]|\p{Surrogate}/u,
 			);
@@ -96,7 +95,7 @@ describe("escapeMarkdown", () => {
 
 	it("escapeMarkdown lets no live markup through, whatever the text", () => {
 		fc.assert(
-			fc.property(anyText, (text) => {
+			fc.property(anyText(200), (text) => {
 				const escaped = escapeMarkdown(text).replace(/\\[\\`*_[\]|~$#=.)+-]/g, "");
 				expect(escaped).not.toMatch(/[`*_[\]|~$<>\n\\]|@\w|:\/\//);
 			}),
@@ -124,7 +123,7 @@ it("escapeHtml and escapeXml write the five characters as entities", () => {
 
 it("escapeHtml and escapeXml leave nothing that XML 1.0 forbids", () => {
 	fc.assert(
-		fc.property(anyText, (text) => {
+		fc.property(anyText(200), (text) => {
 			expect(escapeXml(`${text}\ufffe\uffff\u0008`)).not.toMatch(
 				/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff<>"']|\p{Surrogate}/u,
 			);

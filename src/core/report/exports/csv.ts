@@ -1,4 +1,4 @@
-// Writes one row per workload as CSV (RFC 4180), for spreadsheets and data frames; units are in the headers.
+// One row per workload as CSV (RFC 4180).
 import type { ArmStats, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
@@ -6,11 +6,10 @@ import { cleanText, shorten } from "../../text/escape.ts";
 type Cell = string | number | null | undefined;
 type Columns = Record<string, (workload: WorkloadResult, result: Result) => Cell>;
 
-/** RFC 4180: lines end in CRLF. */
 const lineEnd = "\r\n";
 const longestText = 1000;
 
-/** Characters that a spreadsheet treats as the start of a formula, full-width forms included. */
+/** What a spreadsheet treats as the start of a formula, full-width forms included. */
 const formulaStart = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 
 const columns: Columns = {
@@ -69,27 +68,21 @@ function comparisonColumns(name: "latency" | "p99" | "memory"): Columns {
 }
 
 function armColumns(arm: "base" | "head"): Columns {
-	const figures: Record<string, keyof ArmStats> = {
-		runs: "runs",
-		iterations: "iterations",
-		median_ms: "medianMs",
-		mean_ms: "meanMs",
-		min_ms: "minMs",
-		p90_ms: "p90Ms",
-		p95_ms: "p95Ms",
-		p99_ms: "p99Ms",
-		throughput_per_s: "throughputPerSecond",
-		peak_memory_bytes: "peakMemoryBytes",
-	};
+	const figures: readonly (keyof ArmStats)[] = [
+		...(["runs", "iterations", "medianMs", "meanMs", "minMs", "p90Ms", "p95Ms", "p99Ms"] as const),
+		...(["throughputPerSecond", "peakMemoryBytes"] as const),
+	];
+	// `throughputPerSecond` is the column `base_throughput_per_s`.
+	const nameOf = (figure: string): string =>
+		figure.replace("Second", "S").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 	return Object.fromEntries(
-		Object.entries(figures).map(([name, figure]) => [
-			`${arm}_${name}`,
+		figures.map((figure) => [
+			`${arm}_${nameOf(figure)}`,
 			(workload: WorkloadResult) => workload[arm]?.[figure],
 		]),
 	);
 }
 
-/** Unknown values are empty cells, never zeros. */
 function formatCell(cell: Cell): string {
 	if (cell === undefined || cell === null) return "";
 	if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : "";

@@ -1,5 +1,6 @@
-// Records for a release what was judged and how: the engines by their hashes, their origin, and the outcome.
+// Records for a release what was judged and how.
 import type { BuildRecord, Result } from "../../../../generated/result.ts";
+import { jsonText } from "../../text/escape.ts";
 import { caseVerdicts } from "../golden-format.ts";
 import { engineKey } from "../index-gates.ts";
 
@@ -25,7 +26,7 @@ export function renderManifest(result: Result): string {
 			.filter(({ arm, state }) => arm === "head" && state === "built")
 			.map((build) => engineOf(build, result)),
 	};
-	return `${JSON.stringify(manifest, null, "\t")}\n`;
+	return jsonText(manifest);
 }
 
 function engineOf(build: BuildRecord, result: Result) {

@@ -1,8 +1,7 @@
-// Findings about models and faults of the config as SARIF 2.1.0, for code scanning and editors.
+// Findings about models and the config as SARIF 2.1.0, for code scanning and editors.
 import type { Finding, Location, Result } from "../../../../generated/result.ts";
-import { cleanText, shorten } from "../../text/escape.ts";
+import { cleanMessage, cleanText, jsonText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
-import { cleanMessage } from "../comparison-format.ts";
 
 type Page = keyof typeof pages;
 
@@ -10,7 +9,7 @@ type Problem = Omit<Finding, "model"> & { model?: string; page: Page };
 
 export function renderSarif(result: Result): string {
 	const { tool, errors, findings } = result;
-	// Only the user's own input: a fault of the runner or of GitHub is not a finding about the repository.
+	// A fault of the runner or of GitHub is not a finding about the repository.
 	const faults = errors.filter(({ kind }) => kind === "configuration");
 	const problems: Problem[] = [
 		...faults.map((error) => ({ ...error, severity: "error", page: "errors" }) as const),
@@ -35,10 +34,10 @@ export function renderSarif(result: Result): string {
 		results: problems.map((problem) => resultOf(problem, codes, result.config.path)),
 	};
 	const log = { $schema: "https://json.schemastore.org/sarif-2.1.0.json", version: "2.1.0", runs: [run] };
-	return `${JSON.stringify(log, null, "\t")}\n`;
+	return jsonText(log);
 }
 
-/** Our own codes are less than half as long; a result may come from an untrusted source. */
+/** Our own codes are shorter; a result may come from an untrusted source. */
 function codeOf(code: string): string {
 	return cleanMessage(code, 100);
 }
@@ -71,7 +70,7 @@ function resultOf(problem: Problem, codes: readonly string[], configPath: string
 		ruleIndex: codes.indexOf(code),
 		level: severity,
 		message: { text: `${before}${cleanMessage(message, 2000)}${after}` },
-		// GitHub's code scanning refuses a result without a location; models are named in the config.
+		// GitHub's code scanning refuses a result without a location.
 		locations: [{ physicalLocation: placeOf(location ?? { path: configPath }) }],
 		// Identifies the result even if lines move.
 		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node ?? ""].join("/") },
@@ -83,7 +82,7 @@ function placeOf({ path, line = 0, column = 0 }: Location): object {
 	return { artifactLocation: { uri: fileUri(path) }, region };
 }
 
-/** A relative path stays relative, so that viewers find it in the repository; other characters are escaped. */
+/** A relative path stays relative, so that viewers find it in the repository. */
 function fileUri(path: string): string {
 	const clean = cleanText(shorten(path, 2000)).replaceAll("\\", "/");
 	const escaped = clean.split("/").map(encodeURIComponent).join("/");
@@ -93,7 +92,7 @@ function fileUri(path: string): string {
 const documentation = "https://github.com/trtgate/trtgate/blob/main/docs";
 const pages = { errors: "troubleshooting.md", findings: "troubleshooting/preflight.md" } as const;
 
-/** Every code has a heading, whose anchor is the code; null is the page itself. */
+/** The code is the anchor of its heading; null is the page itself. */
 export function helpUri(code: string | null, page: Page): string {
 	return `${documentation}/${pages[page]}${code === null ? "" : `#${encodeURIComponent(code)}`}`;
 }

@@ -1,27 +1,20 @@
 // The head's figures in the Bencher Metric Format and in github-action-benchmark's `customSmallerIsBetter`.
 import type { BuildRecord, GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { ofSlice } from "../../../golden/core/tensor/slice.ts";
-import { shorten } from "../../text/escape.ts";
+import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";
 
 interface Figure {
-	/** Lower case with hyphens, e.g. `p99-latency`; Bencher takes 64 characters. */
 	measure: string;
-	/** For people, e.g. `P99 latency`. */
+	/** For people. */
 	title: string;
 	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
-	/** The measured subject, e.g. `classifier · fp16 · batch 8`; on ONNX Runtime with the caveat beside it. */
+	/** On ONNX Runtime with the caveat. */
 	subject: string;
 	value: number;
-	/** Lowest and highest of the runs, if there were several. */
 	spread?: readonly [number, number];
-	/** Further facts, e.g. how many runs. */
 	extra?: string;
-}
-
-function jsonFile(value: unknown): string {
-	return `${JSON.stringify(value, null, "\t")}\n`;
 }
 
 export function renderBencher(result: Result): string {
@@ -35,23 +28,18 @@ export function renderBencher(result: Result): string {
 		benchmarks.set(name, measures.set(shorten(measure, 64), { value: value * scale, ...bounds }));
 	}
 	// Entries, not assignments: a model may be called `__proto__`.
-	return jsonFile(
-		Object.fromEntries([...benchmarks].map(([name, measures]) => [name, Object.fromEntries(measures)])),
-	);
+	const entries = [...benchmarks].map(([name, measures]) => [name, Object.fromEntries(measures)] as const);
+	return jsonText(Object.fromEntries(entries));
 }
 
 /** Throughput stays out: that tool knows one direction for the whole file. */
 export function renderBenchmark(result: Result): string {
 	const entries = headFigures(result)
 		.filter(({ measure }) => measure !== "throughput")
-		.map(({ subject, title, unit, value, spread, extra }) => ({
-			name: `${subject} · ${title}`,
-			unit,
-			value,
-			range: spread?.join(" … "),
-			extra,
-		}));
-	return jsonFile(entries);
+		.map(({ subject, title, unit, value, spread, extra }) => {
+			return { name: `${subject} · ${title}`, unit, value, range: spread?.join(" … "), extra };
+		});
+	return jsonText(entries);
 }
 
 const runMeasures = [
@@ -61,7 +49,7 @@ const runMeasures = [
 	{ measure: "peak-memory", title: "peak memory", unit: "bytes", of: "peakMemoryBytes" },
 ] as const;
 
-/** The head's figures of one run. A missing measurement is left out, because a zero would look like the best value. */
+/** Leaves out what was not measured, because a zero would look like the best value. */
 export function headFigures(result: Result): Figure[] {
 	return [
 		...result.workloads.flatMap((workload) => ofWorkload(workload, result)),
@@ -90,21 +78,18 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 }
 
 function ofBuild(build: BuildRecord, result: Result): Figure[] {
-	const { engineBytes, durationMs, fromCache } = build;
 	const subject = subjectName(build);
-	const figures: Figure[] = [];
-	// A cached engine was not built now.
-	if (fromCache !== true) {
-		const timed = withCaveat(subject, backendOf(result, build));
-		const value = durationMs / 1000;
-		figures.push({ measure: "build-time", title: "build time", unit: "s", subject: timed, value });
-	}
-	if (engineBytes !== undefined)
-		figures.push({ measure: "file-size", title: "engine size", unit: "bytes", subject, value: engineBytes });
-	return figures;
+	const timed = withCaveat(subject, backendOf(result, build));
+	// A cached engine was not built now; what is no number is left out.
+	const seconds = build.fromCache === true ? Number.NaN : build.durationMs / 1000;
+	const bytes = build.engineBytes ?? Number.NaN;
+	return [
+		{ measure: "build-time", title: "build time", unit: "s", subject: timed, value: seconds },
+		{ measure: "file-size", title: "engine size", unit: "bytes", subject, value: bytes },
+	];
 }
 
-/** The worst case of each engine and metric; a metric where more is better stays out of a list of errors. */
+/** The worst case of each engine and metric. Where more is better, it is no error. */
 function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
 	const worst = new Map<string, Figure>();
 	for (const { model, engine, part, case: name, checks } of golden) {

@@ -1,8 +1,9 @@
-// Draws the changed part of both engines' graphs in two panes, base and head, with the same nodes at the same place.
+// Draws the changed part of both engines' graphs, the same nodes at the same place.
+
 import type { EngineGraph, EngineGroup } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
+import { present } from "../../text/labels.ts";
 import type { LayerUnit } from "../engine-text.ts";
-import { layoutGraph } from "./graph-layout.ts";
 import { at, html, type Piece } from "./markup.ts";
 
 const cell = { width: 196, height: 58 } as const;
@@ -14,17 +15,11 @@ type Arm = "base" | "head";
 const arms = ["base", "head"] as const;
 
 interface Node extends EngineGroup {
-	/** Unchanged groups that it stands for. */
 	folded?: number;
 }
 
-interface Graph {
-	nodes: readonly Node[];
-	edges: readonly (readonly number[])[];
-}
-
-/** Shows changed nodes with their neighbours; unchanged ones between them become one. */
-function foldUnchanged({ groups, edges }: EngineGraph): Graph {
+/** Keeps changed nodes and their neighbours; unchanged ones between them become one. */
+function foldUnchanged({ groups, edges }: EngineGraph) {
 	const isShown = groups.map(({ isChanged }) => isChanged);
 	for (const [from = 0, to = 0] of edges) {
 		if (groups[from]?.isChanged) isShown[to] = true;
@@ -62,21 +57,18 @@ function toneOf({ isChanged, changeMs = 0 }: Node): string {
 	return changeMs > 0 ? " bad" : changeMs < 0 ? " ok" : " warn";
 }
 
-interface Point {
-	x: number;
-	y: number;
-}
+type Point = Layout["places"][number];
 
 function drawNode(node: Node, arm: Arm, { x, y }: Point, unit: LayerUnit): Piece {
 	const own = node[arm];
 	const place = html`x="${at(x)}" y="${at(y)}" width="${box.width}" height="${box.height}" rx="4"`;
 	if (own === null) return html`<rect class="ghost" ${place}/>`;
 	const label = node.folded === undefined ? node.label : `${node.folded} unchanged`;
-	const facts = [
-		...(own.ms === null ? [] : [`${unit.format(own.ms)} ${unit.name}`]),
-		...(own.precision === undefined ? [] : [cleanName(own.precision, 12)]),
-		...(own.kernels > 1 ? [`${own.kernels} kernels`] : []),
-	];
+	const facts = present([
+		own.ms !== null && `${unit.format(own.ms)} ${unit.name}`,
+		own.precision !== undefined && cleanName(own.precision, 12),
+		own.kernels > 1 && `${own.kernels} kernels`,
+	]);
 	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/><text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
 
@@ -113,4 +105,66 @@ export function drawGraph(graph: EngineGraph | undefined, unit: LayerUnit, label
 		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true">${drawnLines}${boxes}</svg></div></figure>`;
 	});
 	return html`<div class="panes">${panes}</div>\n${legend}`;
+}
+
+interface Layout {
+	places: { x: number; y: number }[];
+	columns: number;
+	layers: number;
+}
+
+type Edges = readonly (readonly [from: number, to: number])[];
+
+const sweeps = 5;
+
+/** Nodes come in an order that nearly all edges follow; an edge against it moves nothing. */
+export function layoutGraph(count: number, edges: Edges): Layout {
+	const [above, below] = [lists(count), lists(count)];
+	for (const [from, to] of edges) {
+		if (from >= to) continue;
+		above[to]?.push(from);
+		below[from]?.push(to);
+	}
+	const y: number[] = [];
+	for (const sources of above)
+		y.push(sources.reduce((deepest, source) => Math.max(deepest, (y[source] ?? 0) + 1), 0));
+	const members: number[][] = [];
+	for (const [node, layer] of y.entries()) {
+		members[layer] ??= [];
+		members[layer].push(node);
+	}
+	const x = y.map(() => 0);
+	for (let sweep = 0; sweep < sweeps; sweep += 1) {
+		const isDown = sweep % 2 === 0;
+		for (const own of isDown ? members : members.toReversed()) spread(own, isDown ? above : below, x);
+	}
+	const least = x.reduce((low, at) => Math.min(low, at), Number.POSITIVE_INFINITY);
+	const places = x.map((at, node) => ({ x: at - least, y: y[node] ?? 0 }));
+	return {
+		places,
+		columns: places.reduce((most, at) => Math.max(most, at.x + 1), 0),
+		layers: members.length,
+	};
+}
+
+const lists = (count: number): number[][] => Array.from({ length: count }, () => []);
+
+/** Moves each node as near to the mean of its neighbours as the others allow. */
+function spread(layer: readonly number[], near: readonly (readonly number[])[], x: number[]): void {
+	const wanted = layer.map((node) => {
+		const own = near[node] ?? [];
+		return {
+			node,
+			x:
+				own.length === 0 ? (x[node] ?? 0) : own.reduce((sum, other) => sum + (x[other] ?? 0), 0) / own.length,
+		};
+	});
+	wanted.sort((a, b) => a.x - b.x);
+	let [next, shift] = [Number.NEGATIVE_INFINITY, 0];
+	for (const one of wanted) {
+		next = Math.max(next + 1, one.x);
+		shift += one.x - next;
+		x[one.node] = next;
+	}
+	for (const node of layer) x[node] = (x[node] ?? 0) + shift / layer.length;
 }

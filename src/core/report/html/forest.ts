@@ -1,21 +1,21 @@
-// The column of the main table that shows every change with its interval on one common axis.
+// Draws changes with their intervals on one axis.
 import { comparedOf } from "../../stats/summary.ts";
+import { present } from "../../text/labels.ts";
 import { formatLimit, formatPercent } from "../../text/units.ts";
 import { changeText, intervalText, levelText } from "../comparison-format.ts";
 import { isCounted, type WorkloadRow } from "../rows.ts";
-import { at, drawing, html, type Markup, type Piece } from "./markup.ts";
-import { linearScale, roundTicks, type Scale } from "./scale.ts";
+import { at, html, linearScale, type Markup, type Piece, roundTicks, type Scale } from "./markup.ts";
 
 const width = 230;
 const height = 26;
 const middle = height / 2;
 const margin = 10;
 
-/** Names the smallest effect that counts if all rows share it; each row draws its own, and its limit. */
+/** Names the smallest effect that counts if all rows share it. */
 export function forestTitle(rows: readonly WorkloadRow[]): string {
 	const [zone, other] = new Set(rows.map(({ workload }) => formatLimit(comparedOf(workload).minimalEffect)));
 	const grey = zone === undefined || other !== undefined ? "too small to count" : `±${zone}`;
-	return [...(isCounted(rows) ? [] : ["interval"]), `grey: ${grey}`, "dashed: fails"].join(" · ");
+	return present([!isCounted(rows) && "interval", `grey: ${grey}`, "dashed: fails"]).join(" · ");
 }
 
 export function forestScale(rows: readonly WorkloadRow[]): Scale {
@@ -50,7 +50,6 @@ function vertical(kind: string, value: number, scale: Scale): Markup {
 	return html`<line class="${kind}" x1="${x}" x2="${x}" y1="2" y2="${height - 2}"/>`;
 }
 
-/** The estimate is a dot; an arrowhead if it lies beyond the axis. */
 function drawEstimate(estimate: number, tone: string, scale: Scale): Markup {
 	if (estimate > scale.to)
 		return html`<path class="beyond ${tone}" d="M${width - 9} ${middle - 5}l6 5l-6 5"/>`;
@@ -75,5 +74,5 @@ export function drawForest({ workload, tone }: WorkloadRow, scale: Scale): Marku
 		estimate === null ? null : [bar, drawEstimate(estimate, tone, scale)],
 	];
 	const label = estimate === null ? "not compared" : `change ${changeText(compared)}${spoken}`;
-	return drawing({ width, height }, label, parts, "forest");
+	return html`<svg class="forest" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}"><title>${label}</title>${parts}</svg>`;
 }

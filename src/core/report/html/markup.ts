@@ -1,8 +1,7 @@
-// Builds HTML in which everything is escaped unless it is markup already, and the elements that several parts share.
-import { cleanName, escapeHtml } from "../../text/escape.ts";
+// Builds HTML in which everything is escaped.
+import { cleanName, codePieces, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
-import { codePieces } from "../highlight.ts";
 
 export interface Markup {
 	readonly markup: string;
@@ -17,7 +16,7 @@ function render(piece: Piece): string {
 	return "markup" in piece ? piece.markup : piece.map(render).join("");
 }
 
-/** A template whose values are escaped; lists are joined, null is nothing. */
+/** Escapes all values that are no markup; lists are joined, null is nothing. */
 export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
 	return { markup: parts.reduce((text, part, at) => text + render(pieces[at - 1] ?? null) + part) };
 }
@@ -35,10 +34,6 @@ export function coded(text: string): Piece {
 	return codePieces(text).map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece));
 }
 
-export function logExcerpt(lines: readonly string[]): Markup {
-	return html`<pre tabindex="0" aria-label="log excerpt">${lines.map((line, index) => [index === 0 ? "" : html`\n`, line])}</pre>`;
-}
-
 export function section(title: string, body: Piece, id: string): Markup {
 	return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
 ${body}</section>
@@ -51,22 +46,10 @@ ${body}</details>
 `;
 }
 
-/** A drawing with its label, for those who cannot see it. */
-export function drawing(
-	size: { width: number; height: number },
-	label: string,
-	body: Piece,
-	kind?: string,
-): Markup {
-	return html`<svg${kind === undefined ? null : html` class="${kind}"`} viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${body}</svg>`;
-}
-
-/** A bar beside a number that a cell states already. `share`: 0 to 1. */
 export function shareBar(share: number): Markup {
 	return html`<svg class="gold" viewBox="0 0 170 12" aria-hidden="true"><rect class="own" width="${at(170 * Math.min(1, Math.max(0, share)))}" height="12" rx="2"/></svg>`;
 }
 
-/** The model in bold, the other names beside it, and the part of a merged result below it. */
 export function nameOf(model: string, rest: readonly string[], part: string | undefined): Markup {
 	const names = rest.map((name) => cleanName(name)).join(" · ");
 	return html`<b>${cleanName(model)}</b> <span>${names}</span>${part === undefined ? null : html`<small>${cleanName(part, 60)}</small>`}`;
@@ -78,52 +61,37 @@ export function moreText(hidden: number, what: string): Piece {
 		: null;
 }
 
-/** Formats that a report is drawn in. */
-export type Format = "markdown" | "html" | "terminal";
-
-export interface Column<Row> {
-	title: string;
-	numeric?: boolean;
-	heading?: boolean;
-	/** Long text: in HTML it may break, in a terminal it stands below its row. */
-	wraps?: boolean;
-	code?: boolean;
-	axis?: Markup;
-	/** All formats unless given; HTML only if there is no text. */
-	formats?: readonly Format[];
-	/** Backticks mark code. */
-	text?(row: Row): string;
-	/** Replaces the text in HTML. */
-	cell?(row: Row): Piece;
-	/** Makes the text a label of this tone. */
-	tone?(row: Row): Tone | null;
-	/** Sorting key, if it is not the text; null goes last. */
-	sortBy?(row: Row): number | string | null;
+export interface Scale {
+	from: number;
+	to: number;
+	place(value: number): number;
 }
 
-function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
-	const text = column.text?.(row) ?? "";
-	const tone = column.tone?.(row) ?? null;
-	const content =
-		column.cell?.(row) ??
-		(tone !== null ? pill(text, tone) : column.code ? html`<code>${text}</code>` : coded(text));
-	const sort = column.sortBy === undefined ? null : html` data-v="${column.sortBy(row) ?? ""}"`;
-	if (column.heading) return html`<th scope="row"${sort}>${content}</th>`;
-	const style = column.numeric ? html` class="n"` : column.wraps || column.code ? html` class="wrap"` : null;
-	return html`<td${style}${sort}>${content}</td>`;
+export function linearScale(domain: readonly [number, number], range: readonly [number, number]): Scale {
+	const [from, to] = domain;
+	const width = to - from;
+	const place = (value: number) => {
+		const share = width > 0 ? Math.min(1, Math.max(0, (value - from) / width)) : 0.5;
+		return range[0] + share * (range[1] - range[0]);
+	};
+	return { from, to, place };
 }
 
-export function sortableTable<Row>(
-	label: string,
-	columns: readonly Column<Row>[],
-	rows: readonly Row[],
-): Markup {
-	const head = columns.map(
-		({ title, numeric, axis }) =>
-			html`<th scope="col"${numeric ? html` class="n"` : null} aria-sort="none"><button type="button" disabled>${title}</button>${axis ?? null}</th>`,
+/** A step of 1, 2 or 5 times a power of ten, so that about `count` steps fill the width. */
+function roundStep(width: number, count: number): number {
+	const rough = width / count;
+	const power = 10 ** Math.floor(Math.log10(rough));
+	return ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10) * power;
+}
+
+export function roundTicks({ from, to }: Pick<Scale, "from" | "to">, count: number): number[] {
+	const width = to - from;
+	if (!(width > 0) || !Number.isFinite(width)) return [from];
+	const step = roundStep(width, count);
+	const first = Math.ceil(from / step - 1e-9);
+	const last = Math.floor(to / step + 1e-9);
+	// Multiples of the step, freed of the error of the multiplication.
+	return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
+		Number(((first + index) * step).toPrecision(12)),
 	);
-	const body = rows.map((row) => html`<tr>${columns.map((column) => bodyCell(column, row))}</tr>\n`);
-	return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>
-${body}</tbody></table></div>
-`;
 }

@@ -1,65 +1,24 @@
 // The report's one style sheet, light and dark; no resource from outside.
 
-/**
- * Text colours are at least 4.5 : 1 on every background; a test computes it. h0 to h9 colour error maps: lightness
- * alone shows their order, towards the page's text.
- */
+const names =
+	"bg fg mut line card bad badbg warn warnbg ok okbg open openbg a0 a1 h0 h1 h2 h3 h4 h5 h6 h7 h8 h9";
+
+function paletteOf(...lines: readonly string[]): Record<string, string> {
+	const colours = lines.join(" ").split(" ");
+	return Object.fromEntries(names.split(" ").map((name, index) => [name, `#${colours[index]}`]));
+}
+
+/** A test computes that text has a contrast of 4.5 : 1. h0 to h9, by lightness, colour error maps. */
 export const palettes = {
-	light: {
-		bg: "#ffffff",
-		fg: "#1f2328",
-		mut: "#59636e",
-		line: "#d1d9e0",
-		card: "#f6f8fa",
-		bad: "#b81c28",
-		badbg: "#ffebe9",
-		warn: "#855900",
-		warnbg: "#fff8c5",
-		ok: "#116329",
-		okbg: "#dafbe1",
-		open: "#6e40c9",
-		openbg: "#f5edff",
-		a0: "#6e7781",
-		a1: "#0969da",
-		h0: "#fde8c4",
-		h1: "#fdd49e",
-		h2: "#fdb97d",
-		h3: "#fc9a63",
-		h4: "#f5784c",
-		h5: "#e5573a",
-		h6: "#cb3529",
-		h7: "#a81b24",
-		h8: "#7f0d24",
-		h9: "#530620",
-	},
-	dark: {
-		bg: "#0d1117",
-		fg: "#e6edf3",
-		mut: "#9198a1",
-		line: "#30363d",
-		card: "#151b23",
-		bad: "#ff7b72",
-		badbg: "#2d1618",
-		warn: "#d9a528",
-		warnbg: "#272115",
-		ok: "#3fb950",
-		okbg: "#12261e",
-		open: "#bc9cff",
-		openbg: "#211a33",
-		a0: "#9198a1",
-		a1: "#4493f8",
-		h0: "#3a2145",
-		h1: "#56245c",
-		h2: "#742a66",
-		h3: "#933166",
-		h4: "#b23c5f",
-		h5: "#cf4c52",
-		h6: "#e66444",
-		h7: "#f5853c",
-		h8: "#fdac4f",
-		h9: "#ffdd92",
-	},
-} as const;
+	light: paletteOf(
+		"ffffff 1f2328 59636e d1d9e0 f6f8fa b81c28 ffebe9 855900 fff8c5 116329 dafbe1 6e40c9 f5edff 6e7781 0969da",
+		"fde8c4 fdd49e fdb97d fc9a63 f5784c e5573a cb3529 a81b24 7f0d24 530620",
+	),
+	dark: paletteOf(
+		"0d1117 e6edf3 9198a1 30363d 151b23 ff7b72 2d1618 d9a528 272115 3fb950 12261e bc9cff 211a33 9198a1 4493f8",
+		"3a2145 56245c 742a66 933166 b23c5f cf4c52 e66444 f5853c fdac4f ffdd92",
+	),
+};
 
 function variables(palette: Readonly<Record<string, string>>): string {
 	return Object.entries(palette)
@@ -105,8 +64,7 @@ ${layout}
 ${tables}
 ${drawings}`;
 
-// The report's one script: tables sort by a click on a heading, both panes of a graph scroll together, and folded parts open for print.
-// This script only sorts tables; everything else works without it.
+// It sorts tables, scrolls both panes of a graph together, and opens folded parts for print.
 export const sortScript = `"use strict";
 for (const button of document.querySelectorAll("thead button")) {
 	button.disabled = false;
@@ -151,5 +109,5 @@ addEventListener("beforeprint", () => {
 });
 `;
 
-/** SHA-256 of the script, so that the policy of the page runs it and nothing else; a test computes it again. */
+/** SHA-256 for the page's policy; a test computes it again. */
 export const sortScriptHash = "sha256-T4xxO6wKLXA488kqecJ3pPiNXT9wB13WuXNbfAnIRR8=";

@@ -1,15 +1,27 @@
-// Shows errors of the run, findings of preflight, and the engines of base and head side by side.
+// Errors, findings of preflight, and builds.
+
 import type { Arm, BuildRecord, ErrorRecord, Finding, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
-import { cleanName } from "../../text/escape.ts";
-import { buildLabel, counted, listNames, subjectName, type Tone } from "../../text/labels.ts";
+import { cleanMessage, cleanName } from "../../text/escape.ts";
+import { buildLabel, counted, listNames, present, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
-import { cleanMessage, codeSentences, dash } from "../comparison-format.ts";
-import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
-import { type Column, nameOf } from "../html/markup.ts";
+import { codeSentences, dash } from "../comparison-format.ts";
+import type { Highlight } from "../highlight.ts";
+import { nameOf } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
-import { numbers, type ReportSection, sentence, table } from "../section.ts";
+import {
+	type Column,
+	code,
+	heading,
+	long,
+	numbers,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
 
 const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
 	configuration: "the configuration",
@@ -23,13 +35,13 @@ function errorHighlight(error: ErrorRecord): Highlight {
 	return {
 		severity: kind === "github" ? "warn" : "error",
 		topic: kind === "github" ? ["GitHub fault", "GitHub faults"] : ["error", "errors"],
-		title: [subjectName(error), cleanMessage(message, 400)].filter((part) => part !== "").join(": "),
+		title: present([subjectName(error), cleanMessage(message, 400)]).join(": "),
 		sentences: [
 			`Code \`${cleanMessage(code, 80).replaceAll("`", "'")}\`, a fault of ${faultOf[kind]}.`,
 			...codeSentences("Full log", log),
 		],
 		fix: fix && cleanMessage(fix),
-		excerpt: excerptLines(excerpt),
+		excerpt,
 		explains: model === undefined ? undefined : gateKey("run", { ...error, model }),
 	};
 }
@@ -40,28 +52,16 @@ export const errorSection: ReportSection = {
 	highlights: ({ errors }) => errors.map(errorHighlight),
 };
 
-const severityTones: Readonly<Record<Finding["severity"], Tone>> = {
-	error: "bad",
-	warning: "warn",
-	note: "plain",
-};
+const severityTones = { error: "bad", warning: "warn", note: "plain" } as const;
 
 const findingColumns: readonly Column<Finding>[] = [
-	{
-		title: "Where",
-		heading: true,
-		text: (finding) =>
-			`${subjectName(finding) || dash}${finding.arm === undefined ? "" : ` (${finding.arm})`}`,
-	},
-	{ title: "severity", text: ({ severity }) => severity, tone: ({ severity }) => severityTones[severity] },
-	{ title: "code", code: true, text: ({ code }) => cleanName(code, 60) },
-	{
-		title: "what",
-		wraps: true,
-		text: ({ message, node }) =>
-			`${cleanMessage(message, 400)}${node === undefined ? "" : ` (node ${cleanName(node, 120)})`}`,
-	},
-	{ title: "what to do", wraps: true, text: ({ fix = dash }) => cleanMessage(fix, 300) },
+	heading("Where", (one) => `${subjectName(one) || dash}${one.arm === undefined ? "" : ` (${one.arm})`}`),
+	plain("severity", ({ severity }) => severity, { tone: ({ severity }) => severityTones[severity] }),
+	code("code", (finding) => cleanName(finding.code, 60)),
+	long("what", ({ message, node }) => {
+		return `${cleanMessage(message, 400)}${node === undefined ? "" : ` (node ${cleanName(node, 120)})`}`;
+	}),
+	long("what to do", ({ fix = dash }) => cleanMessage(fix, 300)),
 ];
 
 export const findingSection: ReportSection = {
@@ -78,7 +78,6 @@ export const findingSection: ReportSection = {
 
 type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
-/** The builds of each engine, base and head side by side, in the order of the result. */
 function buildPairs({ builds }: Result): BuildPair[] {
 	return [...groupBy(builds, engineKey).values()].flatMap((own) => {
 		const [first] = own;
@@ -87,11 +86,8 @@ function buildPairs({ builds }: Result): BuildPair[] {
 	});
 }
 
-/** `2 precision, 1 plugin`; `none`. */
 function warningsText({ head }: BuildPair): string {
-	const warnings = (head?.warnings ?? []).map(
-		(warning) => `${warning.count} ${cleanName(warning.class, 40)}`,
-	);
+	const warnings = head?.warnings?.map((one) => `${one.count} ${cleanName(one.class, 40)}`) ?? [];
 	return listNames(warnings, 4) || "none";
 }
 
@@ -103,7 +99,7 @@ function notesText({ base, head }: BuildPair): string {
 	const notes = [...groupBy(noted, ([note]) => note)].map(
 		([note, sides]) => `${sides.length > 1 ? "both" : sides[0]?.[1]}: ${cleanName(note, 200)}`,
 	);
-	return [buildTimesApart({ base, head }) ?? [], notes.slice(0, 6)].flat().join(" · ");
+	return present([buildTimesApart({ base, head }), ...notes.slice(0, 6)]).join(" · ");
 }
 
 function toneOf({ arm, state, failure }: BuildRecord): Tone {
@@ -111,7 +107,6 @@ function toneOf({ arm, state, failure }: BuildRecord): Tone {
 	return arm === "base" || (state === "missing" && failure === undefined) ? "open" : "bad";
 }
 
-/** A cached engine's time is that of the run that built it. */
 function timeText(build: BuildRecord | null): string {
 	if (build === null) return dash;
 	if (build.sharedWithBase === true) return "same engine";
@@ -119,40 +114,30 @@ function timeText(build: BuildRecord | null): string {
 	return `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`;
 }
 
-const timeColumn = (arm: Arm): Column<BuildPair> => ({
-	title: `build time ${arm}`,
-	numeric: true,
-	text: (pair) => timeText(pair[arm]),
-	tone: ({ [arm]: build }) =>
-		build === null || build.state === "built" || build.sharedWithBase === true ? null : toneOf(build),
-	sortBy: (pair) => pair[arm]?.durationMs ?? null,
-});
+const timeColumn = (arm: Arm): Column<BuildPair> =>
+	numeric(`build time ${arm}`, (pair) => timeText(pair[arm]), {
+		tone: ({ [arm]: build }) =>
+			build === null || build.state === "built" || build.sharedWithBase === true ? null : toneOf(build),
+		sortBy: (pair) => pair[arm]?.durationMs ?? null,
+	});
 
+const sizeOf = (build: BuildRecord | null) => (build?.state === "built" ? build.engineBytes : null);
 const sizeColumn = (arm: Arm): Column<BuildPair> =>
-	numbers(
-		`size ${arm}`,
-		({ [arm]: build }) => (build?.state === "built" ? build.engineBytes : undefined),
-		formatBytes,
-	);
+	numbers(`size ${arm}`, (pair) => sizeOf(pair[arm]), formatBytes);
 
 const buildColumns: readonly Column<BuildPair>[] = [
-	{
-		title: "Engine",
-		heading: true,
-		text: ({ model, engine, part }) => subjectName({ model, engine, part }),
+	heading("Engine", ({ model, engine, part }) => subjectName({ model, engine, part }), {
 		cell: ({ model, engine, part }) => nameOf(model, [engine], part),
-	},
-	{
-		title: "head",
-		text: ({ head }) => (head === null ? dash : buildLabel(head)),
+	}),
+	plain("head", ({ head }) => (head === null ? dash : buildLabel(head)), {
 		tone: ({ head }) => head && toneOf(head),
-	},
+	}),
 	timeColumn("base"),
 	timeColumn("head"),
 	sizeColumn("base"),
 	sizeColumn("head"),
-	{ title: "warnings", wraps: true, text: warningsText },
-	{ title: "notes", wraps: true, formats: ["html"], text: notesText },
+	long("warnings", warningsText),
+	long("notes", notesText, { formats: ["html"] }),
 ];
 
 /** A build that preflight forbade is explained by the preflight gate. */
@@ -160,14 +145,6 @@ function hasFailed({ state, failure }: BuildRecord): boolean {
 	return (state === "missing" && failure !== undefined) || state === "refused" || state === "timed-out";
 }
 
-/** A base that does not build is not the change's fault. */
-function severityOf(head: BuildRecord | undefined, gates: GateIndex): HighlightSeverity {
-	if (head === undefined) return "note";
-	const status = gates.status("build", head);
-	return status === undefined || status === "pass" ? "fail" : status;
-}
-
-/** @param builds of one engine that failed in the same way. */
 function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
 	const head = builds.find(({ arm }) => arm === "head");
 	const build = head ?? builds[0];
@@ -180,17 +157,18 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 	const why = failure === undefined ? label : cleanMessage(failure.title, 300);
 	return [
 		{
-			severity: severityOf(head, gates),
+			...gates.explain("build", build, "fail"),
+			// A base that does not build is not the change's fault.
+			...(head === undefined && { severity: "note" }),
 			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
 			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
-			sentences: [
-				...(isUnusable ? [] : [`The build ${was} after ${formatDuration(build.durationMs)}.`]),
+			sentences: present([
+				!isUnusable && `The build ${was} after ${formatDuration(build.durationMs)}.`,
 				...codeSentences("Cause", failure?.code),
 				...codeSentences("Full log", log),
-			],
+			]),
 			fix: failure && cleanMessage(failure.fix),
-			excerpt: failure && excerptLines(failure.excerpt),
-			explains: gateKey("build", build),
+			excerpt: failure?.excerpt,
 		},
 	];
 }
@@ -203,14 +181,11 @@ export const buildSection: ReportSection = {
 		if (pairs.length === 0) return null;
 		const built = pairs.filter(({ head }) => head?.state === "built").length;
 		const shown = pairs.filter(({ head }) => detail.quietRows || head?.state !== "built");
-		return {
-			title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`,
-			blocks: [
-				shown.length === 0
-					? sentence("Times and sizes are in `report.html`.")
-					: table("build gate", buildColumns, shown, { noun: "engine" }),
-			],
-		};
+		const block =
+			shown.length === 0
+				? sentence("Times and sizes are in `report.html`.")
+				: table("build gate", buildColumns, shown, { noun: "engine" });
+		return { title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`, blocks: [block] };
 	},
 	highlights(result, gates) {
 		const groups = groupBy(result.builds.filter(hasFailed), (build) =>

@@ -1,4 +1,5 @@
-// Shows differences between the declarations of head and base: recipes, interfaces, looser limits, and what is no longer checked.
+// Differences between the declarations of head and base, and what is no longer checked.
+
 import type {
 	GateName,
 	GateResult,
@@ -11,13 +12,21 @@ import type {
 	WorkloadResult,
 } from "../../../../generated/result.ts";
 import { groupBy } from "../../group.ts";
-import { cleanName } from "../../text/escape.ts";
-import { counted, interfaceText, listNames, statusTones, subjectName } from "../../text/labels.ts";
-import { cleanMessage, dash } from "../comparison-format.ts";
+import { cleanMessage, cleanName } from "../../text/escape.ts";
+import {
+	capitalize,
+	counted,
+	interfaceText,
+	listNames,
+	present,
+	statusTones,
+	subjectName,
+} from "../../text/labels.ts";
+import { dash } from "../comparison-format.ts";
+import { explanationSentences } from "../engine-text.ts";
 import type { Highlight } from "../highlight.ts";
-import type { Column } from "../html/markup.ts";
 import { type FailingGate, failingGates, type GateIndex, gateKey, subjectKey } from "../index-gates.ts";
-import { type ReportSection, table } from "../section.ts";
+import { type Column, code, heading, long, plain, type ReportSection, table } from "../section.ts";
 
 interface Line<Change, Row> {
 	change: Change;
@@ -25,13 +34,12 @@ interface Line<Change, Row> {
 }
 
 const recipeColumns: readonly Column<Line<RecipeChange, RecipeRow>>[] = [
-	{ title: "Engine", heading: true, text: ({ change }) => subjectName(change) },
-	{ title: "setting", code: true, text: ({ row }) => cleanName(row.what, 80) },
-	{ title: "base", code: true, text: ({ row }) => cleanName(row.base, 200) },
-	{ title: "head", code: true, text: ({ row }) => cleanName(row.head, 200) },
+	heading("Engine", ({ change }) => subjectName(change)),
+	code("setting", ({ row }) => cleanName(row.what, 80)),
+	code("base", ({ row }) => cleanName(row.base, 200)),
+	code("head", ({ row }) => cleanName(row.head, 200)),
 ];
 
-/** `Built differently: optimization-level 3 → 0, precision fp16 → int8.`; null if base and head have one recipe. */
 export function recipeSentence(
 	{ recipeChanges = [] }: Result,
 	{ model, engine, part }: Pick<WorkloadResult, "model" | "engine" | "part">,
@@ -50,14 +58,13 @@ export function recipeSentence(
 function recipeTitle(changes: readonly RecipeChange[]): string {
 	const built = changes.filter(({ rows }) => rows.length > 0).length;
 	const renamed = changes.filter(({ was }) => was !== undefined).length;
-	const parts = [
-		...(built === 0 ? [] : [`${counted(built, "engine")} built differently`]),
-		...(renamed === 0 ? [] : [`${built === 0 ? counted(renamed, "engine") : renamed} renamed`]),
-	];
+	const parts = present([
+		built > 0 && `${counted(built, "engine")} built differently`,
+		renamed > 0 && `${built === 0 ? counted(renamed, "engine") : renamed} renamed`,
+	]);
 	return `${parts.join(", ")}, base → head`;
 }
 
-/** Every setting that differs, as each side's own config has it. */
 export const recipeSection: ReportSection = {
 	id: "recipes",
 	show({ result: { recipeChanges = [] } }) {
@@ -80,27 +87,22 @@ function valueText(value: InterfaceValue | null, absent: string): string {
 }
 
 const interfaceColumns: readonly Column<Line<InterfaceChange, InterfaceRow>>[] = [
-	{ title: "Model", heading: true, text: ({ change }) => subjectName(change) },
-	{ title: "", text: ({ row }) => row.side },
-	{ title: "base", code: true, text: ({ row }) => valueText(row.base, "none") },
-	{
-		title: "head",
-		code: true,
-		text: ({ row }) => valueText(row.head, row.side === "workload" ? "no longer runs" : "removed"),
-	},
+	heading("Model", ({ change }) => subjectName(change)),
+	plain("", ({ row }) => row.side),
+	code("base", ({ row }) => valueText(row.base, "none")),
+	code("head", ({ row }) => valueText(row.head, row.side === "workload" ? "no longer runs" : "removed")),
 ];
 
 /** A sentence that begins with a dimension's name keeps its case. */
 function sentenceOf(row: InterfaceRow): string {
 	const text = cleanMessage(interfaceText(row), 400);
-	return `${row.side === "size" ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
+	return `${row.side === "size" ? text : capitalize(text)}.`;
 }
 
-/** Reports everything that changed of one engine: narrower sizes and the workloads that they exclude are one change. */
+/** Narrower sizes and the workloads that they exclude are one change. */
 function interfaceHighlight(changes: readonly InterfaceChange[], gates: GateIndex): Highlight[] {
 	const [change] = changes;
-	const status = change && gates.status("interface", change);
-	if (change === undefined || status === undefined) return [];
+	if (change === undefined || gates.of("interface", change).length === 0) return [];
 	const rows = changes.flatMap((one) => one.rows);
 	const isOfSizes = rows.every(({ side }) => side === "size" || side === "workload");
 	const undo = isOfSizes
@@ -108,15 +110,14 @@ function interfaceHighlight(changes: readonly InterfaceChange[], gates: GateInde
 		: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again";
 	return [
 		{
-			severity: status === "fail" ? "fail" : "warn",
+			...gates.explain("interface", change, "warn"),
 			topic: ["changed interface", "changed interfaces"],
 			title: `${subjectName(change)}: the interface changed (${counted(rows.length, "difference")})`,
-			sentences: [
+			sentences: present([
 				...rows.slice(0, maxNamed).map(sentenceOf),
-				...(rows.length > maxNamed ? [`${rows.length - maxNamed} more differ.`] : []),
-			],
+				rows.length > maxNamed && `${rows.length - maxNamed} more differ.`,
+			]),
 			fix: `${undo}, adapt what feeds and reads the engine, and let the target branch set \`gates: { interface: warn, not-comparable: neutral }\` for this model first: its rules judge the change.`,
-			explains: gateKey("interface", change),
 		},
 	];
 }
@@ -136,7 +137,6 @@ export const interfaceSection: ReportSection = {
 		[...groupBy(interfaceChanges, subjectKey).values()].flatMap((one) => interfaceHighlight(one, gates)),
 };
 
-/** How a gate's results become highlights; the title begins with the subject's name. */
 const gateTexts: Readonly<Partial<Record<GateName, Pick<Highlight, "topic" | "title" | "fix">>>> = {
 	"limit-change": {
 		topic: ["looser rule to review", "looser rules to review"],
@@ -156,17 +156,12 @@ const gateTexts: Readonly<Partial<Record<GateName, Pick<Highlight, "topic" | "ti
 };
 
 const gateColumns: readonly Column<GateResult>[] = [
-	{ title: "Subject", heading: true, text: subjectName },
-	{ title: "what changed", wraps: true, text: ({ message }) => cleanMessage(message) },
-	{
-		title: "in",
-		code: true,
-		text: ({ location }) =>
-			location === undefined
-				? dash
-				: `${cleanName(location.path, 80)}${location.line === undefined ? "" : `:${location.line}`}`,
-	},
-	{ title: "gate", text: ({ status }) => status, tone: ({ status }) => statusTones[status] },
+	heading("Subject", subjectName),
+	long("what changed", ({ message }) => cleanMessage(message)),
+	code("in", ({ location: { path, line } = { path: "" } }) =>
+		path === "" ? dash : `${cleanName(path, 80)}${line === undefined ? "" : `:${line}`}`,
+	),
+	plain("gate", ({ status }) => status, { tone: ({ status }) => statusTones[status] }),
 ];
 
 function gateHighlight(gate: FailingGate): Highlight[] {
@@ -183,7 +178,7 @@ function gateHighlight(gate: FailingGate): Highlight[] {
 	];
 }
 
-/** A section that lists all results of some gates that do not pass. */
+/** Lists the results of some gates that do not pass. */
 function gateSection(
 	id: string,
 	names: readonly GateName[],
@@ -212,3 +207,30 @@ export const coverageSection = gateSection(
 	["coverage", "vanished"],
 	(count) => `Coverage: ${count} no longer checked or reported`,
 );
+
+const messageChars = 1500;
+const maxLayerSentences = 2;
+
+function trendHighlight(result: Result, gate: FailingGate): Highlight {
+	const [first = "", ...others] = gate.message.split(". ");
+	const row = result.workloads.find((workload) => subjectKey(workload) === subjectKey(gate));
+	// A row that is slower by itself is explained by its own highlight.
+	const layers =
+		row?.explanation === undefined || row.verdict === "regressed"
+			? []
+			: explanationSentences(row.explanation).slice(0, maxLayerSentences);
+	return {
+		severity: gate.status,
+		topic: ["change of a trend", "changes of trends"],
+		title: `${subjectName(gate)}, trend: ${cleanMessage(first)}`,
+		sentences: [...layers, cleanMessage(others.join(". "), messageChars)],
+		explains: gateKey("trend", gate),
+	};
+}
+
+export const trendSection: ReportSection = {
+	id: "trend",
+	show: () => null,
+	highlights: (result) =>
+		failingGates(result).flatMap((gate) => (gate.gate === "trend" ? [trendHighlight(result, gate)] : [])),
+};

@@ -1,26 +1,30 @@
-// Shows goldens that differ between base and head: what moved, by how much, which limits changed, and the stated reason.
+// Goldens that differ between base and head, with the stated reason.
+
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
-import { cleanName, quoted } from "../../text/escape.ts";
-import { counted } from "../../text/labels.ts";
+import { cleanMessage, cleanName, quoted } from "../../text/escape.ts";
+import { counted, present } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
-import { cleanMessage } from "../comparison-format.ts";
-import { movedText } from "../golden-format.ts";
+import { movedText, sortable } from "../golden-format.ts";
 import type { Highlight } from "../highlight.ts";
-import type { Column } from "../html/markup.ts";
-import { type GateIndex, gateKey } from "../index-gates.ts";
-import { type Block, type ReportSection, sentence, table } from "../section.ts";
+import type { GateIndex } from "../index-gates.ts";
+import {
+	type Block,
+	type Column,
+	heading,
+	long,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
 
 const maxChanged = 6;
 
 const movedColumns: readonly Column<MovedOutput>[] = [
-	{ title: "Output", heading: true, text: ({ output }) => cleanName(output, 60) },
-	{ title: "case", text: (moved) => cleanName(moved.case, 60) },
-	{
-		title: "moved by",
-		wraps: true,
-		text: movedText,
-		sortBy: ({ relativeL2 }) => (typeof relativeL2 === "number" ? relativeL2 : 1e300),
-	},
+	heading("Output", ({ output }) => cleanName(output, 60)),
+	plain("case", (moved) => cleanName(moved.case, 60)),
+	long("moved by", movedText, { sortBy: ({ relativeL2 }) => sortable(relativeL2 ?? "NaN") }),
 ];
 
 function limitText(value: ToleranceChange["base"]): string {
@@ -28,16 +32,14 @@ function limitText(value: ToleranceChange["base"]): string {
 }
 
 const limitColumns: readonly Column<ToleranceChange>[] = [
-	{ title: "Limit", heading: true, text: ({ output }) => cleanName(output, 60) },
-	{ title: "check", text: ({ kind }) => cleanName(kind, 40) },
-	{ title: "of", wraps: true, text: ({ what }) => cleanName(what, 80) },
-	{ title: "base", numeric: true, text: ({ base }) => limitText(base) },
-	{ title: "head", numeric: true, text: ({ head }) => limitText(head) },
-	{
-		title: "",
-		text: ({ looser }) => (looser ? "looser" : "tighter or new"),
+	heading("Limit", ({ output }) => cleanName(output, 60)),
+	plain("check", ({ kind }) => cleanName(kind, 40)),
+	long("of", ({ what }) => cleanName(what, 80)),
+	numeric("base", ({ base }) => limitText(base)),
+	numeric("head", ({ head }) => limitText(head)),
+	plain("", ({ looser }) => (looser ? "looser" : "tighter or new"), {
 		tone: ({ looser }) => (looser ? "bad" : "plain"),
-	},
+	}),
 ];
 
 function whyText({ reason, author }: GoldenChange): string {
@@ -51,7 +53,6 @@ export function revisionText({ base, head }: Pick<GoldenChange, "base" | "head">
 	return from === to ? from : `${from} → ${to}`;
 }
 
-/** Shows what is weaker, what else changed, which outputs moved and which limits changed. */
 export function changeBlocks({ moved, movedTotal, tolerances, weakened, notes }: GoldenChange): Block[] {
 	const lines = [
 		...weakened.slice(0, 100).map((text) => `WEAKER: ${cleanMessage(text, 400)}`),
@@ -83,29 +84,27 @@ function sentencesOf(change: GoldenChange): string[] {
 	const hidden = weakened.length - maxChanged;
 	const furthest =
 		first && `${quoted(first.output, 80)} of case ${quoted(first.case, 60)}: ${movedText(first)}`;
-	return [
+	return present([
 		...weakened.slice(0, maxChanged).map((text) => `WEAKER: ${cleanMessage(text, 300)}`),
-		...(hidden > 0 ? [`${counted(hidden, "more item")} became weaker.`] : []),
-		...(furthest === undefined ? [] : [`${counted(movedTotal, "output")} moved, furthest ${furthest}.`]),
-		...(tighter === 0 ? [] : [`${counted(tighter, "limit")} became tighter or is new.`]),
+		hidden > 0 && `${counted(hidden, "more item")} became weaker.`,
+		furthest && `${counted(movedTotal, "output")} moved, furthest ${furthest}.`,
+		tighter > 0 && `${counted(tighter, "limit")} became tighter or is new.`,
 		...notes.slice(0, 4).map((text) => cleanMessage(text, 300)),
-		...(reason === undefined ? [] : [whyText(change)]),
-	];
+		reason !== undefined && whyText(change),
+	]);
 }
 
 function changeHighlight(change: GoldenChange, gates: GateIndex): Highlight[] {
 	const { model, weakened } = change;
-	const status = gates.status("golden-change", { model });
-	if (status === undefined) return [];
+	if (gates.of("golden-change", { model }).length === 0) return [];
 	const weaker = weakened.length > 0;
 	return [
 		{
-			severity: status === "fail" ? "fail" : "warn",
+			...gates.explain("golden-change", { model }, "warn"),
 			topic: weaker ? ["weakened golden", "weakened goldens"] : ["changed golden", "changed goldens"],
 			title: `${cleanName(model)}: the golden changed and needs review${weaker ? ": it is WEAKER" : ""} (${revisionText(change)})`,
 			sentences: sentencesOf(change),
 			fix: "Approve it only if the old golden was wrong or the new one is intended.",
-			explains: gateKey("golden-change", { model }),
 		},
 	];
 }

@@ -1,42 +1,176 @@
-// Shows what the graphs cost without running them: multiply-adds, weights and live tensors, and the nodes that changed them.
-import type { GraphCost, NodeCostChange } from "../../../../generated/result.ts";
+// What the graphs cost without running them, and the nodes that changed it.
+import type { GraphCost, GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
+import type { CostFacts } from "../../onnx/cost/compare.ts";
+import { quoteName } from "../../onnx/quote.ts";
 import { cleanName, quoted } from "../../text/escape.ts";
-import { counted, subjectName } from "../../text/labels.ts";
-import { changeText, graphFigures, nodeChangeText, unknownText } from "../graph-cost-text.ts";
-import { type Column, html } from "../html/markup.ts";
-import { type Block, details, type ReportSection, table } from "../section.ts";
+import { counted, present, shapesText, subjectName } from "../../text/labels.ts";
+import { formatBytes, formatCount, formatLarge, formatPercent } from "../../text/units.ts";
+import { html } from "../html/markup.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	long,
+	numeric,
+	plain,
+	type ReportSection,
+	table,
+} from "../section.ts";
+
+const graphFigures = [
+	["multiply-adds", "multiplyAdds"],
+	["parameters", "parameters"],
+	["weights", "weightBytes"],
+	["live tensors", "activationBytes"],
+] as const;
+
+type Figure = (typeof graphFigures)[number][1];
+
+/** `≥` if something is not known. */
+function figureText(figures: GraphFigures, figure: Figure): string {
+	const { unknownNodes, unknownTensors } = figures;
+	const unknown = {
+		multiplyAdds: unknownNodes,
+		activationBytes: unknownTensors,
+		parameters: 0,
+		weightBytes: 0,
+	};
+	const format = figure.endsWith("Bytes") ? formatBytes : formatLarge;
+	return `${unknown[figure] > 0 ? "≥ " : ""}${format(figures[figure])}`;
+}
+
+/** `3.20 G → 4.10 G (+28.1 %)`; one figure if both sides have it. */
+function changeText(base: GraphFigures | null, head: GraphFigures, figure: Figure): string {
+	if (base === null || base[figure] === head[figure]) return figureText(head, figure);
+	const change = head[figure] / base[figure] - 1;
+	const digits = Math.abs(change) < 5e-4 ? 2 : 1;
+	const share = base[figure] === 0 ? "" : ` (${formatPercent(change, { sign: true, digits })})`;
+	return `${figureText(base, figure)} → ${figureText(head, figure)}${share}`;
+}
+
+/** Names what the figures lack; "" if they are complete. */
+function unknownText({ nodes, unknownNodes, tensors, unknownTensors }: GraphFigures): string {
+	return present([
+		unknownNodes > 0 && `multiply-adds of ${formatCount(unknownNodes)} of ${counted(nodes, "node")}`,
+		unknownTensors > 0 && `sizes of ${formatCount(unknownTensors)} of ${counted(tensors, "tensor")}`,
+	]).join(" and ");
+}
+
+function workText({ multiplyAdds }: NodeCost): string {
+	return multiplyAdds === null ? "unknown" : formatLarge(multiplyAdds);
+}
+
+/** `1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224`. */
+export function nodeChangeText({ base, head }: NodeCostChange): string {
+	if (base === null || head === null) {
+		const one = head ?? base;
+		if (one === null) return "";
+		const weights = one.weights === 0 ? "" : `, ${formatCount(one.weights)} weights`;
+		return `${base === null ? "added" : "removed"}: ${workText(one)} multiply-adds${weights}`;
+	}
+	const changes = [
+		["", base.operator, head.operator],
+		["weights ", formatCount(base.weights), formatCount(head.weights)],
+		["output ", cleanName(base.output, 60), cleanName(head.output, 60)],
+	] as const;
+	const why = changes
+		.flatMap(([what, from, to]) => (from === to ? [] : [`${what}${from} → ${to}`]))
+		.join(", ");
+	if (base.multiplyAdds === head.multiplyAdds) return why;
+	return `${workText(base)} → ${workText(head)} multiply-adds${why === "" ? "" : `: ${why}`}`;
+}
+
+type Facts = CostFacts["head"];
+
+const maxOperators = 12;
+
+export function renderCosts({ head, base, changes = [] }: CostFacts, most: number): string {
+	const changed = changes.slice(0, most).map((change) => `${change.node} ${nodeChangeText(change)}`);
+	const blocks = [
+		totals(head, base ?? null),
+		operatorLines(head),
+		base === undefined
+			? nodeLines(head, most)
+			: [
+					changes.length === 0
+						? "No node differs in multiply-adds or weights."
+						: `${counted(changes.length, "changed node")}, base → head`,
+					...indented(changed, changes.length - changed.length),
+				],
+	];
+	return `${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}
+
+function totals(head: Facts, base: Facts | null): string[] {
+	const unknown = unknownText(head.figures);
+	const sizes = Object.entries(head.shapes).map(
+		([name, shape]) => `${quoteName(name, "")} ${shape.length === 0 ? "scalar" : shape.join("×")}`,
+	);
+	const rows = [
+		["model", base === null ? head.path : `${base.path} → ${head.path}`],
+		["sizes", sizes.join(", ")],
+		...graphFigures.map(([label, figure]) => [
+			label,
+			changeText(base?.figures ?? null, head.figures, figure),
+		]),
+		...(unknown === "" ? [] : [["unknown", `${unknown}; figures with ≥ are lower bounds`]]),
+	];
+	return rows.map(([label = "", text = ""]) => `${label.padEnd(14)} ${text}`);
+}
+
+function operatorLines({ operators, figures }: Facts): string[] {
+	const notable = operators.filter(
+		({ multiplyAdds, weights, unknown }) => multiplyAdds + unknown > 0 || weights > figures.parameters / 100,
+	);
+	const shown = notable.slice(0, maxOperators).map(({ operator, nodes, multiplyAdds, weights, unknown }) => {
+		const share =
+			figures.multiplyAdds === 0 ? "" : ` (${formatPercent(multiplyAdds / figures.multiplyAdds)})`;
+		const open = unknown === 0 ? "" : `, ${formatCount(unknown)} unknown`;
+		return `${operator} × ${formatCount(nodes)}: ${formatLarge(multiplyAdds)} multiply-adds${share}, ${formatCount(weights)} weights${open}`;
+	});
+	return ["By operator", ...indented(shown, notable.length - shown.length)];
+}
+
+function nodeLines({ nodes }: Facts, most: number): string[] {
+	const order = (cost: number | null): number => cost ?? Number.POSITIVE_INFINITY;
+	const ranked = nodes
+		.filter(({ multiplyAdds }) => multiplyAdds !== 0)
+		.sort((a, b) => order(b.multiplyAdds) - order(a.multiplyAdds));
+	const shown = ranked.slice(0, most).map(({ node, operator, multiplyAdds, weights, output, why }) => {
+		const work = multiplyAdds === null ? `unknown: ${why}` : `${formatLarge(multiplyAdds)} multiply-adds`;
+		return `${node} (${operator}) ${work}, ${formatCount(weights)} weights, output ${output}`;
+	});
+	return ["Nodes with most multiply-adds", ...indented(shown, ranked.length - shown.length)];
+}
+
+function indented(lines: readonly string[], hidden: number): string[] {
+	const more = hidden > 0 ? [`… and ${formatCount(hidden)} more; --json lists all`] : [];
+	return [...lines, ...more].map((line) => `  ${line}`);
+}
 
 const maxNodes = 10;
 
 function sizesText({ shapes }: GraphCost): string {
-	return Object.entries(shapes)
-		.slice(0, 6)
-		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`)
-		.join(", ");
+	return shapesText(shapes).join(", ");
 }
 
 const columns: readonly Column<GraphCost>[] = [
-	{
-		title: "Model",
-		heading: true,
-		text: (row) => `${subjectName(row)}, ${sizesText(row)}`,
+	heading("Model", (row) => `${subjectName(row)}, ${sizesText(row)}`, {
 		cell: (row) => html`<b>${subjectName(row)}</b><small>${sizesText(row)}</small>`,
-	},
-	...graphFigures.map(
-		([name, figure]): Column<GraphCost> => ({
-			title: name,
-			numeric: true,
-			text: ({ base, head }) => changeText(base, head, figure),
+	}),
+	...graphFigures.map(([name, figure]) =>
+		numeric<GraphCost>(name, ({ base, head }) => changeText(base, head, figure), {
 			sortBy: ({ head }) => head[figure],
 		}),
 	),
-	{ title: "unknown", wraps: true, formats: ["html"], text: ({ head }) => unknownText(head) },
+	long("unknown", ({ head }) => unknownText(head), { formats: ["html"] }),
 ];
 
 const nodeColumns: readonly Column<NodeCostChange>[] = [
-	{ title: "Node", heading: true, text: ({ node }) => quoted(node, 120) },
-	{ title: "operator", text: ({ base, head }) => cleanName((head ?? base)?.operator ?? "", 60) },
-	{ title: "base → head", wraps: true, text: nodeChangeText },
+	heading("Node", ({ node }) => quoted(node, 120)),
+	plain("operator", ({ base, head }) => cleanName((head ?? base)?.operator ?? "", 60)),
+	long("base → head", nodeChangeText),
 ];
 
 function nodesOf(row: GraphCost): Block[] {
@@ -48,7 +182,7 @@ function nodesOf(row: GraphCost): Block[] {
 	]);
 }
 
-/** Lists each model once, even if it was timed at several sizes, which scale the change alike. */
+/** Lists each model once: its sizes scale the change alike. */
 function changedModels(costs: readonly GraphCost[]): GraphCost[] {
 	const changed = costs.filter(({ base, head }) => base !== null && base.multiplyAdds !== head.multiplyAdds);
 	return [...new Map(changed.toReversed().map((cost) => [subjectName(cost), cost])).values()].toReversed();
@@ -56,8 +190,8 @@ function changedModels(costs: readonly GraphCost[]): GraphCost[] {
 
 /** Short and without names, because all folded titles share a line. */
 function shortTitle(changed: readonly GraphCost[]): string {
-	const [only, second] = changed;
-	if (only === undefined || second !== undefined)
+	const [only] = changed;
+	if (only === undefined || changed.length > 1)
 		return `Graph work: ${counted(changed.length, "model")} changed`;
 	return `Graph work: ${changeText(only.base, only.head, "multiplyAdds").replace(/( \(|$)/, " multiply-adds$1")}`;
 }
@@ -66,17 +200,14 @@ export const graphCostSection: ReportSection = {
 	id: "graph-costs",
 	show({ result: { graphCosts = [] } }, { format }) {
 		if (graphCosts.length === 0) return null;
+		const tableOf = (rows: readonly GraphCost[]) =>
+			table("work by the graph", columns, rows, { noun: "model" });
 		if (format === "html") {
-			// Sizes of tensors decide nothing by themselves, because they follow each change of a shape.
 			const isChanged = graphCosts.some(
 				({ base, head }) => base !== null && graphFigures.some(([, figure]) => base[figure] !== head[figure]),
 			);
-			const all = table("work by the graph", columns, graphCosts, { noun: "model" });
-			return {
-				title: "Work by the graph",
-				isFolded: !isChanged,
-				blocks: [all, ...graphCosts.flatMap(nodesOf)],
-			};
+			const blocks = [tableOf(graphCosts), ...graphCosts.flatMap(nodesOf)];
+			return { title: "Work by the graph", isFolded: !isChanged, blocks };
 		}
 		const changed = changedModels(graphCosts);
 		if (changed.length === 0) return null;
@@ -84,9 +215,6 @@ export const graphCostSection: ReportSection = {
 			.flatMap(({ changes }) => changes)
 			.slice(0, maxNodes)
 			.map((change) => `${quoted(change.node, 80)} ${nodeChangeText(change)}`);
-		return {
-			title: shortTitle(changed),
-			blocks: [table("work by the graph", columns, changed, { noun: "model" }), { kind: "list", items }],
-		};
+		return { title: shortTitle(changed), blocks: [tableOf(changed), { kind: "list", items }] };
 	},
 };

@@ -1,14 +1,27 @@
-// The start of a report: notices, notes, highlights, the decision on an upgrade, the parts of a merged result, and next steps.
-import type { Part } from "../../../../generated/result.ts";
+// The start of a report, its next steps and its appendix.
+import type { GateResult, Part, Result } from "../../../../generated/result.ts";
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
-import { cleanName, cleanText, shellWord } from "../../text/escape.ts";
-import { counted, outcomeLabels, statusTones } from "../../text/labels.ts";
-import { formatCount, formatDuration } from "../../text/units.ts";
-import { cleanMessage, dash } from "../comparison-format.ts";
+import { precedence } from "../../precedence.ts";
+import { comparedOf } from "../../stats/summary.ts";
+import { cleanMessage, cleanName, cleanText, shellWord } from "../../text/escape.ts";
+import { counted, outcomeLabels, present, statusTones, subjectName } from "../../text/labels.ts";
+import { formatCount, formatDuration, formatLimit } from "../../text/units.ts";
+import { dash, levelText } from "../comparison-format.ts";
 import { nextStep } from "../engine-text.ts";
-import { noBaseText, partsText, partsToReport } from "../facts.ts";
-import type { Column } from "../html/markup.ts";
-import { type Block, details, numbers, type ReportSection, sentence, table } from "../section.ts";
+import { backendOfRow, gateLabel, noBaseText, partsText, partsToReport } from "../facts.ts";
+import { html, type Markup } from "../html/markup.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	long,
+	numbers,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
 
 const [maxNotes, maxCards, maxFixes] = [30, 200, 5];
 
@@ -16,28 +29,25 @@ export const noticeSection: ReportSection = {
 	id: "notices",
 	show({ result }) {
 		const { partial } = result;
-		const noBase = noBaseText(result);
-		const blocks: Block[] = [];
-		if (partial !== undefined) {
-			const text = `Partial result: the run ended in ${cleanName(partial.stage, 60)} (${cleanName(partial.reason, 300)}). What follows is what was known by then.`;
-			blocks.push({ kind: "notice", isUrgent: true, text });
-		}
-		if (noBase !== null) blocks.push({ kind: "notice", text: noBase });
-		return { blocks };
+		const ended =
+			partial &&
+			`Partial result: the run ended in ${cleanName(partial.stage, 60)} (${cleanName(partial.reason, 300)}). What follows is what was known by then.`;
+		const notice = (text: string): Block => ({ kind: "notice", text, isUrgent: text === ended });
+		return { blocks: present([ended, noBaseText(result)]).map(notice) };
 	},
 };
 
-/** How it was measured: in a comment, what happened comes first. */
+/** In a comment, what happened comes first. */
 export const noteSection: ReportSection = {
 	id: "notes",
 	appendix: ["markdown"],
 	show({ result: { notes } }, { format }) {
 		if (notes.length === 0) return null;
 		const hidden = notes.length - maxNotes;
-		const items = [
+		const items = present([
 			...notes.slice(0, maxNotes).map((note) => cleanMessage(note, 400)),
-			...(hidden > 0 ? [`… and ${counted(hidden, "more note")}, in result.json.`] : []),
-		];
+			hidden > 0 && `… and ${counted(hidden, "more note")}, in result.json.`,
+		]);
 		if (format === "markdown")
 			return { title: counted(notes.length, "note"), blocks: [{ kind: "list", items }] };
 		const prefix = format === "html" ? "" : "Note: ";
@@ -79,11 +89,11 @@ const upgradeTitle = ({ from, to }: Upgrade): string =>
 
 function upgradeBlocks({ decision, facts, plans, caveat }: Upgrade, most: number): Block[] {
 	const says = facts.slice(0, most).map((fact) => cleanMessage(fact.says, 500));
-	const more = facts.length > most ? [`${facts.length - most} more.`] : [];
-	return [sentence(decision, "strong"), { kind: "list", items: [...says, ...more, plans, caveat] }];
+	const more = facts.length > most && `${facts.length - most} more.`;
+	return [sentence(decision, "strong"), { kind: "list", items: present([...says, more, plans, caveat]) }];
 }
 
-/** An upgrade of TensorRT, if a result holds runs on several versions: the decision first. */
+/** If a result holds runs on several versions. */
 export const upgradeSection: ReportSection = {
 	id: "upgrade",
 	show({ result }, { detail }) {
@@ -101,10 +111,7 @@ export const upgradeSection: ReportSection = {
 function whyText({ reason, partial, attempt }: Part): string {
 	if (reason !== undefined) return cleanMessage(reason, 300);
 	const ended = partial && `${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`;
-	return [
-		...(attempt === undefined ? [] : [`from attempt ${attempt}`]),
-		...(ended === undefined ? [] : [`partial: ended in ${ended}`]),
-	].join("; ");
+	return present([attempt && `from attempt ${attempt}`, ended && `partial: ended in ${ended}`]).join("; ");
 }
 
 function deviceText({ backend }: Part): string {
@@ -114,27 +121,20 @@ function deviceText({ backend }: Part): string {
 }
 
 const partColumns: readonly Column<Part>[] = [
-	{ title: "Part", heading: true, text: ({ name }) => cleanName(name, 80) },
-	{
-		title: "state",
-		text: ({ state, outcome }) =>
-			state === "merged" && outcome !== undefined ? outcomeLabels[outcome] : state,
-		tone: ({ state, outcome }) =>
-			state !== "merged" ? "bad" : outcome === undefined ? "plain" : statusTones[outcome],
-	},
-	{ title: "device", text: deviceText },
-	{
-		title: "software",
-		text: ({ backend }) => (backend ? cleanName(`${backend.name} ${backend.version}`, 100) : dash),
-	},
+	heading("Part", ({ name }) => cleanName(name, 80)),
+	plain("state", ({ state, outcome }) => (state === "merged" && outcome ? outcomeLabels[outcome] : state), {
+		tone: ({ state, outcome }) => (state === "merged" ? statusTones[outcome ?? "note"] : "bad"),
+	}),
+	plain("device", deviceText),
+	plain("software", ({ backend }) => (backend ? cleanName(`${backend.name} ${backend.version}`, 100) : dash)),
 	numbers("workloads", ({ workloads }) => workloads, formatCount),
 	numbers("took", ({ durationMs }) => durationMs, formatDuration),
-	{ title: "why", wraps: true, text: whyText },
+	long("why", whyText),
 ];
 
 const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };
 
-/** Which job measured what on which device, and what is missing; what needs attention comes first. */
+/** What needs attention comes first. */
 export const partSection: ReportSection = {
 	id: "parts",
 	formats: ["markdown", "html"],
@@ -147,6 +147,107 @@ export const partSection: ReportSection = {
 		return {
 			title: `Parts: ${partsText(parts)}`,
 			blocks: [table("parts", partColumns, rows, { noun: "part" }), rule],
+		};
+	},
+};
+
+const checkColumns = (result: Result): Column<GateResult>[] => [
+	heading("Subject", subjectName),
+	plain("gate", (gate) => gateLabel(gate.gate, backendOfRow(result, gate))),
+	plain("status", ({ status }) => status, {
+		tone: ({ status }) => statusTones[status],
+		sortBy: ({ status }) => precedence.indexOf(status),
+	}),
+	long("message", ({ message }) => cleanMessage(message)),
+];
+
+export const checkSection: ReportSection = {
+	id: "checks",
+	formats: ["html"],
+	appendix: ["html"],
+	show({ result }) {
+		const { gates } = result;
+		if (gates.length === 0) return null;
+		const rows = [...gates].sort((a, b) => precedence.indexOf(a.status) - precedence.indexOf(b.status));
+		const passing = gates.filter(({ status }) => status === "pass").length;
+		return {
+			title: `All checks: ${passing} of ${gates.length} pass`,
+			blocks: [table("all checks", checkColumns(result), rows, { noun: "check" })],
+		};
+	},
+};
+
+export const methodSection: ReportSection = {
+	id: "method",
+	formats: ["html"],
+	appendix: ["html"],
+	show({ result }) {
+		const compared = result.workloads.find((workload) => comparedOf(workload).interval !== null);
+		if (compared === undefined) return null;
+		const { work, latency } = compared;
+		const effect = formatLimit((work ?? latency).minimalEffect);
+		const texts =
+			work === undefined
+				? [
+						`Base and head ran alternately on one device. Each pair of runs gives a ratio of medians; the change is their geometric mean, with a t interval. All intervals of this job hold together with ${levelText(latency)} confidence. A pair that took far longer than the others is set aside.`,
+						`Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass.`,
+					]
+				: [
+						`ONNX Runtime's WebAssembly build counted the instructions of one inference of each side, weighted by class; a count has no noise. More or less work: a change of at least ${effect} here, unless a row says otherwise. docs/work.md shows how far counts follow time.`,
+					];
+		const took = `Took ${formatDuration(result.durationMs)}, of which ${formatDuration(result.childMs)} in the measured programs.`;
+		return { title: "How this was decided", blocks: [...texts, took].map((text) => sentence(text)) };
+	},
+};
+
+const factColumns: readonly Column<readonly [key: string, value: string]>[] = [
+	heading("what", ([key]) => cleanName(key)),
+	long("value", ([, value]) => cleanName(value, 300)),
+];
+
+export const environmentSection: ReportSection = {
+	id: "environment",
+	formats: ["markdown", "html"],
+	appendix: ["markdown", "html"],
+	show({ result }, { format, detail }) {
+		const { startedAt, tool, backend, config } = result;
+		const fingerprint = Object.entries(result.environment);
+		const isPage = format === "html";
+		if (!isPage && (!detail.environment || fingerprint.length === 0)) return null;
+		const run = {
+			started: startedAt,
+			trtgate: tool.version,
+			backend: `${backend.name} ${backend.version}`,
+			device: backend.device,
+			config: config.path,
+		};
+		const facts = [...(isPage ? Object.entries(run) : []), ...fingerprint];
+		return { title: "Environment", blocks: [table("environment", factColumns, facts, { noun: "fact" })] };
+	},
+};
+
+function fileLink(path: string): Markup {
+	const clean = cleanText(path);
+	const parts = clean.split("/");
+	const below = clean.length <= 300 && clean !== "" && !/^[/\\]|:|\\/.test(clean) && !parts.includes("..");
+	const shown = html`<code>${cleanName(path, 160)}</code>`;
+	return below ? html`<a href="./${parts.map(encodeURIComponent).join("/")}">${shown}</a>` : shown;
+}
+
+const fileColumns: readonly Column<Result["files"][number]>[] = [
+	heading("file", ({ path }) => cleanName(path, 100), { cell: ({ path }) => fileLink(path) }),
+	plain("content", ({ what }) => cleanName(what, 160)),
+];
+
+export const fileSection: ReportSection = {
+	id: "files",
+	formats: ["html", "terminal"],
+	appendix: ["html"],
+	show({ result: { files } }) {
+		if (files.length === 0) return null;
+		return {
+			title: `Files: ${formatCount(files.length)}`,
+			blocks: [table("files", fileColumns, files, { noun: "file" })],
 		};
 	},
 };

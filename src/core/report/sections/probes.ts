@@ -1,19 +1,33 @@
-// Shows whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
-import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
-import { counted, subjectName, type Tone } from "../../text/labels.ts";
-import { formatValue } from "../../text/units.ts";
-import { cleanMessage, dash } from "../comparison-format.ts";
-import type { Highlight } from "../highlight.ts";
-import { type Column, nameOf } from "../html/markup.ts";
-import { type GateIndex, gateKey } from "../index-gates.ts";
-import { details, type ReportSection, sentence, table } from "../section.ts";
+// Whether engines agree with themselves, and where outputs first deviate from ONNX Runtime.
 
-/** `label`: what has to hold. `fault`: ends a sentence that begins with the engine's name. `fix`: what to do. */
+import type { Bisection, ProbeName, ProbeResult, ProbeState } from "../../../../generated/result.ts";
+import { cleanMessage } from "../../text/escape.ts";
+import { counted, present, subjectName, type Tone } from "../../text/labels.ts";
+import { formatValue } from "../../text/units.ts";
+import { dash } from "../comparison-format.ts";
+import { sortable } from "../golden-format.ts";
+import type { Highlight } from "../highlight.ts";
+import { nameOf } from "../html/markup.ts";
+import type { GateIndex } from "../index-gates.ts";
+import {
+	type Column,
+	details,
+	heading,
+	long,
+	numbers,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
+
+/** `label`: what has to hold. `fault`: ends a sentence that begins with the engine. */
 const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix: string }>> = {
 	determinism: {
 		label: "two runs agree",
 		fault: "gives different outputs for the same input",
-		fix: "Look for random operators and plugins with atomic additions; if the model draws random numbers on purpose, leave this probe out with `probes: { only: [...] }`.",
+		fix: "Look for random operators and plugins with atomic additions; if the model is random on purpose, leave this probe out with `probes: { only: [...] }`.",
 	},
 	"duplicate-rows": {
 		label: "equal rows agree",
@@ -23,7 +37,7 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 	neighbours: {
 		label: "a row does not depend on its neighbours",
 		fault: "has rows that depend on their neighbours",
-		fix: "Look for what reduces over the batch, and for quantisation with one scale for the whole batch; if it is intended, leave this probe out.",
+		fix: "Look for what reduces over the batch, or is quantised with one scale for it; if intended, leave this probe out.",
 	},
 	"batch-size": {
 		label: "batch sizes agree",
@@ -43,12 +57,13 @@ const probeTexts: Readonly<Record<ProbeName, { label: string; fault: string; fix
 };
 
 /** Sorted by need of attention; the tone is that of a difference without a gate. */
-const states: Readonly<Record<ProbeState, { rank: number; label: string; tone: Tone }>> = {
-	differs: { rank: 0, label: "differs", tone: "warn" },
-	known: { rank: 1, label: "also in the base", tone: "plain" },
-	agrees: { rank: 2, label: "agrees", tone: "ok" },
-	skipped: { rank: 3, label: "does not apply", tone: "plain" },
+const states: Readonly<Record<ProbeState, readonly [rank: number, label: string, tone: Tone]>> = {
+	differs: [0, "differs", "warn"],
+	known: [1, "also in the base", "plain"],
+	agrees: [2, "agrees", "ok"],
+	skipped: [3, "does not apply", "plain"],
 };
+const rankOf = ({ state }: ProbeResult): number => states[state][0];
 
 /** `Probes (no reference): 10 of 11 answers agree, 3 do not apply`. */
 function titleOf(probes: readonly ProbeResult[]): string {
@@ -60,66 +75,44 @@ function titleOf(probes: readonly ProbeResult[]): string {
 	return `Probes (no reference): ${count("agrees")} of ${counted(applied, "answer agrees", "answers agree")}${rest}`;
 }
 
-type Value = ProbeResult["got"] | undefined;
-
-/** Values that are not numbers sort last. */
-function valueColumn(
-	title: string,
-	textOf: (probe: ProbeResult) => string,
-	of: (probe: ProbeResult) => Value,
-) {
-	const sortBy = (probe: ProbeResult): number | null => {
-		const value = of(probe);
-		return typeof value === "number" ? value : value == null ? null : 1e300;
-	};
-	return { title, numeric: true, text: textOf, sortBy } satisfies Column<ProbeResult>;
-}
-
 const columns: readonly Column<ProbeResult>[] = [
-	{
-		title: "Engine",
-		heading: true,
-		text: subjectName,
+	heading<ProbeResult>("Engine", subjectName, {
 		cell: ({ model, engine, part }) => nameOf(model, [engine], part),
-	},
-	{ title: "result", text: ({ state }) => states[state].label, tone: ({ state }) => states[state].tone },
-	{ title: "probe", text: ({ probe }) => probeTexts[probe].label },
-	valueColumn(
-		"difference",
-		({ got }) => (got === null ? dash : formatValue(got)),
-		({ got }) => got,
-	),
-	valueColumn(
+	}),
+	plain("result", ({ state }) => states[state][1], { tone: ({ state }) => states[state][2] }),
+	plain("probe", ({ probe }) => probeTexts[probe].label),
+	numeric("difference", ({ got }) => formatValue(got), { sortBy: ({ got }) => sortable(got) }),
+	numbers(
 		"allowed",
-		({ allowed }) => (allowed === null ? dash : `≤ ${formatValue(allowed)}`),
 		({ allowed }) => allowed,
+		(value) => `≤ ${formatValue(value)}`,
 	),
-	valueColumn(
+	numeric(
 		"base",
 		({ base }) => (base === undefined ? dash : base === null ? "no output" : formatValue(base)),
-		({ base }) => base,
+		{ sortBy: ({ base }) => sortable(base) },
 	),
-	{ title: "what was compared", wraps: true, text: ({ message }) => cleanMessage(message, 400) },
+	long("what was compared", ({ message }) => cleanMessage(message, 400)),
 ];
 
 /** Highlights a probe that differs and has a gate, or that differs on the base too. */
 function probeHighlight(probe: ProbeResult, gates: GateIndex): Highlight[] {
 	const { label, fault, fix } = probeTexts[probe.probe];
-	const status = gates.status("probe", probe);
 	const isKnown = probe.state === "known";
-	if (!isKnown && (probe.state !== "differs" || status === undefined)) return [];
+	const isGated = probe.state === "differs" && gates.of("probe", probe).length > 0;
+	if (!isKnown && !isGated) return [];
 	const odd = { null: "gives no output at a size within its profile", NaN: "gives no finite output" };
 	const what = probe.got === null || probe.got === "NaN" ? odd[`${probe.got}`] : fault;
 	return [
 		{
-			severity: isKnown ? "note" : status === "fail" ? "fail" : "warn",
+			...gates.explain("probe", probe, "warn"),
+			...(isKnown && { severity: "note" }),
 			topic: isKnown
 				? ["pre-existing probe difference", "pre-existing probe differences"]
 				: ["probe difference", "probe differences"],
 			title: `${subjectName(probe)} ${what}${isKnown ? ", as its base does" : ""} (probe, no reference)`,
 			sentences: [`Probe “${label}”: ${cleanMessage(probe.message)}`],
 			fix: isKnown ? undefined : fix,
-			explains: gateKey("probe", probe),
 		},
 	];
 }
@@ -130,19 +123,21 @@ const intro =
 export const probeSection: ReportSection = {
 	id: "probes",
 	show({ result }, { format }) {
-		const probes = [...(result.probes ?? [])].sort((a, b) => states[a.state].rank - states[b.state].rank);
+		const probes = [...(result.probes ?? [])].sort((a, b) => rankOf(a) - rankOf(b));
 		if (probes.length === 0) return null;
 		const isPage = format === "html";
 		// A comment lists only probes that differ.
 		const most = format === "markdown" ? 1 : 2;
-		const applied = probes.filter(({ state }) => states[state].rank <= most);
+		const applied = probes.filter((probe) => rankOf(probe) <= most);
 		const skipped = isPage ? probes.filter(({ state }) => state === "skipped") : [];
 		const rest = table("probes that do not apply", columns, skipped, { noun: "probe" });
 		return {
 			title: titleOf(probes),
 			blocks: [
-				...(isPage ? [sentence(intro)] : []),
-				...(applied.length === 0 && !isPage ? [sentence("Each probe is in `report.html`.")] : []),
+				...present([
+					isPage && intro,
+					applied.length === 0 && !isPage && "Each probe is in `report.html`.",
+				]).map((text) => sentence(text)),
 				table("probes", columns, applied, { noun: "probe" }),
 				...(skipped.length === 0 ? [] : details(`${skipped.length} that do not apply`, [rest])),
 			],

@@ -1,12 +1,13 @@
-// Highlights of workloads whose speed is not simply unchanged.
-import type { BackendFacts, Result, WorkloadResult } from "../../../../generated/result.ts";
+// Highlights of workloads that changed.
+
+import type { Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
-import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
+import { cleanMessage } from "../../text/escape.ts";
+import { counted, present, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import {
 	changeWithInterval,
-	cleanMessage,
 	limitsText,
 	noiseTexts,
 	openRangeText,
@@ -15,53 +16,43 @@ import {
 import { accountSentences, causeSentences, nextStep } from "../engine-text.ts";
 import { backendOfRow } from "../facts.ts";
 import type { Highlight, HighlightSeverity } from "../highlight.ts";
-import { type GateIndex, gateKey } from "../index-gates.ts";
+import type { GateIndex } from "../index-gates.ts";
 import { speedGate } from "../rows.ts";
 import { recipeSentence } from "./changes.ts";
 
 type Told = Omit<Highlight, "severity" | "explains">;
 
-function present(texts: readonly (string | null | undefined)[]): string[] {
-	return texts.flatMap((text) => (text ? [text] : []));
-}
-
 function levelsText(workload: WorkloadResult): string | null {
-	const base = shownMs(workload, "base");
-	const head = shownMs(workload, "head");
+	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
 	return base === undefined || head === undefined ? null : `Median ${formatMs(base)} → ${formatMs(head)}.`;
 }
 
-/** The notes of the comparison, and how many runs had to be repeated. */
 function remarks({ notes = [], replaced }: WorkloadResult): string[] {
 	const repeated = `${counted(replaced, "run was", "runs were")} discarded as invalid and repeated.`;
-	return [...notes.slice(0, 5).map((note) => cleanMessage(note)), ...(replaced === 0 ? [] : [repeated])];
+	return present([...notes.slice(0, 5).map((note) => cleanMessage(note)), replaced > 0 && repeated]);
 }
 
-function acceptedText({ gates }: Result, workload: WorkloadResult): string | null {
-	const key = gateKey(speedGate(workload), workload);
-	const accepted = gates.find((gate) => gateKey(gate.gate, gate) === key)?.accepted;
-	return accepted === undefined ? null : cleanMessage(accepted);
-}
+const topics = {
+	time: { regressed: ["slowdown", "slowdowns"], improved: ["speedup", "speedups"] },
+	work: {
+		regressed: ["increase of work", "increases of work"],
+		improved: ["decrease of work", "decreases of work"],
+	},
+} as const;
 
-function changed(result: Result, workload: WorkloadResult, backend: BackendFacts): Told {
+function changed(result: Result, workload: WorkloadResult, gates: GateIndex): Told {
 	const { work, explanation, latency, p99, doubt, verdict } = workload;
+	const backend = backendOfRow(result, workload);
 	const isSlower = verdict === "regressed";
-	const topics =
-		work === undefined
-			? isSlower
-				? ["slowdown", "slowdowns"]
-				: ["speedup", "speedups"]
-			: isSlower
-				? ["increase of work", "increases of work"]
-				: ["decrease of work", "decreases of work"];
-	const [topic = "", plural = ""] = topics.map((label) => withCaveat(label, backend));
-	const first = present([acceptedText(result, workload), recipeSentence(result, workload)]);
+	const [one, many] = topics[work === undefined ? "time" : "work"][isSlower ? "regressed" : "improved"];
+	const accepted = gates.of(speedGate(workload), workload)[0]?.accepted;
+	const first = present([accepted && cleanMessage(accepted), recipeSentence(result, workload)]);
 	const basis =
 		work === undefined
 			? `${[pairsText(latency), ...noiseTexts(workload)].join(", ")}.`
 			: "Counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.";
 	return {
-		topic: [topic, plural],
+		topic: [withCaveat(one, backend), withCaveat(many, backend)],
 		title:
 			work === undefined
 				? `${subjectName(workload)} is ${speedLabel(workload, backend)}: ${changeWithInterval(latency)}`
@@ -72,16 +63,16 @@ function changed(result: Result, workload: WorkloadResult, backend: BackendFacts
 			...present([
 				limitsText(workload),
 				basis,
-				doubt === undefined ? null : `${cleanMessage(doubt)}${isSlower ? " It only warns." : ""}`,
+				doubt && `${cleanMessage(doubt)}${isSlower ? " It only warns." : ""}`,
 				...remarks(workload),
 				levelsText(workload),
-				p99.estimate === null ? null : `P99 ${changeWithInterval(p99)}.`,
+				p99.estimate !== null && `P99 ${changeWithInterval(p99)}.`,
 			]),
 		],
 	};
 }
 
-/** The comparison's own reason if it gave one: it distinguishes noise from a change near the limit. */
+/** The comparison's own reason distinguishes noise from a change near the limit. */
 function undecidedText(
 	{ noise: { runCv } }: WorkloadResult,
 	compared: ReturnType<typeof comparedOf>,
@@ -91,7 +82,8 @@ function undecidedText(
 	return `${why} for a limit of ${formatLimit(compared.minimalEffect)} on this runner; ${openRangeText(compared)}.`;
 }
 
-function inconclusive(workload: WorkloadResult, backend: BackendFacts): Told {
+function inconclusive(result: Result, workload: WorkloadResult): Told {
+	const backend = backendOfRow(result, workload);
 	const compared = comparedOf(workload);
 	const after = compared.pairs === 0 ? "" : ` after ${counted(compared.pairs, "pair")}`;
 	const found = compared.estimate === null ? "" : `: ${changeWithInterval(compared)}`;
@@ -102,8 +94,8 @@ function inconclusive(workload: WorkloadResult, backend: BackendFacts): Told {
 	};
 }
 
-function unjudged(workload: WorkloadResult, backend: BackendFacts, severity: HighlightSeverity): Told {
-	const label = speedLabel(workload, backend);
+function unjudged(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Told {
+	const label = speedLabel(workload, backendOfRow(result, workload));
 	const { reason } = comparedOf(workload);
 	const why = reason === undefined ? "Nothing was compared." : cleanMessage(reason);
 	return {
@@ -128,19 +120,16 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 	// Without a base nothing can be compared, and the report states it once.
 	const isUnjudged = verdict === "not-comparable" || verdict === "missing";
 	if (verdict === "unchanged" || (isUnjudged && result.arms.base === null)) return [];
-	const gate = speedGate(workload);
-	const status = gates.status(gate, workload);
-	const severity = status === undefined || status === "pass" ? fallback[verdict] : status;
-	const backend = backendOfRow(result, workload);
+	const judged = gates.explain(speedGate(workload), workload, fallback[verdict]);
 	const told = isUnjudged
-		? unjudged(workload, backend, severity)
+		? unjudged(result, workload, judged.severity)
 		: verdict === "inconclusive"
-			? inconclusive(workload, backend)
-			: changed(result, workload, backend);
-	return [{ ...told, severity, explains: gateKey(gate, workload) }];
+			? inconclusive(result, workload)
+			: changed(result, workload, gates);
+	return [{ ...told, ...judged }];
 }
 
-/** Makes a highlight for each workload that changed, the largest first, because a short report shows only the first few. */
+/** The largest first, because a short report shows only a few. */
 export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
 	return [...result.workloads]

@@ -1,15 +1,119 @@
-// The speed of every workload: the main table and the highlights of what changed.
-import type { Arm, Result } from "../../../../generated/result.ts";
+// The speed of every workload, with its evidence.
+import type { Arm, Result, WorkloadResult } from "../../../../generated/result.ts";
+import { workText } from "../../compare/sentence.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
-import { cleanName } from "../../text/escape.ts";
-import { counted, subjectName, withCaveat } from "../../text/labels.ts";
-import { levelText } from "../comparison-format.ts";
+import { cleanMessage, cleanName } from "../../text/escape.ts";
+import {
+	capitalize,
+	counted,
+	present,
+	shapesText,
+	speedLabel,
+	subjectName,
+	withCaveat,
+} from "../../text/labels.ts";
+import { formatPercent } from "../../text/units.ts";
+import { changeWithInterval, levelText, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
+import { kernelBlocks, layerBlocks } from "../engine-blocks.ts";
+import { backendOfRow } from "../facts.ts";
+import { figureBlocks, runBlocks } from "../figures.ts";
 import { drawForest, forestAxis, forestScale, forestTitle } from "../html/forest.ts";
-import { type Column, html, nameOf } from "../html/markup.ts";
-import { armTitle, isCounted, type WorkloadRow, workloadTexts } from "../rows.ts";
-import { type Block, details, type ReportSection, sentence, table } from "../section.ts";
+import { html, nameOf } from "../html/markup.ts";
+import { armTitle, isCounted, type WorkloadRow } from "../rows.ts";
+import {
+	type Block,
+	type Column,
+	details,
+	heading,
+	numeric,
+	plain,
+	type ReportSection,
+	sentence,
+	table,
+} from "../section.ts";
 import { speedHighlights } from "./speed-highlights.ts";
-import { workloadAnchors } from "./workload-details.ts";
+
+const maxChanged = 100;
+const maxUnchanged = 300;
+/** Workloads whose evidence is open. */
+const maxOpen = 8;
+
+function wasTimed({ layers, runs }: WorkloadResult): boolean {
+	return layers !== undefined || runs.some(({ medianMs }) => medianMs !== undefined);
+}
+
+function verdictText(workload: WorkloadResult, result: Result): string {
+	const compared = comparedOf(workload);
+	const backend = backendOfRow(result, workload);
+	if (workload.verdict === "unchanged") return unchangedText(workload, backend);
+	const label = speedLabel(workload, backend);
+	const change = workload.work === undefined ? changeWithInterval(compared) : workText(compared);
+	const why = compared.reason ?? workload.doubt;
+	const found = compared.estimate === null ? "" : `: ${change}`;
+	return `${capitalize(label)}${found}.${why === undefined ? "" : ` ${cleanMessage(why)}`}`;
+}
+
+function basisText(workload: WorkloadResult): string {
+	const { noise, latency, replaced, streams, precision } = workload;
+	return present([
+		latency.pairs > 0 && pairsText(latency),
+		...noiseTexts(workload),
+		noise.detectable !== null && `smallest detectable change ${formatPercent(noise.detectable)}`,
+		replaced > 0 && `${counted(replaced, "run")} discarded as invalid and repeated`,
+		...shapesText(workload.shapes),
+		counted(streams, "stream"),
+		cleanName(precision, 20),
+	]).join(" · ");
+}
+
+function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): Block[] {
+	return [
+		sentence(verdictText(workload, result)),
+		sentence(basisText(workload), "quiet"),
+		...(workload.notes ?? []).slice(0, 20).map((note) => sentence(cleanMessage(note))),
+		...layerBlocks(workload, !isSpeedUnchanged),
+		...kernelBlocks(workload),
+		...figureBlocks(workload),
+		...runBlocks(workload),
+	];
+}
+
+/** Changed rows first. */
+function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, string> {
+	const timed = rows.filter((row) => wasTimed(row.workload));
+	const changed = timed.filter((row) => !row.isSpeedUnchanged).slice(0, maxChanged);
+	const unchanged = timed.filter((row) => row.isSpeedUnchanged).slice(0, maxUnchanged);
+	return new Map([...changed, ...unchanged].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
+}
+
+export const evidenceSection: ReportSection = {
+	id: "evidence",
+	formats: ["html"],
+	show({ result, rows }) {
+		const found = [...workloadAnchors(rows)];
+		if (found.length === 0) return null;
+		const drawn = found.map(
+			([row, id], index): Block => ({
+				kind: "details",
+				id,
+				title: withCaveat(subjectName(row.workload), backendOfRow(result, row.workload)),
+				blocks: evidence(row, result),
+				isOpen: index < maxOpen && !row.isSpeedUnchanged,
+			}),
+		);
+		// Changed rows come first.
+		const changed = found.filter(([row]) => !row.isSpeedUnchanged).length;
+		const unchanged = drawn.slice(changed);
+		const label = result.arms.base === null ? "timed workload" : "unchanged workload";
+		return {
+			title: "Evidence by workload",
+			blocks: [
+				...drawn.slice(0, changed),
+				...details(`${counted(unchanged.length, label)}, run by run`, unchanged),
+			],
+		};
+	},
+};
 
 /** If there are more rows, unchanged ones are folded in HTML too. */
 const maxOpenRows = 30;
@@ -20,7 +124,7 @@ interface Facts {
 	isPage: boolean;
 }
 
-/** Shown above the table for all rows; a caveat that applies only to some parts is in their rows. */
+/** A caveat that applies only to some parts is in their rows. */
 function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 	if (isPage || (!isCounted(rows) && backend.caveat === undefined)) return [];
 	const text = isCounted(rows)
@@ -30,12 +134,13 @@ function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
 }
 
 function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
-	return {
-		title,
-		numeric: true,
-		text: (row) => workloadTexts(row)[arm],
+	return numeric(title, ({ texts }) => texts[arm], {
 		sortBy: ({ workload }) => comparedOf(workload)[arm] ?? shownMs(workload, arm) ?? null,
-	};
+	});
+}
+
+function changeText({ texts: { change, interval } }: WorkloadRow): string {
+	return interval === "" ? change : `${change} (${interval})`;
 }
 
 /** The change comes before the times: a phone shows only the first columns. */
@@ -46,44 +151,31 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
 		first === undefined || isCounted(rows) ? "" : ` (${levelText(first.workload.latency)} interval)`;
 	const sortBy = ({ workload }: WorkloadRow) => comparedOf(workload).estimate;
 	return [
-		{ title: "verdict", text: ({ verdict }) => verdict, tone: ({ tone }) => tone },
-		{ title: "change", numeric: true, formats: ["html"], text: (row) => workloadTexts(row).change, sortBy },
+		plain("verdict", ({ verdict }) => verdict, { tone: ({ tone }) => tone }),
+		numeric("change", ({ texts }) => texts.change, { formats: ["html"], sortBy }),
 		{
 			title: forestTitle(rows),
 			axis: forestAxis(scale),
 			cell: (row) => drawForest(row, scale),
 			sortBy: ({ workload }) => comparedOf(workload).interval?.[1] ?? null,
 		},
-		{
-			title: `change${level}`,
-			numeric: true,
-			formats: ["markdown", "terminal"],
-			text(row) {
-				const { change, interval } = workloadTexts(row);
-				return interval === "" ? change : `${change} (${interval})`;
-			},
-		},
+		numeric(`change${level}`, changeText, { formats: ["markdown", "terminal"] }),
 		armColumn("base", armTitle("base", rows)),
 		armColumn("head", armTitle("head", rows)),
 	];
 }
 
-/** Columns that only timing fills; too wide for a terminal. */
 function timedColumns(isCompared: boolean): Column<WorkloadRow>[] {
-	const common = { numeric: true, formats: ["markdown", "html"] } as const;
+	const formats = ["markdown", "html"] as const;
 	return [
-		{
-			...common,
-			title: isCompared ? "P99 change" : "P99",
-			text: (row) => workloadTexts(row).p99,
+		numeric(isCompared ? "P99 change" : "P99", ({ texts }) => texts.p99, {
+			formats,
 			sortBy: ({ workload }) => workload.p99.estimate ?? workload.head?.p99Ms ?? null,
-		},
-		{
-			...common,
-			title: "GPU memory",
-			text: (row) => workloadTexts(row).memory,
+		}),
+		numeric("GPU memory", ({ texts }) => texts.memory, {
+			formats,
 			sortBy: ({ workload }) => workload.head?.peakMemoryBytes ?? null,
-		},
+		}),
 	];
 }
 
@@ -91,25 +183,17 @@ function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
 	const anchors = workloadAnchors(rows);
 	const isCompared = result.arms.base !== null || !isPage;
 	return [
-		{
-			title: "workload",
-			heading: true,
-			text: ({ workload }) => subjectName(workload),
+		heading("workload", ({ workload }) => subjectName(workload), {
 			cell(row) {
 				const { model, engine, workload, part } = row.workload;
 				const anchor = anchors.get(row);
 				const name = nameOf(model, [engine, workload], part);
 				return anchor === undefined ? name : html`<a href="#${anchor}">${name}</a>`;
 			},
-		},
+		}),
 		...(isCompared ? comparedColumns(rows) : [armColumn("head", armTitle("time", rows))]),
 		...(isCounted(rows) ? [] : timedColumns(isCompared)),
-		{
-			title: "golden",
-			numeric: true,
-			text: (row) => workloadTexts(row).golden,
-			tone: ({ golden }) => golden?.tone ?? null,
-		},
+		numeric("golden", ({ texts }) => texts.golden, { tone: ({ golden }) => golden?.tone ?? null }),
 	];
 }
 

@@ -1,7 +1,6 @@
 // Draws one series at the height of a line: band of its noise, joints, epochs and changes.
 
-import { at, html, type Markup } from "../../../core/report/html/markup.ts";
-import { linearScale, type Scale } from "../../../core/report/html/scale.ts";
+import { at, html, linearScale, type Markup, type Scale } from "../../../core/report/html/markup.ts";
 import type { Series } from "../series.ts";
 import type { ViewChain, ViewSeries } from "./view.ts";
 

@@ -1,7 +1,8 @@
 // Writes to the workflow run: outputs, annotations, job summary.
+
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import type { Result } from "../../../../generated/result.ts";
-import { annotations } from "../../../core/report/annotations.ts";
+import { annotations } from "../../../core/report/check-run.ts";
 import { headline } from "../../../core/report/highlights.ts";
 import { log } from "./log.ts";
 

@@ -9,9 +9,10 @@ import {
 	alarmOf,
 	alarmTitle,
 	findHistory,
+	isNewer,
 	isRecovered,
-} from "../../../core/report/alarm-issue.ts";
-import { isNewer, type Marker } from "../../../core/report/comment.ts";
+	type Marker,
+} from "../../../core/report/comment.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../../ports/code-host.ts";
 import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./plan.ts";
 

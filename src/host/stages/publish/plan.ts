@@ -1,6 +1,5 @@
 // Says where a result is published, which comments and issues are ours, and creates each exactly once.
-import type { AlarmSource } from "../../../core/report/alarm-issue.ts";
-import { findMarker, isOwnAuthor, type Marker } from "../../../core/report/comment.ts";
+import { type AlarmSource, findMarker, isOwnAuthor, type Marker } from "../../../core/report/comment.ts";
 import type { Shown } from "../../../core/report/markdown.ts";
 import type { ApiFault, ApiResult, CodeHost, HostedComment } from "../../../ports/code-host.ts";
 

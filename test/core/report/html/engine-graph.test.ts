@@ -1,9 +1,10 @@
 // The graph of a comparison: where nodes stand, and what is folded.
+
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { EngineDiff } from "../../../../generated/result.ts";
 import { renderDiffs } from "../../../../src/core/report/engine-page.ts";
-import { layoutGraph } from "../../../../src/core/report/html/graph-layout.ts";
+import { layoutGraph } from "../../../../src/core/report/html/engine-graph.ts";
 import { diffOf, recordedArm } from "../../../support/recorded-engines.ts";
 import { transformerPair } from "../../../support/transformer-engines.ts";
 

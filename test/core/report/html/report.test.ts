@@ -10,9 +10,7 @@ import { resultCases } from "../../../support/result-cases.ts";
 
 const drawn = buildResult({
 	outcome: "fail",
-	golden: ["case0", "case1"].map((name) =>
-		buildGolden({ case: name, state: "mismatch", checks: [buildDrawnCheck()] }),
-	),
+	golden: [buildGolden({ state: "mismatch", checks: [buildDrawnCheck()] })],
 });
 const pages = Object.entries({ ...resultCases, "golden-pictures": drawn }).map(([name, result]) => {
 	const text = renderHtml(result);
@@ -25,36 +23,29 @@ function named(elements: readonly Element[], ...names: string[]): Element[] {
 }
 
 describe.each(pages)("the page of $name", ({ text, elements }) => {
-	it("the page is one page with one h1 and headings in order", () => {
+	it("the page has one h1, headings in order, landmarks and a language", () => {
 		const levels = named(elements, "h1", "h2", "h3", "h4").map((element) => Number(element.name.slice(1)));
-		expect(levels.filter((level) => level === 1)).toHaveLength(1);
-		expect(levels[0]).toBe(1);
-		for (const [index, level] of levels.entries())
-			expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
-	});
-
-	it("the page has landmarks, a language, and a name for every region, drawing and heading that is pointed to", () => {
+		expect(levels.indexOf(1)).toBe(0);
+		expect(levels.lastIndexOf(1)).toBe(0);
+		for (const [at, level] of levels.entries()) expect(level - (levels[at - 1] ?? 0)).toBeLessThanOrEqual(1);
 		for (const name of ["header", "main", "footer"]) expect(named(elements, name)).toHaveLength(1);
 		expect(named(elements, "html")[0]?.attributes.get("lang")).toBe("en");
-		for (const { attributes } of elements.filter((element) => element.attributes.get("role") === "region"))
-			expect(attributes.get("aria-label")).toBeTruthy();
-		for (const { attributes } of named(elements, "svg")) {
-			expect(
-				attributes.get("aria-hidden") === "true" ||
-					(attributes.get("role") === "img" && attributes.get("aria-label")),
-			).toBeTruthy();
-		}
+	});
+
+	it("the page has a name for every region, drawing and heading that is pointed to", () => {
 		const ids = elements.flatMap((element) => element.attributes.get("id") ?? []);
-		expect(new Set(ids).size).toBe(ids.length);
-		for (const { attributes } of elements) {
-			const target =
-				attributes.get("aria-labelledby") ??
-				(attributes.get("href")?.startsWith("#") ? attributes.get("href")?.slice(1) : undefined);
-			if (target !== undefined) expect(ids).toContain(target);
+		const known = new Set(ids);
+		expect(known.size).toBe(ids.length);
+		for (const { name, attributes } of elements) {
+			const role = attributes.get("role");
+			if (name === "svg" && attributes.get("aria-hidden") !== "true") expect(role).toBe("img");
+			if (role === "region" || role === "img") expect(attributes.get("aria-label")).toBeTruthy();
+			const target = attributes.get("aria-labelledby") ?? /^#(.*)/.exec(attributes.get("href") ?? "")?.[1];
+			if (target !== undefined) expect(known.has(target), target).toBe(true);
 		}
 	});
 
-	it("the page loads nothing and links only to files beside it", () => {
+	it("the page loads nothing, links only to files beside it, and runs one script", () => {
 		expect(named(elements, "link", "img", "iframe", "object", "base", "form")).toEqual([]);
 		const wrong = elements.flatMap(({ attributes }) =>
 			[...attributes].filter(([name, value]) => {
@@ -63,19 +54,13 @@ describe.each(pages)("the page of $name", ({ text, elements }) => {
 			}),
 		);
 		expect(wrong).toEqual([]);
-		expect(
-			/https?:\/\/|url\(|@import/.exec(text.replace(/>[^<]*/g, ">").replace(/="[^"]*"/g, "")),
-		).toBeNull();
-	});
-
-	it("the page runs its one script and no other", () => {
+		const bare = text.replace(/>[^<]*/g, ">").replace(/="[^"]*"/g, "");
+		expect(/https?:\/\/|url\(|@import/.exec(bare)).toBeNull();
 		expect(named(elements, "script")).toHaveLength(1);
 		expect(text.includes(`<script>${sortScript}</script>`)).toBe(true);
-		const policy = elements
-			.find((element) => element.attributes.get("http-equiv") === "Content-Security-Policy")
-			?.attributes.get("content");
+		const metas = named(elements, "meta").map(({ attributes }) => attributes.get("content") ?? "");
+		const [policy] = metas.filter((content) => content.startsWith("default-src &#39;none&#39;"));
 		expect(policy).toContain(`script-src &#39;${sortScriptHash}&#39;`);
-		expect(policy).toContain("default-src &#39;none&#39;");
 	});
 
 	it("sorts by buttons that wait for the script", () => {
@@ -88,12 +73,8 @@ describe.each(pages)("the page of $name", ({ text, elements }) => {
 
 	it("the page draws no coordinate that is not a number", () => {
 		const names = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"];
-		const wrong = elements.flatMap(({ attributes }) =>
-			names
-				.flatMap((name) => attributes.get(name) ?? [])
-				.filter((value) => !/^[-\d.,\sMlmhvz]+$/.test(value)),
-		);
-		expect(wrong).toEqual([]);
+		const values = elements.flatMap(({ attributes }) => names.flatMap((name) => attributes.get(name) ?? []));
+		expect(values.filter((value) => !/^[-\d.,\sMlmhvz]+$/.test(value))).toEqual([]);
 	});
 });
 
@@ -114,8 +95,7 @@ it("the page marks a partial result at the top", () => {
 
 it("the page states a CPU's caveat in the headline and over the table, not in every row", () => {
 	const html = page("on-cpu");
-	const headings = html.match(/<h[12][^>]*>[^<]*(<[^/][^>]*>[^<]*)*CPU, not TensorRT/g) ?? [];
-	expect(headings.length).toBeGreaterThan(0);
+	expect(html).toMatch(/<h1[^>]*>[^<]*(<[^/][^>]*>[^<]*|<\/span>\s*)*CPU, not TensorRT/);
 	expect(html).toMatch(/<h2[^>]*>Workloads \(CPU, not TensorRT\)<\/h2>/);
 	expect(html).not.toContain("<small>(CPU, not TensorRT");
 });
@@ -133,14 +113,8 @@ it("the page shows the GPU's figures on both sides, and no name that means somet
 	const text = page("on-watched-gpu");
 	const row = (name: string, value: string) => `<th scope="row">${name}</th><td class="n">${value}</td>`;
 	expect(text).toContain(row("GPU memory of the run&#39;s own process", "731 MiB"));
-	for (const name of [
-		"SM clock",
-		"SM utilisation",
-		"memory bandwidth",
-		"time with a kernel running",
-		"clocks limited by",
-	])
-		expect(text).toContain(`<th scope="row">${name}</th>`);
+	const names = ["SM clock", "SM utilisation", "memory bandwidth", "time with a kernel running"];
+	for (const name of [...names, "clocks limited by"]) expect(text).toContain(`<th scope="row">${name}</th>`);
 	expect(text).toContain(`${row("change in GPU cycles", "")}<td class="n"></td><td class="n">+2.6 %</td>`);
 });
 
@@ -155,52 +129,46 @@ it("the page survives shapes that no run of ours makes", () => {
 });
 
 it("the page of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
-	const row = (at: number, make: typeof buildWorkload) =>
-		make({ model: `net-${at}`, engine: "fp16", workload: "batch 1" });
 	const workloads = Array.from({ length: 60 }, (_, at) =>
-		row(at, at < 20 ? buildSlowWorkload : buildWorkload),
+		(at < 20 ? buildSlowWorkload : buildWorkload)({ model: `net-${at}` }),
 	);
 	const all = readMarkup(renderHtml(buildResult({ workloads })), "html");
 	const links = all.filter(({ attributes }) => /^#workload-\d+$/.test(attributes.get("href") ?? ""));
-	expect(
-		[true, false].map((folded) => links.filter(({ path }) => path.includes("details") === folded).length),
-	).toEqual([40, 20]);
+	expect(links).toHaveLength(60);
+	expect(links.filter(({ path }) => path.includes("details"))).toHaveLength(40);
 	expect(all.filter(({ attributes }) => attributes.has("open"))).toHaveLength(8);
 });
 
-/** WCAG 2.2 contrast of two sRGB colours. */
-function contrast(a: string, b: string): number {
-	const luminance = (hex: string) => {
+it("the page shows another result first where one opens the page", () => {
+	const recorded = buildResult({ outcome: "warn", notes: ["Recorded earlier."] });
+	const all = renderHtml(buildResult({ notes: ["Live."] }), undefined, [recorded]);
+	expect(all).toMatch(/Recorded earlier\.[\s\S]*Live\./);
+	expect(all.match(/<h1>|<main>|<footer>/g)).toHaveLength(6);
+});
+
+describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
+	/** Relative luminance of an sRGB colour by WCAG 2.2. */
+	const luminance = (name: string): number => {
 		const [red = 0, green = 0, blue = 0] = [1, 3, 5]
-			.map((start) => Number.parseInt(hex.slice(start, start + 2), 16) / 255)
+			.map((start) => Number.parseInt(palette[name]!.slice(start, start + 2), 16) / 255)
 			.map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
 		return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 	};
-	const [light = 0, dark = 0] = [luminance(a), luminance(b)].sort((x, y) => y - x);
-	return (light + 0.05) / (dark + 0.05);
-}
 
-describe.each(Object.entries(palettes))("the %s palette", (_, palette) => {
-	it.each([
-		["fg", "bg"],
-		["fg", "card"],
-		["fg", "warnbg"],
-		["mut", "bg"],
-		["mut", "card"],
-		["bad", "badbg"],
-		["warn", "warnbg"],
-		["ok", "okbg"],
-		["open", "openbg"],
-		["a1", "bg"],
-	] as const)("the page shows %s on %s with a contrast of 4.5 or more", (text, ground) => {
-		expect(contrast(palette[text], palette[ground])).toBeGreaterThanOrEqual(4.5);
+	it.each(
+		"fg bg|fg card|fg warnbg|mut bg|mut card|bad badbg|warn warnbg|ok okbg|open openbg|a1 bg".split("|"),
+	)("the page shows text on its ground with a contrast of 4.5 or more: %s", (pair) => {
+		const [light = 0, dark = 0] = pair
+			.split(" ")
+			.map(luminance)
+			.sort((x, y) => y - x);
+		expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
 	});
 
-	it("the page shows another result first where one opens the page", () => {
-		const recorded = buildResult({ outcome: "warn", notes: ["Recorded earlier."] });
-		const all = renderHtml(buildResult({ outcome: "pass", notes: ["Live."] }), undefined, [recorded]);
-		expect(all.indexOf("Recorded earlier.")).toBeGreaterThan(0);
-		expect(all.indexOf("Live.")).toBeGreaterThan(all.indexOf("Recorded earlier."));
-		expect(all.match(/<h1>|<main>|<footer>/g)).toHaveLength(6);
+	it("the colours of error maps grow away from the ground in lightness at every step", () => {
+		const away = luminance("fg") > luminance("bg") ? 1 : -1;
+		const steps = Array.from({ length: 10 }, (__, step) => `h${step}`);
+		const all = ["card", ...steps].map((name) => away * luminance(name));
+		expect(all).toEqual([...new Set(all)].sort((a, b) => a - b));
 	});
 });

@@ -74,7 +74,6 @@ function roundScale(factor: number): number {
 	return Math.round(factor * 1e4) / 1e4;
 }
 
-/** Draws one path per colour; a run of equal cells in a row is one rectangle. */
 function cellPaths(bytes: Uint8Array, columns: number): Piece {
 	const paths = new Map<string, string>();
 	for (let from = 0; from < bytes.length; ) {
