@@ -1,6 +1,6 @@
 // Renders the trend of a history as one HTML file: the answer, the last year, then every series, most surprising first.
-
-import { html, type Markup, type Piece, pill, section } from "../../../core/report/html/markup.ts";
+import { at, html, type Markup, type Piece, pill, section } from "../../../core/report/html/markup.ts";
+import { linearScale, type Scale } from "../../../core/report/html/scale.ts";
 import { styleSheet } from "../../../core/report/html/style.ts";
 import { cleanName, cleanText, shorten } from "../../../core/text/escape.ts";
 import { counted, listNames, type Tone } from "../../../core/text/labels.ts";
@@ -9,17 +9,14 @@ import type { Alarm, Findings } from "../alarms.ts";
 import { causeNames, describeAlarm, shiftText } from "../judge-trend.ts";
 import type { Metric, Series } from "../series.ts";
 import { answer, enginesOf } from "./answer.ts";
-import { trendScript, trendScriptHash } from "./script.ts";
-import { dayScale, sparkline } from "./spark.ts";
-import { shownRuns, type ViewSeries, viewsOf } from "./view.ts";
+import { type ViewSeries, viewsOf } from "./view.ts";
 
-const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${trendScriptHash}'; base-uri 'none'; form-action 'none'`;
+const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-const style = `#series{list-style:none;margin:12px 0;padding:0}#series button.line{all:unset;box-sizing:border-box;cursor:pointer;display:grid;grid-template-columns:minmax(0,1fr) 260px 130px;gap:4px 16px;align-items:center;width:100%;padding:5px 8px;border-bottom:1px solid var(--line)}#series button.line:hover,#series button.line:focus-visible,#series [aria-expanded=true]{background:var(--card)}#series button.line:focus-visible{outline:2px solid var(--a1)}#series li{content-visibility:auto;contain-intrinsic-size:auto 52px}#series small{color:var(--mut)}#series .now{text-align:right;font-variant-numeric:tabular-nums}
-.course{width:260px;height:40px}.level{fill:none;stroke:var(--a1);stroke-width:1.4}.joint,.accept,.epoch,.change{fill:none;stroke:var(--mut);stroke-width:1;stroke-dasharray:2 3}.epoch{stroke:var(--open);stroke-dasharray:none}.accept{stroke:var(--ok);stroke-dasharray:none}.change{stroke:var(--bad);stroke-dasharray:none}.worse{fill:var(--bad)}.better{fill:var(--ok)}.at{fill:var(--fg)}
-#controls{display:flex;gap:10px;flex-wrap:wrap}#controls input,#controls select,#large button{font:inherit;color:var(--fg);background:var(--bg);border:1px solid var(--line);border-radius:6px;padding:6px 10px}#controls input{flex:1 1 220px}#large{border:1px solid var(--line);border-radius:6px;padding:4px 16px 14px;margin:14px 0}#large h2{margin:10px 0}#large button{margin-right:8px;padding:2px 10px}#large [aria-pressed=true]{border-color:var(--a1)}#large svg{overflow:visible;touch-action:pan-y}#at{min-height:1.5em}
+const style = `#series{list-style:none;margin:12px 0;padding:0}#series li{display:grid;grid-template-columns:minmax(0,1fr) 420px 130px;gap:4px 16px;align-items:center;padding:5px 8px;border-bottom:1px solid var(--line);content-visibility:auto;contain-intrinsic-size:auto 62px}#series li:hover{background:var(--card)}#series small{color:var(--mut)}#series .now{text-align:right;font-variant-numeric:tabular-nums}
+.course{width:420px;height:50px}.level{fill:none;stroke:var(--a1);stroke-width:1.4}.joint,.accept,.epoch{fill:none;stroke:var(--mut);stroke-width:1;stroke-dasharray:2 3}.epoch{stroke:var(--open);stroke-dasharray:none}.accept{stroke:var(--ok);stroke-dasharray:none}.worse{fill:var(--bad)}.better{fill:var(--ok)}
 .legend i{width:14px;height:0;border:0;border-top:2px solid var(--mut);border-radius:0;vertical-align:middle}.legend .epoch{border-color:var(--open)}.legend .accept{border-color:var(--ok)}.legend .change{border-color:var(--bad)}.legend .joint{border-top-style:dashed}
-@media(max-width:760px){#series button.line{grid-template-columns:minmax(0,1fr) auto}.course{grid-column:1/3;grid-row:2;width:100%}thead{display:none}tr{display:flex;flex-wrap:wrap;gap:0 12px;padding:7px 0;border-bottom:1px solid var(--line)}tr td,tr th[scope=row]{padding:0;border:0;white-space:normal;max-width:none;overflow-wrap:anywhere;position:static}}`;
+@media(max-width:760px){#series li{grid-template-columns:minmax(0,1fr) auto}.course{grid-column:1/3;grid-row:2;width:100%}thead{display:none}tr{display:flex;flex-wrap:wrap;gap:0 12px;padding:7px 0;border-bottom:1px solid var(--line)}tr td,tr th[scope=row]{padding:0;border:0;white-space:normal;max-width:none;overflow-wrap:anywhere;position:static}}`;
 
 const metricNames: Readonly<Record<Metric, string>> = {
 	latency: "latency",
@@ -73,51 +70,58 @@ ${rows}</tbody></table></div>`;
 
 const percentOf = (level: number): string => formatPercent(Math.expm1(level), { sign: true, digits: 2 });
 
-function lineOf(view: ViewSeries, series: Series, x: ReturnType<typeof dayScale>): Markup {
+const width = 420;
+const height = 50;
+const margin = 3;
+
+function dayScale({ runs }: Series): Scale {
+	const first = runs[0]?.day ?? 0;
+	return linearScale([first, Math.max(first + 1, runs.at(-1)?.day ?? 1)], [margin, width - margin]);
+}
+
+/** Noise fills a third of the height if nothing moved. */
+function levelScale({ chains }: ViewSeries): Scale {
+	const levels = chains.flatMap((chain) => [4 * chain.sd, ...chain.levels.map(Math.abs)]);
+	const reach = Math.max(1e-6, ...levels);
+	return linearScale([-reach, reach], [height - margin, margin]);
+}
+
+/** The band of the noise, the levels, and what happened: browsers show a mark's title to who points at it. */
+function sparkline(view: ViewSeries, series: Series, x: Scale): Markup {
+	const y = levelScale(view);
+	const dayAt = (run = 0): number => at(x.place(series.runs[run]?.day ?? 0));
+	const titleAt = (run: number, what: string): Markup => {
+		const { at: time = "", commit = "" } = series.runs[run] ?? {};
+		return html`<title>${[time.slice(0, 10), commit.slice(0, 9), what].filter((part) => part).join(" · ")}</title>`;
+	};
+	const line = (run: number, kind: string, what: string): Markup =>
+		html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run, what)}</path>`;
+	const sd = view.chains.at(-1)?.sd ?? 0;
+	const [top, bottom] = [y.place(2 * sd), y.place(-2 * sd)];
+	const chains = view.chains.map(({ changed, runs, levels, joints, accepted }) => {
+		const steps = levels.map(
+			(level, index) => `${index === 0 ? "M" : "L"}${dayAt(runs[index])} ${at(y.place(level))}`,
+		);
+		return [
+			changed.length > 0 && runs[0] !== undefined ? line(runs[0], "epoch", `new: ${changed.join(", ")}`) : null,
+			joints.map((run) => line(run, "joint", "new pin")),
+			accepted.map(([run, reason]) => line(run, "accept", `accepted: ${cleanText(shorten(reason, 60))}`)),
+			html`<path class="level" d="${steps.join("")}"/>`,
+		];
+	});
+	const changes = view.shifts.map(({ start, shift, cause }) => {
+		const kind = shift.direction === "up" ? "worse" : "better";
+		const title = titleAt(start, `${percentOf(shift.size)}, ${causeNames[cause]}`);
+		return html`<circle class="${kind}" cx="${dayAt(start)}" cy="${at(y.place(0))}" r="3">${title}</circle>`;
+	});
+	return html`<svg class="course" viewBox="0 0 ${width} ${height}" role="img" aria-label="${titleOf(view)}"><rect class="zone" x="0" y="${at(top)}" width="${width}" height="${at(bottom - top)}"/>${chains}${changes}</svg>`;
+}
+
+function lineOf(view: ViewSeries, series: Series, x: Scale): Markup {
 	const level = view.level === null ? "not watched yet" : percentOf(view.level);
 	const time = view.ns === undefined ? null : html`<small>${formatMs(view.ns / 1e6)}</small>`;
-	return html`<li data-series="${view.series}" data-metric="${view.metric}"><button type="button" class="line" aria-expanded="false"><span>${cleanName(view.series, 120)} <small>${titleOf(view)}</small></span>${sparkline(view, series, x)}<span class="now">${level} ${time}</span></button></li>
+	return html`<li><span>${cleanName(view.series, 120)} <small>${titleOf(view)}</small></span>${sparkline(view, series, x)}<span class="now">${level} ${time}</span></li>
 `;
-}
-
-/** The data that the page's script draws, compact: short keys, whole numbers. */
-function dataOf(views: readonly ViewSeries[], series: Series): string {
-	const runs = shownRuns(views, series).map((run) => [
-		run.run,
-		run.at.slice(0, 16).replace("T", " "),
-		Math.round(run.day * 100) / 100,
-		run.commit?.slice(0, 9) ?? "",
-		cleanName(run.label, 40),
-		run.machine["host"] ?? "",
-		run.machine["gpu"] ?? "",
-	]);
-	const shown = views.map((view) => ({
-		series: view.series,
-		metric: view.metric,
-		title: titleOf(view),
-		chains: view.chains.map(({ runs: own, levels, sd }) => ({
-			r: own,
-			l: levels.map((level) => Math.round(level * 1e6)),
-			sd: Number(sd.toPrecision(3)),
-		})),
-		marks: marksOf(view),
-	}));
-	// With `<` escaped, no string can end the script element.
-	return JSON.stringify({ runs, views: shown }).replaceAll("<", "\\u003c");
-}
-
-function marksOf({ chains, shifts }: ViewSeries): { run: number; kind: string; text: string }[] {
-	const mark = (kind: string, text: string) => (run: number) => ({ run, kind, text });
-	return [
-		...chains.flatMap(({ changed, runs, joints, accepted }) => [
-			...(changed.length > 0 ? runs.slice(0, 1).map(mark("epoch", `new: ${changed.join(", ")}`)) : []),
-			...joints.map(mark("joint", "")),
-			...accepted.map(([run, reason]) => mark("accept", `accepted: ${cleanText(shorten(reason, 60))}`)(run)),
-		]),
-		...shifts.map(({ start, shift, cause }) =>
-			mark("change", `${percentOf(shift.size)}, ${causeNames[cause]}`)(start),
-		),
-	];
 }
 
 function factsOf({ runs }: Series, skipped: readonly string[]): Markup {
@@ -142,10 +146,6 @@ export function renderTrend(
 		open.length === 0
 			? pill("steady", "ok")
 			: pill("changed", open.some(({ cause }) => cause === "change") ? "bad" : "warn");
-	const options = [...new Set(views.map(({ metric }) => metric))].map(
-		(metric) =>
-			html`<option value="${metric}"${metric === "latency" ? html` selected` : null}>${metricNames[metric]}</option>`,
-	);
 	return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -157,13 +157,10 @@ export function renderTrend(
 ${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", yearTable(findings, series), "year")}${section(
 	"All series, most surprising first",
 	html`<p class="legend"><i class="change"></i>changed <i class="accept"></i>accepted <i class="epoch"></i>new machine or version <i class="joint"></i>new pin. The band is twice the noise; levels are ratios to the pin, chained.</p>
-<div id="controls" hidden><input id="filter" type="search" placeholder="Filter ${views.length} series" aria-label="Filter series"><select id="metric" aria-label="Figure"><option value="">all figures</option>${options}</select></div>
-<section id="large" aria-live="polite" hidden></section>
 <ul id="series">
 ${views.map((view) => lineOf(view, series, x))}</ul>`,
 	"all",
 )}</main>
-<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer>
-<script type="application/json" id="data">${{ markup: dataOf(views, series) }}</script><script>${{ markup: trendScript }}</script></body></html>
+<footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer></body></html>
 `.markup;
 }

@@ -100,18 +100,3 @@ function dropEqual(points: readonly Pick<Point, "run" | "level">[]): Pick<Point,
 		(point, at) => point.level !== points[at - 1]?.level || point.level !== points[at + 1]?.level,
 	);
 }
-
-export function shownRuns(views: readonly ViewSeries[], { runs }: Series) {
-	const shown = new Set(
-		views.flatMap(({ chains }) =>
-			chains.flatMap(({ runs: own, joints, accepted }) => [
-				...own,
-				...joints,
-				...accepted.map(([run]) => run),
-			]),
-		),
-	);
-	return [...shown]
-		.sort((left, right) => left - right)
-		.flatMap((run) => (runs[run] === undefined ? [] : [{ ...runs[run], run }]));
-}
