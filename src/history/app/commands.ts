@@ -17,13 +17,11 @@ import { cleanName, cleanText, jsonText, shorten } from "../../core/text/escape.
 import { counted } from "../../core/text/labels.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { reportFiles } from "../../stages/report.ts";
-import { acceptance, openShifts } from "../core/accept.ts";
 import { findAlarms } from "../core/alarms.ts";
 import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../core/files.ts";
 import { recordOf } from "../core/from-result.ts";
-import { shiftText } from "../core/judge-trend.ts";
-import { answer } from "../core/page/answer.ts";
-import { renderTrend } from "../core/page/page.ts";
+import { acceptance, answer, openShifts, shiftText } from "../core/judge-trend.ts";
+import { renderTrend } from "../core/page.ts";
 import { readSeries } from "../core/series.ts";
 import { openStore, sha256 } from "./open-store.ts";
 

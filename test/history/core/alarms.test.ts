@@ -1,10 +1,8 @@
 // Alarms of a history: what is found, when, and what it is put down to, on nights whose truth is known.
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../../generated/history.ts";
-import { acceptance } from "../../../src/history/core/accept.ts";
 import { dueForFreshPairs, findAlarms } from "../../../src/history/core/alarms.ts";
-import { judgeTrend } from "../../../src/history/core/judge-trend.ts";
-import { answer } from "../../../src/history/core/page/answer.ts";
+import { acceptance, answer, judgeTrend } from "../../../src/history/core/judge-trend.ts";
 import { kindOf } from "../../../src/history/core/points.ts";
 import { pinToLink, readSeries } from "../../../src/history/core/series.ts";
 import { planOf, randomFrom, simulateNights } from "../../support/history-nights.ts";
@@ -126,7 +124,7 @@ it("the answer counts engines of one figure, and other alarms apart", () => {
 	});
 	const series = readSeries(records);
 	expect(answer(findAlarms(series), series)).toMatch(
-		/^1 engine further from the golden than v3\.2, since 2026-02-20, .*; 1 more open alarm$/,
+		/^1 engine further from its golden than v3\.2, since 2026-02-20, .*; 1 more open alarm$/,
 	);
 });
 

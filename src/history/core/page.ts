@@ -1,15 +1,15 @@
 // Renders the trend of a history as one HTML file: the answer, the last year, then every series, most surprising first.
-import { at, html, type Markup, type Piece, pill, section } from "../../../core/report/html/markup.ts";
-import { linearScale, type Scale } from "../../../core/report/html/scale.ts";
-import { styleSheet } from "../../../core/report/html/style.ts";
-import { cleanName, cleanText, shorten } from "../../../core/text/escape.ts";
-import { counted, listNames, type Tone } from "../../../core/text/labels.ts";
-import { formatMs, formatPercent } from "../../../core/text/units.ts";
-import type { Alarm, Findings } from "../alarms.ts";
-import { causeNames, describeAlarm, shiftText } from "../judge-trend.ts";
-import type { Metric, Series } from "../series.ts";
-import { answer, enginesOf } from "./answer.ts";
-import { type ViewSeries, viewsOf } from "./view.ts";
+import { groupBy } from "../../core/group.ts";
+import { at, html, type Markup, type Piece, pill, section } from "../../core/report/html/markup.ts";
+import { linearScale, type Scale } from "../../core/report/html/scale.ts";
+import { styleSheet } from "../../core/report/html/style.ts";
+import { cleanName, cleanText, shorten } from "../../core/text/escape.ts";
+import { counted, listNames, type Tone } from "../../core/text/labels.ts";
+import { formatMs, formatPercent } from "../../core/text/units.ts";
+import { type Alarm, type Findings, levelNow, type ShiftOf, type WatchedChain } from "./alarms.ts";
+import { answer, causeNames, describeAlarm, enginesOf, shiftText } from "./judge-trend.ts";
+import type { Point } from "./points.ts";
+import type { Metric, Series } from "./series.ts";
 
 const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
@@ -31,8 +31,61 @@ const causeTones: Readonly<Record<Alarm["cause"], Tone>> = {
 	noise: "open",
 };
 
-function titleOf({ metric, name }: ViewSeries): string {
-	return name === "" ? metricNames[metric] : `${metricNames[metric]}: ${cleanName(name, 80)}`;
+/** A figure of a series on all its machines. */
+interface Line {
+	chains: readonly WatchedChain[];
+	newest: WatchedChain;
+	title: string;
+	shifts: readonly ShiftOf[];
+	/** Newest level against the reference. */
+	level: number | null;
+	/** How many times the noise the level is. */
+	surprise: number;
+}
+
+const lastRun = ({ chain }: WatchedChain): number => chain.points.at(-1)?.run ?? -1;
+
+function linesOf({ chains, alarms, gains }: Findings): Line[] {
+	const shifts = [...alarms, ...gains].flatMap((alarm) => alarm.shifts);
+	const groups = groupBy(chains, ({ chain }) => JSON.stringify([chain.series, chain.metric, chain.name]));
+	const lines = [...groups.values()].flatMap((own): Line[] => {
+		const [newest] = own.toSorted((left, right) => lastRun(right) - lastRun(left));
+		if (newest === undefined) return [];
+		const { metric, name } = newest.chain;
+		const level = levelNow(newest);
+		return [
+			{
+				chains: own,
+				newest,
+				title: name === undefined ? metricNames[metric] : `${metricNames[metric]}: ${cleanName(name, 80)}`,
+				shifts: shifts.filter(({ chain }) => own.some((one) => one.chain === chain)),
+				level,
+				surprise: level === null ? 0 : Math.abs(level) / noiseOf(newest),
+			},
+		];
+	});
+	return lines.sort((left, right) => right.surprise - left.surprise);
+}
+
+/** Standard deviation of the noise around the newest reference. */
+const noiseOf = ({ watched }: WatchedChain): number => watched.references.at(-1)?.sd ?? 0;
+
+/** More points than this are drawn as means. */
+const maxPoints = 360;
+
+/** Points of a chain, relative to its newest reference. */
+function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, "run" | "level">[] {
+	const base = watched.references.at(-1)?.level ?? points[0]?.level ?? 0;
+	const size = Math.ceil(points.length / maxPoints);
+	const means = Array.from({ length: Math.ceil(points.length / size) || 0 }, (_, index) => {
+		const own = points.slice(index * size, (index + 1) * size);
+		const sum = own.reduce((total, { level }) => total + level - base, 0);
+		return { run: own.at(-1)?.run ?? 0, level: sum / own.length };
+	});
+	// Sizes stay the same for months, so only the ends of equal neighbours are kept.
+	return means.filter(
+		({ level }, index) => level !== means[index - 1]?.level || level !== means[index + 1]?.level,
+	);
 }
 
 const maxNames = 4;
@@ -79,48 +132,50 @@ function dayScale({ runs }: Series): Scale {
 	return linearScale([first, Math.max(first + 1, runs.at(-1)?.day ?? 1)], [margin, width - margin]);
 }
 
-/** Noise fills a third of the height if nothing moved. */
-function levelScale({ chains }: ViewSeries): Scale {
-	const levels = chains.flatMap((chain) => [4 * chain.sd, ...chain.levels.map(Math.abs)]);
-	const reach = Math.max(1e-6, ...levels);
-	return linearScale([-reach, reach], [height - margin, margin]);
-}
-
 /** The band of the noise, the levels, and what happened: browsers show a mark's title to who points at it. */
-function sparkline(view: ViewSeries, series: Series, x: Scale): Markup {
-	const y = levelScale(view);
-	const dayAt = (run = 0): number => at(x.place(series.runs[run]?.day ?? 0));
+function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: Scale): Markup {
+	const drawn = chains.map(drawnPoints);
+	// Noise fills a third of the height if nothing moved.
+	const reach = Math.max(
+		1e-6,
+		...chains.map((one) => 4 * noiseOf(one)),
+		...drawn.flat().map(({ level }) => Math.abs(level)),
+	);
+	const y = linearScale([-reach, reach], [height - margin, margin]);
+	const dayAt = (run = 0): number => at(x.place(runs[run]?.day ?? 0));
 	const titleAt = (run: number, what: string): Markup => {
-		const { at: time = "", commit = "" } = series.runs[run] ?? {};
+		const { at: time = "", commit = "" } = runs[run] ?? {};
 		return html`<title>${[time.slice(0, 10), commit.slice(0, 9), what].filter((part) => part).join(" · ")}</title>`;
 	};
-	const line = (run: number, kind: string, what: string): Markup =>
-		html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run, what)}</path>`;
-	const sd = view.chains.at(-1)?.sd ?? 0;
-	const [top, bottom] = [y.place(2 * sd), y.place(-2 * sd)];
-	const chains = view.chains.map(({ changed, runs, levels, joints, accepted }) => {
-		const steps = levels.map(
-			(level, index) => `${index === 0 ? "M" : "L"}${dayAt(runs[index])} ${at(y.place(level))}`,
-		);
+	const courses = chains.map(({ chain: { points, changed, joints, accepted } }, index) => {
+		const mark = (place: number, kind: string, what: string): Markup => {
+			const run = points[place]?.run ?? 0;
+			return html`<path class="${kind}" d="M${dayAt(run)} 0V${height}">${titleAt(run, what)}</path>`;
+		};
+		const steps = (drawn[index] ?? []).map(({ run, level }) => `${dayAt(run)} ${at(y.place(level))}`);
 		return [
-			changed.length > 0 && runs[0] !== undefined ? line(runs[0], "epoch", `new: ${changed.join(", ")}`) : null,
-			joints.map((run) => line(run, "joint", "new pin")),
-			accepted.map(([run, reason]) => line(run, "accept", `accepted: ${cleanText(shorten(reason, 60))}`)),
-			html`<path class="level" d="${steps.join("")}"/>`,
+			changed.length > 0 ? mark(0, "epoch", `new: ${changed.join(", ")}`) : null,
+			joints.map((place) => mark(place, "joint", "new pin")),
+			[...accepted].map(([place, reason]) =>
+				mark(place, "accept", `accepted: ${cleanText(shorten(reason, 60))}`),
+			),
+			html`<path class="level" d="M${steps.join("L")}"/>`,
 		];
 	});
-	const changes = view.shifts.map(({ start, shift, cause }) => {
+	const changes = shifts.map(({ start, shift, cause }) => {
 		const kind = shift.direction === "up" ? "worse" : "better";
-		const title = titleAt(start, `${percentOf(shift.size)}, ${causeNames[cause]}`);
-		return html`<circle class="${kind}" cx="${dayAt(start)}" cy="${at(y.place(0))}" r="3">${title}</circle>`;
+		const what = titleAt(start, `${percentOf(shift.size)}, ${causeNames[cause]}`);
+		return html`<circle class="${kind}" cx="${dayAt(start)}" cy="${at(y.place(0))}" r="3">${what}</circle>`;
 	});
-	return html`<svg class="course" viewBox="0 0 ${width} ${height}" role="img" aria-label="${titleOf(view)}"><rect class="zone" x="0" y="${at(top)}" width="${width}" height="${at(bottom - top)}"/>${chains}${changes}</svg>`;
+	const [top, bottom] = [y.place(2 * noiseOf(newest)), y.place(-2 * noiseOf(newest))];
+	return html`<svg class="course" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}"><rect class="zone" x="0" y="${at(top)}" width="${width}" height="${at(bottom - top)}"/>${courses}${changes}</svg>`;
 }
 
-function lineOf(view: ViewSeries, series: Series, x: Scale): Markup {
-	const level = view.level === null ? "not watched yet" : percentOf(view.level);
-	const time = view.ns === undefined ? null : html`<small>${formatMs(view.ns / 1e6)}</small>`;
-	return html`<li><span>${cleanName(view.series, 120)} <small>${titleOf(view)}</small></span>${sparkline(view, series, x)}<span class="now">${level} ${time}</span></li>
+function lineOf(line: Line, series: Series, x: Scale): Markup {
+	const { newest, title, level } = line;
+	const ns = newest.chain.points.at(-1)?.headNs ?? Number.NaN;
+	const time = Number.isNaN(ns) ? null : html`<small>${formatMs(ns / 1e6)}</small>`;
+	return html`<li><span>${cleanName(newest.chain.series, 120)} <small>${title}</small></span>${drawLine(line, series, x)}<span class="now">${level === null ? "not watched yet" : percentOf(level)} ${time}</span></li>
 `;
 }
 
@@ -139,7 +194,6 @@ export function renderTrend(
 	series: Series,
 	about: { version: string; skipped: readonly string[] },
 ): string {
-	const views = viewsOf(findings);
 	const x = dayScale(series);
 	const open = findings.alarms.filter(({ isOpen }) => isOpen);
 	const state =
@@ -158,7 +212,7 @@ ${open.map((alarm) => alarmCard(alarm, series))}${section("The last year", yearT
 	"All series, most surprising first",
 	html`<p class="legend"><i class="change"></i>changed <i class="accept"></i>accepted <i class="epoch"></i>new machine or version <i class="joint"></i>new pin. The band is twice the noise; levels are ratios to the pin, chained.</p>
 <ul id="series">
-${views.map((view) => lineOf(view, series, x))}</ul>`,
+${linesOf(findings).map((line) => lineOf(line, series, x))}</ul>`,
 	"all",
 )}</main>
 <footer>trtgate ${cleanName(about.version, 40)} · made from the files of the history, which hold every figure on this page. Times depend on each night's machine and are for information only.</footer></body></html>
