@@ -1,9 +1,8 @@
 // The commands of the command line, each loaded only when it is called.
 import { didYouMean } from "../core/config/did-you-mean.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
-import type { CommandTable } from "./commands/arguments.ts";
+import { type CommandTable, renderHelp, usageOf } from "./commands/arguments.ts";
 import * as golden from "./commands/golden-tables.ts";
-import { renderHelp, usageOf } from "./commands/help.ts";
 import * as history from "./commands/history-tables.ts";
 import * as tables from "./commands/tables.ts";
 import { exitCodes, explainError } from "./exit.ts";

@@ -2,8 +2,7 @@
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { entryStore } from "../adapters/cache/entries.ts";
-import { verdictStore } from "../adapters/cache/kept.ts";
+import { entryStore, verdictStore } from "../adapters/cache/entries.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";

@@ -23,10 +23,6 @@ import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
-import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
-import { prepareGate, refuseFaults } from "./prepare-gate.ts";
-import { runGate } from "./run.ts";
-import type { GateInput, PreparedRun } from "./run-context.ts";
 import {
 	type ConfigOptions,
 	configReader,
@@ -34,7 +30,11 @@ import {
 	readHeadConfig,
 	type Sides,
 	twoSides,
-} from "./two-sides.ts";
+} from "./config-file.ts";
+import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
+import { prepareGate, refuseFaults } from "./prepare-gate.ts";
+import { runGate } from "./run.ts";
+import type { GateInput, PreparedRun } from "./run-context.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions extends ConfigOptions {

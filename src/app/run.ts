@@ -17,9 +17,16 @@ import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
-import { bisectGoldens, probeEngines, verifyEngines } from "./check-engines.ts";
-import { countWorkloads, measureAgain, measureWorkloads, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
+import {
+	bisectGoldens,
+	countWorkloads,
+	measureAgain,
+	measureWorkloads,
+	probeEngines,
+	timingOf,
+	verifyEngines,
+} from "./engine-stages.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import {
 	type Facts,

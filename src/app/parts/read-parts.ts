@@ -1,19 +1,24 @@
-// Reads the results of several jobs from folders on disk.
-import { readdir, stat } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+// Reads the results of several jobs, from folders on disk or from a run's artifacts. Artifacts are untrusted: bounded,
+// checked, and never unpacked onto the disk.
+import { readdir, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { tooLargeFix } from "../../core/merge/fit.ts";
-import type { PartContent, PartInput } from "../../core/merge/parts.ts";
+import { type PartContent, type PartInput, type PickedPart, pickArtifacts } from "../../core/merge/parts.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
+import { cleanName } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
+import { takeFile } from "../../host/adapters/github/part-archive.ts";
+import type { RunArtifact, RunArtifacts } from "../../ports/code-host.ts";
 import { reportFiles } from "../../stages/report.ts";
 
-export const maxResultBytes = inputKinds.result.maxBytes;
+const maxResultBytes = inputKinds.result.maxBytes;
 /** Bounds memory: all results are read at once. */
-export const maxTextBytes = 512 * 1024 * 1024;
-export const maxParts = 300;
+const maxTextBytes = 512 * 1024 * 1024;
+const maxParts = 300;
 
 /** Each folder holds a result.json, or folders that do. @throws ConfigError result-invalid if there is none. */
 export async function readParts(folders: readonly string[], cwd: string): Promise<PartInput[]> {
@@ -55,24 +60,115 @@ async function hasResult(folder: string): Promise<boolean> {
 
 async function readContent(path: string, budget: { textBytes: number }): Promise<PartContent> {
 	const { size } = await stat(path);
-	const reason = `Its ${reportFiles.result} has ${size} bytes; at most ${maxResultBytes} are read.`;
-	if (size > maxResultBytes) return { state: "refused", reason, kind: "runner" };
+	if (size > maxResultBytes)
+		return refused(`Its ${reportFiles.result} has ${size} bytes; at most ${maxResultBytes} are read.`);
 	budget.textBytes -= size;
 	if (budget.textBytes < 0) return beyondAll();
 	return parsePart(await readInputText(path, inputKinds.result), path);
 }
 
-export function beyondAll(): PartContent {
+function refused(reason: string): PartContent {
+	return { state: "refused", reason, kind: "runner" };
+}
+
+function beyondAll(): PartContent {
 	const reason = `All results together are larger than ${formatBytes(maxTextBytes)}; this one was not read.`;
 	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
 /** A file that is not a result becomes a refused part; the others are still merged. */
-export function parsePart(text: string, path: string): PartContent {
+function parsePart(text: string, path: string): PartContent {
 	try {
 		return { state: "read", result: parseResult(text, path) };
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
-		return { state: "refused", reason: error.message, kind: "runner" };
+		return refused(error.message);
+	}
+}
+
+/** Raw samples and logs of some hundred workloads. */
+const maxPartBytes = 200 * 1024 * 1024;
+const maxBytes = 2 * 1024 * 1024 * 1024;
+const atOnce = 6;
+
+export interface Collecting {
+	artifacts: RunArtifacts;
+	/** Expected parts, by the artifacts that their jobs leave. */
+	expected: readonly { name: string; artifact: string }[];
+	/** Absolute; a folder in it is made and removed. */
+	temp: string;
+	log(line: string): void;
+}
+
+/** @throws ToolError part-missing if the artifacts cannot be listed. */
+export async function collectParts(collecting: Collecting): Promise<PartInput[]> {
+	const listed = await collecting.artifacts.list();
+	if (listed.state === "failed") {
+		throw new ToolError({
+			code: "part-missing",
+			message: `The parts cannot be found: ${listed.fault.message}`,
+			fix: listed.fault.fix,
+		});
+	}
+	const picked = pickArtifacts(listed.artifacts, collecting.expected);
+	if (picked.length > maxParts)
+		throw new ToolError({
+			code: "part-missing",
+			message: `The run has ${picked.length} artifacts that could be parts; at most ${maxParts} are merged.`,
+			fix: "Give the parts of each report an `artifact` prefix of their own.",
+		});
+	return inNewFolder("trtgate-parts-", (folder) => fetchAll(picked, collecting, folder), collecting.temp);
+}
+
+async function fetchAll(
+	picked: readonly PickedPart<RunArtifact>[],
+	collecting: Collecting,
+	folder: string,
+): Promise<PartInput[]> {
+	const parts: PartInput[] = [];
+	const budget = { packedBytes: maxBytes, textBytes: maxTextBytes };
+	for (let from = 0; from < picked.length; from += atOnce) {
+		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput> => {
+			const content = await fetchOne(artifact, { collecting, folder, budget });
+			collecting.log(`${cleanName(artifact.name)}: ${content.state === "read" ? "read" : content.reason}`);
+			return { name, artifact: artifact.name, uploadedMs: artifact.uploadedMs, content };
+		});
+		parts.push(...(await Promise.all(some)));
+	}
+	return parts;
+}
+
+interface Fetching {
+	collecting: Collecting;
+	folder: string;
+	/** Bytes left for all parts together. */
+	budget: { packedBytes: number; textBytes: number };
+}
+
+async function fetchOne(
+	artifact: RunArtifact,
+	{ collecting, folder, budget }: Fetching,
+): Promise<PartContent> {
+	const { bytes } = artifact;
+	if (bytes > maxPartBytes)
+		return refused(`Its artifact has ${bytes} bytes; at most ${maxPartBytes} are fetched.`);
+	budget.packedBytes -= bytes;
+	if (budget.packedBytes < 0)
+		return refused(`All artifacts together are larger than ${maxBytes} bytes; this one was not fetched.`);
+	const fetched = await collecting.artifacts.fetch(artifact, folder);
+	if (fetched.state === "failed") return refused(fetched.fault.message);
+	try {
+		const taken = await takeFile(fetched.path, reportFiles.result, {
+			packedBytes: maxPartBytes,
+			bytes: maxResultBytes,
+		});
+		if (taken.state === "absent")
+			return refused(`The artifact ${cleanName(artifact.name)} contains no ${reportFiles.result}.`);
+		if (taken.state === "refused") return refused(taken.reason);
+		budget.textBytes -= taken.text.length;
+		if (budget.textBytes < 0) return beyondAll();
+		return parsePart(taken.text, reportFiles.result);
+	} finally {
+		await rm(dirname(fetched.path), { recursive: true, force: true });
 	}
 }

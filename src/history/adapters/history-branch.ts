@@ -12,7 +12,6 @@ import {
 	slowMs,
 	succeeded,
 } from "../../adapters/git/run-git.ts";
-import { toBytes } from "../../adapters/process/gzip-text.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { ProcessRecord } from "../../adapters/process/spawn.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
@@ -20,6 +19,7 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch } from "../../formats/git/output.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import type { HistoryFile } from "../core/files.ts";
+import { readFolder, toBytes } from "./history-folder.ts";
 
 export interface HistoryBranchOptions {
 	/** A clone that has the branch, or whose remote has it. */
@@ -27,7 +27,6 @@ export interface HistoryBranchOptions {
 	branch: string;
 	processes: Processes;
 	access?: GitAccess | undefined;
-	readFolder(root: string): Promise<readonly HistoryFile[]>;
 	patienceMs?: number;
 }
 
@@ -48,7 +47,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 		name: `branch ${branch}`,
 		read: () =>
 			withScratch(options, async (scratch) =>
-				(await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch, options.readFolder),
+				(await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch),
 			),
 		add: (files) =>
 			withScratch(options, (scratch) =>
@@ -67,7 +66,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 				let isNeeded = true;
 				await untilFirst(scratch, async () => {
 					const tip = await fetchTip(scratch, "all");
-					const files = tip === null ? [] : await checkOut(scratch, options.readFolder);
+					const files = tip === null ? [] : await checkOut(scratch);
 					const planned = plan(files);
 					isNeeded = planned !== null && tip !== null;
 					if (planned === null || tip === null) return null;
@@ -177,10 +176,7 @@ async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees")
 	throw unreadable(branch, record);
 }
 
-async function checkOut<Value>(
-	{ git, folder }: Scratch,
-	readFolder: (root: string) => Promise<Value>,
-): Promise<Value> {
+async function checkOut({ git, folder }: Scratch): Promise<HistoryFile[]> {
 	const tree = join(folder, "trtgate-files");
 	await rm(tree, { recursive: true, force: true });
 	await mkdir(tree);

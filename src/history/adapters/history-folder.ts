@@ -1,8 +1,8 @@
 // A history in a folder: on a volume, or one that the user syncs with a bucket.
 import { opendir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
-import { toBytes, toText } from "../../adapters/process/gzip-text.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { errorCode, orWriteError } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
@@ -80,4 +80,17 @@ async function listed(folder: string) {
 		if (errorCode(error) === "ENOENT") return [];
 		throw error;
 	}
+}
+
+const maxBytes = 256 * 1024 * 1024;
+
+/** Files whose names end in .gz are compressed. */
+export function toBytes({ path, text }: { path: string; text: string }): Buffer {
+	return path.endsWith(".gz") ? gzipSync(text, { level: 9 }) : Buffer.from(text);
+}
+
+export function toText(path: string, bytes: Uint8Array): string {
+	return (
+		path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: maxBytes }) : Buffer.from(bytes)
+	).toString("utf8");
 }

@@ -8,7 +8,7 @@ import { ConfigError, usageError } from "../../core/errors.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { historyBranch } from "../adapters/history-branch.ts";
-import { historyFolder, readFolder } from "../adapters/history-folder.ts";
+import { historyFolder } from "../adapters/history-folder.ts";
 
 export interface HistoryPlace {
 	folder?: string | undefined;
@@ -23,7 +23,7 @@ export function openStore(
 	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
 	if (branch !== undefined && folder === undefined) {
 		const processes = world.processes ?? createProcesses({ env: childEnvironment() });
-		return historyBranch({ repository: world.cwd, branch, processes, access: world.access, readFolder });
+		return historyBranch({ repository: world.cwd, branch, processes, access: world.access });
 	}
 	throw usageError(
 		folder === undefined ? "Name the history." : "A history is in a folder or on a branch, not both.",

@@ -77,7 +77,7 @@ const maxPoints = 360;
 function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, "run" | "level">[] {
 	const base = watched.references.at(-1)?.level ?? points[0]?.level ?? 0;
 	const size = Math.ceil(points.length / maxPoints);
-	const means = Array.from({ length: Math.ceil(points.length / size) || 0 }, (_, index) => {
+	const means = Array.from({ length: Math.ceil(points.length / size) }, (_, index) => {
 		const own = points.slice(index * size, (index + 1) * size);
 		const sum = own.reduce((total, { level }) => total + level - base, 0);
 		return { run: own.at(-1)?.run ?? 0, level: sum / own.length };

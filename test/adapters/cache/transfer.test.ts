@@ -2,8 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { entryStore } from "../../../src/adapters/cache/entries.ts";
-import { collectEntries, importEntries } from "../../../src/adapters/cache/transfer.ts";
+import { collectEntries, entryStore, importEntries } from "../../../src/adapters/cache/entries.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 async function filled(names: readonly string[], bytes = 10): Promise<{ work: string; store: string }> {

@@ -3,7 +3,6 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { historyBranch } from "../../../src/history/adapters/history-branch.ts";
-import { readFolder } from "../../../src/history/adapters/history-folder.ts";
 import { compact, fileOf, readHistory } from "../../../src/history/core/files.ts";
 import { gitAccess } from "../../../src/host/adapters/github/env.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
@@ -34,7 +33,6 @@ function storeIn(repository: string, patienceMs?: number) {
 		repository,
 		branch,
 		processes: gitProcesses(),
-		readFolder,
 		...(patienceMs === undefined ? {} : { patienceMs }),
 	});
 }
@@ -139,7 +137,6 @@ it("a history on a branch of a private repository is read and written with the t
 			branch,
 			processes: gitProcesses(),
 			access: gitAccess(token, { GITHUB_SERVER_URL: serverUrl }),
-			readFolder,
 		});
 	await storeWith("ghs_right").add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
@@ -164,7 +161,7 @@ it("a history on a branch adds a record with five git commands", async () => {
 		},
 	};
 	await storeIn(clone).add([fileOfNight(0)]);
-	await historyBranch({ repository: clone, branch, processes: counting, readFolder }).add([fileOfNight(1)]);
+	await historyBranch({ repository: clone, branch, processes: counting }).add([fileOfNight(1)]);
 	const found = commands.map((command) => / (config|init|fetch|fast-import|push) /.exec(command)?.[1]);
 	expect(found, commands.join("\n")).toEqual(["config", "init", "fetch", "fast-import", "push"]);
 });

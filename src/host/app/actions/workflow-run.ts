@@ -7,9 +7,13 @@ import { describeRecord, explainError } from "../../../app/exit.ts";
 import { usageError } from "../../../core/errors.ts";
 import { inputKinds } from "../../../core/input-kind.ts";
 import type { Host, WorkflowRun } from "../../../ports/code-host.ts";
+import { githubArtifacts, githubCache, githubRunArtifacts } from "../../adapters/github/artifacts.ts";
+import { githubCodeHost } from "../../adapters/github/code-host.ts";
 import { type Environment, forgetEventFile, gitAccess, readWorkflowRun } from "../../adapters/github/env.ts";
-import { openGitHub } from "../../adapters/github/github.ts";
 import { log } from "../../adapters/github/log.ts";
+import { githubRunFacts } from "../../adapters/github/measured-run.ts";
+import { githubRepository } from "../../adapters/github/repository.ts";
+import { usualPace } from "../../adapters/github/request.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 
 const maxPayloadBytes = 32 * 1024 * 1024;
@@ -39,6 +43,20 @@ export async function readRun(environment: Environment, token: string): Promise<
 	const event = await readRunEvent(environment);
 	if (run === null || event === undefined) return null;
 	return { run, event, host: openGitHub(run, token, environment.temp) };
+}
+
+/** @param token "" if the workflow gives none. @param temp folder for downloads. */
+function openGitHub(run: WorkflowRun, token: string, temp: string | undefined): Host {
+	const access = { ...run, token };
+	return {
+		codeHost: (patienceMs = usualPace.patienceMs) =>
+			token === "" ? null : githubCodeHost({ ...access, pace: { ...usualPace, patienceMs } }),
+		repository: () => githubRepository(access),
+		runFacts: () => githubRunFacts(access),
+		artifacts: (retentionDays) => githubArtifacts({ run, temp, retentionDays }),
+		runArtifacts: (runId) => githubRunArtifacts(run, runId === undefined ? undefined : { runId, token }),
+		cache: () => githubCache(run.services.cache),
+	};
 }
 
 /** @throws ConfigError usage outside of a workflow. */

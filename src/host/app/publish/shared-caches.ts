@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Arm } from "../../../../generated/result.ts";
-import { collectEntries, importEntries } from "../../../adapters/cache/transfer.ts";
+import { collectEntries, importEntries } from "../../../adapters/cache/entries.ts";
 import type { PreparedRun } from "../../../app/run-context.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { formatBytes } from "../../../core/text/units.ts";
