@@ -26,11 +26,11 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 		startedAt: facts.startedAt,
 		durationMs: 0,
 		childMs: 0,
-		environment: { ...facts.environment },
+		environment: facts.environment,
 		arms: { base: sourceOf("base"), head: sourceOf("head") ?? { label: "head" }, noBase: input.noBase },
 		builds: settleBuilds(facts.builds),
-		golden: [...facts.golden],
-		workloads: [...facts.rows],
+		golden: facts.golden,
+		workloads: facts.rows,
 	};
 }
 
@@ -63,7 +63,7 @@ export function concludeResult(
 		backend,
 		baseBackend,
 		config: { path: input.config.path, sha256: input.configSha256 },
-		findings: [...facts.findings],
+		findings: facts.findings,
 		interfaceChanges: someOf(facts.interfaceChanges),
 		recipeChanges: someOf(facts.recipeChanges),
 		graphCosts: someOf(facts.graphCosts),
@@ -77,8 +77,8 @@ export function concludeResult(
 	};
 }
 
-function someOf<Item>(items: readonly Item[]): Item[] | undefined {
-	return items.length === 0 ? undefined : [...items];
+function someOf<Item>(items: Item[]): Item[] | undefined {
+	return items.length === 0 ? undefined : items;
 }
 
 function* notesOf(facts: Facts, input: GateInput): Generator<string> {

@@ -7,7 +7,7 @@ import { refuseForeignOwner } from "../adapters/git/refs.ts";
 import { type Git, gitIn, succeeded } from "../adapters/git/run-git.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
-import type { Environment } from "../host/adapters/github/env.ts";
+import { type Environment, ownProcesses } from "../host/adapters/github/env.ts";
 import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 import { workspaceOf } from "./config-file.ts";
@@ -32,16 +32,14 @@ export const outNames: readonly string[] = [
 
 const listBytes = 16 * 1024 * 1024;
 
-export interface OutPlace {
-	cwd: string;
-	/** For an action: the folder must be below one of these, with nothing tracked by git. Absent: a person named it. */
-	roots?: OutRoots;
-}
-
+/** An action's folder must be below one of these, with nothing tracked by git. */
 export interface OutRoots {
 	workspace: string;
 	temp: string;
 }
+
+/** A person, in `cwd`, may name any folder. */
+type OutPlace = OutRoots | { cwd: string };
 
 export function outRoots(
 	{ workspace, temp }: Pick<Environment, "workspace" | "temp">,
@@ -55,12 +53,16 @@ export function outRoots(
  * @param path absolute.
  * @throws ConfigError output-refused, git-ref.
  */
-export async function checkOutFolder(path: string, place: OutPlace, processes: Processes): Promise<void> {
+export async function checkOutFolder(
+	path: string,
+	place: OutPlace,
+	processes: Processes = ownProcesses(),
+): Promise<void> {
 	await refuseLinks(path, place);
 	if (!existsSync(path)) return;
 	const tracked = await listTracked(path, gitIn(dirname(path), processes));
 	// A person's results may be in git, but no links.
-	const first = tracked.find((entry) => place.roots !== undefined || entry.startsWith("120000 "));
+	const first = tracked.find((entry) => !("cwd" in place) || entry.startsWith("120000 "));
 	if (first !== undefined)
 		throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
 }
@@ -76,17 +78,15 @@ export async function refuseLinks(path: string, place: OutPlace): Promise<void> 
 }
 
 /** No part of the path below this folder may be a link; null if a person chose the path. */
-function rootOf(path: string, { cwd, roots }: OutPlace): string | null {
-	if (roots === undefined) {
-		const repository = workspaceOf(path, cwd);
+function rootOf(path: string, place: OutPlace): string | null {
+	if ("cwd" in place) {
+		const repository = workspaceOf(path, place.cwd);
 		return existsSync(join(repository, ".git")) && isBelow(path, repository) ? repository : null;
 	}
-	const root = [roots.workspace, roots.temp].find((folder) => isBelow(path, folder));
+	const { workspace, temp } = place;
+	const root = [workspace, temp].find((folder) => isBelow(path, folder));
 	if (root !== undefined) return root;
-	throw refused(
-		path,
-		`it is below neither the workspace ${roots.workspace} nor the runner's temporary folder`,
-	);
+	throw refused(path, `it is below neither the workspace ${workspace} nor the runner's temporary folder`);
 }
 
 /** @returns `mode object stage\tpath` of each; none without git or outside a repository. */

@@ -18,7 +18,7 @@ function checkout(plant: (workspace: string, elsewhere: string) => void) {
 	git(workspace, "commit", "-q", "-m", "Change");
 	const check = (out: string, by: "action" | "person") => {
 		const roots = by === "action" ? { workspace, temp } : undefined;
-		return checkOutFolder(join(workspace, out), { cwd: workspace, roots }, gitProcesses());
+		return checkOutFolder(join(workspace, out), roots ?? { cwd: workspace }, gitProcesses());
 	};
 	return { workspace, elsewhere, temp, check };
 }

@@ -134,7 +134,7 @@ async function replace(aside: string, place: string): Promise<void> {
 }
 
 /** Sorted by last use, newest first. */
-async function entriesOf(folder: string) {
+export async function entriesOf(folder: string) {
 	const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith("."));
 	const found = await Promise.all(names.map((name) => measure(folder, name)));
 	return found.flat().sort((left, right) => right.usedMs - left.usedMs);

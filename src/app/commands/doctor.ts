@@ -3,7 +3,7 @@
 import { access, constants } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
 import { readBoard } from "../../adapters/gpu/tegra.ts";
-import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
 import { type Found, findTrtexec } from "../../adapters/trtexec/find.ts";
@@ -12,7 +12,7 @@ import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import { tensorRtWorker } from "../../golden/adapters/tensorrt-worker/worker.ts";
-import { childEnvironment } from "../../host/adapters/github/env.ts";
+import { ownProcesses } from "../../host/adapters/github/env.ts";
 import { findBaseTrtexec, findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
 import { chooseConfig, readConfigFile } from "../config-file.ts";
@@ -51,7 +51,7 @@ function renderFinding({ name, weight, ok, status, fix }: Finding): string {
 }
 
 function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
-	const processes = createProcesses({ env: childEnvironment() });
+	const processes = ownProcesses();
 	const finding = { cwd, environment, processes };
 	const program = (file: string, args: readonly string[], fix: string) => async () => {
 		const record = await processes.run({ argv: [file, ...args], timeoutMs: 10_000 });

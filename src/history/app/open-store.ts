@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { isRepository } from "../../adapters/git/refs.ts";
 import { type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
-import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
-import { childEnvironment } from "../../host/adapters/github/env.ts";
+import { ownProcesses } from "../../host/adapters/github/env.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { historyBranch } from "../adapters/history-branch.ts";
 import { historyFolder } from "../adapters/history-folder.ts";
@@ -22,7 +22,7 @@ export function openStore(
 ): HistoryStore {
 	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
 	if (branch !== undefined && folder === undefined) {
-		const processes = world.processes ?? createProcesses({ env: childEnvironment() });
+		const processes = world.processes ?? ownProcesses();
 		return historyBranch({ repository: world.cwd, branch, processes, access: world.access });
 	}
 	throw usageError(

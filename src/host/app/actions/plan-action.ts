@@ -3,7 +3,6 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../../generated/result.ts";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { missingCommit, unknownBase } from "../../../app/arms/find-base.ts";
 import { readConfigFile, textAt } from "../../../app/config-file.ts";
 import { exitCodes } from "../../../app/exit.ts";
@@ -22,7 +21,7 @@ import { formatReview } from "../../../core/plan/review.ts";
 import { keepRunners, refuseNewRunners } from "../../../core/plan/trusted-runners.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { openHistory } from "../../../history/adapters/history.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
+import { ownProcesses } from "../../adapters/github/env.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
@@ -100,7 +99,7 @@ async function readTarget(
 	if (event.kind === "other" && event.name.startsWith("pull_request"))
 		throw unknownBase("the event does not name the base");
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
-	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), accessOf({ token }).access);
+	const git = gitIn(cwd, ownProcesses(), accessOf({ token }).access);
 	const { baseSha, baseRef } = event;
 	if (!(await (await openHistory(git)).bring(baseSha)))
 		throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);

@@ -5,7 +5,6 @@ import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
 import type { Result } from "../../../../generated/result.ts";
 import { fileStore } from "../../../adapters/files/store.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { exitCodes, exitOfResult } from "../../../app/exit.ts";
 import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "../../../app/out-folder.ts";
 import { findSubject, type Subject } from "../../../app/parts/find-measured-run.ts";
@@ -22,7 +21,6 @@ import { headline } from "../../../core/report/highlights.ts";
 import { renderTerminal } from "../../../core/report/terminal.ts";
 import type { Host, RunFacts, WorkflowRun } from "../../../ports/code-host.ts";
 import { reportFiles, reportList, writeReport } from "../../../stages/report.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
@@ -95,11 +93,7 @@ async function report(): Promise<number> {
 		files: [...reportList],
 	});
 	const files = fileStore();
-	await checkOutFolder(
-		outFolder,
-		{ cwd: roots.workspace, roots },
-		createProcesses({ env: childEnvironment() }),
-	);
+	await checkOutFolder(outFolder, roots);
 	await files.makeFolder(outFolder);
 	await removeEarlierResult(outFolder, { isOwn: true });
 	await writeReport(result, outFolder, files);

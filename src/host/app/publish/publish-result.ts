@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { notice } from "@actions/core";
 import type { ErrorRecord, Result } from "../../../../generated/result.ts";
 import { fileStore, lockFolder } from "../../../adapters/files/store.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
 import { explainError } from "../../../app/exit.ts";
 import { checkOutFolder, type OutRoots, removeEarlierResult } from "../../../app/out-folder.ts";
@@ -12,7 +11,6 @@ import { version } from "../../../app/version.ts";
 import { resultWithoutRun } from "../../../core/outcome.ts";
 import { renderMarkdown, renderUnpublished } from "../../../core/report/markdown.ts";
 import { reportFiles, reportList, writeReport } from "../../../stages/report.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
 import { log } from "../../adapters/github/log.ts";
 import {
 	publishFailure,
@@ -66,9 +64,8 @@ export async function publishResult(result: Result, context: Unmeasured): Promis
 
 /** @returns a temporary folder if the output folder is refused. */
 async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
-	const processes = createProcesses({ env: childEnvironment() });
 	try {
-		await checkOutFolder(outFolder, { cwd: roots.workspace, roots }, processes);
+		await checkOutFolder(outFolder, roots);
 		return outFolder;
 	} catch (error) {
 		log(`The reports go to another folder: ${error instanceof Error ? error.message : String(error)}`);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Arm } from "../../../../generated/result.ts";
-import { collectEntries, importEntries } from "../../../adapters/cache/entries.ts";
+import { collectEntries, entriesOf, importEntries } from "../../../adapters/cache/entries.ts";
 import type { PreparedRun } from "../../../app/run-context.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { formatBytes } from "../../../core/text/units.ts";
@@ -69,7 +69,7 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 		published: () => published,
 		async restore(known) {
 			for (const shared of locationsOf(known, options)) {
-				if (!options.always && (await hasStore(shared).catch(() => false))) continue;
+				if (!options.always && (await entriesOf(shared.store)).length > 0) continue;
 				if (!(await attempt(() => restoreOne(shared, options.remote)))) break;
 				opened.push(shared);
 			}
@@ -97,12 +97,6 @@ function locationsOf(
 		const folders = { store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) };
 		return [{ ...keys, ...folders, maxBytes, names: [], key: null }];
 	});
-}
-
-async function hasStore({ store, folder }: Shared): Promise<boolean> {
-	const own = await collectEntries(store, `${folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
-	await rm(`${folder}-own`, { recursive: true, force: true });
-	return own.left > 0;
 }
 
 async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Published> {

@@ -30,7 +30,7 @@ export async function uploadFolder(
 	const { outFolder, roots, inputs } = upload;
 	if (inputs.artifact === "none") return { published, links };
 	try {
-		await refuseLinks(outFolder, { cwd: roots.workspace, roots });
+		await refuseLinks(outFolder, roots);
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
 		return { published: [{ what: "artifact", state: "skipped", why: error.message }], links };
