@@ -1,4 +1,4 @@
-// The commands of the command line, each loaded only when it is called.
+// The commands, each loaded when it is called.
 import { didYouMean } from "../core/config/did-you-mean.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
 import { type CommandTable, renderHelp, usageOf } from "./commands/arguments.ts";
@@ -80,7 +80,6 @@ async function answer(argv: readonly string[], terminal: Terminal): Promise<numb
 	}
 }
 
-/** Names have one or two words. */
 async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const entry = commands.find(
 		({ table }) => table.name === argv.slice(0, table.name.split(" ").length).join(" "),

@@ -30,7 +30,7 @@ export interface Composition {
 	processes: Processes;
 	/** null on a CPU. */
 	gpuUuid(): Promise<string | null>;
-	/** Ends child processes, and lets the stages conclude. */
+	/** Lets the stages conclude. */
 	stop(reason: string): void;
 }
 
@@ -48,7 +48,7 @@ export function compose(
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
-	// CUDA_DEVICE_ORDER makes CUDA number GPUs as nvidia-smi does.
+	// Makes CUDA number GPUs as nvidia-smi does.
 	const processes = createProcesses({
 		env: {
 			...childEnvironment(),
@@ -126,7 +126,7 @@ export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
-/** A workflow's workspace is untrusted, because a pull request writes its files. */
+/** A pull request writes the files of a workflow's workspace. */
 export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
@@ -134,7 +134,6 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 	};
 }
 
-/** Stored beside the kernel timings, in the repository's cache. */
 function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
 	const folder = cacheFolder(environment);
 	return {
@@ -149,7 +148,6 @@ export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
-/** Folder for caches and unpacked files. */
 export function cacheFolder(environment: Environment): string {
 	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
 	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");

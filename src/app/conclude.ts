@@ -17,7 +17,6 @@ import { listNames } from "../core/text/labels.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
-/** The part of a result that a history records. */
 export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 	const sourceOf = (arm: Arm): ArmSource | null =>
 		input.arms.find((folder) => folder.arm === arm)?.source ?? null;
@@ -148,10 +147,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	];
 }
 
-/**
- * The whole change against the base's rules; at night and in releases, against the base's config. What another job
- * checks is not missing.
- */
+/** At night and in releases, against the base's config. What another job checks is not missing. */
 function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput): GateResult[] {
 	const { rules, baseConfig, baseConfigFault, headConfig: head, only } = input;
 	const base = rules ?? baseConfig;

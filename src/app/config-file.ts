@@ -1,4 +1,4 @@
-// Reads trtgate.yml for all commands and actions, and of both sides: each side's recipes, and the rules for both.
+// Reads trtgate.yml: for a command, and for both sides of a comparison.
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileStore } from "../adapters/files/store.ts";
@@ -26,10 +26,7 @@ import { isReview } from "./arms/choose-base.ts";
 interface ConfigRequest extends Omit<LoadOptions, "path"> {
 	cwd: string;
 	path: string;
-	/**
-	 * For an action, which reads nothing outside. Absent: a person names the file, and only links may not leave its
-	 * repository.
-	 */
+	/** For an action, which reads nothing outside. */
 	workspace?: string;
 }
 
@@ -61,7 +58,7 @@ function readLoaded(
 	return { config: baseBeside(loaded.config, home), text, home };
 }
 
-/** The file's paths are relative to its folder; bare names are looked up on PATH. */
+/** Bare names are looked up on PATH. */
 function baseBeside(config: Config, home: string): Config {
 	const { base, sources } = config;
 	if (base === undefined) return config;
@@ -89,7 +86,6 @@ export function chooseConfig({
 	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));
 }
 
-/** @throws ConfigError if the file is outside the workspace or unreadable. */
 async function loadConfigAt(
 	path: string,
 	options: LoadOptions & { workspace: string },
@@ -105,7 +101,7 @@ export function workspaceOf(path: string, cwd: string): string {
 	return path.startsWith(`${own}/`) ? own : repositoryOf(dirname(path));
 }
 
-/** The nearest ancestor with .git, or the folder itself. */
+/** The nearest ancestor with .git, else the folder. */
 function repositoryOf(folder: string): string {
 	for (let at = folder; ; at = dirname(at)) {
 		if (existsSync(join(at, ".git"))) return at;
@@ -115,27 +111,23 @@ function repositoryOf(folder: string): string {
 
 export interface ConfigOptions {
 	cwd: string;
-	/** For an action, which reads no config outside. */
 	workspace?: string;
-	/** Path as the user wrote it. */
 	config?: string;
 	head?: string;
 	/** Chooses the base unless the user does. */
 	event?: RunEvent;
-	/** Patterns of the engines to measure; default all. */
 	only?: string;
-	/** Full shapes by input, for the only model that is checked. */
+	/** By input, for the only model that is checked. */
 	shapes?: PinnedShapes;
-	/** Reuses nothing from earlier runs. */
 	isFresh?: boolean;
-	/** Overrides by the names in `configInputs`. */
+	/** By the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
-	/** Adapts both configs to another purpose, such as calibration. */
+	/** For another purpose, such as calibration. */
 	adapt?(config: Config): Config;
 }
 
 export interface HeadConfig extends ReadConfig {
-	/** Includes engines that this run does not check. */
+	/** Also of engines that this run does not check. */
 	ids: ReadonlySet<string>;
 }
 
@@ -144,7 +136,7 @@ interface Opened {
 	own: HeadConfig;
 }
 
-/** Reads the config from the head's commit if the head is a git ref. */
+/** From the head's commit if the head is a git ref. */
 export async function readHeadConfig(options: ConfigOptions, processes: Processes): Promise<HeadConfig> {
 	const { cwd, inputs, workspace, head } = options;
 	const occasion = occasionOf(options);
@@ -167,7 +159,6 @@ function finished(config: Config, { isFresh, adapt }: ConfigOptions): Config {
 	return isFresh ? { ...adapted, cache: { engines: false, timing: false, verdicts: false } } : adapted;
 }
 
-/** Reads the base's config of the same name, with the same inputs. */
 export function configReader({ own, options }: Opened): ConfigReader {
 	const name = basename(own.config.path);
 	const isShared = options.config !== undefined && options.workspace === undefined;
@@ -217,7 +208,6 @@ function occasionOf({ event }: ConfigOptions): Occasion | undefined {
 	return event?.kind === "schedule" ? "nightly" : undefined;
 }
 
-/** @throws ConfigError usage for patterns without a match, or shapes for several models. */
 function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Config {
 	const selection = selectModels(config.models, parsePatterns(only));
 	if (selection.state !== "ok") throw unknownSelection(selection.problems, config.path);

@@ -1,4 +1,4 @@
-// The stages that use built engines: they check what the engines compute, and time or count their workloads.
+// The stages that use built engines.
 import type { Comparison } from "../../generated/result.ts";
 import { absoluteGates } from "../core/config/gate-records.ts";
 import { listNames } from "../core/text/labels.ts";
@@ -28,7 +28,7 @@ export async function* verifyEngines(
 		timeoutMs,
 		goldens: prepared.goldens,
 		outFolder: input.outFolder,
-		// Models that are only built as variants have none.
+		// Models only built as variants have none.
 		modelSha256: new Map(
 			prepared.models.flatMap((one) =>
 				one.arm === "head" && one.state === "ready" && one.spec.engine.onnx === one.spec.model.onnx
@@ -147,7 +147,7 @@ export async function* measureWorkloads(timing: MeasureInput, { ports }: RunCont
 	for await (const { row, error } of measure(timing, ports)) yield { rows: [row], errors: error && [error] };
 }
 
-/** Fresh pairs, so that a single bad night raises no alarm. */
+/** A single bad night must raise no alarm. */
 export async function* measureAgain(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {
 	const due = (await run.input.suspects?.(recordedFacts(run.seen(), run.input))) ?? [];
 	const workloads = timing.workloads.filter(({ workload }) => due.includes(workload.id));

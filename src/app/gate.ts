@@ -40,12 +40,10 @@ import { version } from "./version.ts";
 export interface GateOptions extends ConfigOptions {
 	base?: string;
 	job?: WorkflowJob;
-	/** Credentials for fetching the base. */
 	access?: GitAccess;
 	out: string;
 	seed?: string;
 	trtexec?: string;
-	/** Folder of a native ONNX Runtime. */
 	onnxruntimeFolder?: string;
 	environment: Environment;
 	progress: Progress;
@@ -75,7 +73,7 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	await checkOutFolder(outFolder, roots ?? { cwd: options.cwd }, git);
 	await makeOutFolder(outFolder, fileStore());
 	const lock = await lockFolder(outFolder);
-	// A second signal ends this process at once; no child may stay on the GPU.
+	// After a second signal, no child may stay on the GPU.
 	const endAll = (): void => {
 		git.killNow();
 		running.composition?.processes.killNow();

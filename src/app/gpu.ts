@@ -84,7 +84,7 @@ export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Te
 	};
 }
 
-/** CUDA_VISIBLE_DEVICES for children. An index counts among the visible GPUs; "" if there are not so many. */
+/** An index counts among the visible GPUs; "" if there are not so many. */
 export function narrowDevices(visible: string | undefined, wanted: string | undefined): string | undefined {
 	if (wanted === undefined || visible === undefined || !/^\d+$/.test(wanted)) return wanted ?? visible;
 	const inSight = visible.split(",").map((device) => device.trim());

@@ -1,4 +1,4 @@
-// The output folder of a run: checks it before use, and clears it of an earlier run's files.
+// The output folder: checked before use, and cleared of an earlier run's files.
 import { existsSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 import { workspaceOf } from "./config-file.ts";
 
-/** Names of everything that a run writes; nothing else is removed or uploaded. */
+/** All that a run writes; nothing else is removed or uploaded. */
 export const outNames: readonly string[] = [
 	...new Set(Object.values(reportFiles).map((path) => path.split("/", 1)[0] ?? path)),
 	"publish.json",
@@ -49,7 +49,7 @@ export function outRoots(
 }
 
 /**
- * Links and tracked files may come from the change under test, and would redirect results or publish other files.
+ * Links and tracked files may come from the change, and would redirect results or publish other files.
  * @param path absolute.
  * @throws ConfigError output-refused, git-ref.
  */
@@ -77,7 +77,7 @@ export async function refuseLinks(path: string, place: OutPlace): Promise<void> 
 	}
 }
 
-/** No part of the path below this folder may be a link; null if a person chose the path. */
+/** null if a person chose a path outside of a repository. */
 function rootOf(path: string, place: OutPlace): string | null {
 	if ("cwd" in place) {
 		const repository = workspaceOf(path, place.cwd);
@@ -89,7 +89,7 @@ function rootOf(path: string, place: OutPlace): string | null {
 	throw refused(path, `it is below neither the workspace ${workspace} nor the runner's temporary folder`);
 }
 
-/** @returns `mode object stage\tpath` of each; none without git or outside a repository. */
+/** @returns `mode object stage\tpath` of each. */
 async function listTracked(path: string, git: Git): Promise<string[]> {
 	const args = ["ls-files", "--stage", "-z", "--", `:(literal,icase)${basename(path)}`];
 	const listed = await git(args, { captureBytes: listBytes }).catch((error: unknown) => {
@@ -124,7 +124,7 @@ export async function makeOutFolder(
 	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
 }
 
-/** Removes only files that trtgate writes. @param isOwn an action's: its files go in any case, as they would be uploaded. */
+/** @param isOwn an action's: its files would be uploaded. */
 export async function removeEarlierResult(outFolder: string, { isOwn }: { isOwn: boolean }): Promise<void> {
 	if (!isOwn && !existsSync(join(outFolder, reportFiles.result))) return;
 	for (const name of outNames) await rm(join(outFolder, name), { recursive: true, force: true });

@@ -14,7 +14,7 @@ import type { WorkloadShapes } from "../stages/workloads.ts";
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
-	/** Faults by the id of the head's engine. */
+	/** By the id of the head's engine. */
 	goldenFaults: ReadonlyMap<string, ConfigError>;
 	interfaces: Interfaces;
 	recipes: readonly RecipeChange[];
@@ -42,18 +42,16 @@ export interface GateInput {
 	configSha256: string;
 	/** Base first; head always. */
 	arms: readonly ArmFolder[];
-	/** Why there is no base. */
 	noBase?: string;
 	notes?: readonly string[];
-	/** The head's config as written; in `config`, the base's rules apply. */
+	/** As written; in `config`, the base's rules apply. */
 	headConfig: Config;
-	/** Includes engines that this run does not check. */
+	/** Also those that this run does not check. */
 	headIds: ReadonlySet<string>;
-	/** Absent if it has none, or none that can be read. */
 	baseConfig?: Config;
-	/** The config whose rules hold; absent if it is the head's own. */
+	/** Absent if they are the head's own. */
 	rules?: Config;
-	/** Patterns; empty for all engines. */
+	/** Patterns; empty for all. */
 	only: readonly string[];
 	baseConfigFault?: string;
 	outFolder: string;
@@ -67,7 +65,7 @@ export interface GateInput {
 	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
-/** Different versions of TensorRT build different engines. Nightly runs rebuild, to show how much builds differ. */
+/** Versions of TensorRT build different engines; nightly runs show how much builds differ. */
 export function unchangedMode({
 	config,
 	isScheduled,
@@ -101,7 +99,7 @@ export interface Facts extends ResultLists, Pick<Result, "startedAt" | "backend"
 	counterparts: Counterparts;
 	environment: Result["environment"];
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	/** Missing cases by id of the base's engine. */
+	/** By id of the base's engine. */
 	droppedCases: ReadonlyMap<string, readonly string[]>;
 	/** Goldens whose sensitivity is not fully tested. */
 	untested: readonly { model: string; message: string }[];

@@ -62,7 +62,7 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	return concludeResult({ ...facts, files }, input, took);
 }
 
-/** Yields as it goes, so that a run that ends early still has a result. */
+/** A run that ends early still has a result. */
 async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): AsyncGenerator<Found> {
 	yield enterStage("prepare", ports);
 	yield { environment: await ports.backend.fingerprint() };
@@ -98,7 +98,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	stopIfInterrupted(ports);
 }
 
-/** Runs the stages that need the machine to themselves. */
+/** Has the machine to itself. */
 async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	const { ports, seen } = run;
 	yield enterStage("build", ports);
@@ -135,7 +135,6 @@ function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly
 	);
 }
 
-/** @throws ToolError interrupted. */
 function enterStage(stage: string, ports: Ports): Found {
 	stopIfInterrupted(ports);
 	return { stage };
@@ -210,7 +209,7 @@ async function* buildEngines({
 	};
 }
 
-/** Hashes that identify engines in `accept`. */
+/** For `accept`. */
 function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
 	const ready = models.filter((model) => model.state === "ready");
 	const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);

@@ -1,4 +1,4 @@
-// Entries of the local cache: files with a manifest, each complete or absent, also on their way to and from the cache service.
+// Entries of the local cache, each complete or absent, also on their way to and from the cache service.
 import { createHash, randomBytes } from "node:crypto";
 import {
 	copyFile,
@@ -28,7 +28,6 @@ interface KeptFile {
 const manifestName = "entry.json";
 const maxManifestBytes = 1024 * 1024;
 
-/** @throws Error if the manifest is missing or not trtgate's. */
 async function readManifest(place: string): Promise<{ files: Map<string, KeptFile>; facts: unknown }> {
 	const path = join(place, manifestName);
 	const found = await lstat(path);
@@ -44,10 +43,8 @@ async function readManifest(place: string): Promise<{ files: Map<string, KeptFil
 	return { files: kept, facts };
 }
 
-/** Deletes incomplete entries of a killed run. */
 const abandonedMs = 60 * 60_000;
 
-/** `folder` is absolute and shared by concurrent runs. */
 export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: number }): FileCache {
 	return {
 		async list(prefix) {
@@ -79,7 +76,6 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 	};
 }
 
-/** @throws if the entry is incomplete. */
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
@@ -165,7 +161,6 @@ async function prune(folder: string, maxBytes: number): Promise<void> {
 	}
 }
 
-/** Golden verdicts of earlier runs on this machine. */
 export function verdictStore(store: FileCache): KeptVerdicts {
 	const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex");
 	return {
@@ -186,7 +181,7 @@ const maxEntries = 1000;
 const entryPattern = /^[\w-]{1,128}$/;
 const filePattern = /^[\w-][\w.-]{0,127}$/;
 
-/** Moves complete entries of a folder into the store, keeping existing ones. @returns stored names, and a count of unusable entries. */
+/** Keeps existing entries. @returns stored names, and a count of unusable entries. */
 export async function importEntries(
 	folder: string,
 	store: string,
@@ -203,7 +198,6 @@ export async function importEntries(
 	return { names, refused: found.length - names.length };
 }
 
-/** Whether the manifest's files are regular, have its sizes and digests, and are the only ones. */
 async function isComplete(place: string): Promise<boolean> {
 	if (!(await lstat(place)).isDirectory()) return false;
 	const { files } = await readManifest(place);
@@ -227,17 +221,14 @@ async function moveIn(place: string, store: string, name: string): Promise<void>
 }
 
 interface Selection {
-	/** Takes entries that were used or created since then, by file times; others may belong to other repositories. */
+	/** By file times; older entries may be another repository's. */
 	sinceMs: number;
-	/** Takes these entries, which were restored from there. */
+	/** Restored ones, taken whatever their age. */
 	names: readonly string[];
 	maxBytes: number;
 }
 
-/**
- * Copies entries into an empty folder, the last used first, as long as there is room.
- * @returns `left`: entries without room. `digest`: the same for the same names and contents.
- */
+/** Last used first, as long as there is room. `digest` is the same for the same names and contents. */
 export async function collectEntries(store: string, folder: string, { sinceMs, names, maxBytes }: Selection) {
 	const taken: string[] = [];
 	let bytes = 0;

@@ -22,7 +22,6 @@ export async function resolveRef(ref: string, git: Git, repository: string): Pro
 			"it is not a name that git allows",
 			"Give the name of a branch, a tag or a commit.",
 		);
-	// Fetched branches have the remote's name.
 	for (const name of [ref, `origin/${ref}`]) {
 		const commit = await commitOf(name, git);
 		if (commit !== null) return commit;
@@ -48,7 +47,7 @@ export async function isShallow(git: Git): Promise<boolean> {
 	return firstLine(await git(["rev-parse", "--is-shallow-repository"])) === "true";
 }
 
-/** Fails with a fix if git does not trust the owner: in a container, the user is often not the runner's. */
+/** In a container, the user is often not the clone's owner. @throws ConfigError git-ref. */
 export function refuseForeignOwner(lines: readonly string[]): void {
 	if (!lines.some((line) => /dubious ownership/i.test(line))) return;
 	throw new ConfigError({

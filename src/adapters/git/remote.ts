@@ -1,4 +1,4 @@
-// Fetches from the remote of a clone: single commits, older history, names of tags and branches.
+// Fetches from a clone's remote.
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
 import type { Tag } from "../../formats/git/version-tag.ts";
@@ -11,9 +11,9 @@ export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
 
 export interface Remote {
 	name: string | null;
-	/** Fetches one commit. @returns false if the remote does not have it. */
+	/** @returns false if the remote does not have it. */
 	bring(commit: string): Promise<boolean>;
-	/** Fetches history before the commits at which a shallow clone ends. @returns false if the remote refuses. */
+	/** @returns false if the remote refuses. */
 	deepen(edges: readonly string[], depth: Depth): Promise<boolean>;
 	branchTip(branch: string): Promise<string | null>;
 	tags(): Promise<Tag[]>;
@@ -79,7 +79,7 @@ async function list(args: readonly string[], remote: string, git: Git): Promise<
 	return text;
 }
 
-/** Tries again if the connection broke. @returns false if the remote lacks what was requested. */
+/** Tries again if the connection broke. @returns false if the remote lacks it. */
 async function tryTwice(call: () => Promise<ProcessRecord>, remote: string, git: Git): Promise<boolean> {
 	for (let tries = 1; ; tries++) {
 		const record = await call();

@@ -1,4 +1,4 @@
-// Runs git in one folder, without prompts, hooks or submodules; only a call to the remote may carry the workflow's token.
+// Runs git in one folder, without prompts, hooks or submodules.
 import { ToolError } from "../../core/errors.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
@@ -21,7 +21,6 @@ export interface GitAccess {
 	env: Readonly<Record<string, string>>;
 }
 
-/** Credentials for the remote: the clone's own, the workflow's token, or none. */
 export type Identity = "clone" | "token" | "none";
 
 export interface Git {
@@ -43,12 +42,12 @@ const settings = [
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
-	// Ends a transfer that stays below 1000 bytes a second for a minute.
+	// Bytes a second, and seconds.
 	"http.lowSpeedLimit=1000",
 	"http.lowSpeedTime=60",
 ];
 
-/** No prompts; English messages, which are parsed; only the folder selects the repository. */
+/** Messages are parsed, so they are English; only the folder selects the repository. */
 const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_TERMINAL_PROMPT: "0",
 	GCM_INTERACTIVE: "never",
@@ -64,7 +63,6 @@ const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_PREFIX: undefined,
 };
 
-/** @param access for calls to the remote, unless the clone has credentials of its own. */
 export function gitIn(folder: string, processes: Processes, access?: GitAccess): Git {
 	let known: Promise<Identity> | undefined;
 	const identity = (): Promise<Identity> => {
@@ -74,12 +72,12 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 	async function run(args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> {
 		const { timeoutMs = quickMs, stdin, captureBytes = 64 * 1024, tidying = false, online = false } = call;
 		const given = [...settings, ...(call.settings ?? [])].flatMap((setting) => ["-c", setting]);
-		// `--no-optional-locks`: two runs may query at once.
+		// Two runs may query at once.
 		const argv: [string, ...string[]] = ["git", "--no-optional-locks", ...given, "-C", folder, ...args];
 		const rights = online && (await identity()) === "token" ? access?.env : {};
 		const env = { ...environment, ...(online ? rights : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
 		const job = { argv, env, timeoutMs, captureBytes, tidying };
-		// Downloads by Git LFS may hang, and @actions/exec fails if git stops reading its input.
+		// Git LFS may hang, and @actions/exec fails if git stops reading its input.
 		const record =
 			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, stdin }) : processes.exec(job);
 		const { state } = await record;
@@ -89,7 +87,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 	return Object.assign(run, { identity });
 }
 
-/** Servers refuse a second header in addition to the one that actions/checkout leaves with `persist-credentials`. */
+/** Servers refuse a second header beside that of actions/checkout. */
 async function identityOf(
 	git: (args: readonly string[]) => Promise<ProcessRecord>,
 	access: GitAccess | undefined,

@@ -1,4 +1,4 @@
-// Runs a command of the user's own on one output of one case: tensors as .npy files, the case as JSON on its input, no shell.
+// Runs a command of the user's own on one output: tensors as .npy files, the case as JSON on stdin.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ async function runIn(
 	return failed(`it was ended by ${signal ?? "a signal"}${output}`);
 }
 
-/** The shell ends at the first command that fails, as it does in a workflow's `run` step. */
+/** Ends at the first command that fails, as a workflow's `run` step does. */
 export function userShell(
 	processes: Processes,
 	lend: (names: readonly string[]) => Record<string, string> = () => ({}),

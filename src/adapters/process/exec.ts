@@ -1,5 +1,4 @@
-// Runs a short, trusted command through @actions/exec: silently, its output captured. It cannot be killed, and its input stays
-// open, so a command that may hang, that holds a GPU or that reads its input belongs to spawn.ts.
+// Runs a short, trusted command through @actions/exec. It cannot be killed, and its input stays open.
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { exec } from "@actions/exec";
@@ -9,7 +8,7 @@ import { captureOutput, messageOf, type ProcessRecord, type ProcessState } from 
 export interface ExecOptions {
 	argv: readonly [string, ...string[]];
 	env: Readonly<Record<string, string | undefined>>;
-	/** How long to wait for its end; a command that takes longer is abandoned. */
+	/** A command that takes longer is abandoned. */
 	timeoutMs: number;
 	signal: AbortSignal;
 	captureBytes?: number;
@@ -63,7 +62,7 @@ async function run(
 	}
 }
 
-/** @actions/exec would search our own PATH, not the command's. A relative folder would be inside the checkout. */
+/** @actions/exec would search our own PATH. A relative folder would be inside the checkout. */
 function findProgram(name: string, path = ""): string | null {
 	const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
 	return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
@@ -83,7 +82,7 @@ function stopped({ signal, timeoutMs }: ExecOptions, over: AbortSignal): Promise
 	return new Promise((resolve) => {
 		setTimeout(() => resolve(ended("timed-out")), timeoutMs).unref();
 		const abort = (): void => resolve(ended("aborted"));
-		// Most commands are about to end, and what they write is then removed with the rest.
+		// Most commands are about to end.
 		const wait = (): void => void setTimeout(abort, graceMs).unref();
 		if (signal.aborted) abort();
 		else signal.addEventListener("abort", wait, { once: true, signal: over });

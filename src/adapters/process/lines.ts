@@ -1,8 +1,8 @@
-// Cuts a stream of bytes into lines of bounded length and keeps the last ones.
+// Cuts bytes into lines of bounded length.
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 
-/** Longer lines are cut here: a binary flood without a newline must not fill memory. */
+/** A binary flood without a newline must not fill memory. */
 const longestLine = 4_000;
 
 export interface LineCutter {
@@ -10,7 +10,7 @@ export interface LineCutter {
 	end(): void;
 }
 
-/** Calls `onLine` for every line without its end, replacing invalid UTF-8 by U+FFFD and removing colours and control characters. */
+/** Replaces invalid UTF-8 by U+FFFD, and removes colours and control characters. */
 export function cutLines(onLine: (line: string) => void): LineCutter {
 	const decoder = new StringDecoder("utf8");
 	let rest = "";
@@ -38,7 +38,7 @@ function cleanLine(line: string): string {
 	return stripVTControlCharacters(line).replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "");
 }
 
-/** The last `size` lines that were added; blank ones are left out. */
+/** Leaves out blank lines. */
 export function lastLines(size: number): { add(line: string): void; lines(): string[] } {
 	let kept: string[] = [];
 	return {

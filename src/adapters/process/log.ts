@@ -1,4 +1,4 @@
-// Streams a child's output to a log file with a cap on disk.
+// Streams a child's output to a log file of bounded size.
 import { createWriteStream, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
@@ -6,7 +6,7 @@ import { classifyWriteError, makeFolders } from "./write-error.ts";
 
 export interface LogFile {
 	write(chunk: Uint8Array, source: Readable): void;
-	/** Resolves when all is written. Rejects with disk-full or output-unwritable if it could not be. */
+	/** @throws as openLog. */
 	close(): Promise<void>;
 }
 

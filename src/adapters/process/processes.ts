@@ -1,11 +1,11 @@
-// Runs child processes for one invocation of trtgate: tracks those alive, ends all on Ctrl-C, and adds up their time.
+// Runs the child processes of one invocation, ends them all on Ctrl-C, and adds up their time.
 import { type ExecOptions, execCommand } from "./exec.ts";
 import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
 export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	tidying?: boolean;
-	/** Runs beside the work, like a watcher, so its time does not count as spent on children. */
+	/** Its time does not count, as that of a watcher. */
 	beside?: boolean;
 }
 
@@ -15,11 +15,11 @@ export interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
 
 export interface Processes {
 	run(options: RunOptions): Promise<ProcessRecord>;
-	/** For a short, trusted command: it ends by itself, and is left alone if the run is cancelled. */
+	/** For a short, trusted command, which is left alone if the run is cancelled. */
 	exec(options: ExecRunOptions): Promise<ProcessRecord>;
-	/** Ends all living groups: SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
+	/** SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
 	killAll(): Promise<void>;
-	/** SIGKILL to all living groups at once; for the last moments of the process. */
+	/** For the last moments of the process. */
 	killNow(): void;
 	owns(group: number): boolean;
 	busy<Value>(work: Promise<Value>): Promise<Value>;
@@ -28,7 +28,7 @@ export interface Processes {
 
 export interface ProcessesOptions {
 	signal?: AbortSignal;
-	/** The environment of every child; a run's own values override it. Absent: a child without its own gets ours. */
+	/** Absent: a child without its own gets ours. */
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -85,7 +85,6 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 	};
 }
 
-/** A run's own variables override the common ones; without either, the child gets our environment. */
 function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]): Pick<ProcessOptions, "env"> {
 	return all === undefined && own === undefined ? {} : { env: { ...all, ...own } };
 }

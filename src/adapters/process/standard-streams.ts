@@ -1,10 +1,9 @@
-// The only writer to stdout and stderr. A workflow reads commands from both, so none may come from a name, a message or a file.
+// The only writer to stdout and stderr, from both of which a workflow's runner reads commands.
 import { disarmCommands } from "../../core/text/escape.ts";
 
 export interface StandardStreams {
 	out(text: string): void;
 	err(text: string): void;
-	/** A command of ours to the runner; the value is escaped. */
 	command(name: string, value?: string): void;
 }
 
@@ -29,7 +28,7 @@ export function standardStreams(
 	};
 }
 
-/** A line written in pieces is checked as a whole, because a piece may end in the middle of a command. */
+/** A piece may end in the middle of a command, so whole lines are checked. */
 function disarmed(write: (text: string) => void): (text: string) => void {
 	let line = "";
 	return (text) => {

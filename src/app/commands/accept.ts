@@ -51,7 +51,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** Makes one entry per engine and figure that failed, for its worst workload. */
+/** One per engine and figure, for the worst workload. */
 function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {
@@ -86,7 +86,7 @@ function mostOf(gate: GateResult, result: Result): number | null {
 	return change === null ? null : Math.max(change, interval?.[1] ?? 0);
 }
 
-/** Unknown engines may belong to another job. */
+/** Unknown engines may be another job's. */
 function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result): boolean {
 	const hashOf = (arm: string) =>
 		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;

@@ -7,11 +7,11 @@ import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 
 export interface Option {
-	/** A placeholder such as DIR, or choices such as `text|json`; flags have none. */
+	/** Placeholder such as DIR, or choices such as `text|json`; flags have none. */
 	value?: string;
 	does: string;
 	default?: string;
-	/** Describes a default that depends on something else. */
+	/** A default that depends on something else. */
 	otherwise?: string;
 	required?: true;
 	again?: true;
@@ -20,7 +20,7 @@ export interface Option {
 type Options = Readonly<Record<string, Option>>;
 
 export interface CommandTable {
-	/** The command's name has one or two words. */
+	/** One or two words. */
 	name: string;
 	positionals: readonly string[];
 	/** Default: `positionals`. */
@@ -53,7 +53,6 @@ type ValueOf<Known> = Known extends { value: infer Value extends string }
 	: string;
 
 export interface Arguments<Known> {
-	/** Returns the given value, else the default. */
 	text<Name extends NameIn<Known>>(
 		name: Name,
 	): Known[Name] extends { default: string } | { required: true }
@@ -188,7 +187,6 @@ export function optionForm([name, { value }]: [name: string, option: Option]): s
 	return `--${name}${value === undefined ? "" : ` ${value}`}`;
 }
 
-/** Empty for flags. */
 export function defaultOf({ default: value, otherwise, required }: Option): string {
 	if (required === true) return "required";
 	return value ?? otherwise ?? "";

@@ -31,7 +31,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	await makeOutFolder(out, fileStore());
 	const first = args.flag("recorded") ? out : join(out, "recorded");
 	const replayed = await play({ out: first, ...(await recorded(first)) }, silentProgress(), terminal);
-	// If both are run, JSON shows the live result only.
+	// JSON shows only the live one of two results.
 	if (first === out || !json) showResult(replayed, { json, outFolder: first }, terminal);
 	if (first === out || replayed.outcome === "error") return exitOf(replayed);
 	if (!args.flag("quiet"))

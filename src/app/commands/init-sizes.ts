@@ -1,4 +1,4 @@
-// Chooses the sizes of a first config: those that the user gives, and otherwise sizes that ONNX Runtime can run.
+// Chooses sizes for a first config: the user's, else such as ONNX Runtime can run.
 import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import {
@@ -21,7 +21,6 @@ interface InitSizes extends KnownSizes {
 	comments: readonly string[];
 }
 
-/** Time for all trials together. */
 const limitMs = 10_000;
 
 /** @throws ConfigError config-dims if the given sizes contradict the model. */
@@ -52,7 +51,6 @@ export async function chooseInitSizes(
 	}
 }
 
-/** Sizes that the user gives for axes that the file leaves open. */
 function givenSizes({ inputs, labels }: OpenInputs): Map<string, number> {
 	const sizes = new Map<string, number>();
 	for (const [index, axes] of labelAxes(inputs).entries()) {
@@ -84,7 +82,6 @@ async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): P
 	return { ...chosen, ends, comments: [`ONNX Runtime runs ${shapes}${endsText(ends)}.`] };
 }
 
-/** Skips sizes that the static shapes rule out. */
 async function tryEnds(
 	input: TryInput,
 	{ chosen, sizes }: { chosen: KnownSizes; sizes: ReadonlyMap<string, number> },
@@ -94,7 +91,7 @@ async function tryEnds(
 	const check = shapeCheck(model.onnx);
 	const ends = endsOf(findDims(model.onnx, chosen), sizes);
 	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
-	// The largest sizes may take long, so the others are tried first.
+	// The largest may take long.
 	const groups = [
 		possible.filter(([end]) => end !== "largest"),
 		possible.filter(([end]) => end === "largest"),

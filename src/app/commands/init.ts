@@ -1,4 +1,4 @@
-// `trtgate init`: writes a trtgate.yml and a workflow for an ONNX file; never overwrites a file.
+// `trtgate init`: writes trtgate.yml and a workflow.
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
@@ -62,7 +62,6 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	return exitCodes.ok;
 }
 
-/** Faults of the model that the list of steps names; `trtgate preflight` lists all. */
 const mostFaults = 3;
 
 function stepsLeft(commit: string | undefined, model: string): string[] {
@@ -77,7 +76,7 @@ function stepsLeft(commit: string | undefined, model: string): string[] {
 	];
 }
 
-/** Commit of the release that this package was packed for; unknown in a checkout. */
+/** Unknown in a checkout. */
 async function releasedCommit(): Promise<string | undefined> {
 	try {
 		const { gitHead } = JSON.parse(

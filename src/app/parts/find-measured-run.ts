@@ -1,10 +1,9 @@
-// Finds the run that a report is about, this one or the one that caused it. Asks GitHub, because measured code may have written the rest.
+// Finds the run that a report is about, by asking GitHub: measured code may have written the rest.
 import { ToolError } from "../../core/errors.ts";
 import type { RunEvent, WorkflowRunEvent } from "../../host/formats/github/event.ts";
 import type { MeasuredRun, RunFacts, WorkflowRun } from "../../ports/code-host.ts";
 
 export interface Subject {
-	/** Id of the run that measured. */
 	run: { id: number; attempt: number };
 	/** The change's own commit. */
 	sha: string;
@@ -13,11 +12,10 @@ export interface Subject {
 	why: string | null;
 	/** null if another run measured. */
 	event: RunEvent | null;
-	/** The measuring run is not ours, so its artifacts are untrusted. */
+	/** Its artifacts are untrusted. */
 	isForeign: boolean;
 	/** A fork's code ran in it, or GitHub does not say whose. */
 	isFork: boolean;
-	/** Whether results of this commit belong to the change. */
 	isOfChange(commit: string): Promise<boolean>;
 }
 
@@ -37,12 +35,11 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 		event,
 		isForeign: false,
 		isFork: isPull && event.isFork,
-		// The jobs of our own run are trusted; the parts need only agree with each other.
+		// The jobs of our own run are trusted.
 		isOfChange: async () => true,
 	};
 }
 
-/** @throws ToolError part-missing if GitHub does not identify the run. */
 async function foreignSubject(
 	event: WorkflowRunEvent,
 	facts: RunFacts,
@@ -84,7 +81,7 @@ async function pullOf(
 	);
 }
 
-/** The head itself, or GitHub's merge of it into the base, which actions/checkout takes by default. */
+/** The head, or GitHub's merge of it, which actions/checkout takes by default. */
 async function isOfRun(commit: string, run: MeasuredRun, facts: RunFacts): Promise<boolean> {
 	if (commit === run.headSha) return true;
 	if (!/^[0-9a-f]{40,64}$/.test(commit)) return false;

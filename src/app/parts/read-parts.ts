@@ -1,5 +1,4 @@
-// Reads the results of several jobs, from folders on disk or from a run's artifacts. Artifacts are untrusted: bounded,
-// checked, and never unpacked onto the disk.
+// Reads the results of several jobs, from folders or from a run's artifacts, which are untrusted.
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
@@ -16,7 +15,7 @@ import type { RunArtifact, RunArtifacts } from "../../ports/code-host.ts";
 import { reportFiles } from "../../stages/report.ts";
 
 const maxResultBytes = inputKinds.result.maxBytes;
-/** Bounds memory: all results are read at once. */
+/** All results are read at once. */
 const maxTextBytes = 512 * 1024 * 1024;
 const maxParts = 300;
 
@@ -37,7 +36,7 @@ export async function readParts(folders: readonly string[], cwd: string): Promis
 		});
 	const parts: PartInput[] = [];
 	const budget = { textBytes: maxTextBytes };
-	// Parts are read one after the other, because each may be tens of megabytes of text.
+	// Each may be tens of megabytes.
 	for (const folder of found)
 		parts.push({
 			name: basename(folder),
@@ -76,7 +75,6 @@ function beyondAll(): PartContent {
 	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
-/** A file that is not a result becomes a refused part; the others are still merged. */
 function parsePart(text: string, path: string): PartContent {
 	try {
 		return { state: "read", result: parseResult(text, path) };
@@ -93,9 +91,8 @@ const atOnce = 6;
 
 export interface Collecting {
 	artifacts: RunArtifacts;
-	/** Expected parts, by the artifacts that their jobs leave. */
 	expected: readonly { name: string; artifact: string }[];
-	/** Absolute; a folder in it is made and removed. */
+	/** Absolute. */
 	temp: string;
 	log(line: string): void;
 }
@@ -141,7 +138,6 @@ async function fetchAll(
 interface Fetching {
 	collecting: Collecting;
 	folder: string;
-	/** Bytes left for all parts together. */
 	budget: { packedBytes: number; textBytes: number };
 }
 

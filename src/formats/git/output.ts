@@ -3,10 +3,10 @@ import type { Tag } from "./version-tag.ts";
 
 const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Limits how much an untrusted repository can make us read. */
+/** An untrusted repository must not make us read more. */
 const maxTags = 20_000;
 
-/** Parses `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
+/** An annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
 export function parseRemoteTags(text: string): Tag[] {
 	const commits = new Map<string, string>();
 	for (const line of text.split("\n").slice(0, -1)) {
@@ -19,7 +19,7 @@ export function parseRemoteTags(text: string): Tag[] {
 	return [...commits].map(([name, hash]) => ({ name, commit: hash }));
 }
 
-/** Format for git for-each-ref: the object and, for an annotated tag, its target. */
+/** The object and, for an annotated tag, its target. */
 export const localTagFormat = "%(objectname) %(*objectname) %(refname:strip=2)";
 
 export function parseLocalTags(text: string): Tag[] {
@@ -31,7 +31,7 @@ export function parseLocalTags(text: string): Tag[] {
 	});
 }
 
-/** The parents in a commit object (`git cat-file commit`), which are there even in a shallow clone. */
+/** From `git cat-file commit`, complete even in a shallow clone. */
 export function parseParents(text: string): string[] {
 	const header = text.split("\n\n", 1)[0] ?? "";
 	return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? "");
@@ -84,7 +84,6 @@ const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
 	},
 ];
 
-/** Finds why `git lfs pull` failed, and the line that says so. */
 export function classifyLfs(lines: readonly string[]): { fault: LfsFault; line: string } {
 	for (const { fault, pattern } of lfsFaults) {
 		const line = lines.find((one) => pattern.test(one));

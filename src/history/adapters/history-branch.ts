@@ -1,4 +1,4 @@
-// A history on a branch: fetched shallow, extended by a push on top of the fetched tip, and retried if another writer was first.
+// A history on a branch: fetched shallow, extended by pushes, retried if another writer was first.
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isPlainRef, refuseForeignOwner } from "../../adapters/git/refs.ts";
@@ -72,7 +72,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 					if (planned === null || tip === null) return null;
 					const gone = new Set([...planned.remove, ...planned.write.map(({ path }) => path)]);
 					const kept = files.filter(({ path }) => !gone.has(path));
-					// A new root frees the space. The lease refuses it if a record was added in between.
+					// A new root frees the space; the lease refuses it if a record was added in between.
 					await commit(scratch, { tip: null, files: [...kept, ...planned.write], message: "Compact" });
 					return push(scratch, [`--force-with-lease=refs/heads/${branch}:${tip}`]);
 				});
@@ -81,7 +81,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 	};
 }
 
-/** Works in a temporary repository, so that no depth, filter or ref affects the user's clone. */
+/** In a temporary repository, no depth, filter or ref affects the user's clone. */
 async function withScratch<Value>(
 	options: HistoryBranchOptions,
 	work: (scratch: Scratch) => Promise<Value>,
@@ -107,13 +107,13 @@ async function withScratch<Value>(
 
 type Setting = readonly [name: string, value: string];
 
-/** A temporary repository need not be flushed to disk. */
+/** Need not be flushed to disk. */
 const scratchSettings: readonly Setting[] = [
 	["core.fsync", "none"],
 	["fastimport.unpackLimit", "1"],
 ];
 
-/** Address and credentials of the clone's remote, passed on as variables, which `ps` does not show. */
+/** Address and credentials of the clone's remote, as variables, which `ps` does not show. */
 async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
 	const listed = (
 		await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })
@@ -121,7 +121,7 @@ async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<
 	const settings = listed.flatMap((entry, index): Setting[] => {
 		const at = entry.indexOf("\n");
 		const scope = listed[index - 1] ?? "";
-		// Settings of the machine and the user apply anyway, and servers refuse a header that is sent twice.
+		// The machine's and the user's apply anyway; servers refuse a header that is sent twice.
 		return index % 2 === 0 || at < 0 || scope === "system" || scope === "global"
 			? []
 			: [[entry.slice(0, at), entry.slice(at + 1)]];
@@ -187,7 +187,6 @@ async function checkOut({ git, folder }: Scratch): Promise<HistoryFile[]> {
 	return readFolder(tree);
 }
 
-/** @param tip the parent commit; null for a root. */
 async function commit(
 	{ git, branch }: Scratch,
 	{ tip, files, message }: { tip: string | null; files: readonly HistoryFile[]; message: string },
@@ -213,7 +212,7 @@ const isBehind =
 	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
-/** Retries until its push is the first on its tip. @param attempt returns null if there is nothing to push. */
+/** @param attempt returns null if there is nothing to push. */
 async function untilFirst(
 	{ branch, patienceMs }: Scratch,
 	attempt: () => Promise<ProcessRecord | null>,

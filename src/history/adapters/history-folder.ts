@@ -1,4 +1,4 @@
-// A history in a folder: on a volume, or one that the user syncs with a bucket.
+// A history in a folder.
 import { opendir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -44,7 +44,7 @@ export function historyFolder(root: string): HistoryStore {
 	};
 }
 
-/** Reads all files below `root` without following links. A missing folder has none; an unreadable file counts as empty. */
+/** Follows no links. A missing folder has no files; an unreadable file counts as empty. */
 export async function readFolder(root: string): Promise<HistoryFile[]> {
 	const paths: string[] = [];
 	await collect(root, "", paths);
@@ -84,7 +84,6 @@ async function listed(folder: string) {
 
 const maxBytes = 256 * 1024 * 1024;
 
-/** Files whose names end in .gz are compressed. */
 export function toBytes({ path, text }: { path: string; text: string }): Buffer {
 	return path.endsWith(".gz") ? gzipSync(text, { level: 9 }) : Buffer.from(text);
 }

@@ -1,4 +1,4 @@
-// Reads the history of a clone, and fetches more of it as needed.
+// Reads the commits of a clone, and fetches more as needed.
 
 import { commitOf, isShallow } from "../../adapters/git/refs.ts";
 import { type Depth, openRemote, type Remote, remoteName, silentRemote } from "../../adapters/git/remote.ts";
@@ -7,17 +7,17 @@ import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../..
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 
 export interface History {
-	/** Makes a commit available. @returns false if neither this clone nor its remote has it. */
+	/** @returns false if neither this clone nor its remote has it. */
 	bring(commit: string): Promise<boolean>;
 	parents(commit: string): Promise<string[]>;
-	/** Finds the newest commit of a branch, on the remote or else in this clone. */
+	/** On the remote, or else in this clone. */
 	branchTip(branch: string): Promise<string | null>;
-	/** The commit of a branch, tag or hash, fetched if this clone lacks it. */
+	/** Of a branch, tag or hash. */
 	find(ref: string): Promise<string | null>;
 	mergeBase(left: string, right: string): Promise<string | null>;
 	isAncestor(commit: string, of: string): Promise<boolean>;
 	tags(): Promise<Tag[]>;
-	/** Finds the first candidate other than `head` that `head` descends from. */
+	/** The first candidate that `head` descends from. */
 	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
 }
 
@@ -26,7 +26,6 @@ export interface FoundTag {
 	isAncestor: boolean;
 }
 
-/** Each step fetches several times as many commits as those before. */
 const steps: readonly Depth[] = [
 	{ deepenBy: 32 },
 	{ deepenBy: 128 },
@@ -34,7 +33,7 @@ const steps: readonly Depth[] = [
 	{ deepenBy: 2048 },
 	"all",
 ];
-/** Allows for differences between committers' clocks. */
+/** Committers' clocks differ. */
 const clockSlackSeconds = 24 * 3600;
 const maxEdges = 200;
 const maxVersions = 8;
@@ -72,7 +71,7 @@ async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
 	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
 }
 
-/** A complete clone already has what it may read, so its remote is not contacted. */
+/** A complete clone's remote is not contacted. */
 async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
 	const names = [
 		...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]),
@@ -168,7 +167,7 @@ async function dates(commits: readonly string[], git: Git): Promise<Map<string, 
 	return new Map(lines);
 }
 
-/** A shallow clone has no tags; listing the remote's costs one request. */
+/** A shallow clone has no tags. */
 async function tags({ git, remote }: Walk): Promise<Tag[]> {
 	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
 		captureBytes: 4 * 1024 * 1024,

@@ -50,7 +50,7 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	return exitCodes.ok;
 }
 
-/** Reads a result.json, a folder that contains one, or a record that a run wrote. */
+/** A result.json, a folder with one, or a record that a run wrote. */
 async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
 	const { text, path: shown } = await readArgument(
@@ -103,7 +103,6 @@ export async function acceptAlarms(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** Writes the page of a history. */
 export async function trend(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, trendTable, { more: true });
 	const [folder, ...others] = args.positionals;

@@ -1,4 +1,4 @@
-// Opens the history that the user names: a folder or a branch.
+// Opens a history in a folder or on a branch.
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { isRepository } from "../../adapters/git/refs.ts";

@@ -23,7 +23,7 @@ export interface Alarm {
 	raised: number;
 	cause: Cause;
 	evidence: string;
-	/** Sorted by size relative to the noise, largest first. */
+	/** Largest relative to the noise first. */
 	shifts: readonly ShiftOf[];
 	isOpen: boolean;
 }
@@ -35,7 +35,7 @@ export interface WatchedChain {
 
 export interface Findings {
 	chains: readonly WatchedChain[];
-	/** Sorted by start, newest first. */
+	/** Newest first. */
 	alarms: readonly Alarm[];
 	gains: readonly Alarm[];
 }
@@ -50,7 +50,7 @@ export function findAlarms({ chains: all, runs }: Series): Findings {
 	};
 }
 
-/** Series that stepped in the same run share an alarm, even if decided on different nights; creep has its own. */
+/** Steps in the same run share an alarm, even if decided on different nights. */
 function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	const surprise = ({ shift }: ShiftOf): number =>
 		Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
@@ -58,7 +58,7 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	const alarms = [...byStart.values()].map((own) => {
 		const sorted = own.toSorted((left, right) => surprise(right) - surprise(left));
 		const withCause = (wanted: Cause) => sorted.find(({ cause }) => cause === wanted);
-		// A changed method affects every engine, including unchanged ones.
+		// A changed method affects every engine.
 		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
 			start: own[0]?.start ?? 0,
@@ -134,10 +134,10 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		: shifted("level", "host", `the engine is the same; the pin's own time moved too: ${host}`);
 }
 
-/** A factor of twenty: places before the likeliest start must be at most this much less likely. */
+/** A factor of twenty. */
 const likelyNats = 3;
 
-/** The likeliest start among the places whose engine differs from the previous one. */
+/** Among the places whose engine differs from the previous one. */
 function likelyChange(
 	{ starts, from }: Shift,
 	differs: (place: number) => boolean,
@@ -151,10 +151,10 @@ function likelyChange(
 	return best;
 }
 
-/** On one machine, a pin's own time moves by less than this from night to night. */
+/** On one machine, a pin's time moves by less from night to night. */
 const minPinMove = 3e-3;
 
-/** `+1.2 %`: how far the pin's own time is from its median on this machine; null if it did not move. */
+/** `+1.2 %`: the pin's own time against its median on this machine. */
 function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | null {
 	const point = points[at];
 	if (point === undefined) return null;
@@ -165,7 +165,7 @@ function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | 
 	return `${move > 0 ? "+" : "−"}${(Math.abs(Math.expm1(move)) * 100).toFixed(1)} %`;
 }
 
-/** Series whose newest point stands out and is not measured on fresh pairs yet. */
+/** Those that stand out and have no fresh pairs yet. */
 export function dueForFreshPairs({ runs, chains }: Series): string[] {
 	return chains
 		.filter((chain) => {

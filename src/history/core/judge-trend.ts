@@ -1,4 +1,4 @@
-// What open alarms mean: verdicts of the gate `trend`, the answer in one sentence, and how to accept them.
+// What open alarms mean: gates, the answer in one sentence, and how to accept them.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import type { GateResult } from "../../../generated/result.ts";
 import { compilePattern } from "../../core/config/select.ts";
@@ -41,7 +41,7 @@ function runText({ start }: ShiftOf, { runs }: Series): string {
 	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
 }
 
-/** @param id model/engine/workload; the last may contain slashes. */
+/** @param id model/engine/workload, which may contain slashes. */
 export function subjectOf(id: string): { model: string; engine: string; workload: string } {
 	const [model = "", engine = "", ...workload] = id.split("/");
 	return { model, engine, workload: workload.join("/") };
@@ -76,7 +76,7 @@ export function describeAlarm(alarm: Alarm, series: Series): string {
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 
-/** The commits around the start (of creep: up to the night that decided), with the command that compares them. */
+/** Of creep: up to the night that decided. */
 function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series): string {
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const after = foundBy === "creep" ? chain.points[shift.raised]?.run : start;
@@ -87,7 +87,7 @@ function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series)
 	return `${certain} between ${good.slice(0, 7)} and ${bad.slice(0, 7)}: \`trtgate run --base ${good.slice(0, 12)} --head ${bad.slice(0, 12)} --only ${cleanName(`${model}/${engine}`, 120)}\`.`;
 }
 
-/** `det/fp16` for each engine of an alarm. */
+/** `det/fp16`. */
 export function enginesOf({ shifts }: Alarm): string[] {
 	return [
 		...new Set(
@@ -128,7 +128,7 @@ export function answer({ alarms }: Findings, series: Series): string {
 
 interface Decision {
 	patterns: readonly string[];
-	/** latency, memory, size or error; absent means all. */
+	/** Absent means all. */
 	figure?: string | undefined;
 	reason: string;
 	at: string;

@@ -1,4 +1,4 @@
-// Renders the trend of a history as one HTML file: the answer, the last year, then every series, most surprising first.
+// Renders the trend of a history as one HTML file.
 import { groupBy } from "../../core/group.ts";
 import { at, html, type Markup, type Piece, pill, section } from "../../core/report/html/markup.ts";
 import { linearScale, type Scale } from "../../core/report/html/scale.ts";
@@ -37,9 +37,8 @@ interface Line {
 	newest: WatchedChain;
 	title: string;
 	shifts: readonly ShiftOf[];
-	/** Newest level against the reference. */
 	level: number | null;
-	/** How many times the noise the level is. */
+	/** The level in units of the noise. */
 	surprise: number;
 }
 
@@ -67,13 +66,13 @@ function linesOf({ chains, alarms, gains }: Findings): Line[] {
 	return lines.sort((left, right) => right.surprise - left.surprise);
 }
 
-/** Standard deviation of the noise around the newest reference. */
+/** Standard deviation around the newest reference. */
 const noiseOf = ({ watched }: WatchedChain): number => watched.references.at(-1)?.sd ?? 0;
 
 /** More points than this are drawn as means. */
 const maxPoints = 360;
 
-/** Points of a chain, relative to its newest reference. */
+/** Relative to the newest reference. */
 function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, "run" | "level">[] {
 	const base = watched.references.at(-1)?.level ?? points[0]?.level ?? 0;
 	const size = Math.ceil(points.length / maxPoints);
@@ -132,7 +131,7 @@ function dayScale({ runs }: Series): Scale {
 	return linearScale([first, Math.max(first + 1, runs.at(-1)?.day ?? 1)], [margin, width - margin]);
 }
 
-/** The band of the noise, the levels, and what happened: browsers show a mark's title to who points at it. */
+/** Browsers show a mark's title to who points at it. */
 function drawLine({ chains, newest, title, shifts }: Line, { runs }: Series, x: Scale): Markup {
 	const drawn = chains.map(drawnPoints);
 	// Noise fills a third of the height if nothing moved.

@@ -1,4 +1,4 @@
-// GitHub's comments, check runs and issues. Only the fields in use are read, and only as its API documents them.
+// GitHub's comments, check runs and issues.
 import { fieldsOf, isObject } from "../../../core/found.ts";
 import type {
 	CodeHost,
@@ -34,7 +34,7 @@ export function githubCodeHost(options: GitHubOptions): CodeHost {
 	};
 }
 
-/** null also if GraphQL reports errors, with status 200. */
+/** GraphQL reports errors with status 200. */
 function parseLogin(data: unknown): string | null {
 	const { errors, data: found } = fieldsOf(data);
 	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
@@ -90,7 +90,7 @@ function parseReport(data: unknown): FoundReport | null {
 
 function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport"> {
 	const ask = api.asking("checks: write");
-	/** Sends the annotations from `first` on in batches, with at least one request. */
+	/** Sends at least one request. */
 	const update = async (id: number, draft: ReportDraft, first: number) => {
 		for (let from = first; ; from += batchSize) {
 			const given = { check_run_id: id, ...parametersOf(draft, from) };

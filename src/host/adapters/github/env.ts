@@ -15,15 +15,14 @@ export interface Environment {
 	temp: string | undefined;
 	workspace: string | undefined;
 	sha: string | undefined;
-	/** Full name of its ref, such as `refs/pull/12/merge`. */
+	/** `refs/pull/12/merge`. */
 	ref: string | undefined;
 	eventName: string | undefined;
 	eventPath: string | undefined;
 	registry: string | undefined;
-	/** CUDA_VISIBLE_DEVICES; empty hides every GPU. */
+	/** Empty hides every GPU. */
 	visibleDevices: string | undefined;
 	libraryPath: string | undefined;
-	/** Folder for GPU locks. Default: the machine's temporary folder. */
 	lockFolder: string | undefined;
 }
 
@@ -52,7 +51,7 @@ export function readEnvironment(env: Variables = process.env): Environment {
 	};
 }
 
-/** The toolkit's clients read the event's file when they are loaded, and throw if it is not JSON. */
+/** The toolkit's clients throw when loaded if the event's file is not JSON. */
 export function forgetEventFile(env: Record<string, string | undefined> = process.env): void {
 	delete env["GITHUB_EVENT_PATH"];
 }
@@ -88,7 +87,7 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 	};
 }
 
-/** Variables that make git send the token to the workflow's server, following the user's settings of the same kind. */
+/** Makes git send the token to the workflow's server, beside the user's settings. */
 export function gitAccess(
 	token: string,
 	env: Variables = process.env,
@@ -103,7 +102,7 @@ export function gitAccess(
 	return { serverUrl, header, env: { GIT_CONFIG_COUNT: `${at + 1}`, ...setting } };
 }
 
-/** Our environment without secrets and, in a workflow, without search paths inside the workspace. */
+/** Without secrets and, in a workflow, without search paths inside the workspace. */
 export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
 	return {
 		...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))),
@@ -111,7 +110,6 @@ export function childEnvironment(env: Variables = process.env): Record<string, s
 	};
 }
 
-/** Children without our secrets. */
 export function ownProcesses(): Processes {
 	return createProcesses({ env: childEnvironment() });
 }
@@ -123,7 +121,7 @@ export function userSearchPaths(env: Variables = process.env): Record<string, st
 	return Object.fromEntries(searchPaths.map((name) => [name, env[name]]));
 }
 
-/** A pull request controls the workspace, in which empty and relative folders are looked up too. */
+/** A pull request controls the workspace; empty and relative folders lie in it too. */
 function searchedOutside(env: Variables): Record<string, string | undefined> {
 	const workspace = env["GITHUB_WORKSPACE"];
 	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};
@@ -148,7 +146,7 @@ function realFolder(folder: string): string {
 	}
 }
 
-/** Values of the variables that a config names for its command; unset ones are left out. */
+/** Unset ones are left out. */
 export function lentVariables(
 	names: readonly string[],
 	env: Variables = process.env,

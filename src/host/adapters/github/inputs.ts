@@ -2,7 +2,6 @@
 import { getInput } from "@actions/core";
 import { usageError } from "../../../core/errors.ts";
 
-/** Inputs of action.yml as the user wrote them; absent if empty. */
 export interface ActionInputs {
 	config?: string;
 	base?: string;
@@ -40,7 +39,7 @@ export function readPlanInputs() {
 		announce: isOn("announce"),
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
-		/** Patterns as the user wrote them; empty: all engines. */
+		/** Empty: all engines. */
 		only: getInput("only"),
 		name: getInput("name"),
 		artifact: getInput("artifact") || "trtgate",
@@ -61,7 +60,7 @@ export interface PublishInputs {
 	retentionDays?: number | undefined;
 }
 
-/** Inputs of action.yml beside those of `readInputs`. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 export function readPublishInputs() {
 	return {
 		...readShownInputs(),
@@ -85,7 +84,7 @@ function readShownInputs(): PublishInputs {
 	};
 }
 
-/** GitHub's upper bound, which applies to private repositories. */
+/** For private repositories. */
 const maxRetentionDays = 400;
 
 function readDays(text: string): number {
@@ -99,14 +98,14 @@ function readDays(text: string): number {
 
 export type ReportInputs = ReturnType<typeof readReportInputs>;
 
-/** Inputs of report/action.yml. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 export function readReportInputs() {
 	return {
 		...readShownInputs(),
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
 		review: getInput("review"),
-		/** Id of the only job that measures without a plan. */
+		/** Of the only job that measures without a plan. */
 		job: getInput("job") || "gate",
 		out: getInput("out") || "trtgate-merged",
 		fail: oneOf("fail", ["auto", "true", "false"]),
@@ -129,7 +128,7 @@ const recordOptions = [
 
 export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
 
-/** Inputs of golden/action.yml. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 export function readGoldenInputs() {
 	const lines = (name: string): string[] =>
 		getInput(name)
@@ -139,7 +138,7 @@ export function readGoldenInputs() {
 	return {
 		token: getInput("token"),
 		config: getInput("config") || "trtgate.yml",
-		/** Names of models, separated by lines or commas; empty: all that have a golden. */
+		/** Separated by lines or commas; empty: all that have a golden. */
 		model: getInput("model"),
 		reason: getInput("reason"),
 		author: getInput("author"),
@@ -147,7 +146,7 @@ export function readGoldenInputs() {
 			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
 			.filter(({ values }) => values.length > 0),
 		propose: isOn("propose"),
-		/** Derives limits from the engines of this runner, and records nothing. */
+		/** Derives limits, and records nothing. */
 		calibrate: isOn("calibrate"),
 		branch: getInput("branch") || "trtgate/goldens",
 		base: getInput("base"),

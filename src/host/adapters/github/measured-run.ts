@@ -1,4 +1,4 @@
-// Reads facts about a workflow run, its pull request and a commit from GitHub, never from an artifact.
+// Facts about a workflow run, from GitHub and never from an artifact.
 import { fieldsOf } from "../../../core/found.ts";
 import type { JobExecution } from "../../../core/merge/attempts.ts";
 import type { MeasuredRun, RunFacts } from "../../../ports/code-host.ts";
@@ -67,7 +67,7 @@ function parseRun(data: unknown): MeasuredRun | null {
 	};
 }
 
-/** GitHub ignores a `head` that it cannot parse, so each pull request's own head is checked. */
+/** GitHub ignores a `head` that it cannot parse. */
 function parsePulls(data: unknown, headRepository: string) {
 	if (!Array.isArray(data)) return null;
 	return data.flatMap((pull) => {

@@ -1,13 +1,13 @@
-// A repository on GitHub: commits and branches through its git database, pull requests through its REST API.
+// A repository on GitHub: its git database and its pull requests.
 import { fieldsOf } from "../../../core/found.ts";
 import type { ApiFault, ApiResult, HostedPull, Repository, StoredFile } from "../../../ports/code-host.ts";
 import { idOf, parseList, textOf } from "./code-host.ts";
 import { type Ask, type GitHubOptions, openApi, type Pace, usualPace } from "./request.ts";
 
-/** A blob of 100 MB takes a while, and no GPU is leased meanwhile. */
+/** A blob of 100 MB takes a while. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
-/** A proposal cannot deliver its result in another way, so it needs other fixes than publishing. */
+/** A proposal needs other fixes than publishing. */
 const fixes: Partial<Record<ApiFault["code"], string>> = {
 	"github-permission":
 		"Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). Your own `token` must be valid and have both; runs of Dependabot and of forks are read-only.",
@@ -38,7 +38,7 @@ function hashOf(value: unknown): string | null {
 
 const parseSha = (data: unknown): string | null => hashOf(fieldsOf(data)["sha"]);
 
-/** A tag may point to a tag object, a branch never does. */
+/** A tag may point to a tag object. */
 function parseRef(data: unknown): string | null {
 	const object = fieldsOf(fieldsOf(data)["object"]);
 	return object["type"] === "commit" ? hashOf(object["sha"]) : null;
@@ -170,7 +170,7 @@ function parseTree(data: unknown) {
 	});
 }
 
-/** Lists only the folder, because a whole repository may be too long for GitHub. */
+/** A whole repository may be too long for GitHub. */
 async function listFiles(
 	ask: Ask,
 	commit: string,

@@ -1,4 +1,4 @@
-// The post step: removes what the main step left, however it ended, and publishes what it did not.
+// The post step: cleans up after the main step, however it ended.
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export async function cleanUp(): Promise<void> {
 	if (out === "") return;
 	const roots = outRoots(readEnvironment(), process.cwd());
 	const isPublished = getState("published") === "true";
-	// The change may have replaced the folder while the main step ran.
+	// The change may have replaced it meanwhile.
 	const isOurs = await attempt("The output folder is left as it is", () => checkOutFolder(out, roots));
 	if (isOurs) await attempt("The worktrees could not be removed", () => removeTraces(out));
 	const hasFolder = isOurs && existsSync(out);
@@ -64,7 +64,7 @@ async function removeTraces(out: string): Promise<void> {
 	}
 }
 
-/** A stopped run has no verdict, but a scheduled run that is stopped every night must raise its alarm. */
+/** A scheduled run that is stopped every night must raise its alarm. */
 async function publishWhatIsLeft(outFolder: string, hasResult: boolean, roots: OutRoots): Promise<void> {
 	const inputs = readPublishInputs();
 	const known = await readRun(readEnvironment(), inputs.token);

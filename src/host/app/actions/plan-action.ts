@@ -56,7 +56,7 @@ export async function runPlanAction(): Promise<number> {
 
 interface Planned {
 	jobs: MatrixJob[];
-	/** Reduced coverage and changed rules of the whole change, which no single job sees. */
+	/** Of the whole change, which no single job sees. */
 	review: GateResult[];
 }
 
@@ -64,7 +64,7 @@ async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined
 	const { config: own } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	const labels = parseLabels(inputs.runners);
 	const base = event === undefined ? null : await readTarget(event, { cwd, ...inputs });
-	// Without the base's rules, the head must not choose machines other than those that the workflow names.
+	// Without the base's rules, the head must not choose other machines.
 	if (base !== null && base.rules === null) refuseNewRunners(own, labels);
 	const only = parsePatterns(inputs.only);
 	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
@@ -88,10 +88,10 @@ interface Target {
 	blobs: Blobs;
 }
 
-/** The git object of a file, or null; equal objects mean equal files. */
+/** Equal objects mean equal files. */
 type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 
-/** null if nothing is under review: a maintainer accepted the head's config. @throws ConfigError git-ref; ToolError. */
+/** null if nothing is under review. @throws ConfigError git-ref; ToolError. */
 async function readTarget(
 	event: RunEvent,
 	{ cwd, config: path, token }: { cwd: string; config: string; token: string },

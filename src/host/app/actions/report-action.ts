@@ -1,4 +1,4 @@
-// The action in report/: fetches, merges and shows the parts' results. It needs no GPU or checkout and runs no code of the change.
+// The action in report/: fetches, merges and shows the parts' results.
 
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
@@ -107,7 +107,7 @@ function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
 }
 
-/** Artifacts of earlier attempts remain with the run. */
+/** Artifacts of earlier attempts remain. */
 async function partsThatCount(
 	parts: readonly PartInput[],
 	{ run }: Subject,
@@ -124,14 +124,14 @@ async function partsThatCount(
 	);
 }
 
-/** Commits that results may belong to; null for any. */
+/** null for any. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
 	const claimed = new Set(
 		parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])),
 	);
 	const confirmed: string[] = [subject.sha];
-	// Genuine parts agree on one commit, so a few lookups suffice.
+	// Genuine parts agree on one commit.
 	for (const commit of [...claimed].sort().slice(0, 5))
 		if (await subject.isOfChange(commit)) confirmed.push(commit);
 	return confirmed;
@@ -168,7 +168,7 @@ function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting):
 	};
 }
 
-/** Concludes the check run and the comment that a lost runner left unfinished. */
+/** A lost runner leaves its check run and comment unfinished. */
 async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
 	const reason = part?.content.state === "missing" ? part.content.reason : null;
 	const why =
@@ -182,7 +182,7 @@ async function reportNoParts(reporting: Reporting, part: PartInput | undefined):
 	return reportNoResult(fault);
 }
 
-/** Describes the change as GitHub reports it. Our token may write even for a fork's change. */
+/** Our token may write even for a fork's change. */
 function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	if (event !== null) return event;
 	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };

@@ -1,4 +1,4 @@
-// Publishes a result, or why there is none, to the workflow run: log, job summary, publish.json, outputs, and the code host.
+// Publishes a result, or why there is none.
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { notice } from "@actions/core";
@@ -30,7 +30,10 @@ export interface Unmeasured extends PublishContext {
 	roots: OutRoots;
 }
 
-/** Ensures that no older result is mistaken for this commit's. Never throws. @returns false if nothing could be shown. */
+/**
+ * No older result may be mistaken for this commit's. Never throws.
+ * @returns false if nothing could be shown.
+ */
 export async function publishNoResult(
 	records: readonly ErrorRecord[],
 	context: Unmeasured,
@@ -62,7 +65,7 @@ export async function publishResult(result: Result, context: Unmeasured): Promis
 	await writePublishOutputs(result, await publishRun(result, context), { outFolder, annotate: false });
 }
 
-/** @returns a temporary folder if the output folder is refused. */
+/** A temporary one if the output folder is refused. */
 async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
 	try {
 		await checkOutFolder(outFolder, roots);
@@ -73,7 +76,7 @@ async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
 	}
 }
 
-/** Replaces an earlier run's files, but not those of a run in progress. */
+/** Leaves the files of a run in progress. */
 async function writeResult(result: Result, outFolder: string): Promise<void> {
 	await makeFolders(outFolder);
 	const lock = await lockFolder(outFolder);
@@ -85,7 +88,6 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	}
 }
 
-/** Like `reportError`, for actions with an outcome among their outputs. */
 export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);
@@ -94,7 +96,7 @@ export function reportNoResult(fault: unknown): number {
 const summaryLimit = 900_000;
 const publishFile = "publish.json";
 
-/** Written right after the measurement, so that the run's page has the report even if publishing fails. */
+/** Written before publishing, which may fail. */
 export async function writeResultOutputs(result: Result): Promise<void> {
 	await writeSummary(renderMarkdown(result, { limit: summaryLimit }));
 }
@@ -110,7 +112,7 @@ export async function writePublishOutputs(
 		artifact: links.artifact ?? "",
 		report: links.report ?? "",
 	});
-	// The check run shows the same annotations on the same lines.
+	// The check run shows the same.
 	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
 	const failed = mergePermissionFaults(published.filter((one) => one.state === "failed"));
 	for (const one of published) if (one.state !== "failed") log(describePublished(one));
@@ -135,7 +137,7 @@ export async function writePublishOutputs(
 
 type Failed = Pick<Extract<Published, { state: "failed" }>, "state" | "fault"> & { what: string };
 
-/** Names all missing permissions in one line, so that they can be added at once. */
+/** One line, so that all missing permissions can be added at once. */
 function mergePermissionFaults(faults: readonly Failed[]): Failed[] {
 	const lacking = faults.filter(({ fault }) => fault.lacks !== undefined);
 	const [first] = lacking;

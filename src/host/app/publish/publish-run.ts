@@ -1,4 +1,5 @@
-// Publishes the result of a run: artifacts first, so that everything else can link to them. Never changes the outcome.
+// Publishes a run's result: artifacts first, so that the others can link to them. Never changes the
+// outcome.
 import type { Result } from "../../../../generated/result.ts";
 import { markerId } from "../../../core/report/comment.ts";
 import type { ReportLinks } from "../../../core/report/markdown.ts";
@@ -51,7 +52,7 @@ export async function publishRun(
 const forkReason =
 	"the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
-/** @param configPath as in the result. @returns also things that are deliberately not published. */
+/** @param configPath as in the result. */
 export function planPublish(
 	configPath: string,
 	{ run, event, inputs }: Omit<PublishContext, "host">,
@@ -89,7 +90,7 @@ export function runUrl(run: Pick<WorkflowRun, "serverUrl" | "repository" | "runI
 	return `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}`;
 }
 
-/** The change's own commit: a check run on the test merge would not be visible. */
+/** A check run on the test merge would not be visible. */
 function shaOf(event: RunEvent, run: WorkflowRun): string {
 	switch (event.kind) {
 		case "pull-request":
@@ -112,10 +113,8 @@ export async function publish(result: Result, plan: PublishPlan, codeHost: CodeH
 	];
 }
 
-/** For things that happen beside the work. */
 const shortPatienceMs = 15_000;
 
-/** Shows that a run has begun: in a check run, and by marking an earlier comment as outdated. */
 export async function announce(title: string, configPath: string, context: PublishContext): Promise<void> {
 	const { plan } = planPublish(configPath, context);
 	const codeHost = context.host.codeHost(shortPatienceMs);
@@ -123,7 +122,6 @@ export async function announce(title: string, configPath: string, context: Publi
 	await Promise.all([openCheckRun(title, plan, codeHost), markOutdated("measuring", plan, codeHost)]);
 }
 
-/** Publishes for a run that ended without publishing. */
 export async function takeBack(configPath: string, context: PublishContext, why: string): Promise<void> {
 	const { plan } = planPublish(configPath, context);
 	const codeHost = context.host.codeHost(shortPatienceMs);

@@ -1,4 +1,4 @@
-// Restores kernel timings and engines from the repository's cache on a machine without its own, and saves new ones.
+// Restores engines and kernel timings from the repository's cache, and saves new ones.
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import type { Published } from "../../stages/publish/plan.ts";
 export interface SharedCacheOptions {
 	remote: RemoteCache;
 	cacheFolder: string;
-	/** Folder for transfers; its path is part of the key by which the service finds entries. */
+	/** Its path is part of the key. */
 	temp: string;
 	/** Why nothing may be saved; null if it may. */
 	refusal: string | null;
@@ -24,7 +24,7 @@ export interface SharedCacheOptions {
 }
 
 export interface SharedCaches {
-	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
+	/** The head's builds, else the base's, else the newest of this kind of machine. */
 	restore(known: PreparedRun): Promise<void>;
 	save(): Promise<void>;
 	published(): readonly Published[];
@@ -37,26 +37,26 @@ const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 ];
 
 interface Shared {
-	/** Key prefix for anything saved by this kind of machine. */
+	/** Of this kind of machine. */
 	prefix: string;
-	/** Key prefix for builds of this head. A digest of the content follows, since a key cannot be written twice. */
+	/** Of this head's builds; a digest follows, since a key cannot be written twice. */
 	head: string;
 	base: string | null;
 	store: string;
 	folder: string;
 	maxBytes: number;
-	/** Restored entries, and their key. */
+	/** Of restored entries. */
 	names: readonly string[];
 	key: string | null;
 }
 
-/** Allows for file systems that count in whole seconds. */
+/** Some file systems count in seconds. */
 const clockSlackMs = 2000;
 
 export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 	const opened: Shared[] = [];
 	const published: Published[] = [];
-	/** @returns whether to go on: a service that failed once is not asked again. */
+	/** @returns false after a failure: the service is not asked again. */
 	const attempt = async (work: () => Promise<Published>): Promise<boolean> => {
 		// A full disk must not end the run.
 		const status = await work().catch((fault: unknown) =>
@@ -148,7 +148,7 @@ async function saveOne(
 
 const digestChars = 16;
 
-/** Identifies the models and flags of a side by the digests of its files; null if it has no model. */
+/** null if the side has no model. */
 export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
 	const recipes = models.flatMap((prepared) => {
 		if (prepared.arm !== arm || prepared.state !== "ready") return [];

@@ -1,4 +1,4 @@
-// Uploads the output folder: the files together, the report as a page, profiles and engines separately.
+// Uploads the output folder.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type OutRoots, outNames, refuseLinks } from "../../../app/out-folder.ts";
@@ -36,7 +36,7 @@ export async function uploadFolder(
 		return { published: [{ what: "artifact", state: "skipped", why: error.message }], links };
 	}
 	for (const { what, link, draft } of await draftsOf(upload)) {
-		// Drops the deepest files first, because result and reports are at the top.
+		// Drops the deepest first: result and reports are at the top.
 		const depth = (path: string): number => path.split("/").length;
 		const files = draft.files.toSorted((a, b) => depth(a) - depth(b)).slice(0, maxFiles);
 		const leftOut = draft.files.length - files.length;
@@ -88,14 +88,14 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 	return drafts.filter(({ draft }) => draft.files.length > 0);
 }
 
-/** Only regular files, since a link could lead out of the folder. Hidden files are temporary. */
+/** A link could lead out of the folder; hidden files are temporary. */
 async function filesBelow(path: string): Promise<string[]> {
 	const found = await lstat(path).catch(() => null);
 	if (found === null || path.split("/").at(-1)?.startsWith(".")) return [];
 	if (found.isFile()) return [path];
 	if (!found.isDirectory()) return [];
 	const files: string[] = [];
-	// Not spread, because a folder may have more files than a call may have arguments.
+	// A call may not have so many arguments.
 	for (const name of (await readdir(path)).sort())
 		for (const file of await filesBelow(join(path, name))) files.push(file);
 	return files;

@@ -1,4 +1,4 @@
-// Makes keys of caches that later runs may use, and decides which runs may write them.
+// Keys of shared caches, and which runs may write them.
 import type { RunEvent } from "./event.ts";
 import { slug } from "./names.ts";
 
@@ -8,7 +8,7 @@ const maxPrefixChars = 400;
 
 export type CacheKind = "timing" | "engines";
 
-/** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null if the machine is not known well enough. */
+/** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null if something is unknown. */
 export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string, string>>): string | null {
 	const part = (name: string): string =>
 		Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "";
@@ -33,7 +33,7 @@ export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string
 		.slice(0, maxPrefixChars)}-`;
 }
 
-/** Events that outsiders can trigger and that run in the context of the default branch. */
+/** Outsiders can trigger these, and they run in the default branch's context. */
 const untrustedEvents: ReadonlySet<string> = new Set([
 	"pull_request_target",
 	"workflow_run",
@@ -45,7 +45,7 @@ const untrustedEvents: ReadonlySet<string> = new Set([
 	"watch",
 ]);
 
-/** Why this run may not write to the cache; null if it may. */
+/** null if it may. */
 export function cacheWriteRefusal(
 	event: RunEvent,
 	{ eventName, cacheMode }: { eventName: string; cacheMode?: string | undefined },
@@ -58,7 +58,7 @@ export function cacheWriteRefusal(
 		: null;
 }
 
-/** Whether files that this run leaves on the machine must be kept apart from those that other runs trust. */
+/** Its files must be kept apart from those that others trust. */
 export function isUntrustedRun(event: RunEvent, eventName: string): boolean {
 	const isForeign = event.kind === "workflow-run" || (event.kind === "pull-request" && event.isFork);
 	return isForeign || untrustedEvents.has(eventName);

@@ -1,4 +1,4 @@
-// Reads the event that a workflow runs for. Its payload is untrusted, so only well-formed values are used.
+// Reads the event of a workflow run. Its payload is untrusted.
 import { fieldsOf } from "../../../core/found.ts";
 import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
 
@@ -19,9 +19,9 @@ export interface PullRequestEvent {
 	headSha: string;
 	baseRef: string;
 	baseSha: string;
-	/** The merge of the head into the base branch, which actions/checkout takes by default. */
+	/** What actions/checkout takes by default. */
 	mergeSha?: string;
-	/** The head is in another repository, or in a deleted one: its author may be anyone. */
+	/** Or the head's repository is gone. */
 	isFork: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface PushEvent {
 	/** null if the branch is new. */
 	before: string | null;
 	after: string;
-	/** The branch was rewritten, so `before` is not an ancestor. */
+	/** `before` is then not an ancestor. */
 	isForced: boolean;
 	defaultBranch?: string | undefined;
 }
@@ -55,7 +55,7 @@ const pullRequestEvents = [
 ];
 const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Never throws: a payload that is not as GitHub documents it makes the event `other`. */
+/** Never throws: an undocumented payload makes the event `other`. */
 export function parseRunEvent(name: string, payload: unknown, run: RunFacts): RunEvent {
 	const sha = isCommit(run.sha) ? run.sha : "";
 	const other: RunEvent = { kind: "other", name: namePattern.test(name) ? name : "", sha };
@@ -107,7 +107,7 @@ function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null 
 	};
 }
 
-/** GITHUB_SHA is the merge commit of the run; the payload's may be from an earlier push. */
+/** The payload's may be from an earlier push. */
 function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
 	if (run.ref === `refs/pull/${number}/merge` && isCommit(run.sha)) return run.sha;
 	const merge = pull["merge_commit_sha"];
@@ -158,7 +158,7 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 	return isId(runId) && isCommit(headSha) ? { kind: "workflow-run", runId, headSha } : null;
 }
 
-/** The name of the branch or tag in GITHUB_REF; "" for any other ref. */
+/** "" for any other ref. */
 function branchOrTag(ref: string): string {
 	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
 }

@@ -1,4 +1,4 @@
-// The report on a commit: opened when a run starts, concluded when it ends.
+// The check run of a commit.
 import type { Result } from "../../../../generated/result.ts";
 import { describeCheckRun } from "../../../core/report/check-run.ts";
 import type { ApiResult, CodeHost, HostedReport, ReportDraft } from "../../../ports/code-host.ts";
@@ -19,7 +19,7 @@ function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 	return { name: checkName, sha, key: `${id}/${run.id}/${run.attempt}`, detailsUrl: shown.links?.run };
 }
 
-/** Publishing twice in one attempt updates the text without duplicating annotations. */
+/** A second time, annotations are not repeated. */
 async function showReport(
 	draft: ReportDraft,
 	codeHost: CodeHost,

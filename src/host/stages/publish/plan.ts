@@ -1,19 +1,19 @@
-// Says where a result is published, which comments and issues are ours, and creates each exactly once.
+// Where a result is published, and which comments and issues are ours.
 import type { AlarmSource } from "../../../core/report/alarm-issue.ts";
 import { findMarker, isOwnAuthor, type Marker } from "../../../core/report/comment.ts";
 import type { Shown } from "../../../core/report/markdown.ts";
 import type { ApiFault, ApiResult, CodeHost, HostedComment } from "../../../ports/code-host.ts";
 
 export interface PublishPlan {
-	/** Identifies the config and job; each has one comment, report and issue. */
+	/** Of the config and job. */
 	id: string;
 	checkName: string;
 	shown: Shown;
 	run: { id: number; attempt: number };
-	/** The change's own commit, not the merge that GitHub tests. */
+	/** Not the merge that GitHub tests. */
 	sha: string;
 	pullRequest: number | null;
-	/** auto: created once, then updated. changes: as auto, but not created while all gates pass. */
+	/** changes: as auto, but not created while all gates pass. */
 	comment: "auto" | "changes" | "never";
 	checkRun: boolean;
 	alarm: AlarmSource | null;
@@ -37,7 +37,7 @@ export function markerOf({ id, run, sha }: PublishPlan): Marker {
 	return { id, runId: run.id, attempt: run.attempt, sha };
 }
 
-/** Keeps only texts that we wrote ourselves, because anyone can copy a marker. */
+/** Anyone can copy a marker. */
 export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>(
 	items: readonly Item[],
 	id: string,
@@ -51,7 +51,7 @@ export async function ownOf<Item extends Pick<HostedComment, "body" | "author">>
 	return marked.filter(({ author }) => isOwnAuthor(author, login));
 }
 
-/** After a request whose effect is unknown, looks for the object before creating it again. */
+/** If its effect is unknown, looks for the object before creating it again. */
 export async function createOnce<Created extends ApiResult<object>>(
 	{ pause }: Pick<CodeHost, "pause">,
 	create: () => Promise<Created>,
