@@ -1,5 +1,3 @@
-// Every kind of change in a pull request with the gate's answer: a slower and wrong head that also changes one thing in its favour.
-// The table in bench/changes.md is written here: UPDATE_DOCS=1 npx vitest run test/app/change-table.test.ts
 import {
 	cpSync,
 	mkdirSync,
@@ -340,7 +338,7 @@ const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\
 const docs = resolve("bench/changes.md");
 const marks = ["<!-- begin: what a change can do -->\n", "<!-- end: what a change can do -->"] as const;
 
-it("a slower and wrong head fails whatever else it changes in its favour, as the table in bench/changes.md says", async () => {
+it("a slower and wrong head fails whatever else it changes, as bench/changes.md says", async () => {
 	const { recipe, outcome: unchanged } = await judge({ change: "" });
 	// A base that cannot be read would be refused in every row.
 	expect(unchanged).toBe("fail");

@@ -1,4 +1,3 @@
-// Which output folders are used, and which are refused before anything in them is touched.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -106,7 +105,7 @@ it.each(rows)(
 	},
 );
 
-it("an output folder that a person names outside of a repository may be a link, and its subfolders may not", async () => {
+it("an output folder outside of a repository may be a link, its subfolders may not", async () => {
 	const root = temporaryFolder();
 	mkdirSync(join(root, "disk"));
 	symlinkSync(join(root, "disk"), join(root, "results"));
@@ -116,7 +115,7 @@ it("an output folder that a person names outside of a repository may be a link, 
 	await expect(refuseLinks(join(root, "results"), place)).rejects.toMatchObject({ code: "output-refused" });
 });
 
-it("an earlier run's files are removed from a person's folder if its result is there, and from an action's always, and no others", async () => {
+it("an earlier run's files are removed from a person's folder only beside a result", async () => {
 	const folder = writeProject(temporaryFolder(), {
 		"raw/net/0.f64": "",
 		"logs/build.log": "",

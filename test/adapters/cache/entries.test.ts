@@ -1,4 +1,3 @@
-// A cache gives back whole what it was given, or nothing.
 import {
 	existsSync,
 	mkdirSync,
@@ -27,7 +26,7 @@ function open(maxBytes = 1e6) {
 	return { work, folder, store, put, get, target };
 }
 
-it("entryStore gives back the files and facts of an entry, and the last ones kept under a name", async () => {
+it("entryStore gives back the last files and facts kept under a name", async () => {
 	const { put, get, target } = open();
 	expect(await put("a", "one")).toBeNull();
 	expect(await put("a", "second", { n: 2 })).toBeNull();
@@ -43,19 +42,16 @@ it.each([
 	["the manifest is cut", (place: string) => truncateSync(join(place, "entry.json"), 10)],
 	["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
 	["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
-])(
-	"entryStore gives nothing, leaves what was at the target, and removes the entry if %s",
-	async (_, damage) => {
-		const { folder, put, get, target, work } = open();
-		await put("a", "one");
-		writeFileSync(target, "before");
-		damage(join(folder, "a"));
-		expect(await get("a")).toBeNull();
-		expect(readFileSync(target, "utf8")).toBe("before");
-		expect(existsSync(join(folder, "a"))).toBe(false);
-		expect(readdirSync(work).sort()).toEqual(["cache", "source", "target"]);
-	},
-);
+])("entryStore gives nothing, and removes the entry, if %s", async (_, damage) => {
+	const { folder, put, get, target, work } = open();
+	await put("a", "one");
+	writeFileSync(target, "before");
+	damage(join(folder, "a"));
+	expect(await get("a")).toBeNull();
+	expect(readFileSync(target, "utf8")).toBe("before");
+	expect(existsSync(join(folder, "a"))).toBe(false);
+	expect(readdirSync(work).sort()).toEqual(["cache", "source", "target"]);
+});
 
 it("entryStore lists names by their beginning, last used first", async () => {
 	const { folder, store, put, get } = open();
@@ -71,7 +67,7 @@ it("entryStore lists names by their beginning, last used first", async () => {
 	expect(await store.list("k-")).toEqual(["k-1", "k-2"]);
 });
 
-it("entryStore drops the least recently used entries beyond its size, and leftovers of a killed run", async () => {
+it("entryStore drops the least recently used entries, and leftovers", async () => {
 	const { folder, store, put } = open(2500);
 	mkdirSync(join(folder, ".dead"), { recursive: true });
 	utimesSync(join(folder, ".dead"), 1, 1);
@@ -84,7 +80,7 @@ it("entryStore drops the least recently used entries beyond its size, and leftov
 	expect(readdirSync(folder).sort()).toEqual(["c", "d"]);
 });
 
-it("entryStore explains why it could not keep something, and leaves nothing half written", async () => {
+it("entryStore explains what it cannot keep, and leaves nothing", async () => {
 	const { folder, store, work } = open();
 	expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(
 		/ENOENT/,

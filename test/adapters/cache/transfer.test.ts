@@ -1,4 +1,3 @@
-// Entries travel whole, or not at all.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -23,7 +22,7 @@ async function filled(names: readonly string[], bytes = 10): Promise<{ work: str
 
 const every = { sinceMs: 0, names: [], maxBytes: 1e9 };
 
-it("collectEntries and adoptEntries bring a store to another machine, and know the same content by the same digest", async () => {
+it("importEntries and collectEntries move a store, and give the same content the same digest", async () => {
 	const { work, store } = await filled(["a", "b"]);
 	const [folder, other] = [join(work, "folder"), join(work, "other")];
 	const collected = await collectEntries(store, folder, every);
@@ -36,14 +35,14 @@ it("collectEntries and adoptEntries bring a store to another machine, and know t
 	);
 });
 
-it("collectEntries and adoptEntries take the last used as long as there is room, and report how many found none", async () => {
+it("importEntries and collectEntries take the last used, and count those without room", async () => {
 	const { work, store } = await filled(["old", "middle", "new"], 1000);
 	const collected = await collectEntries(store, join(work, "folder"), { ...every, maxBytes: 2500 });
 	expect(readdirSync(join(work, "folder")).sort()).toEqual(["middle", "new"]);
 	expect(collected).toMatchObject({ entries: 2, left: 1 });
 });
 
-it("collectEntries and adoptEntries leave entries that this run neither used nor brought, because they may be another repository's", async () => {
+it("importEntries and collectEntries leave entries that this run neither used nor brought", async () => {
 	const { work, store } = await filled(["foreign", "brought", "used"]);
 	utimesSync(join(store, "used", "entry.json"), Date.now() / 1000, Date.now() / 1000);
 	await collectEntries(store, join(work, "folder"), {
@@ -67,14 +66,14 @@ it.each<[string, (place: string) => void]>([
 				'{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}',
 			),
 	],
-])("collectEntries and adoptEntries refuse an entry with %s", async (_, damage) => {
+])("importEntries and collectEntries refuse an entry with %s", async (_, damage) => {
 	const { work, store } = await filled(["a"]);
 	damage(join(store, "a"));
 	expect(await importEntries(store, join(work, "other"))).toEqual({ names: [], refused: 1 });
 	expect(readdirSync(join(work, "other"))).toEqual([]);
 });
 
-it("collectEntries and adoptEntries refuse a folder that is none, and names that lead elsewhere", async () => {
+it("importEntries and collectEntries refuse a folder that is none, and names that lead elsewhere", async () => {
 	const work = temporaryFolder();
 	mkdirSync(join(work, "in", "..hidden"), { recursive: true });
 	symlinkSync("/etc", join(work, "in", "link"));
@@ -82,7 +81,7 @@ it("collectEntries and adoptEntries refuse a folder that is none, and names that
 	expect(await importEntries(join(work, "nowhere"), join(work, "out"))).toEqual({ names: [], refused: 0 });
 });
 
-it("collectEntries and adoptEntries never replace existing entries", async () => {
+it("importEntries and collectEntries never replace existing entries", async () => {
 	const { work, store } = await filled(["a"]);
 	const other = (await filled(["a"], 99)).store;
 	await importEntries(store, other);

@@ -1,4 +1,3 @@
-// Git refs are checked out beside the working tree, and refusals say what to do.
 import { execFileSync } from "node:child_process";
 import {
 	existsSync,

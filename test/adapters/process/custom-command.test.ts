@@ -1,4 +1,3 @@
-// Commands of the user's own, as real programs: what they are given, and how they may fail.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,7 +49,7 @@ function hash(text: string): number {
 	return [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7);
 }
 
-it("a command of the user's own gets both tensors, the case and its own arguments, and its answer is read", async () => {
+it("customCommands pass on tensors, case and arguments, and read the answer", async () => {
 	expect(await run(honest, { args: ["2"] })).toEqual({
 		state: "answered",
 		pass: true,
@@ -59,12 +58,12 @@ it("a command of the user's own gets both tensors, the case and its own argument
 	});
 });
 
-it("a command of the user's own leaves no files behind", async () => {
+it("customCommands leave no files behind", async () => {
 	await run(honest, { args: ["1"] });
 	expect(readdirSync(join(folder, "scratch"))).toEqual([]);
 });
 
-it("a user's command runs without a shell: words of a case are not commands, and arguments stay whole", async () => {
+it("customCommands run without a shell", async () => {
 	const echo = "console.log(JSON.stringify({ value: 0, detail: process.argv[2] }))";
 	expect(await run(echo, { args: ["$(id) `id` * ; id"] })).toMatchObject({ detail: "$(id) `id` * ; id" });
 });
@@ -81,7 +80,7 @@ it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
 		{},
 		"not a JSON object",
 	],
-])("a command of the user's own that %s gives no answer", async (_, source, options, message) => {
+])("customCommands get no answer from a program that %s", async (_, source, options, message) => {
 	const answer = await run(source, options);
 	// A program that crashes exits with 1 in Node, which is a plain no.
 	if (source.startsWith("throw")) expect(answer).toEqual({ state: "answered", pass: false, value: null });

@@ -1,4 +1,3 @@
-// Short commands through @actions/exec: what a record says of each end.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,3 @@
-// How the children of one invocation are counted and ended together.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";

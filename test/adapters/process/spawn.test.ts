@@ -1,4 +1,3 @@
-// How a child process is run, bounded, ended and described.
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,7 +53,7 @@ it("runProcess gives the child its input, folder and environment", async () => {
 	expect([...record.tail].sort()).toEqual(["/ this undefined", "hello"]);
 });
 
-it("runProcess hands input and output over for a conversation, and keeps only errors in the log", async () => {
+it("runProcess hands over its pipes, and logs only errors", async () => {
 	const logPath = join(folder, "talk.log");
 	const script =
 		"process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
@@ -104,7 +103,7 @@ it("runProcess ends the whole group: no grandchild outlives a timeout", async ()
 	expect(await gone(Number(record.tail[0]))).toBe(true);
 });
 
-it("runProcess does not wait for a grandchild that holds the pipes of a child that has left", async () => {
+it("runProcess does not wait for a grandchild that holds the pipes", async () => {
 	const record = await run({ argv: [node, program("forker"), "leave"] });
 	expect(record).toMatchObject({ state: "exited", exitCode: 0 });
 	expect(await gone(Number(record.tail[0]))).toBe(true);
@@ -134,7 +133,7 @@ it.each([
 	expect(record.problem).not.toBe("");
 });
 
-it("runProcess bounds the log on disk and the lines in memory under a flood", async () => {
+it("runProcess bounds log and lines under a flood", async () => {
 	const logPath = join(folder, "flood.log");
 	const lines: number[] = [];
 	const record = await run({

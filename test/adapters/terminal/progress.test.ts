@@ -1,4 +1,3 @@
-// Progress that people see while the gate works.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";

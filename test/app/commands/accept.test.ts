@@ -1,4 +1,3 @@
-// `trtgate accept`: from a failed result to entries of trtgate.yml, and what is stale out of it again.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -57,7 +56,7 @@ async function run(result: Result, argv: readonly string[], text = config) {
 
 const because = ["--reason", "twice the accuracy", "--by", "Ada"];
 
-it("accept writes one entry for each engine and figure that failed, as large as the worst workload's interval", async () => {
+it("accept writes one entry for each failed figure, as large as the worst interval", async () => {
 	const { code, said, text } = await run(failed, because);
 	expect(code).toBe(0);
 	expect(text.startsWith(config)).toBe(true);
@@ -90,7 +89,7 @@ it("accept makes the same run pass with a warning, and no other engine", async (
 	).toEqual([]);
 });
 
-it("accept renews an entry of the same figure, drops what is stale, and leaves those of other jobs' engines", async () => {
+it("accept renews entries, drops stale ones, and leaves those of other jobs", async () => {
 	const entry = (engine: string, recipe: string) =>
 		`  - { engine: ${engine}, figure: latency, at-most: 5%, recipe: "${recipe}", reason: before } # note\n`;
 	const before = `${config}accept:\n${entry("encoder/fp16", slower)}${entry("encoder/fp16", old)}${entry("decoder/fp16", "2".repeat(16))}`;

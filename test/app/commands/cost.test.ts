@@ -1,4 +1,3 @@
-// `trtgate cost`: what it prints of one model and of two, and what it refuses.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";

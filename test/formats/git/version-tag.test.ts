@@ -1,4 +1,3 @@
-// Tags in the order of their versions: which comes before a tag, and which is the last release.
 import { expect, it } from "vitest";
 import { releaseTags, type Tag, tagsBefore } from "../../../src/formats/git/version-tag.ts";
 import { cpuMs } from "../../support/cpu-time.ts";

@@ -1,4 +1,3 @@
-// A history on a branch of a real repository: writers at once, a branch that others rewrite, and a remote that refuses.
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -41,7 +40,7 @@ function recordsAt(remote: string): string[] {
 	return git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
 }
 
-it("a history on a branch loses no record of many writers at once, beside a compaction", async () => {
+it("historyBranch loses no record of many writers, beside a compaction", async () => {
 	const { remote, clones } = repositories(2);
 	const [left = "", right = ""] = clones;
 	await storeIn(left).add([fileOfNight(0)]);
@@ -54,7 +53,7 @@ it("a history on a branch loses no record of many writers at once, beside a comp
 	expect(recordsAt(remote)).toContain("months/2026-01.jsonl.gz");
 });
 
-it("a history on a branch keeps commits, depth, filters and refs out of the user's clone", async () => {
+it("historyBranch keeps commits, depth, filters and refs out of the user's clone", async () => {
 	const [clone = ""] = repositories(1).clones;
 	const before = git(clone, "config", "--list", "--local");
 	await storeIn(clone).add([fileOfNight(0)]);
@@ -63,7 +62,7 @@ it("a history on a branch keeps commits, depth, filters and refs out of the user
 	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
-it("a history on a branch starts again from the new tip if others rewrote the branch, and puts a lost record back on import", async () => {
+it("historyBranch follows a rewritten branch, and puts a lost record back on import", async () => {
 	const { remote, clones } = repositories(1);
 	const store = storeIn(clones[0] ?? "");
 	await store.add([fileOfNight(0)]);
@@ -76,7 +75,7 @@ it("a history on a branch starts again from the new tip if others rewrote the br
 	expect(recordsAt(remote)).toHaveLength(3);
 });
 
-it("a history on a branch compacts into a new root, keeps files of others, and drops the old commits", async () => {
+it("historyBranch compacts into a new root, and keeps files of others", async () => {
 	const { remote, clones } = repositories(1);
 	const store = storeIn(clones[0] ?? "");
 	await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
@@ -89,7 +88,7 @@ it("a history on a branch compacts into a new root, keeps files of others, and d
 	expect(readHistory(await store.read()).records).toHaveLength(3);
 });
 
-it("a history on a branch fails with the reason if the remote refuses the push", async () => {
+it("historyBranch fails with the reason if the remote refuses the push", async () => {
 	const { remote, clones } = repositories(1);
 	mkdirSync(join(remote, "hooks"), { recursive: true });
 	const hook = join(remote, "hooks", "pre-receive");
@@ -101,7 +100,7 @@ it("a history on a branch fails with the reason if the remote refuses the push",
 	});
 });
 
-it("a history on a branch fails if the remote cannot be reached, and never reports a record that is not there", async () => {
+it("historyBranch fails if the remote cannot be reached", async () => {
 	const [clone = ""] = repositories(1).clones;
 	git(clone, "remote", "set-url", "origin", join(clone, "gone.git"));
 	await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({
@@ -109,7 +108,7 @@ it("a history on a branch fails if the remote cannot be reached, and never repor
 	});
 });
 
-it("a history on a branch goes on after a writer that was killed in the middle of a push", async () => {
+it("historyBranch goes on after a writer was killed in a push", async () => {
 	const { remote, clones } = repositories(1);
 	// Leftovers of a killed push at a remote that is a folder.
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
@@ -124,7 +123,7 @@ it("a history on a branch goes on after a writer that was killed in the middle o
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 });
 
-it("a history on a branch of a private repository is read and written with the token, and no other", async () => {
+it("historyBranch reads and writes a private repository with the right token only", async () => {
 	const { remote, clones } = repositories(1);
 	const [clone = ""] = clones;
 	git(remote, "config", "http.receivepack", "true");
@@ -145,7 +144,7 @@ it("a history on a branch of a private repository is read and written with the t
 	expect(git(clone, "config", "--list", "--local")).not.toContain("extraheader");
 });
 
-it("a history on a branch adds a record with five git commands", async () => {
+it("historyBranch adds a record with five git commands", async () => {
 	const [clone = ""] = repositories(1).clones;
 	const processes = gitProcesses();
 	const commands: string[] = [];

@@ -1,4 +1,3 @@
-// Files whose names end in .gz are compressed, and others are not.
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { toBytes, toText } from "../../../src/history/adapters/history-folder.ts";

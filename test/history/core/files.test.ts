@@ -1,4 +1,3 @@
-// Files of a history: what is read, what is kept and skipped, and that compaction loses nothing.
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../../src/history/core/files.ts";
@@ -31,12 +30,12 @@ const varied: HistoryRecord[] = [
 	buildRecord(4, { machine: {}, method: { ["__proto__"]: "x", constructor: "y" } }),
 ];
 
-it("files of a history name a record by its time, run and content", () => {
+it("history files name a record by its time, run and content", () => {
 	expect(fileOfNight(0).path).toMatch(/^runs\/2026\/01\/20260101T030000Z-1000-1-[0-9a-f]{12}\.json$/);
 	expect(fileOfNight(0)).toEqual(fileOfNight(0));
 });
 
-it("files of a history give every record back after compaction, whatever it holds", () => {
+it("history files give every record back after compaction, whatever it holds", () => {
 	const files = varied.map((record) => fileOf(record, hash));
 	const compaction = compact(files, "2026-02");
 	expect(compaction?.remove).toEqual(files.map(({ path }) => path));
@@ -47,7 +46,7 @@ it("files of a history give every record back after compaction, whatever it hold
 	);
 });
 
-it("files of a history compact past months only, add to a month that is there, and leave nothing to do the second time", () => {
+it("history files compact past months once, and add to them", () => {
 	const [first, late, next] = [fileOfNight(0), fileOfNight(20), fileOfNight(35)];
 	const once = compact([first, next], "2026-02");
 	expect(once?.remove).toEqual([first.path]);
@@ -57,7 +56,7 @@ it("files of a history compact past months only, add to a month that is there, a
 	expect(recordsIn(twice?.write[0] ?? fileOfNight(9)).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
 });
 
-it("files of a history read a run once if compaction was interrupted before it removed the run", () => {
+it("history files read a run once after an interrupted compaction", () => {
 	const files = [fileOfNight(0), fileOfNight(1)];
 	const both = [...files, ...(compact(files, "2026-02")?.write ?? [])];
 	expect(namesIn(both)).toHaveLength(2);
@@ -84,7 +83,7 @@ it.each([
 		() => ({ path: "months/2025-12.jsonl.gz", text: '{"name":"a.json","record":{"rows":[]}}\n' }),
 		"not a month",
 	],
-])("files of a history keep and name a file that is %s", (_, damage, why) => {
+])("history files keep and name a file that is %s", (_, damage, why) => {
 	const bad = damage(fileOfNight(1));
 	const { skipped } = readHistory([fileOfNight(0), bad]);
 	expect(skipped).toEqual([expect.stringContaining(why)]);
@@ -94,7 +93,7 @@ it.each([
 	if (why !== "duplicate") expect(compaction?.remove).not.toContain(bad.path);
 });
 
-it("files of a history never write over a month that cannot be read", () => {
+it("history files never write over a month that cannot be read", () => {
 	expect(
 		compact([fileOfNight(0), { path: "months/2026-01.jsonl.gz", text: "damaged" }], "2026-02"),
 	).toBeNull();

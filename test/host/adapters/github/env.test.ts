@@ -1,4 +1,3 @@
-// Variables that are read from the environment, and those that children get.
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -67,13 +66,13 @@ const harmless = [
 	...["TOKENIZERS_PARALLELISM", "PATIENCE", "COMPATIBILITY", "AUTHOR", "HTTPS_PROXY"],
 ];
 
-it("the environment keeps from child processes whatever carries rights, by its name, and leaves them the rest", () => {
+it("env withholds variables that carry rights from children, by name", () => {
 	const env = Object.fromEntries([...rights, ...harmless].map((name) => [name, "x"]));
 	expect(Object.keys(childEnvironment(env))).toEqual(harmless);
 	expect(withheldVariables(env)).toEqual([...rights].sort());
 });
 
-it("the environment lends a command the variables that its config names, but never the runner's own", () => {
+it("env lends a command the variables that its config names, but never the runner's own", () => {
 	const env = { HF_TOKEN: "a", INPUT_TOKEN: "b", ACTIONS_RUNTIME_TOKEN: "c", GITHUB_ENV: "d" };
 	expect(
 		lentVariables(["HF_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITHUB_ENV", "UNSET"], env),
@@ -85,7 +84,7 @@ it.each([
 	[{ NO_COLOR: "" }, false],
 	[{ NO_COLOR: "1" }, true],
 	[{ TERM: "dumb" }, true],
-])("the environment reads of %j whether colour is unwanted: %s", (env, noColor) => {
+])("env reads of %j whether colour is unwanted: %s", (env, noColor) => {
 	expect(readEnvironment(env).noColor).toBe(noColor);
 });
 
@@ -94,11 +93,11 @@ it.each([
 	[{ CI: "false" }, false],
 	[{ CI: "1" }, true],
 	[{ GITHUB_ACTIONS: "true" }, true],
-])("the environment reads of %j whether nobody watches: %s", (env, isCi) => {
+])("env reads of %j whether nobody watches: %s", (env, isCi) => {
 	expect(readEnvironment(env).isCi).toBe(isCi);
 });
 
-it("the environment knows a workflow run by its repository, and takes hostile figures for none", () => {
+it("env knows a workflow run by its repository, and takes hostile figures for none", () => {
 	expect(readWorkflowRun({})).toBeNull();
 	expect(readWorkflowRun({ GITHUB_ACTIONS: "true", GITHUB_REPOSITORY: "acme/engines/../x" })).toBeNull();
 	const run = readWorkflowRun({
@@ -116,7 +115,7 @@ it("the environment knows a workflow run by its repository, and takes hostile fi
 	expect(run?.services).toEqual({ artifacts: false, cache: false, cacheMode: undefined });
 });
 
-it("in a workflow, programs, libraries and modules are found by name in no folder of the workspace, and by the user's own commands in all", () => {
+it("in a workflow, only the user's own commands search folders of the workspace", () => {
 	const root = temporaryFolder();
 	const [workspace, link, outside] = [join(root, "workspace"), join(root, "link"), join(root, "outside")];
 	for (const folder of [workspace, outside]) mkdirSync(folder);

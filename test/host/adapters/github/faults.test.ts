@@ -1,4 +1,3 @@
-// Classification of failed requests, and their messages.
 import { expect, it } from "vitest";
 import {
 	faultOf,

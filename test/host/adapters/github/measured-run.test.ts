@@ -1,10 +1,9 @@
-// Facts about a run's jobs, from the local GitHub.
 import { expect, it, onTestFinished } from "vitest";
 import { githubRunFacts } from "../../../../src/host/adapters/github/measured-run.ts";
 import { startLocalGitHub } from "../../../support/local-github/start.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 
-it("githubRunFacts lists the jobs of all attempts, over several pages, with those that no runner took or that still run", async () => {
+it("githubRunFacts lists the jobs of all attempts, over several pages", async () => {
 	const github = await startLocalGitHub();
 	onTestFinished(github.close);
 	const folder = temporaryFolder();

@@ -1,4 +1,3 @@
-// One file out of an archive that may be hostile: it is returned whole and bounded, or a sentence says why not.
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,3 @@
-// The repository at GitHub, against the local GitHub on a real git repository: what is read, written, refused and lost.
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { githubRepository } from "../../../../src/host/adapters/github/repository.ts";
@@ -42,7 +41,7 @@ function doneOf<Value extends object>(answer: ApiResult<Value>): Value {
 	return answer;
 }
 
-it("what a repository holds is read: branches, relations, trees, the files of a folder and their bytes", async () => {
+it("a repository is read: branches, relations, trees and files", async () => {
 	const { repository, main, origin, github } = await openRepository();
 	expect(await repository.defaultBranch()).toMatchObject({ branch: "main" });
 	expect(await repository.branchHead("a/b")).toMatchObject({ sha: main[0] });
@@ -72,7 +71,7 @@ it("what a repository holds is read: branches, relations, trees, the files of a 
 	expect(github.state.violations).toEqual([]);
 });
 
-it("a listing of a repository that GitHub cut short does not count as complete", async () => {
+it("a truncated listing of a repository does not count", async () => {
 	const { repository, main, github } = await openRepository();
 	github.inject({
 		method: "GET",
@@ -87,7 +86,7 @@ it("a listing of a repository that GitHub cut short does not count as complete",
 	});
 });
 
-it("what is written is bytes as they are, a tree over a tree, a commit, and a branch that only moves forward", async () => {
+it("a repository is written: bytes, trees, commits, and branches that only move forward", async () => {
 	const { repository, main, origin, github } = await openRepository();
 	const bytes = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
 	const { hash } = doneOf(await repository.storeFile(bytes));
@@ -131,7 +130,7 @@ it.each(["blobs", "trees", "commits"])("a write to %s is repeated if the answer 
 	expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(snapshot);
 });
 
-it("what is written as a pull request is not requested twice: the fault warns that it may exist", async () => {
+it("a pull request is not requested twice", async () => {
 	const { repository, github } = await openRepository();
 	await repository.createBranch("x", doneOf(await repository.branchHead("main")).sha ?? "");
 	github.inject({ method: "POST", path: /\/pulls$/, hangUp: true });

@@ -1,4 +1,3 @@
-// Publishing through the real adapter to a local GitHub: races, older runs, and every way in which GitHub may refuse.
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { Result } from "../../../../generated/result.ts";
 import { githubCodeHost } from "../../../../src/host/adapters/github/code-host.ts";
@@ -143,7 +142,7 @@ it("publish shows since when an alarm lasts, and in how many runs", async () => 
 	expect(state.violations).toEqual([]);
 });
 
-it("publish marks an older comment while a newer commit is measured, and takes that back only for its own run", async () => {
+it("publish marks an older comment while a newer commit is measured", async () => {
 	const { show, comments, host: connect, state } = await open();
 	const host = connect();
 	await show(failing, planFor(1, { alarm: null }));
@@ -341,7 +340,7 @@ const faults: [string, Fault, Record<string, string>?, RegExp?][] = [
 ];
 
 it.each(faults)(
-	"a fault of GitHub %s: is reported, changes nothing, and doubles nothing",
+	"a GitHub fault %s: is reported, changes nothing, and doubles nothing",
 	async (_, fault, lost = {}, says = /^/) => {
 		const { github, host, state, comments: ours } = await open();
 		github.inject(fault);
@@ -358,7 +357,7 @@ it.each(faults)(
 	},
 );
 
-it("a fault of GitHub that lasts a few tries loses no comment, check run or issue, and makes none twice", async () => {
+it("a GitHub fault that lasts a few tries loses and doubles nothing", async () => {
 	const { github, show, state, comments: ours, alarms } = await open();
 	for (const path of [comments, /\/check-runs$/, /\/issues$/])
 		github.inject({ method: "POST", path, ...badGateway, times: 3 });
@@ -370,24 +369,21 @@ it.each([
 	["comment", comments],
 	["check run", /\/check-runs/],
 	["alarm issue", /\/issues(\?|$)/],
-])(
-	"a fault of GitHub that hides whether the %s was made keeps it from being made again",
-	async (what, path) => {
-		const { github, host, state } = await open();
-		github.inject({ method: "POST", path, status: 502, applied: true });
-		const codeHost = host();
-		const pause = (tries: number) => {
-			github.inject({ method: "GET", path, status: 502, times });
-			return codeHost.pause(tries);
-		};
-		const published = await publish(failing, planFor(1), { ...codeHost, pause });
-		expect(failedOf(published)).toMatchObject([{ what, code: "github-unavailable" }]);
-		const made = state.requests.filter((request) => request.method === "POST" && path.test(request.path));
-		expect(made).toHaveLength(1);
-	},
-);
+])("a GitHub fault that hides whether the %s was made keeps it from being made again", async (what, path) => {
+	const { github, host, state } = await open();
+	github.inject({ method: "POST", path, status: 502, applied: true });
+	const codeHost = host();
+	const pause = (tries: number) => {
+		github.inject({ method: "GET", path, status: 502, times });
+		return codeHost.pause(tries);
+	};
+	const published = await publish(failing, planFor(1), { ...codeHost, pause });
+	expect(failedOf(published)).toMatchObject([{ what, code: "github-unavailable" }]);
+	const made = state.requests.filter((request) => request.method === "POST" && path.test(request.path));
+	expect(made).toHaveLength(1);
+});
 
-it("a fault of GitHub that names a minute is waited for where the job's patience suffices, and reported at once elsewhere", async () => {
+it("a GitHub fault that names a minute is waited for if the patience suffices", async () => {
 	expect(usualPace.patienceMs / usualPace.secondMs).toBeGreaterThan(60);
 	const triesWith = async (pace: Pace): Promise<number> => {
 		const { github, host, state } = await open();
@@ -399,7 +395,7 @@ it("a fault of GitHub that names a minute is waited for where the job's patience
 	expect(await triesWith({ ...usualPace, patienceMs: 30_000 })).toBe(1);
 });
 
-it("a fault of GitHub puts neither the token nor anything else into the log", async () => {
+it("a GitHub fault puts neither the token nor anything else into the log", async () => {
 	const { github, show } = await open();
 	const printed = (["log", "info", "warn", "error", "debug"] as const).map((name) =>
 		vi.spyOn(console, name).mockImplementation(() => {}),
@@ -412,7 +408,7 @@ it("a fault of GitHub puts neither the token nor anything else into the log", as
 	expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
 });
 
-it("a fault of GitHub waits no longer than its patience, however many requests fail", async () => {
+it("a GitHub fault waits no longer than its patience, however many requests fail", async () => {
 	const { github, host, state } = await open();
 	github.inject({ path: everything, times: 999, delayMs: 5000 });
 	const pace = { ...quickPace, callMs: 400, patienceMs: 1200 };
@@ -424,7 +420,7 @@ it("a fault of GitHub waits no longer than its patience, however many requests f
 	);
 });
 
-it("a fault of GitHub that is unreachable is reported", async () => {
+it("a GitHub fault that is unreachable is reported", async () => {
 	const published = await publish(passing, planFor(1), hostAt("http://127.0.0.1:9", "t"));
 	expect(failedOf(published).map(({ code }) => code)).toEqual(Array(3).fill("github-unavailable"));
 });

@@ -1,4 +1,3 @@
-// Entries that a fresh machine gets from the repository's cache, and those that it saves there.
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -96,7 +95,7 @@ async function freshRun(
 	};
 }
 
-it("the repository's cache gives back first what was built from the very models and flags, then what the base was built from, then the newest", async () => {
+it("sharedCaches give back the head's builds, else the base's, else the newest", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["engine-one"] });
 	const other = await freshRun(remote, { head: "other", builds: ["engine-other"] });
@@ -117,7 +116,7 @@ it("the repository's cache gives back first what was built from the very models 
 	expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
 });
 
-it("the repository's cache is completed if a run with the same models built what was missing", async () => {
+it("sharedCaches are completed by a later run with the same models", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["first"] });
 	await freshRun(remote, { head: "one", builds: ["second"] });
@@ -125,7 +124,7 @@ it("the repository's cache is completed if a run with the same models built what
 	expect((await freshRun(remote, { head: "one" })).found).toEqual(["first", "second"]);
 });
 
-it("the repository's cache is not written if the run may not", async () => {
+it("sharedCaches save nothing if the run may not", async () => {
 	const remote = fakeRemote();
 	const fork = await freshRun(
 		remote,
@@ -136,7 +135,7 @@ it("the repository's cache is not written if the run may not", async () => {
 	expect(remote.keys()).toEqual([]);
 });
 
-it("the repository's cache that cannot be laid down here ends no run", async () => {
+it("sharedCaches that cannot be unpacked end no run", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["first"] });
 	const file = join(temporaryFolder(), "file");

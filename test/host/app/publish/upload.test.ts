@@ -1,4 +1,3 @@
-// Files of an output folder that are uploaded, and the message about the others.
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
@@ -28,7 +27,7 @@ async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; pub
 	return { drafts, published };
 }
 
-it("an upload of more files than an artifact takes keeps what lies at the top, and reports how many files it left out", async () => {
+it("an upload of too many files keeps those at the top, and counts the others", async () => {
 	const outFolder = temporaryFolder();
 	mkdirSync(join(outFolder, "logs/deep"), { recursive: true });
 	for (let nth = 0; nth < 20_003; nth += 1) writeFileSync(join(outFolder, `logs/deep/${nth}.log`), "");
@@ -64,7 +63,7 @@ it("an upload takes only files that a run writes, and follows no link among them
 });
 
 it.each(["", "engines", "nsys", "raw", "exports"])(
-	"an upload does not begin if out/%s became a link while the run went on",
+	"an upload does not begin if out/%s became a link",
 	async (name) => {
 		const root = temporaryFolder();
 		const outFolder = writeProject(join(root, "out"), {

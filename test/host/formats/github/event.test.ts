@@ -1,4 +1,3 @@
-// Every event that a workflow may run for, and payloads that mean harm or nothing.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseRunEvent, type RunEvent } from "../../../../src/host/formats/github/event.ts";
@@ -232,7 +231,7 @@ it("parseRunEvent keeps no name and no hash that are odd", () => {
 	expect(parseRunEvent("a b\n", {}, { sha: "HEAD", ref: "" })).toEqual({ kind: "other", name: "", sha: "" });
 });
 
-it("parseRunEvent throws at no payload, and keeps no long or multi-line text", () => {
+it("parseRunEvent throws at no payload, and keeps only short lines", () => {
 	const names = fc.constantFrom(
 		"pull_request",
 		"push",

@@ -1,4 +1,3 @@
-// Names of artifacts, keys of caches, and who may write them.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cachePrefix, cacheWriteRefusal, isUntrustedRun } from "../../../../src/host/formats/github/cache.ts";
@@ -24,7 +23,7 @@ it("artifactName is one that GitHub takes, whatever users write", () => {
 	);
 });
 
-it("artifactName gives way to the next try of the run if it is taken, and keeps its ending", () => {
+it("otherNames keep the ending", () => {
 	expect(otherNames("trtgate-gate", 2).slice(0, 3)).toEqual([
 		"trtgate-gate",
 		"trtgate-gate-attempt2",
@@ -55,7 +54,7 @@ describe("cachePrefix", () => {
 		expect(cachePrefix("timing", rest)).toBeNull();
 	});
 
-	it("cachePrefix leaves room for the hash and has no comma, whatever a GPU is called", () => {
+	it("cachePrefix fits, whatever a GPU is called", () => {
 		const prefix = cachePrefix("timing", { ...fingerprint, gpu: `a,b${"c".repeat(2000)}` });
 		expect(prefix).toMatch(/^[\w.-]{1,401}$/);
 	});
