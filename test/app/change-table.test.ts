@@ -1,3 +1,4 @@
+// UPDATE_DOCS=1 npx vitest run test/app/change-table.test.ts writes the table in bench/changes.md.
 import {
 	cpSync,
 	mkdirSync,
@@ -68,11 +69,19 @@ interface Row {
 	files?(folder: string): void;
 }
 
-const edit = (from: string, to: string): Row => ({ change: `\`${from}\` → \`${to}\``, config: [[from, to]] });
-const setting = (name: string, from: string, to: string): Row => ({
-	change: `\`${name}: ${from}\` → \`${to}\``,
-	config: [[`${name}: ${from}`, `${name}: ${to}`]],
-});
+/** Lines `key: value → key: value`, or `key: value → value`. */
+const edits = (text: string): Row[] =>
+	text
+		.split("\n")
+		.slice(1, -1)
+		.map((line) => {
+			const [from = "", to = ""] = line.split(" → ");
+			const key = from.slice(0, from.indexOf(": ") + 2);
+			return {
+				change: `\`${from}\` → \`${to}\``,
+				config: [[from, to.startsWith(key) ? to : `${key}${to}`]],
+			};
+		});
 
 const fileKey = (text: string, change = `\`${text}\``): Row => ({
 	change,
@@ -88,54 +97,60 @@ const accepted = (recipe: string): string =>
 const allRows: readonly Row[] = [
 	{ change: "nothing else" },
 	// Every rule of the file, looser.
-	edit("latency: { warn: 2%, fail: 3% }", "latency: { fail: 90% }"),
-	edit("latency: { warn: 2%, fail: 3% }", "latency: { warn: off, fail: off }"),
-	edit("p99: { warn: 10%, fail: 20% }", "p99: { fail: off }"),
-	edit("memory: { fail: 5% }", "memory: { fail: off }"),
-	edit("engine-size: { fail: 300% }", "engine-size: { fail: off }"),
-	edit("build-time: { warn: 500% }", "build-time: { warn: off }"),
-	setting("max-latency", "1s", "10m"),
-	setting("relative-l2", "0.001", "10"),
-	setting("existing", "fail", "warn"),
-	edit("error-growth: { warn: 2, fail: 10 }", "error-growth: { fail: off }"),
-	setting("inconclusive", "fail", "neutral"),
-	setting("not-comparable", "fail", "neutral"),
-	edit("work: { warn: 2%, fail: 10% }", "work: { fail: off }"),
-	setting("  probes", "fail", "off"),
-	setting("interface", "fail", "off"),
-	setting("golden-change", "fail", "off"),
-	setting("limit-change", "fail", "off"),
-	setting("coverage", "fail", "off"),
-	setting("vanished", "fail", "off"),
+	...edits(`
+latency: { warn: 2%, fail: 3% } → latency: { fail: 90% }
+latency: { warn: 2%, fail: 3% } → latency: { warn: off, fail: off }
+p99: { warn: 10%, fail: 20% } → p99: { fail: off }
+memory: { fail: 5% } → memory: { fail: off }
+engine-size: { fail: 300% } → engine-size: { fail: off }
+build-time: { warn: 500% } → build-time: { warn: off }
+max-latency: 1s → 10m
+relative-l2: 0.001 → 10
+existing: fail → warn
+error-growth: { warn: 2, fail: 10 } → error-growth: { fail: off }
+inconclusive: fail → neutral
+not-comparable: fail → neutral
+work: { warn: 2%, fail: 10% } → work: { fail: off }
+  probes: fail → off
+interface: fail → off
+golden-change: fail → off
+limit-change: fail → off
+coverage: fail → off
+vanished: fail → off
+`),
 	{ change: "all of `gates` removed", config: [[base.slice(base.indexOf("gates:")), ""]] },
 	engineKey("gates: { latency: { fail: 90% } }", "`gates` of one engine"),
 	{
 		change: "`gates` of one workload",
 		config: [["[{ batch: 8 }]", "[{ batch: 8, gates: { latency: { fail: 90% } } }]"]],
 	},
-	edit("pairs: [5, 8]", "pairs: [5]"),
-	setting("warm-up", "1s", "1ms"),
-	setting(" duration", "1s", "1ms"),
-	setting(" timeout", "5m", "1m"),
-	setting("build-timeout", "10m", "1h"),
-	setting("threads", "1", "2"),
-	setting("rebuilds", "1", "3"),
-	setting("unchanged-models", "verify", "skip"),
-	setting("identical-engines", "skip", "measure"),
-	setting("cuda-graph", "true", "false"),
-	setting("transfers", "false", "true"),
-	setting("spin-wait", "true", "false"),
-	edit('tensorrt: "10.6"', 'tensorrt: "8.6"'),
-	setting("strict", "false", "true"),
-	edit("baseline: { from: base-ref }", "baseline: { from: pinned, ref: HEAD }"),
-	edit("baseline: { from: base-ref }", "baseline: { from: tag }"),
-	edit("baseline: { from: base-ref }", "baseline: { from: pin }"),
-	edit("command: [python3, compare.py]", 'command: ["true"]'),
-	edit("labels: [self-hosted, h200]", "labels: [ubuntu-latest]"),
+	...edits(`
+pairs: [5, 8] → pairs: [5]
+warm-up: 1s → 1ms
+ duration: 1s → 1ms
+ timeout: 5m → 1m
+build-timeout: 10m → 1h
+threads: 1 → 2
+rebuilds: 1 → 3
+unchanged-models: verify → skip
+identical-engines: skip → measure
+cuda-graph: true → false
+transfers: false → true
+spin-wait: true → false
+tensorrt: "10.6" → tensorrt: "8.6"
+strict: false → true
+baseline: { from: base-ref } → baseline: { from: pinned, ref: HEAD }
+baseline: { from: base-ref } → baseline: { from: tag }
+baseline: { from: base-ref } → baseline: { from: pin }
+command: [python3, compare.py] → command: ["true"]
+labels: [self-hosted, h200] → labels: [ubuntu-latest]
+`),
 	{ change: "`runners` removed", config: [["runners: [{ name: h200, labels: [self-hosted, h200] }]\n", ""]] },
 	fileKey("history: { folder: kept, when: nightly }", "`history` added"),
-	setting("golden-notice", "{ fp32: 0.9 }", "{ fp32: 0.1 }"),
-	setting("backend", "tensorrt", "onnxruntime"),
+	...edits(`
+golden-notice: { fp32: 0.9 } → { fp32: 0.1 }
+backend: tensorrt → onnxruntime
+`),
 	fileKey("onnxruntime: native"),
 	fileKey("device: 1"),
 	fileKey("base: { trtexec: /opt/tensorrt/bin/trtexec }", "`base: { trtexec: … }`"),
@@ -143,12 +158,16 @@ const allRows: readonly Row[] = [
 	fileKey("explain: { bisect: off }"),
 	fileKey("cache: { engines: false }"),
 	// Changes to what is built: each side by its own recipe.
-	edit("precision: fp16", "precision: int8"),
+	...edits(`
+precision: fp16 → precision: int8
+`),
 	engineKey("optimization-level: 0"),
 	engineKey("workspace: 1MiB"),
 	engineKey("flags: [--stripWeights]"),
 	engineKey("dla: { core: 0 }"),
-	edit("max: 8 }", "max: 16 }"),
+	...edits(`
+max: 8 } → max: 16 }
+`),
 	{
 		change: "`dims` max 8 → 4, workload too",
 		config: [
@@ -167,8 +186,10 @@ const allRows: readonly Row[] = [
 		files: (folder) => cpSync(join(folder, "models/classifier.onnx"), join(folder, "models/other.onnx")),
 	},
 	// Changes to what is checked.
-	edit("workloads: [{ batch: 8 }]", "workloads: [{ batch: 1 }]"),
-	edit("workloads: [{ batch: 8 }]", "workloads: []"),
+	...edits(`
+workloads: [{ batch: 8 }] → workloads: [{ batch: 1 }]
+workloads: [{ batch: 8 }] → workloads: []
+`),
 	{ change: "`golden` removed", config: [["    golden: golden/segmenter/golden.json\n", ""]] },
 	{
 		change: "model removed",

@@ -11,60 +11,19 @@ import {
 } from "../../../../src/host/adapters/github/env.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 
-const rights = [
-	...[
-		"INPUT_TOKEN",
-		"INPUT_CONFIG",
-		"STATE_out",
-		"GITHUB_TOKEN",
-		"GH_TOKEN",
-		"GH_ENTERPRISE_TOKEN",
-		"GITHUB_ENTERPRISE_TOKEN",
-		"github_token",
-	],
-	...[
-		"ACTIONS_RUNTIME_TOKEN",
-		"ACTIONS_RUNTIME_URL",
-		"ACTIONS_ID_TOKEN_REQUEST_URL",
-		"ACTIONS_CACHE_URL",
-		"RUNNER_PERFLOG",
-	],
-	...["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"],
-	...[
-		"HF_TOKEN",
-		"AWS_ACCESS_KEY_ID",
-		"AWS_SECRET_ACCESS_KEY",
-		"NPM_AUTH",
-		"NODE_AUTH_TOKEN",
-		"DOCKER_AUTH_CONFIG",
-		"GH_PAT",
-		"PGPASSWORD",
-	],
-	...[
-		"GOOGLE_APPLICATION_CREDENTIALS",
-		"GOOGLE_GHA_CREDS_PATH",
-		"AZURE_CLIENT_SECRET",
-		"SSH_PRIVATE_KEY",
-		"GPG_PASSPHRASE",
-		"KUBECONFIG",
-	],
-	...["SLACK_WEBHOOK_URL", "SENTRY_DSN", "KEYMAP"],
-];
-const harmless = [
-	...[
-		"PATH",
-		"HOME",
-		"CUDA_VISIBLE_DEVICES",
-		"LD_LIBRARY_PATH",
-		"GITHUB_SHA",
-		"GITHUB_WORKSPACE",
-		"RUNNER_TEMP",
-		"RUNNER_TOOL_CACHE",
-	],
-	// The runner finds leftovers of a killed job by its mark; without the numbered name, git refuses to start.
-	...["RUNNER_TRACKING_ID", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "SSH_AUTH_SOCK"],
-	...["TOKENIZERS_PARALLELISM", "PATIENCE", "COMPATIBILITY", "AUTHOR", "HTTPS_PROXY"],
-];
+const words = (text: string): string[] => text.trim().split(/\s+/);
+const rights = words(`
+	INPUT_TOKEN INPUT_CONFIG STATE_out GITHUB_TOKEN GH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN github_token
+	ACTIONS_RUNTIME_TOKEN ACTIONS_RUNTIME_URL ACTIONS_ID_TOKEN_REQUEST_URL ACTIONS_CACHE_URL RUNNER_PERFLOG
+	GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE GITHUB_STEP_SUMMARY
+	HF_TOKEN AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY NPM_AUTH NODE_AUTH_TOKEN DOCKER_AUTH_CONFIG GH_PAT PGPASSWORD
+	GOOGLE_APPLICATION_CREDENTIALS GOOGLE_GHA_CREDS_PATH AZURE_CLIENT_SECRET SSH_PRIVATE_KEY GPG_PASSPHRASE
+	KUBECONFIG SLACK_WEBHOOK_URL SENTRY_DSN KEYMAP`);
+// The runner finds leftovers of a killed job by its mark; without the numbered name, git refuses to start.
+const harmless = words(`
+	PATH HOME CUDA_VISIBLE_DEVICES LD_LIBRARY_PATH GITHUB_SHA GITHUB_WORKSPACE RUNNER_TEMP RUNNER_TOOL_CACHE
+	RUNNER_TRACKING_ID GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 SSH_AUTH_SOCK
+	TOKENIZERS_PARALLELISM PATIENCE COMPATIBILITY AUTHOR HTTPS_PROXY`);
 
 it("env withholds variables that carry rights from children, by name", () => {
 	const env = Object.fromEntries([...rights, ...harmless].map((name) => [name, "x"]));
@@ -80,21 +39,12 @@ it("env lends a command the variables that its config names, but never the runne
 });
 
 it.each([
-	[{}, false],
-	[{ NO_COLOR: "" }, false],
-	[{ NO_COLOR: "1" }, true],
-	[{ TERM: "dumb" }, true],
-])("env reads of %j whether colour is unwanted: %s", (env, noColor) => {
-	expect(readEnvironment(env).noColor).toBe(noColor);
-});
-
-it.each([
-	[{}, false],
-	[{ CI: "false" }, false],
-	[{ CI: "1" }, true],
-	[{ GITHUB_ACTIONS: "true" }, true],
-])("env reads of %j whether nobody watches: %s", (env, isCi) => {
-	expect(readEnvironment(env).isCi).toBe(isCi);
+	[{}, false, false],
+	[{ NO_COLOR: "", CI: "false" }, false, false],
+	[{ NO_COLOR: "1", CI: "1" }, true, true],
+	[{ TERM: "dumb", GITHUB_ACTIONS: "true" }, true, true],
+])("env %j: no colours %s, nobody watches %s", (env, noColor, isCi) => {
+	expect(readEnvironment(env)).toMatchObject({ noColor, isCi });
 });
 
 it("env knows a workflow run by its repository, and takes hostile figures for none", () => {
