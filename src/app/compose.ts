@@ -25,14 +25,7 @@ import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 const maxVerdictBytes = 256 * 1024 ** 2;
 
-export interface Composition {
-	ports: Ports;
-	processes: Processes;
-	/** null on a CPU. */
-	gpuUuid(): Promise<string | null>;
-	/** Lets the stages conclude. */
-	stop(reason: string): void;
-}
+export type Composition = ReturnType<typeof compose>;
 
 interface World {
 	environment: Environment;
@@ -45,7 +38,7 @@ interface World {
 export function compose(
 	config: Pick<Config, "backend" | "device" | "onnxruntime" | "measure" | "cache" | "base">,
 	world: World,
-): Composition {
+) {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
 	// Makes CUDA number GPUs as nvidia-smi does.
@@ -70,6 +63,7 @@ export function compose(
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		trtexec: world.trtexec,
 	});
+	/** Lets the stages conclude. */
 	const stop = (why: string): void => {
 		reason = why;
 		interrupted.abort();
@@ -99,6 +93,7 @@ export function compose(
 	return {
 		ports,
 		processes,
+		/** null on a CPU. */
 		gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)),
 		stop,
 	};

@@ -5,13 +5,10 @@ import { stripVTControlCharacters } from "node:util";
 /** A binary flood without a newline must not fill memory. */
 const longestLine = 4_000;
 
-export interface LineCutter {
-	push(chunk: Uint8Array): void;
-	end(): void;
-}
+export type LineCutter = ReturnType<typeof cutLines>;
 
 /** Replaces invalid UTF-8 by U+FFFD, and removes colours and control characters. */
-export function cutLines(onLine: (line: string) => void): LineCutter {
+export function cutLines(onLine: (line: string) => void) {
 	const decoder = new StringDecoder("utf8");
 	let rest = "";
 	const emit = (line: string): void => onLine(cleanLine(line));
@@ -25,8 +22,8 @@ export function cutLines(onLine: (line: string) => void): LineCutter {
 		}
 	};
 	return {
-		push: (chunk) => take(decoder.write(chunk)),
-		end: () => {
+		push: (chunk: Uint8Array): void => take(decoder.write(chunk)),
+		end: (): void => {
 			take(decoder.end());
 			if (rest.trim() !== "") emit(rest.slice(0, longestLine));
 			rest = "";
@@ -39,14 +36,14 @@ function cleanLine(line: string): string {
 }
 
 /** Leaves out blank lines. */
-export function lastLines(size: number): { add(line: string): void; lines(): string[] } {
+export function lastLines(size: number) {
 	let kept: string[] = [];
 	return {
-		add(line) {
+		add(line: string): void {
 			if (line.trim() === "") return;
 			kept.push(line);
 			if (kept.length >= size * 2) kept = kept.slice(-size);
 		},
-		lines: () => kept.slice(-size),
+		lines: (): string[] => kept.slice(-size),
 	};
 }

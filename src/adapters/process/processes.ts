@@ -13,18 +13,7 @@ export interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
 	tidying?: boolean;
 }
 
-export interface Processes {
-	run(options: RunOptions): Promise<ProcessRecord>;
-	/** For a short, trusted command, which is left alone if the run is cancelled. */
-	exec(options: ExecRunOptions): Promise<ProcessRecord>;
-	/** SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
-	killAll(): Promise<void>;
-	/** For the last moments of the process. */
-	killNow(): void;
-	owns(group: number): boolean;
-	busy<Value>(work: Promise<Value>): Promise<Value>;
-	childMs(): number;
-}
+export type Processes = ReturnType<typeof createProcesses>;
 
 export interface ProcessesOptions {
 	signal?: AbortSignal;
@@ -32,7 +21,7 @@ export interface ProcessesOptions {
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
-export function createProcesses(options: ProcessesOptions = {}): Processes {
+export function createProcesses(options: ProcessesOptions = {}) {
 	const stop = new AbortController();
 	const all = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
 	const groups = new Set<number>();
@@ -63,21 +52,24 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 		return execCommand({ ...job, env: { ...options.env, ...job.env }, signal }).finally(watch.leave);
 	};
 	return {
+		/** For a short, trusted command, which is left alone if the run is cancelled. */
 		exec,
-		run(job) {
+		run(job: RunOptions): Promise<ProcessRecord> {
 			const promise = run(job).finally(() => running.delete(promise));
 			running.add(promise);
 			return promise;
 		},
-		async killAll() {
+		/** SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
+		async killAll(): Promise<void> {
 			stop.abort();
 			await Promise.allSettled(running);
 		},
-		killNow() {
+		/** For the last moments of the process. */
+		killNow(): void {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");
 		},
-		owns: (group) => owned.has(group),
-		busy(work) {
+		owns: (group: number): boolean => owned.has(group),
+		busy<Value>(work: Promise<Value>): Promise<Value> {
 			watch.enter();
 			return work.finally(watch.leave);
 		},

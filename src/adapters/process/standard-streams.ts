@@ -1,11 +1,7 @@
 // The only writer to stdout and stderr, from both of which a workflow's runner reads commands.
 import { disarmCommands } from "../../core/text/escape.ts";
 
-export interface StandardStreams {
-	out(text: string): void;
-	err(text: string): void;
-	command(name: string, value?: string): void;
-}
+export type StandardStreams = ReturnType<typeof standardStreams>;
 
 interface Writable {
 	write(text: string): unknown;
@@ -14,14 +10,14 @@ interface Writable {
 export function standardStreams(
 	{ isActions }: { isActions: boolean },
 	streams: { out: Writable; err: Writable } = { out: process.stdout, err: process.stderr },
-): StandardStreams {
+) {
 	const write = (stream: Writable) => (text: string) => void stream.write(text);
 	const safe = isActions ? (stream: Writable) => disarmed(write(stream)) : write;
 	const out = safe(streams.out);
 	return {
 		out,
 		err: safe(streams.err),
-		command(name, value = "") {
+		command(name: string, value = ""): void {
 			const escaped = value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 			streams.out.write(`::${name}::${escaped}\n`);
 		},

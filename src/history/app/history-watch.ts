@@ -32,18 +32,11 @@ export function isKept({ history }: Pick<Config, "history">, event: RunEvent | u
 	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
 }
 
-export interface HistoryWatch {
-	/** Ids of workloads that stand out and need fresh pairs. */
-	suspects(recorded: RecordedFacts): Promise<readonly string[]>;
-	/** Commit of the previous pin on such a machine, if the pins are not linked yet. */
-	oldPin(result: Result): Promise<string | null>;
-	/** If the record cannot be kept, the run is an error. */
-	keep(result: Result, rows: readonly HistoryRow[]): Promise<Result>;
-}
+export type HistoryWatch = ReturnType<typeof historyWatch>;
 
 const maxSkipped = 5;
 
-export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): HistoryWatch {
+export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 	const identity = identityOf(gpuUuid);
 	let read: Promise<readonly HistoryFile[]> | undefined;
 	const known = (): Promise<readonly HistoryFile[]> => {
@@ -77,19 +70,22 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 		return { ...result, ...outcomeOf({ ...result, gates }), gates, notes };
 	};
 	return {
-		suspects: (result) =>
+		/** Ids of workloads that stand out and need fresh pairs. */
+		suspects: (result: RecordedFacts): Promise<readonly string[]> =>
 			seriesWith(fileFor(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
 				// `keep` reports the same fault later.
 				() => [],
 			),
-		async oldPin(result) {
+		/** Commit of the previous pin on such a machine, if the pins are not linked yet. */
+		async oldPin(result: Result): Promise<string | null> {
 			const own = recordOf(result, identity, sha256);
 			if (own === null) return null;
 			const { series } = await seriesWith(null);
 			return pinToLink(series, { kind: kindOf(own), pin: own.reference?.commit });
 		},
-		async keep(result, rows) {
+		/** If the record cannot be kept, the run is an error. */
+		async keep(result: Result, rows: readonly HistoryRow[]): Promise<Result> {
 			const added = fileFor(result, rows);
 			if (added === null) {
 				const note = "Nothing was timed, so the history has no record of this run.";

@@ -18,29 +18,16 @@ export interface ShiftOf {
 	evidence: string;
 }
 
-export interface Alarm {
-	start: number;
-	raised: number;
-	cause: Cause;
-	evidence: string;
-	/** Largest relative to the noise first. */
-	shifts: readonly ShiftOf[];
-	isOpen: boolean;
-}
+export type Alarm = ReturnType<typeof grouped>[number];
 
 export interface WatchedChain {
 	chain: Chain;
 	watched: Watched;
 }
 
-export interface Findings {
-	chains: readonly WatchedChain[];
-	/** Newest first. */
-	alarms: readonly Alarm[];
-	gains: readonly Alarm[];
-}
+export type Findings = Readonly<ReturnType<typeof findAlarms>>;
 
-export function findAlarms({ chains: all, runs }: Series): Findings {
+export function findAlarms({ chains: all, runs }: Series) {
 	const chains = all.map((chain) => ({ chain, watched: watch(chain, runs) }));
 	const shifts = chains.flatMap((one) => one.watched.shifts.map((shift) => explain(one, shift, runs)));
 	return {
@@ -50,8 +37,8 @@ export function findAlarms({ chains: all, runs }: Series): Findings {
 	};
 }
 
-/** Steps in the same run share an alarm, even if decided on different nights. */
-function grouped(shifts: readonly ShiftOf[]): Alarm[] {
+/** Newest first, with their shifts. Steps in the same run share an alarm, even if decided on different nights. */
+function grouped(shifts: readonly ShiftOf[]) {
 	const surprise = ({ shift }: ShiftOf): number =>
 		Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
 	const byStart = groupBy(shifts, ({ start, foundBy }) => `${start} ${foundBy === "creep"}`);
@@ -62,9 +49,10 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
 			start: own[0]?.start ?? 0,
-			shifts: sorted,
+			/** Largest relative to the noise first. */
+			shifts: sorted as readonly ShiftOf[],
 			raised: Math.min(...own.map(({ chain, shift }) => chain.points[shift.raised]?.run ?? 0)),
-			cause: first?.cause ?? "noise",
+			cause: first?.cause ?? ("noise" as const),
 			evidence: first?.evidence ?? "",
 			isOpen: own.some(({ shift }) => shift.direction === "up" && shift.closed === undefined),
 		};

@@ -11,11 +11,6 @@ export interface HistoryFile {
 	text: string;
 }
 
-export interface History {
-	records: readonly NamedRecord[];
-	skipped: readonly string[];
-}
-
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
 /** One line per run. */
 const monthPath = /^months\/(\d{4}-\d{2})\.jsonl\.gz$/;
@@ -31,7 +26,7 @@ export function fileOf(record: HistoryRecord, hash: (text: string) => string): H
 	};
 }
 
-export interface NamedRecord {
+interface NamedRecord {
 	name: string;
 	record: HistoryRecord;
 }
@@ -68,7 +63,7 @@ function readMonth(text: string): NamedRecord[] | null {
 	return runs.every((run) => run !== null) ? runs : null;
 }
 
-export function readHistory(files: readonly HistoryFile[]): History {
+export function readHistory(files: readonly HistoryFile[]) {
 	const skipped: string[] = [];
 	const records: NamedRecord[] = [];
 	const skip = (path: string, why: string): [] => {

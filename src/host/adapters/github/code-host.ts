@@ -47,9 +47,7 @@ function parseText(data: unknown): Pick<HostedComment, "body" | "author" | "url"
 	return { body: textOf(body), author, url: textOf(url) };
 }
 
-function commentCalls(
-	api: Api,
-): Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment"> {
+function commentCalls(api: Api) {
 	const parse = (data: unknown): HostedComment | null => {
 		const id = idOf(fieldsOf(data)["id"]);
 		return id === null ? null : { id, ...parseText(data) };
@@ -75,7 +73,7 @@ function commentCalls(
 			),
 		updateComment: (id, body) => ask("comment", `PATCH ${one}`, { comment_id: id, body }, parse),
 		deleteComment: (id) => ask("value", `DELETE ${one}`, { comment_id: id }, () => true),
-	};
+	} satisfies Partial<CodeHost>;
 }
 
 const batchSize = 50;
@@ -88,7 +86,7 @@ function parseReport(data: unknown): FoundReport | null {
 	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", key: textOf(key) };
 }
 
-function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport"> {
+function reportCalls(api: Api) {
 	const ask = api.asking("checks: write");
 	/** Sends at least one request. */
 	const update = async (id: number, draft: ReportDraft, first: number) => {
@@ -118,7 +116,7 @@ function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "
 			return update(answer.report.id, draft, batchSize);
 		},
 		updateReport: (id, draft) => update(id, draft, 0),
-	};
+	} satisfies Partial<CodeHost>;
 }
 
 function parametersOf({ name, key, conclusion, title, summary, ...draft }: ReportDraft, from: number) {
@@ -141,7 +139,7 @@ function parametersOf({ name, key, conclusion, title, summary, ...draft }: Repor
 	};
 }
 
-function issueCalls(api: Api): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
+function issueCalls(api: Api) {
 	const ask = api.asking("issues: write");
 	const parse = (data: unknown): HostedIssue | null => {
 		const number = idOf(fieldsOf(data)["number"]);
@@ -159,5 +157,5 @@ function issueCalls(api: Api): Pick<CodeHost, "openIssues" | "createIssue" | "up
 		createIssue: (draft) => ask("issue", "POST /issues", { ...draft }, parse),
 		updateIssue: (number, change) =>
 			ask("issue", "PATCH /issues/{issue_number}", { issue_number: number, ...change }, parse),
-	};
+	} satisfies Partial<CodeHost>;
 }

@@ -5,30 +5,11 @@ import { createProcesses, type Processes } from "../../../adapters/process/proce
 import { isRunnerVariable, isWithheld } from "../../../core/variables.ts";
 import type { WorkflowRun } from "../../../ports/code-host.ts";
 
-export interface Environment {
-	isActions: boolean;
-	isCi: boolean;
-	noColor: boolean;
-	home: string | undefined;
-	cacheHome: string | undefined;
-	toolCache: string | undefined;
-	temp: string | undefined;
-	workspace: string | undefined;
-	sha: string | undefined;
-	/** `refs/pull/12/merge`. */
-	ref: string | undefined;
-	eventName: string | undefined;
-	eventPath: string | undefined;
-	registry: string | undefined;
-	/** Empty hides every GPU. */
-	visibleDevices: string | undefined;
-	libraryPath: string | undefined;
-	lockFolder: string | undefined;
-}
-
 type Variables = Readonly<Record<string, string | undefined>>;
 
-export function readEnvironment(env: Variables = process.env): Environment {
+export type Environment = ReturnType<typeof readEnvironment>;
+
+export function readEnvironment(env: Variables = process.env) {
 	const named = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
 	return {
 		isActions: env["GITHUB_ACTIONS"] === "true",
@@ -41,10 +22,12 @@ export function readEnvironment(env: Variables = process.env): Environment {
 		temp: named("RUNNER_TEMP"),
 		workspace: named("GITHUB_WORKSPACE"),
 		sha: named("GITHUB_SHA"),
+		/** `refs/pull/12/merge`. */
 		ref: named("GITHUB_REF"),
 		eventName: named("GITHUB_EVENT_NAME"),
 		eventPath: named("GITHUB_EVENT_PATH"),
 		registry: named("npm_config_registry"),
+		/** Empty hides every GPU. */
 		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
 		libraryPath: childEnvironment(env)["LD_LIBRARY_PATH"] || undefined,
 		lockFolder: named("TRTGATE_LOCKS"),
@@ -88,10 +71,7 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 }
 
 /** Makes git send the token to the workflow's server, beside the user's settings. */
-export function gitAccess(
-	token: string,
-	env: Variables = process.env,
-): { serverUrl: string; header: string; env: Record<string, string> } {
+export function gitAccess(token: string, env: Variables = process.env) {
 	const serverUrl = (env["GITHUB_SERVER_URL"] || "https://github.com").replace(/\/+$/, "");
 	const at = /^\d{1,4}$/.test(env["GIT_CONFIG_COUNT"] ?? "") ? Number(env["GIT_CONFIG_COUNT"]) : 0;
 	const header = `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;

@@ -2,22 +2,12 @@
 import { getInput } from "@actions/core";
 import { usageError } from "../../../core/errors.ts";
 
-export interface ActionInputs {
-	config?: string;
-	base?: string;
-	head?: string;
-	trtexec?: string;
-	onnxruntimeFolder?: string;
-	only?: string;
-	out: string;
-	overrides: Readonly<Record<string, string>>;
-}
-
 const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"];
 
 const given = (name: string): string | undefined => getInput(name) || undefined;
 
-export function readInputs(): ActionInputs {
+/** Inputs of action.yml as the user wrote them; absent if empty. */
+export function readInputs() {
 	return {
 		config: given("config"),
 		base: given("base"),
@@ -47,18 +37,7 @@ export function readPlanInputs() {
 	};
 }
 
-export interface PublishInputs {
-	/** "" if the workflow gives no token. */
-	token: string;
-	name: string;
-	comment: "auto" | "changes" | "never";
-	checkRun: boolean;
-	issue: "auto" | "true" | "false";
-	/** Prefix of the artifact's name, or `none`. */
-	artifact: string;
-	artifactEngines?: boolean;
-	retentionDays?: number | undefined;
-}
+export type PublishInputs = ReturnType<typeof readShownInputs> & { artifactEngines?: boolean };
 
 /** @throws ConfigError usage. */
 export function readPublishInputs() {
@@ -71,16 +50,18 @@ export function readPublishInputs() {
 
 const maxNameChars = 100;
 
-function readShownInputs(): PublishInputs {
+function readShownInputs() {
 	const days = getInput("retention-days");
 	return {
+		/** "" if the workflow gives none. */
 		token: getInput("token"),
 		name: getInput("name").slice(0, maxNameChars),
 		comment: oneOf("comment", ["auto", "changes", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),
+		/** Prefix of the artifact's name, or `none`. */
 		artifact: getInput("artifact") || "trtgate",
-		retentionDays: days === "" ? undefined : readDays(days),
+		...(days !== "" && { retentionDays: readDays(days) }),
 	};
 }
 

@@ -44,9 +44,7 @@ function parseRef(data: unknown): string | null {
 	return object["type"] === "commit" ? hashOf(object["sha"]) : null;
 }
 
-function writeCalls(
-	asking: Asking,
-): Pick<Repository, "storeFile" | "writeSnapshot" | "writeCommit" | "createBranch" | "advanceBranch"> {
+function writeCalls(asking: Asking) {
 	// Objects are found by their content, so sending one twice is harmless.
 	const write = asking("contents: write", { repeatable: true });
 	const move = asking("contents: write");
@@ -65,7 +63,7 @@ function writeCalls(
 		createBranch: (name, sha) => move("sha", "POST /git/refs", { ref: `refs/heads/${name}`, sha }, parseRef),
 		advanceBranch: (name, sha) =>
 			move("sha", "PATCH /git/refs/{ref}", { ref: `heads/${name}`, sha, force: false }, parseRef),
-	};
+	} satisfies Partial<Repository>;
 }
 
 function parsePull(data: unknown): HostedPull | null {
@@ -74,10 +72,7 @@ function parsePull(data: unknown): HostedPull | null {
 	return number === null ? null : { number, title: textOf(title), body: textOf(body), url: textOf(url) };
 }
 
-function pullCalls(
-	asking: Asking,
-	owner: string,
-): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+function pullCalls(asking: Asking, owner: string) {
 	const write = asking("pull-requests: write");
 	return {
 		openPulls: ({ head, base }) => {
@@ -92,7 +87,7 @@ function pullCalls(
 		},
 		updatePull: (number, change) =>
 			write("pull", "PATCH /pulls/{pull_number}", { pull_number: number, ...change }, parsePull),
-	};
+	} satisfies Partial<Repository>;
 }
 
 /** A setting of the repository or its organisation overrides `permissions:`. */
@@ -128,9 +123,7 @@ function parseBlob(data: unknown): Uint8Array | null {
 	return encoding === "utf-8" ? new TextEncoder().encode(content) : null;
 }
 
-function readCalls(
-	asking: Asking,
-): Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "snapshotOf" | "filesUnder" | "readFile"> {
+function readCalls(asking: Asking) {
 	const ask = asking("contents: read");
 	return {
 		defaultBranch: () =>
@@ -156,7 +149,7 @@ function readCalls(
 			),
 		filesUnder: (commit, folder) => listFiles(ask, commit, folder),
 		readFile: (hash) => ask("bytes", "GET /git/blobs/{file_sha}", { file_sha: hash }, parseBlob),
-	};
+	} satisfies Partial<Repository>;
 }
 
 /** null also if GitHub truncated a long list. */

@@ -23,12 +23,7 @@ export interface SharedCacheOptions {
 	startedMs: number;
 }
 
-export interface SharedCaches {
-	/** The head's builds, else the base's, else the newest of this kind of machine. */
-	restore(known: PreparedRun): Promise<void>;
-	save(): Promise<void>;
-	published(): readonly Published[];
-}
+export type SharedCaches = ReturnType<typeof sharedCaches>;
 
 const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 	{ kind: "timing", store: "timing-caches", maxBytes: 256 * 1024 ** 2 },
@@ -53,7 +48,7 @@ interface Shared {
 /** Some file systems count in seconds. */
 const clockSlackMs = 2000;
 
-export function sharedCaches(options: SharedCacheOptions): SharedCaches {
+export function sharedCaches(options: SharedCacheOptions) {
 	const opened: Shared[] = [];
 	const published: Published[] = [];
 	/** @returns false after a failure: the service is not asked again. */
@@ -66,15 +61,16 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 		return status.state !== "failed";
 	};
 	return {
-		published: () => published,
-		async restore(known) {
+		published: (): readonly Published[] => published,
+		/** The head's builds, else the base's, else the newest of this kind of machine. */
+		async restore(known: PreparedRun): Promise<void> {
 			for (const shared of locationsOf(known, options)) {
 				if (!options.always && (await entriesOf(shared.store)).length > 0) continue;
 				if (!(await attempt(() => restoreOne(shared, options.remote)))) break;
 				opened.push(shared);
 			}
 		},
-		async save() {
+		async save(): Promise<void> {
 			for (const shared of opened) if (!(await attempt(() => saveOne(shared, options)))) break;
 		},
 	};
