@@ -58,6 +58,7 @@ function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
 		const ok = record.state === "exited" && record.exitCode === 0;
 		return { ok, status: ok ? cleanLine(record.tail[0] ?? "found") : "not found or not working", fix };
 	};
+	const [wasm, cache] = [`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`, cacheFolder(environment)];
 	const askSmi = ["--query-gpu=name,driver_version", "--format=csv,noheader"];
 	const nvidiaSmi = program("nvidia-smi", askSmi, "Without a GPU, models run on ONNX Runtime (CPU).");
 	const cpu = `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`;
@@ -67,9 +68,22 @@ function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
 		{
 			name: "ONNX Runtime (WebAssembly)",
 			weight: "need",
-			look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`),
+			look: () =>
+				accessible(wasm, constants.R_OK, [
+					"ships with trtgate",
+					`missing at ${wasm}`,
+					"Use a complete clone or release of trtgate.",
+				]),
 		},
-		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(environment)) },
+		{
+			name: "cache folder",
+			weight: "want",
+			look: async () => {
+				await makeFolders(cache).catch(() => {});
+				const fix = "Unpacked files then go to the temporary folder, at every start.";
+				return accessible(cache, constants.W_OK, [cache, `${cache} cannot be written`, fix]);
+			},
+		},
 		{
 			name: "git",
 			weight: "want",
@@ -147,19 +161,9 @@ async function lookForWorker(python: string, { processes }: Found) {
 		: { ok: true, status: `${probed.tensorrt}, ${probed.device}` };
 }
 
-async function readable(path: string) {
-	const fix = "Use a complete clone or release of trtgate.";
-	return access(path, constants.R_OK).then(
-		() => ({ ok: true, status: "ships with trtgate", fix }),
-		() => ({ ok: false, status: `missing at ${path}`, fix }),
-	);
-}
-
-async function writable(path: string) {
-	const fix = "Unpacked files then go to the temporary folder, at every start.";
-	const tried = makeFolders(path).then(() => access(path, constants.W_OK));
-	return tried.then(
-		() => ({ ok: true, status: path, fix }),
-		() => ({ ok: false, status: `${path} cannot be written`, fix }),
+async function accessible(path: string, mode: number, [found, lost, fix]: [string, string, string]) {
+	return access(path, mode).then(
+		() => ({ ok: true, status: found, fix }),
+		() => ({ ok: false, status: lost, fix }),
 	);
 }

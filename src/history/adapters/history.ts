@@ -1,25 +1,12 @@
 // Reads the commits of a clone, and fetches more as needed.
 
 import { commitOf, isShallow } from "../../adapters/git/refs.ts";
-import { type Depth, openRemote, type Remote, remoteName, silentRemote } from "../../adapters/git/remote.ts";
+import { type Depth, openRemote, type Remote } from "../../adapters/git/remote.ts";
 import { firstLine, type Git, slowMs, succeeded } from "../../adapters/git/run-git.ts";
 import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 
-export interface History {
-	/** @returns false if neither this clone nor its remote has it. */
-	bring(commit: string): Promise<boolean>;
-	parents(commit: string): Promise<string[]>;
-	/** On the remote, or else in this clone. */
-	branchTip(branch: string): Promise<string | null>;
-	/** Of a branch, tag or hash. */
-	find(ref: string): Promise<string | null>;
-	mergeBase(left: string, right: string): Promise<string | null>;
-	isAncestor(commit: string, of: string): Promise<boolean>;
-	tags(): Promise<Tag[]>;
-	/** The first candidate that `head` descends from. */
-	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
-}
+export type History = Awaited<ReturnType<typeof openHistory>>;
 
 export interface FoundTag {
 	tag: Tag;
@@ -40,21 +27,21 @@ const maxVersions = 8;
 const maxUndated = 50;
 
 /** @param mayFetch false: reads only what the clone has. */
-export async function openHistory(
-	git: Git,
-	{ mayFetch = true }: { mayFetch?: boolean } = {},
-): Promise<History> {
-	const remote = mayFetch ? await openRemote(git) : silentRemote(await remoteName(git));
-	const walk: Walk = { git, remote };
+export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: boolean } = {}) {
+	const walk: Walk = { git, remote: await openRemote(git, mayFetch) };
 	return {
-		bring: (commit) => bring(commit, walk),
-		parents: async (commit) => parseParents((await git(["cat-file", "commit", commit])).stdout),
-		branchTip: (branch) => branchTip(branch, walk),
-		find: (ref) => find(ref, walk),
-		mergeBase: (left, right) => mergeBase(left, right, walk),
-		isAncestor: (commit, of) => isAncestor(commit, of, walk),
+		/** @returns false if neither this clone nor its remote has it. */
+		bring: (commit: string) => bring(commit, walk),
+		parents: async (commit: string) => parseParents((await git(["cat-file", "commit", commit])).stdout),
+		/** On the remote, or else in this clone. */
+		branchTip: (branch: string) => branchTip(branch, walk),
+		/** Of a branch, tag or hash. */
+		find: (ref: string) => find(ref, walk),
+		mergeBase: (left: string, right: string) => mergeBase(left, right, walk),
+		isAncestor: (commit: string, of: string) => isAncestor(commit, of, walk),
 		tags: () => tags(walk),
-		nearestTag: (candidates, head) =>
+		/** The first candidate that `head` descends from. */
+		nearestTag: (candidates: Candidates, head: string) =>
 			candidates.order === "version"
 				? nearestVersion(candidates.tags, head, walk)
 				: nearestByDate(candidates.tags, head, walk),
