@@ -154,10 +154,6 @@ it("historyBranch adds a record with five git commands", async () => {
 			commands.push(job.argv.join(" "));
 			return processes.run(job);
 		},
-		exec: (job) => {
-			commands.push(job.argv.join(" "));
-			return processes.exec(job);
-		},
 	};
 	await storeIn(clone).add([fileOfNight(0)]);
 	await historyBranch({ repository: clone, branch, processes: counting }).add([fileOfNight(1)]);
