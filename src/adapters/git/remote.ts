@@ -4,8 +4,15 @@ import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
 import type { Tag } from "../../formats/git/version-tag.ts";
 import { isRefName } from "../../host/formats/github/names.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import { isPlainRef, isShallow, refuseForeignOwner } from "./refs.ts";
-import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";
+import {
+	fixOfDenied,
+	type Git,
+	isPlainRef,
+	isShallow,
+	refuseForeignOwner,
+	slowMs,
+	succeeded,
+} from "./run-git.ts";
 
 export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
 

@@ -4,8 +4,18 @@ import { dirname, join, posix, resolve } from "node:path";
 import { ToolError } from "../../core/errors.ts";
 import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
-import { commitOf, refuseForeignOwner, resolveRef } from "./refs.ts";
-import { firstLine, type Git, type GitAccess, gitError, gitIn, slowMs, succeeded } from "./run-git.ts";
+import {
+	commitOf,
+	firstLine,
+	type Git,
+	type GitAccess,
+	gitError,
+	gitIn,
+	refuseForeignOwner,
+	resolveRef,
+	slowMs,
+	succeeded,
+} from "./run-git.ts";
 
 export interface RefRequest {
 	/** The checkout's `path` is the same folder in the other commit. */

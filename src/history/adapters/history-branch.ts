@@ -1,7 +1,6 @@
 // A history on a branch: fetched shallow, extended by pushes, retried if another writer was first.
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isPlainRef, refuseForeignOwner } from "../../adapters/git/refs.ts";
 import { pickRemote } from "../../adapters/git/remote.ts";
 import {
 	firstLine,
@@ -9,6 +8,8 @@ import {
 	type GitAccess,
 	type GitCall,
 	gitIn,
+	isPlainRef,
+	refuseForeignOwner,
 	slowMs,
 	succeeded,
 } from "../../adapters/git/run-git.ts";

@@ -1,8 +1,7 @@
 // Reads the commits of a clone, and fetches more as needed.
 
-import { commitOf, isShallow } from "../../adapters/git/refs.ts";
 import { type Depth, openRemote, type Remote } from "../../adapters/git/remote.ts";
-import { firstLine, type Git, slowMs, succeeded } from "../../adapters/git/run-git.ts";
+import { commitOf, firstLine, type Git, isShallow, slowMs, succeeded } from "../../adapters/git/run-git.ts";
 import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 

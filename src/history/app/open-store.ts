@@ -1,8 +1,7 @@
 // Opens a history in a folder or on a branch.
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { isRepository } from "../../adapters/git/refs.ts";
-import { type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
+import { type GitAccess, gitIn, isRepository } from "../../adapters/git/run-git.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
 import { ownProcesses } from "../../host/adapters/github/env.ts";

@@ -15,8 +15,7 @@ import { ownProcesses, readEnvironment } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { describePublished, publishNoResult, publishResult } from "../publish/publish-result.ts";
-import { planPublish, takeBack } from "../publish/publish-run.ts";
-import { uploadFolder } from "../publish/upload.ts";
+import { planPublish, takeBack, uploadFolder } from "../publish/publish-run.ts";
 import { readRun } from "./workflow-run.ts";
 
 /** Never fails: the main step has set the outcome. */
