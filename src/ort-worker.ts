@@ -66,7 +66,6 @@ for (let path: string | undefined = process.argv[2]; path !== undefined; ) {
 		jobs = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 	}
 	const reply = await replyTo(task);
-	// Appears complete, or not at all.
 	const temporary = `${task.resultPath}.tmp`;
 	fs.writeFileSync(temporary, JSON.stringify(reply));
 	fs.renameSync(temporary, task.resultPath);

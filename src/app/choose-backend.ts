@@ -20,7 +20,6 @@ import { tensorRtWorker } from "../golden/adapters/tensorrt-worker/worker.ts";
 import type { Environment } from "../host/adapters/github/env.ts";
 import type { Backend } from "../ports/backend.ts";
 
-/** Some hundred models of 100 MB. */
 const maxEngineBytes = 10 * 1024 ** 3;
 const maxTimingBytes = 256 * 1024 ** 2;
 

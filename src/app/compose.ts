@@ -63,7 +63,6 @@ export function compose(
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		trtexec: world.trtexec,
 	});
-	/** Lets the stages conclude. */
 	const stop = (why: string): void => {
 		reason = why;
 		interrupted.abort();

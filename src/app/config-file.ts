@@ -58,7 +58,6 @@ function readLoaded(
 	return { config: baseBeside(loaded.config, home), text, home };
 }
 
-/** Bare names are looked up on PATH. */
 function baseBeside(config: Config, home: string): Config {
 	const { base, sources } = config;
 	if (base === undefined) return config;
@@ -101,7 +100,6 @@ export function workspaceOf(path: string, cwd: string): string {
 	return path.startsWith(`${own}/`) ? own : repositoryOf(dirname(path));
 }
 
-/** The nearest ancestor with .git, else the folder. */
 function repositoryOf(folder: string): string {
 	for (let at = folder; ; at = dirname(at)) {
 		if (existsSync(join(at, ".git"))) return at;
@@ -122,7 +120,6 @@ export interface ConfigOptions {
 	isFresh?: boolean;
 	/** By the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
-	/** For another purpose, such as calibration. */
 	adapt?(config: Config): Config;
 }
 

@@ -28,7 +28,6 @@ export async function* verifyEngines(
 		timeoutMs,
 		goldens: prepared.goldens,
 		outFolder: input.outFolder,
-		// Models only built as variants have none.
 		modelSha256: new Map(
 			prepared.models.flatMap((one) =>
 				one.arm === "head" && one.state === "ready" && one.spec.engine.onnx === one.spec.model.onnx

@@ -145,7 +145,6 @@ function nightOf({ options, config, outFolder }: Watched, watching: HistoryWatch
 	return { config, outFolder, watching, run };
 }
 
-/** null if this run is not kept. */
 async function watchHistory({
 	config,
 	own,

@@ -60,7 +60,6 @@ export async function checkOutFolder(
 	await refuseLinks(path, place);
 	if (!existsSync(path)) return;
 	const tracked = await listTracked(path, gitIn(dirname(path), processes));
-	// A person's results may be in git, but no links.
 	const first = tracked.find((entry) => !("cwd" in place) || entry.startsWith("120000 "));
 	if (first !== undefined)
 		throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
@@ -88,7 +87,6 @@ function rootOf(path: string, place: OutPlace): string | null {
 	throw refused(path, `it is below neither the workspace ${workspace} nor the runner's temporary folder`);
 }
 
-/** @returns `mode object stage\tpath` of each. */
 async function listTracked(path: string, git: Git): Promise<string[]> {
 	const args = ["ls-files", "--stage", "-z", "--", `:(literal,icase)${basename(path)}`];
 	const listed = await git(args, { captureBytes: listBytes }).catch((error: unknown) => {
@@ -113,7 +111,6 @@ function refused(path: string, why: string): ConfigError {
 	});
 }
 
-/** Writes a .gitignore, unless the folder is the user's. */
 export async function makeOutFolder(
 	outFolder: string,
 	files: Pick<Files, "makeFolder" | "writeText">,

@@ -112,7 +112,6 @@ function sameContent({ base, head }: PreparedSides): (base: EngineSpec, head: En
 	};
 }
 
-/** Under the head's name. */
 function baseOf(
 	{ spec }: PreparedModel,
 	bases: readonly PreparedModel[],
@@ -151,7 +150,6 @@ export function refuseFaults(prepared: Prepared, config: Config): void {
 	throwFaults({ ...prepared, models: shapeWorkloads(prepared.plan, prepared.models, config).models });
 }
 
-/** Engines may share files. */
 function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): void {
 	const ofModels = models.flatMap((model) =>
 		model.state === "broken" && model.arm === "head" ? [model.fault] : [],

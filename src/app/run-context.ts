@@ -14,7 +14,6 @@ import type { WorkloadShapes } from "../stages/workloads.ts";
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
-	/** By the id of the head's engine. */
 	goldenFaults: ReadonlyMap<string, ConfigError>;
 	interfaces: Interfaces;
 	recipes: readonly RecipeChange[];
@@ -46,7 +45,6 @@ export interface GateInput {
 	notes?: readonly string[];
 	/** As written; in `config`, the base's rules apply. */
 	headConfig: Config;
-	/** Also those that this run does not check. */
 	headIds: ReadonlySet<string>;
 	baseConfig?: Config;
 	/** Absent if they are the head's own. */
@@ -99,7 +97,6 @@ export interface Facts extends ResultLists, Pick<Result, "startedAt" | "backend"
 	counterparts: Counterparts;
 	environment: Result["environment"];
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	/** By id of the base's engine. */
 	droppedCases: ReadonlyMap<string, readonly string[]>;
 	/** Goldens whose sensitivity is not fully tested. */
 	untested: readonly { model: string; message: string }[];

@@ -209,7 +209,6 @@ async function* buildEngines({
 	};
 }
 
-/** For `accept`. */
 function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
 	const ready = models.filter((model) => model.state === "ready");
 	const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);

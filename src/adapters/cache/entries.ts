@@ -129,7 +129,6 @@ async function replace(aside: string, place: string): Promise<void> {
 	}
 }
 
-/** Sorted by last use, newest first. */
 export async function entriesOf(folder: string) {
 	const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith("."));
 	const found = await Promise.all(names.map((name) => measure(folder, name)));
@@ -223,7 +222,6 @@ async function moveIn(place: string, store: string, name: string): Promise<void>
 interface Selection {
 	/** By file times; older entries may be another repository's. */
 	sinceMs: number;
-	/** Restored ones, taken whatever their age. */
 	names: readonly string[];
 	maxBytes: number;
 }

@@ -42,7 +42,6 @@ const settings = [
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
-	// Bytes a second, and seconds.
 	"http.lowSpeedLimit=1000",
 	"http.lowSpeedTime=60",
 ];

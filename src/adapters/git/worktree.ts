@@ -21,7 +21,6 @@ export interface RefRequest {
 	/** The checkout's `path` is the same folder in the other commit. */
 	repository: string;
 	ref: string;
-	/** Anything there is replaced. */
 	folder: string;
 	processes: Processes;
 	access?: GitAccess | undefined;

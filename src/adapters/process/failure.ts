@@ -62,7 +62,6 @@ export async function orFailure<Value>(
 	}
 }
 
-/** Removes earlier samples first. */
 export async function orUnusable(
 	samplesPath: string,
 	work: () => Promise<MeasureResult>,

@@ -158,7 +158,6 @@ export function fileSource(file: number, size: number): ByteSource {
 	};
 }
 
-/** Lower-case hex. */
 export async function digestFile(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);

@@ -35,7 +35,6 @@ function cleanLine(line: string): string {
 	return stripVTControlCharacters(line).replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "");
 }
 
-/** Leaves out blank lines. */
 export function lastLines(size: number) {
 	let kept: string[] = [];
 	return {

@@ -19,7 +19,6 @@ export interface LockOptions {
 	staleMs?: number;
 }
 
-/** After this many failed attempts the lock counts as in use. */
 const maxAttempts = 100;
 
 /**

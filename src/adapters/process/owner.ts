@@ -67,7 +67,6 @@ function numberSpace(): Promise<string> {
 	return readlink("/proc/self/ns/pid").catch(() => "");
 }
 
-/** null if the process is not visible. */
 export async function groupOf(pid: number): Promise<number | null> {
 	const group = Number((await readStat(pid)).group);
 	return Number.isSafeInteger(group) && group > 0 ? group : null;

@@ -52,7 +52,6 @@ export function createProcesses(options: ProcessesOptions = {}) {
 			stop.abort();
 			await Promise.allSettled(running);
 		},
-		/** For the last moments of the process. */
 		killNow(): void {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");
 		},

@@ -9,7 +9,6 @@ import { signalGroup } from "./owner.ts";
 export interface ProcessOptions {
 	argv: readonly [string, ...string[]];
 	cwd?: string;
-	/** Absent: our own. */
 	env?: Readonly<Record<string, string | undefined>>;
 	stdin?: string | Uint8Array;
 	/** Takes over input and output; only errors then go to log, tail and lines. */
@@ -19,7 +18,6 @@ export interface ProcessOptions {
 	logPath?: string;
 	logCapBytes?: number;
 	tailLines?: number;
-	/** 0 by default. */
 	captureBytes?: number;
 	background?: boolean;
 	graceMs?: number;
@@ -30,7 +28,6 @@ export interface ProcessOptions {
 	onEnd?(pid: number): void;
 }
 
-/** Both may break at any time. */
 export interface Pipes {
 	input: Writable;
 	output: Readable;

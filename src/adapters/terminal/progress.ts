@@ -65,7 +65,6 @@ interface StageNow {
 	itemMs: number;
 }
 
-/** Shorter waits are not shown. */
 const shownMs = 2000;
 
 function describeNow(now: StageNow, clock: Clock): string {
@@ -88,7 +87,6 @@ export interface Pulse {
 	afterMs: number;
 }
 
-/** Shows details only if an item takes long. */
 export function plainProgress(
 	stream: LineStream,
 	pulse?: Pulse,
@@ -174,7 +172,6 @@ export function cleanLine(text: string): string {
 		.trim();
 }
 
-/** Counts a code point as one column. */
 export function fitColumns(text: string, columns: number): string {
 	const points = [...text];
 	return points.length <= columns ? text : `${points.slice(0, Math.max(0, columns - 1)).join("")}…`;

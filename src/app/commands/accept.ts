@@ -51,7 +51,6 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** One per engine and figure, for the worst workload. */
 function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {

@@ -11,7 +11,6 @@ export interface Option {
 	value?: string;
 	does: string;
 	default?: string;
-	/** A default that depends on something else. */
 	otherwise?: string;
 	required?: true;
 	again?: true;

@@ -85,7 +85,6 @@ async function recorded(out: string): Promise<DemoOptions> {
 	return {
 		base: join(project, "base"),
 		head: join(project, "head"),
-		// Finds neither TensorRT nor a GPU.
 		inputs: { backend: "onnxruntime" },
 		ports: { backend, telemetry, clock },
 	};

@@ -103,7 +103,6 @@ function unreadable(path: string, cause: unknown): ConfigError {
 
 type Known = Evidence & { scan: LogScan };
 
-/** @param folders the likeliest first. */
 export async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
 	const touched = touchedFiles(evidence);
 	const inputs: { path: string; bytes: number }[] = [];

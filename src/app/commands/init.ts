@@ -186,7 +186,6 @@ async function tryEnds(
 	const check = shapeCheck(model.onnx);
 	const ends = endsOf(findDims(model.onnx, chosen), sizes);
 	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
-	// The largest may take long.
 	const groups = [
 		possible.filter(([end]) => end !== "largest"),
 		possible.filter(([end]) => end === "largest"),

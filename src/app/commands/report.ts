@@ -56,7 +56,6 @@ async function merged(args: ReportArguments, terminal: Terminal): Rendered {
 			? undefined
 			: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text);
 	const parts = await readParts(args.positionals, terminal.cwd);
-	// Downloaded artifacts have folders of their own names.
 	const nameOf = (folder: string): string =>
 		expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name) }));

@@ -5,7 +5,6 @@ import type { MeasuredRun, RunFacts, WorkflowRun } from "../../ports/code-host.t
 
 export interface Subject {
 	run: { id: number; attempt: number };
-	/** The change's own commit. */
 	sha: string;
 	pullRequest: number | null;
 	/** Why there is no pull request to comment on. */

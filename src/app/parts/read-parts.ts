@@ -36,7 +36,6 @@ export async function readParts(folders: readonly string[], cwd: string): Promis
 		});
 	const parts: PartInput[] = [];
 	const budget = { textBytes: maxTextBytes };
-	// Each may be tens of megabytes.
 	for (const folder of found)
 		parts.push({
 			name: basename(folder),
@@ -84,7 +83,6 @@ function parsePart(text: string, path: string): PartContent {
 	}
 }
 
-/** Raw samples and logs of some hundred workloads. */
 const maxPartBytes = 200 * 1024 * 1024;
 const maxBytes = 2 * 1024 * 1024 * 1024;
 const atOnce = 6;
@@ -92,7 +90,6 @@ const atOnce = 6;
 export interface Collecting {
 	artifacts: RunArtifacts;
 	expected: readonly { name: string; artifact: string }[];
-	/** Absolute. */
 	temp: string;
 	log(line: string): void;
 }

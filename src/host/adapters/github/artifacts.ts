@@ -21,7 +21,6 @@ interface ArtifactOptions {
 
 /** The client tries for some 25 seconds; time for the size comes on top. */
 const uploadMs = 60_000;
-/** 2 MB a second. */
 const bytesPerMs = 2000;
 
 async function openClient() {
@@ -67,7 +66,6 @@ export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): 
 	};
 }
 
-/** Unzipped, an artifact gets its file's name. */
 async function renamed(draft: ArtifactDraft, root: string, name: string): Promise<ArtifactDraft> {
 	const [file] = draft.files;
 	if (file !== undefined) await copyFile(file, join(root, name));

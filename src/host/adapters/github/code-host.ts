@@ -88,7 +88,6 @@ function parseReport(data: unknown): FoundReport | null {
 
 function reportCalls(api: Api) {
 	const ask = api.asking("checks: write");
-	/** Sends at least one request. */
 	const update = async (id: number, draft: ReportDraft, first: number) => {
 		for (let from = first; ; from += batchSize) {
 			const given = { check_run_id: id, ...parametersOf(draft, from) };

@@ -22,7 +22,6 @@ export function readEnvironment(env: Variables = process.env) {
 		temp: named("RUNNER_TEMP"),
 		workspace: named("GITHUB_WORKSPACE"),
 		sha: named("GITHUB_SHA"),
-		/** `refs/pull/12/merge`. */
 		ref: named("GITHUB_REF"),
 		eventName: named("GITHUB_EVENT_NAME"),
 		eventPath: named("GITHUB_EVENT_PATH"),
@@ -126,7 +125,6 @@ function realFolder(folder: string): string {
 	}
 }
 
-/** Unset ones are left out. */
 export function lentVariables(
 	names: readonly string[],
 	env: Variables = process.env,

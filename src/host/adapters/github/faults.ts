@@ -6,7 +6,6 @@ import type { ApiFault, ApiResult } from "../../../ports/code-host.ts";
 
 export interface RequestInfo {
 	endpoint: string;
-	/** `pull-requests: write`. */
 	permission: string;
 	/** Sending the request twice would create two objects. */
 	creates: boolean;
@@ -92,7 +91,6 @@ function missingPermission({ headers }: RequestFailure, { permission }: RequestI
 	const offered = [...accepted].map((match) => `${match[1]?.replaceAll("_", "-")}: ${match[2]}`);
 	const ofScope = offered.find((one) => one.startsWith(`${permission.split(":", 1)[0]}:`));
 	if (ofScope === undefined) return offered[0] ?? permission;
-	// The header may name only the read that comes first.
 	return ofScope.endsWith(": read") ? permission : ofScope;
 }
 
@@ -152,7 +150,6 @@ export async function withTimeout<Value>(limitMs: number, promise: Promise<Value
 		return await Promise.race([promise, late]);
 	} finally {
 		clearTimeout(timer);
-		// A late failure has no handler any more.
 		promise.catch(() => {});
 	}
 }

@@ -29,7 +29,6 @@ export function readPlanInputs() {
 		announce: isOn("announce"),
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
-		/** Empty: all engines. */
 		only: getInput("only"),
 		name: getInput("name"),
 		artifact: getInput("artifact") || "trtgate",
@@ -65,7 +64,6 @@ function readShownInputs() {
 	};
 }
 
-/** For private repositories. */
 const maxRetentionDays = 400;
 
 function readDays(text: string): number {
@@ -86,7 +84,6 @@ export function readReportInputs() {
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
 		review: getInput("review"),
-		/** Of the only job that measures without a plan. */
 		job: getInput("job") || "gate",
 		out: getInput("out") || "trtgate-merged",
 		fail: oneOf("fail", ["auto", "true", "false"]),

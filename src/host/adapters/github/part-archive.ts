@@ -12,7 +12,6 @@ export type Taken =
 
 export interface TakeLimits {
 	packedBytes: number;
-	/** Of the one file, unpacked. */
 	bytes: number;
 }
 

@@ -12,7 +12,6 @@ export function writeAnnotations(result: Result): void {
 		write[level](message, { title, file: path, startLine: line, startColumn: column });
 }
 
-/** The runner drops a summary above 1 MiB whole. */
 const maxSummaryBytes = 1024 * 1024 - 1024;
 
 /** Replaces what this step wrote before. */

@@ -4,7 +4,6 @@ import type { ApiFault, ApiResult, HostedPull, Repository, StoredFile } from "..
 import { idOf, parseList, textOf } from "./code-host.ts";
 import { type Ask, type GitHubOptions, openApi, type Pace, usualPace } from "./request.ts";
 
-/** A blob of 100 MB takes a while. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
 /** A proposal needs other fixes than publishing. */
@@ -38,7 +37,6 @@ function hashOf(value: unknown): string | null {
 
 const parseSha = (data: unknown): string | null => hashOf(fieldsOf(data)["sha"]);
 
-/** A tag may point to a tag object. */
 function parseRef(data: unknown): string | null {
 	const object = fieldsOf(fieldsOf(data)["object"]);
 	return object["type"] === "commit" ? hashOf(object["sha"]) : null;

@@ -7,7 +7,6 @@ export interface Pace {
 	callMs: number;
 	/** Of all failed and retried requests, with the waits between them. */
 	patienceMs: number;
-	/** Shorter in tests. */
 	secondMs: number;
 }
 
@@ -16,7 +15,6 @@ export const usualPace: Pace = { callMs: 10_000, patienceMs: 90_000, secondMs: 1
 
 export interface GitHubOptions {
 	token: string;
-	/** https://api.github.com, or that of an enterprise. */
 	apiUrl: string;
 	graphQlUrl: string;
 	repository: string;
@@ -36,7 +34,6 @@ interface ApiRequest<Value> {
 	parse: Parse<Value>;
 }
 
-/** @param name key of the value in the answer. */
 export type Ask = <Name extends string, Value>(
 	name: Name,
 	route: string,
@@ -193,7 +190,6 @@ async function openOctokit(
 	});
 	return new (GitHub.plugin(
 		({ hook }) => {
-			// Each try has its own time limit.
 			hook.wrap("request", async (send, request) => {
 				Object.assign(request.request, { signal: request.request["startTry"](), log: silent });
 				const response = await send(request);

@@ -36,7 +36,6 @@ interface Job {
 	/** null outside a workflow. */
 	context: PublishContext | null;
 	caches: SharedCaches | null;
-	/** Leaves only a few seconds. */
 	stop: { requested: boolean };
 }
 
@@ -137,7 +136,6 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	return { result, outFolder };
 }
 
-/** Does not change the outcome. */
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
 	const { context, caches, terminal, cwd } = job;
 	if (context === null || job.stop.requested) {

@@ -88,7 +88,6 @@ interface Target {
 	blobs: Blobs;
 }
 
-/** Equal objects mean equal files. */
 type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 
 /** null if nothing is under review. @throws ConfigError git-ref; ToolError. */

@@ -124,7 +124,6 @@ async function partsThatCount(
 	);
 }
 
-/** null for any. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
 	const claimed = new Set(

@@ -45,7 +45,6 @@ export async function readRun(environment: Environment, token: string): Promise<
 	return { run, event, host: openGitHub(run, token, environment.temp) };
 }
 
-/** @param token "" if the workflow gives none. */
 function openGitHub(run: WorkflowRun, token: string, temp: string | undefined): Host {
 	const access = { ...run, token };
 	return {
@@ -85,7 +84,6 @@ export function accessOf({ token }: { token: string }): { access?: GitAccess } {
 	return { access };
 }
 
-/** @returns the exit code. */
 export function reportError(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);
 	log(text);

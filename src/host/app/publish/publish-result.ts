@@ -112,7 +112,6 @@ export async function writePublishOutputs(
 		artifact: links.artifact ?? "",
 		report: links.report ?? "",
 	});
-	// The check run shows the same.
 	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
 	const failed = mergePermissionFaults(published.filter((one) => one.state === "failed"));
 	for (const one of published) if (one.state !== "failed") log(describePublished(one));

@@ -57,7 +57,6 @@ export async function publishRun(
 const forkReason =
 	"the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
-/** @param configPath as in the result. */
 export function planPublish(
 	configPath: string,
 	{ run, event, inputs }: Omit<PublishContext, "host">,
@@ -220,7 +219,6 @@ async function filesBelow(path: string): Promise<string[]> {
 	if (found.isFile()) return [path];
 	if (!found.isDirectory()) return [];
 	const files: string[] = [];
-	// A call may not have so many arguments.
 	for (const name of (await readdir(path)).sort())
 		for (const file of await filesBelow(join(path, name))) files.push(file);
 	return files;

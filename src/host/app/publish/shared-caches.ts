@@ -32,7 +32,6 @@ const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 ];
 
 interface Shared {
-	/** Of this kind of machine. */
 	prefix: string;
 	/** Of this head's builds; a digest follows, since a key cannot be written twice. */
 	head: string;
@@ -40,12 +39,10 @@ interface Shared {
 	store: string;
 	folder: string;
 	maxBytes: number;
-	/** Of restored entries. */
 	names: readonly string[];
 	key: string | null;
 }
 
-/** Some file systems count in seconds. */
 const clockSlackMs = 2000;
 
 export function sharedCaches(options: SharedCacheOptions) {

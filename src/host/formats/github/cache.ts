@@ -3,7 +3,6 @@ import type { RunEvent } from "./event.ts";
 import { slug } from "./names.ts";
 
 const version = "v1";
-/** GitHub takes 512 characters; the hash comes after this. */
 const maxPrefixChars = 400;
 
 export type CacheKind = "timing" | "engines";

@@ -56,7 +56,6 @@ export function artifactName(prefix: string, { config, job }: { config: string; 
 	return [slug(prefix), own, slug(job)].filter((part) => part !== "").join("-") || "trtgate";
 }
 
-/** Names to try in order. */
 export function otherNames(name: string, attempt: number): string[] {
 	const dot = name.lastIndexOf(".");
 	const [stem, ending] =

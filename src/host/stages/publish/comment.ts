@@ -60,7 +60,6 @@ async function update(context: CommentContext, oldest: Own, younger: readonly Ow
 		for (const { id } of younger) await context.codeHost.deleteComment(id);
 		return { what, state: "done", url: updated.comment.url };
 	}
-	// The comment was deleted after it was listed.
 	return updated.fault.code === "github-not-found" ? create(context) : { what, ...updated };
 }
 

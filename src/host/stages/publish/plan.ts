@@ -5,7 +5,6 @@ import type { Shown } from "../../../core/report/markdown.ts";
 import type { ApiFault, ApiResult, CodeHost, HostedComment } from "../../../ports/code-host.ts";
 
 export interface PublishPlan {
-	/** Of the config and job. */
 	id: string;
 	checkName: string;
 	shown: Shown;
