@@ -12,7 +12,7 @@ import { parseResult } from "../../core/report/parse-result.ts";
 import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
 import { checkOutFolder } from "../out-folder.ts";
-import { readParts } from "../parts/read-parts.ts";
+import { readParts } from "../parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { type ArgumentsOf, parseArguments, readArgument } from "./arguments.ts";

@@ -158,17 +158,8 @@ const nextRef = "refs/heads/next";
 /** trees: without the contents of files. null: the branch does not exist yet. */
 async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
 	const filter = what === "trees" ? ["--filter=blob:none"] : [];
-	const args = [
-		"fetch",
-		"--quiet",
-		"--depth=1",
-		"--no-tags",
-		"--force",
-		...filter,
-		"origin",
-		`refs/heads/${branch}:${tipRef}`,
-	];
-	const record = await git(args);
+	const flags = ["--quiet", "--depth=1", "--no-tags", "--force", ...filter];
+	const record = await git(["fetch", ...flags, "origin", `refs/heads/${branch}:${tipRef}`]);
 	if (succeeded(record))
 		return (await readFile(join(folder, "FETCH_HEAD"), "utf8")).slice(0, 64).split(/\s/, 1)[0] ?? null;
 	const fault = classifyFetch(record.tail);
@@ -242,19 +233,13 @@ function denied(branch: string, why: string, tail: readonly string[]): ConfigErr
 }
 
 function unwritable(branch: string, { tail }: ProcessRecord): ToolError {
-	return new ToolError({
-		code: "history-unwritable",
-		message: `The record could not be added to the branch ${branch}.`,
-		excerpt: tail.slice(-5),
-		fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
-	});
+	const message = `The record could not be added to the branch ${branch}.`;
+	const fix = "Run `trtgate history import` with this run's result.json, or run the job again.";
+	return new ToolError({ code: "history-unwritable", message, excerpt: tail.slice(-5), fix });
 }
 
 function unreadable(branch: string, { tail }: ProcessRecord): ToolError {
-	return new ToolError({
-		code: "history-unreadable",
-		message: `The branch ${branch} could not be fetched.`,
-		excerpt: tail.slice(-5),
-		fix: "Check that the remote can be reached, and run it again.",
-	});
+	const message = `The branch ${branch} could not be fetched.`;
+	const fix = "Check that the remote can be reached, and run it again.";
+	return new ToolError({ code: "history-unreadable", message, excerpt: tail.slice(-5), fix });
 }

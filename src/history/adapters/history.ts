@@ -59,14 +59,14 @@ async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
 
 /** A complete clone's remote is not contacted. */
 async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
-	const names = [
-		...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]),
-		`refs/heads/${branch}`,
-	];
-	const local = async (): Promise<string | null> => firstCommit(names, git);
+	const local = () => firstCommit([...remoteRef(remote, branch), `refs/heads/${branch}`], git);
 	return (await isShallow(git))
 		? ((await remote.branchTip(branch)) ?? (await local()))
 		: ((await local()) ?? remote.branchTip(branch));
+}
+
+function remoteRef({ name }: Remote, branch: string): string[] {
+	return name === null ? [] : [`refs/remotes/${name}/${branch}`];
 }
 
 async function firstCommit(names: readonly string[], git: Git): Promise<string | null> {
@@ -79,10 +79,7 @@ async function firstCommit(names: readonly string[], git: Git): Promise<string |
 
 async function find(ref: string, walk: Walk): Promise<string | null> {
 	const { git, remote } = walk;
-	const local = await firstCommit(
-		[ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])],
-		git,
-	);
+	const local = await firstCommit([ref, ...remoteRef(remote, ref)], git);
 	if (local !== null) return local;
 	if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(ref)) return (await bring(ref, walk)) ? ref : null;
 	const name = ref.replace(/^refs\/(heads|tags)\//, "");
@@ -139,18 +136,10 @@ async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise
 
 async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
 	if (commits.length === 0) return new Map();
-	const record = await git([
-		"log",
-		"--no-walk=unsorted",
-		"--no-show-signature",
-		"--format=%H %ct",
-		...commits,
-	]);
-	const lines = record.stdout.split("\n").flatMap((line) => {
-		const [commit, time] = line.split(" ");
-		return commit === undefined || time === undefined ? [] : [[commit, Number(time)] as const];
-	});
-	return new Map(lines);
+	const flags = ["--no-walk=unsorted", "--no-show-signature", "--format=%H %ct"];
+	const { stdout } = await git(["log", ...flags, ...commits]);
+	const lines = [...stdout.matchAll(/^(\w+) (\d+)$/gm)];
+	return new Map(lines.map(([, commit = "", time]) => [commit, Number(time)]));
 }
 
 /** A shallow clone has no tags. */

@@ -7,8 +7,7 @@ import type { Result } from "../../../../generated/result.ts";
 import { fileStore } from "../../../adapters/files/store.ts";
 import { exitCodes, exitOfResult } from "../../../app/exit.ts";
 import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "../../../app/out-folder.ts";
-import { findSubject, type Subject } from "../../../app/parts/find-measured-run.ts";
-import { collectParts } from "../../../app/parts/read-parts.ts";
+import { collectParts, findSubject, type Subject } from "../../../app/parts.ts";
 import { openTerminal } from "../../../app/terminal.ts";
 import { version } from "../../../app/version.ts";
 import { recordError, ToolError } from "../../../core/errors.ts";
@@ -26,7 +25,7 @@ import { log } from "../../adapters/github/log.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
-import type { Published } from "../../stages/publish/plan.ts";
+import type { Published } from "../../stages/publish/check-run.ts";
 import {
 	publishNoResult,
 	reportNoResult,

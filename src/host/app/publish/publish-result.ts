@@ -20,7 +20,7 @@ import {
 	writeSummary,
 } from "../../adapters/github/publish.ts";
 import { isCommit } from "../../formats/github/names.ts";
-import type { Published } from "../../stages/publish/plan.ts";
+import type { Published } from "../../stages/publish/check-run.ts";
 import { reportError, workflowJob } from "../actions/workflow-run.ts";
 import { type PublishContext, type PublishedRun, publishRun } from "./publish-run.ts";
 

@@ -13,9 +13,15 @@ import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import { publishAlarm } from "../../stages/publish/alarm.ts";
-import { concludeUnmeasured, openCheckRun, publishCheckRun } from "../../stages/publish/check-run.ts";
+import {
+	concludeUnmeasured,
+	openCheckRun,
+	type Published,
+	type PublishedThing,
+	type PublishPlan,
+	publishCheckRun,
+} from "../../stages/publish/check-run.ts";
 import { markOutdated, publishComment } from "../../stages/publish/comment.ts";
-import type { Published, PublishedThing, PublishPlan } from "../../stages/publish/plan.ts";
 
 export interface PublishContext {
 	run: WorkflowRun;

@@ -10,7 +10,7 @@ import { formatBytes } from "../../../core/text/units.ts";
 import type { RemoteCache } from "../../../ports/code-host.ts";
 import type { PreparedModel } from "../../../stages/prepared.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
-import type { Published } from "../../stages/publish/plan.ts";
+import type { Published } from "../../stages/publish/check-run.ts";
 
 export interface SharedCacheOptions {
 	remote: RemoteCache;

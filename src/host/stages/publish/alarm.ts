@@ -13,7 +13,7 @@ import {
 } from "../../../core/report/alarm-issue.ts";
 import { isNewer, type Marker } from "../../../core/report/comment.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../../ports/code-host.ts";
-import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./plan.ts";
+import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./check-run.ts";
 
 const what = "alarm issue";
 

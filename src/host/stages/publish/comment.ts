@@ -8,7 +8,7 @@ import {
 	renderComment,
 } from "../../../core/report/comment.ts";
 import type { ApiResult, CodeHost, HostedComment } from "../../../ports/code-host.ts";
-import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./plan.ts";
+import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./check-run.ts";
 
 interface CommentContext {
 	codeHost: CodeHost;

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { githubRunFacts } from "../../../../src/host/adapters/github/measured-run.ts";
+import { githubRunFacts } from "../../../../src/host/adapters/github/code-host.ts";
 import { startLocalGitHub } from "../../../support/local-github/start.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 

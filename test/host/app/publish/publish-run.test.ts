@@ -3,9 +3,13 @@ import type { Result } from "../../../../generated/result.ts";
 import { githubCodeHost } from "../../../../src/host/adapters/github/code-host.ts";
 import { type Pace, usualPace } from "../../../../src/host/adapters/github/request.ts";
 import { publish } from "../../../../src/host/app/publish/publish-run.ts";
-import { concludeUnmeasured, openCheckRun } from "../../../../src/host/stages/publish/check-run.ts";
+import {
+	concludeUnmeasured,
+	openCheckRun,
+	type Published,
+	type PublishPlan,
+} from "../../../../src/host/stages/publish/check-run.ts";
 import { markOutdated } from "../../../../src/host/stages/publish/comment.ts";
-import type { Published, PublishPlan } from "../../../../src/host/stages/publish/plan.ts";
 import type { CodeHost } from "../../../../src/ports/code-host.ts";
 import { buildGate, buildResult } from "../../../support/build-result.ts";
 import { type Fault, startLocalGitHub } from "../../../support/local-github/start.ts";

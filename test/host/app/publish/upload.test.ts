@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { uploadFolder } from "../../../../src/host/app/publish/publish-run.ts";
-import type { Published } from "../../../../src/host/stages/publish/plan.ts";
+import type { Published } from "../../../../src/host/stages/publish/check-run.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../../../src/ports/code-host.ts";
 import { temporaryFolder, writeProject } from "../../../support/project.ts";
 
