@@ -24,33 +24,30 @@ function checkout(plant: (workspace: string, elsewhere: string) => void) {
 
 interface Row {
 	what: string;
-	plant(workspace: string, elsewhere: string): void;
+	plant?(workspace: string, elsewhere: string): void;
 	out?: string;
-	/** Part of the message; absent where it is used. */
+	/** Part of the message for an action, and of that for a person; absent where the folder is used. */
 	action?: string;
-	person?: string;
+	both?: string;
 }
 
 const rows: Row[] = [
-	{ what: "that does not exist", plant: () => {} },
+	{ what: "that does not exist" },
 	{
 		what: "that is a link out of the workspace",
 		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "trtgate-out")),
-		action: "trtgate-out is refused: it is a link;",
-		person: "trtgate-out is refused: it is a link;",
+		both: "trtgate-out is refused: it is a link;",
 	},
 	{
 		what: "that is a link to nothing",
 		plant: (workspace) => symlinkSync("/nowhere/at/all", join(workspace, "trtgate-out")),
-		action: "it is a link",
-		person: "it is a link",
+		both: "it is a link",
 	},
 	{
 		what: "below a link",
 		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "build")),
 		out: "build/results",
-		action: "workspace/build is a link;",
-		person: "workspace/build is a link;",
+		both: "workspace/build is a link;",
 	},
 	...outNames.map((name) => ({
 		what: `whose ${name} is a link`,
@@ -58,8 +55,7 @@ const rows: Row[] = [
 			mkdirSync(join(workspace, "trtgate-out"));
 			symlinkSync(elsewhere, join(workspace, "trtgate-out", name));
 		},
-		action: `trtgate-out/${name} is a link;`,
-		person: `trtgate-out/${name} is a link;`,
+		both: `trtgate-out/${name} is a link;`,
 	})),
 	{
 		what: "with a link deep in it",
@@ -67,31 +63,25 @@ const rows: Row[] = [
 			mkdirSync(join(workspace, "trtgate-out/logs"), { recursive: true });
 			symlinkSync(join(elsewhere, "profile"), join(workspace, "trtgate-out/logs/build-net.log"));
 		},
-		action: 'git tracks "trtgate-out/logs/build-net.log";',
-		person: 'git tracks "trtgate-out/logs/build-net.log";',
+		both: 'git tracks "trtgate-out/logs/build-net.log";',
 	},
 	{
 		what: "with a file that git tracks",
 		plant: (workspace) => writeProject(workspace, { "trtgate-out/nsys/trace.nsys-rep": "" }),
 		action: 'git tracks "trtgate-out/nsys/trace.nsys-rep";',
 	},
-	{
-		what: "that leads out by its path",
-		plant: () => {},
-		out: "../elsewhere",
-		action: "it is below neither the workspace ",
-	},
-	{ what: "that is the workspace", plant: () => {}, out: ".", action: "it is below neither the workspace " },
-	{ what: "in the runner's temporary folder", plant: () => {}, out: "../temp/out" },
+	{ what: "that leads out by its path", out: "../elsewhere", action: "it is below neither the workspace " },
+	{ what: "that is the workspace", out: ".", action: "it is below neither the workspace " },
+	{ what: "in the runner's temporary folder", out: "../temp/out" },
 ];
 
 it.each(rows)(
 	"an output folder $what: used, or refused with one message",
-	async ({ plant, out = "trtgate-out", action, person }) => {
+	async ({ plant = () => {}, out = "trtgate-out", both, action = both }) => {
 		const { check, elsewhere } = checkout(plant);
 		for (const [by, expected] of [
 			["action", action],
-			["person", person],
+			["person", both],
 		] as const) {
 			const checked = check(out, by);
 			if (expected === undefined) await checked;

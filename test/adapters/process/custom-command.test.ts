@@ -24,11 +24,14 @@ console.log("loading a network …");
 console.log(JSON.stringify({ value, detail: about.case + " " + about.output + " " + process.cwd() }));
 `;
 
+let scripts = 0;
+
 async function run(
 	source: string,
 	options: { args?: string[]; timeoutMs?: number; program?: string } = {},
 ): Promise<CommandAnswer> {
-	const script = join(folder, `${Math.abs(hash(source))}.mjs`);
+	scripts += 1;
+	const script = join(folder, `${scripts}.mjs`);
 	writeFileSync(script, source);
 	const processes = createProcesses({ env: { PATH: process.env["PATH"] } });
 	const { program = process.execPath, args = [], timeoutMs = 600_000 } = options;
@@ -45,10 +48,6 @@ async function run(
 	});
 }
 
-function hash(text: string): number {
-	return [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7);
-}
-
 it("customCommands pass on tensors, case and arguments, and read the answer", async () => {
 	expect(await run(honest, { args: ["2"] })).toEqual({
 		state: "answered",
@@ -56,10 +55,6 @@ it("customCommands pass on tensors, case and arguments, and read the answer", as
 		value: 1,
 		detail: `a; rm -rf $HOME y ${folder}`,
 	});
-});
-
-it("customCommands leave no files behind", async () => {
-	await run(honest, { args: ["1"] });
 	expect(readdirSync(join(folder, "scratch"))).toEqual([]);
 });
 
@@ -74,12 +69,7 @@ it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
 	["is not there", "", { program: "/nowhere/program" }, "did not start"],
 	["ends itself by a signal", "process.kill(process.pid, 'SIGKILL')", {}, "ended by SIGKILL"],
 	["answers with nonsense", 'console.log(\'{"value":null,"pass":"yes"}\')', {}, "its pass is"],
-	[
-		"talks without end",
-		"process.stdout.write('{'.repeat(3e6)); process.exitCode = 0",
-		{},
-		"not a JSON object",
-	],
+	["talks without end", "process.stdout.write('{'.repeat(3e6))", {}, "not a JSON object"],
 ])("customCommands get no answer from a program that %s", async (_, source, options, message) => {
 	const answer = await run(source, options);
 	// A program that crashes exits with 1 in Node, which is a plain no.

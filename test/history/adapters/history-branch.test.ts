@@ -12,37 +12,26 @@ import { temporaryFolder } from "../../support/project.ts";
 const branch = "trtgate-history";
 const fileOfNight = (night: number) => fileOf(buildRecord(night), hash);
 
-function repositories(clones: number): { remote: string; clones: string[] } {
+/** A remote without commits, two clones of it, and a history on a branch in the first. */
+function repositories() {
 	const root = temporaryFolder();
 	const remote = join(root, "remote.git");
 	git(root, "init", "--quiet", "--bare", remote);
 	git(remote, "config", "uploadpack.allowFilter", "true");
-	return {
-		remote,
-		clones: Array.from({ length: clones }, (_, index) => {
-			const folder = join(root, `clone-${index}`);
-			git(root, "clone", "--quiet", remote, folder);
-			return folder;
-		}),
-	};
+	const [clone, other] = [join(root, "clone"), join(root, "other")];
+	for (const folder of [clone, other]) git(root, "clone", "--quiet", remote, folder);
+	return { remote, clone, other, store: storeIn(clone) };
 }
 
-function storeIn(repository: string, patienceMs?: number) {
-	return historyBranch({
-		repository,
-		branch,
-		processes: gitProcesses(),
-		...(patienceMs === undefined ? {} : { patienceMs }),
-	});
-}
+const storeIn = (repository: string, more: Partial<Parameters<typeof historyBranch>[0]> = {}) =>
+	historyBranch({ repository, branch, processes: gitProcesses(), ...more });
 
 function recordsAt(remote: string): string[] {
 	return git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
 }
 
 it("historyBranch loses no record of many writers, beside a compaction", async () => {
-	const { remote, clones } = repositories(2);
-	const [left = "", right = ""] = clones;
+	const { remote, clone: left, other: right } = repositories();
 	await storeIn(left).add([fileOfNight(0)]);
 	const nights = Array.from({ length: 12 }, (_, index) => index + 1);
 	const writers = nights.map((night) => storeIn(night % 2 === 0 ? left : right).add([fileOfNight(night)]));
@@ -54,17 +43,16 @@ it("historyBranch loses no record of many writers, beside a compaction", async (
 });
 
 it("historyBranch keeps commits, depth, filters and refs out of the user's clone", async () => {
-	const [clone = ""] = repositories(1).clones;
+	const { clone, store } = repositories();
 	const before = git(clone, "config", "--list", "--local");
-	await storeIn(clone).add([fileOfNight(0)]);
+	await store.add([fileOfNight(0)]);
 	expect(git(clone, "config", "--list", "--local")).toBe(before);
 	expect(git(clone, "for-each-ref")).toBe("");
 	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
 it("historyBranch follows a rewritten branch, and puts a lost record back on import", async () => {
-	const { remote, clones } = repositories(1);
-	const store = storeIn(clones[0] ?? "");
+	const { remote, store } = repositories();
 	await store.add([fileOfNight(0)]);
 	const old = git(remote, "rev-parse", branch);
 	await store.add([fileOfNight(1)]);
@@ -76,8 +64,7 @@ it("historyBranch follows a rewritten branch, and puts a lost record back on imp
 });
 
 it("historyBranch compacts into a new root, and keeps files of others", async () => {
-	const { remote, clones } = repositories(1);
-	const store = storeIn(clones[0] ?? "");
+	const { remote, store } = repositories();
 	await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
 	await store.add([fileOfNight(1)]);
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
@@ -89,33 +76,32 @@ it("historyBranch compacts into a new root, and keeps files of others", async ()
 });
 
 it("historyBranch fails with the reason if the remote refuses the push", async () => {
-	const { remote, clones } = repositories(1);
+	const { remote, store } = repositories();
 	mkdirSync(join(remote, "hooks"), { recursive: true });
 	const hook = join(remote, "hooks", "pre-receive");
 	writeFileSync(hook, "#!/bin/sh\necho GH006: Protected branch update failed >&2\nexit 1\n");
 	chmodSync(hook, 0o755);
-	await expect(storeIn(clones[0] ?? "").add([fileOfNight(0)])).rejects.toMatchObject({
+	await expect(store.add([fileOfNight(0)])).rejects.toMatchObject({
 		code: "history-denied",
 		excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
 	});
 });
 
 it("historyBranch fails if the remote cannot be reached", async () => {
-	const [clone = ""] = repositories(1).clones;
+	const { clone } = repositories();
 	git(clone, "remote", "set-url", "origin", join(clone, "gone.git"));
-	await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({
+	await expect(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)])).rejects.toMatchObject({
 		code: expect.stringMatching(/^history-/),
 	});
 });
 
 it("historyBranch goes on after a writer was killed in a push", async () => {
-	const { remote, clones } = repositories(1);
+	const { remote, clone, store } = repositories();
 	// Leftovers of a killed push at a remote that is a folder.
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");
-	const store = storeIn(clones[0] ?? "");
-	await expect(storeIn(clones[0] ?? "", 1).add([fileOfNight(0)])).rejects.toMatchObject({
+	await expect(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)])).rejects.toMatchObject({
 		code: "history-unwritable",
 	});
 	rmSync(lock);
@@ -124,19 +110,13 @@ it("historyBranch goes on after a writer was killed in a push", async () => {
 });
 
 it("historyBranch reads and writes a private repository with the right token only", async () => {
-	const { remote, clones } = repositories(1);
-	const [clone = ""] = clones;
+	const { remote, clone } = repositories();
 	git(remote, "config", "http.receivepack", "true");
 	const server = await startPrivateRemote({ gitDir: remote, token: "ghs_right" });
 	const serverUrl = `http://127.0.0.1:${server.port}`;
 	git(clone, "remote", "set-url", "origin", `${serverUrl}/acme/engines`);
 	const storeWith = (token: string) =>
-		historyBranch({
-			repository: clone,
-			branch,
-			processes: gitProcesses(),
-			access: gitAccess(token, { GITHUB_SERVER_URL: serverUrl }),
-		});
+		storeIn(clone, { access: gitAccess(token, { GITHUB_SERVER_URL: serverUrl }) });
 	await storeWith("ghs_right").add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 	expect(await storeWith("ghs_right").read()).toHaveLength(1);
@@ -145,7 +125,7 @@ it("historyBranch reads and writes a private repository with the right token onl
 });
 
 it("historyBranch adds a record with five git commands", async () => {
-	const [clone = ""] = repositories(1).clones;
+	const { clone, store } = repositories();
 	const processes = gitProcesses();
 	const commands: string[] = [];
 	const counting: typeof processes = {
@@ -155,8 +135,8 @@ it("historyBranch adds a record with five git commands", async () => {
 			return processes.run(job);
 		},
 	};
-	await storeIn(clone).add([fileOfNight(0)]);
-	await historyBranch({ repository: clone, branch, processes: counting }).add([fileOfNight(1)]);
+	await store.add([fileOfNight(0)]);
+	await storeIn(clone, { processes: counting }).add([fileOfNight(1)]);
 	const found = commands.map((command) => / (config|init|fetch|fast-import|push) /.exec(command)?.[1]);
 	expect(found, commands.join("\n")).toEqual(["config", "init", "fetch", "fast-import", "push"]);
 });

@@ -20,12 +20,7 @@ const config = { ...buildConfig(), cache: { engines: true, timing: false, verdic
 function prepared(arm: Arm, sha256: string, engine = "{ precision: fp32 }"): PreparedModel {
 	const [spec] = engineSpecs(buildConfig("", engine));
 	if (spec === undefined) throw new Error("no engine");
-	return {
-		state: "ready",
-		arm,
-		spec,
-		model: { sha256 } as Extract<PreparedModel, { state: "ready" }>["model"],
-	};
+	return { state: "ready", arm, spec, model: { sha256 } } as PreparedModel;
 }
 
 /** Keeps folders by key as GitHub does: a key is written once, the newest that begins with a key is found. */
@@ -35,9 +30,8 @@ function fakeRemote(): RemoteCache & { keys(): string[] } {
 	return {
 		keys: () => [...keys],
 		async restore(folder, wanted) {
-			const key =
-				wanted.map((one) => keys.findLast((kept) => kept.startsWith(one))).find((one) => one !== undefined) ??
-				null;
+			const found = wanted.flatMap((one) => keys.findLast((kept) => kept.startsWith(one)) ?? []);
+			const key = found[0] ?? null;
 			if (key !== null) cpSync(join(home, key), folder, { recursive: true });
 			return { state: "done", key };
 		},
@@ -81,10 +75,8 @@ async function freshRun(
 	for (const name of builds) {
 		const source = join(work, name);
 		writeFileSync(source, name);
-		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, {
-			files: { "engine.plan": source },
-			facts: {},
-		});
+		const entry = { files: { "engine.plan": source }, facts: {} };
+		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, entry);
 	}
 	await caches.save();
 	return {
@@ -126,11 +118,8 @@ it("sharedCaches are completed by a later run with the same models", async () =>
 
 it("sharedCaches save nothing if the run may not", async () => {
 	const remote = fakeRemote();
-	const fork = await freshRun(
-		remote,
-		{ head: "one", builds: ["first"] },
-		{ refusal: "the change comes from a fork" },
-	);
+	const refusal = "the change comes from a fork";
+	const fork = await freshRun(remote, { head: "one", builds: ["first"] }, { refusal });
 	expect(fork.said.at(-1)).toContain("is not saved: the change comes from a fork");
 	expect(remote.keys()).toEqual([]);
 });

@@ -12,19 +12,13 @@ async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; pub
 	const store: ArtifactStore = {
 		async upload(draft) {
 			drafts.push(draft);
-			return {
-				state: "done",
-				artifact: { id: 1, name: draft.name, url: "https://github.example.com/1", bytes: 1 },
-			};
+			return { state: "done", artifact: { id: 1, name: draft.name, url: "https://example.com/1", bytes: 1 } };
 		},
 	};
 	const inputs = { artifact: "trtgate", artifactEngines: true, name: "" };
 	const roots = { workspace: dirname(outFolder), temp: "/nowhere" };
-	const { published } = await uploadFolder(
-		{ outFolder, roots, configPath: "trtgate.yml", inputs, run: { job: "gate" } },
-		store,
-	);
-	return { drafts, published };
+	const given = { outFolder, roots, configPath: "trtgate.yml", inputs, run: { job: "gate" } };
+	return { drafts, published: (await uploadFolder(given, store)).published };
 }
 
 it("an upload of too many files keeps those at the top, and counts the others", async () => {
