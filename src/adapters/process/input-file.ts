@@ -55,8 +55,9 @@ export async function withInput<T>(
 	path: string,
 	kind: InputKind,
 	work: (input: InputFile) => T | Promise<T>,
+	shown = path,
 ): Promise<T> {
-	const input = openInput(path, kind);
+	const input = openInput(path, kind, shown);
 	try {
 		return await work(input);
 	} finally {
@@ -64,13 +65,8 @@ export async function withInput<T>(
 	}
 }
 
-export async function readInput(path: string, kind: InputKind, shown = path): Promise<Uint8Array> {
-	const { file, facts } = openInput(path, kind, shown);
-	try {
-		return await readWhole(file, facts.size);
-	} finally {
-		closeSync(file);
-	}
+export function readInput(path: string, kind: InputKind, shown = path): Promise<Uint8Array> {
+	return withInput(path, kind, ({ file, facts }) => readWhole(file, facts.size), shown);
 }
 
 export async function readInputText(path: string, kind: InputKind, shown = path): Promise<string> {

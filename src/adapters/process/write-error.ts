@@ -58,15 +58,9 @@ async function makeWithParents(path: string): Promise<void> {
 		if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return;
 		if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
 		await makeWithParents(dirname(path));
-		await makeOne(path);
-	}
-}
-
-async function makeOne(path: string): Promise<void> {
-	try {
-		await mkdir(path);
-	} catch (error) {
-		if (errorCode(error) !== "EEXIST") throw error;
+		await mkdir(path).catch((again: unknown) => {
+			if (errorCode(again) !== "EEXIST") throw again;
+		});
 	}
 }
 

@@ -1,5 +1,5 @@
 // A history in a folder.
-import { opendir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
@@ -71,15 +71,11 @@ async function collect(root: string, folder: string, paths: string[]): Promise<v
 	}
 }
 
-async function listed(folder: string) {
-	try {
-		const entries = [];
-		for await (const entry of await opendir(folder)) entries.push(entry);
-		return entries;
-	} catch (error) {
+function listed(folder: string) {
+	return readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
 		if (errorCode(error) === "ENOENT") return [];
 		throw error;
-	}
+	});
 }
 
 const maxBytes = 256 * 1024 * 1024;

@@ -17,7 +17,7 @@ import type { Environment } from "../../adapters/github/env.ts";
 import { readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
+import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/event.ts";
 import {
 	publishNoResult,
 	reportNoResult,

@@ -14,7 +14,7 @@ import { keepSelected, parsePatterns } from "../../../core/config/select.ts";
 import { judgeCoverage } from "../../../core/gates/coverage.ts";
 import { judgeLimitChanges } from "../../../core/gates/limit-changes.ts";
 import { findCounterparts } from "../../../core/plan/counterparts.ts";
-import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../../core/plan/matrix.ts";
+import { formatMatrix, parseLabels, planMatrix } from "../../../core/plan/matrix.ts";
 import { type EngineSpec, engineSpecs } from "../../../core/plan/plan.ts";
 import { renderMatrix } from "../../../core/plan/render.ts";
 import { formatReview } from "../../../core/plan/review.ts";
@@ -54,13 +54,8 @@ export async function runPlanAction(): Promise<number> {
 	}
 }
 
-interface Planned {
-	jobs: MatrixJob[];
-	/** Of the whole change, which no single job sees. */
-	review: GateResult[];
-}
-
-async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined): Promise<Planned> {
+/** With gates on reduced coverage and changed rules of the whole change, which no single job sees. */
+async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined) {
 	const { config: own } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	const labels = parseLabels(inputs.runners);
 	const base = event === undefined ? null : await readTarget(event, { cwd, ...inputs });
@@ -82,19 +77,13 @@ function underBase(rules: Config, own: Config, counterparts: Counterparts): Conf
 	return { ...underRulesOf(rules, own, counterparts), runners: keepRunners(rules, own, counterparts) };
 }
 
-interface Target {
-	/** null if the target branch has no readable config. */
-	rules: Config | null;
-	blobs: Blobs;
-}
-
 type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 
 /** null if nothing is under review. @throws ConfigError git-ref; ToolError. */
 async function readTarget(
 	event: RunEvent,
 	{ cwd, config: path, token }: { cwd: string; config: string; token: string },
-): Promise<Target | null> {
+): Promise<{ rules: Config | null; blobs: Blobs } | null> {
 	if (event.kind === "other" && event.name.startsWith("pull_request"))
 		throw unknownBase("the event does not name the base");
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;

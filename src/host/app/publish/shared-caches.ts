@@ -9,7 +9,7 @@ import { counted } from "../../../core/text/labels.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import type { RemoteCache } from "../../../ports/code-host.ts";
 import type { PreparedModel } from "../../../stages/prepared.ts";
-import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
+import { type CacheKind, cachePrefix } from "../../formats/github/event.ts";
 import type { Published } from "../../stages/publish/check-run.ts";
 
 export interface SharedCacheOptions {
