@@ -19,7 +19,6 @@ export function parseRemoteTags(text: string): Tag[] {
 	return [...commits].map(([name, hash]) => ({ name, commit: hash }));
 }
 
-/** The object and, for an annotated tag, its target. */
 export const localTagFormat = "%(objectname) %(*objectname) %(refname:strip=2)";
 
 export function parseLocalTags(text: string): Tag[] {

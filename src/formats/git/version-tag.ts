@@ -68,7 +68,6 @@ function versioned(tags: readonly Tag[]): Versioned[] {
 	});
 }
 
-/** A release is compared with releases, or with pre-releases if there are none. */
 function releasesFirst(of: readonly Versioned[], wantsReleases: boolean): Candidates {
 	const releases = of.filter(({ version }) => version.pre.length === 0);
 	const chosen = wantsReleases && releases.length > 0 ? releases : of;

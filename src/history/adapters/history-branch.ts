@@ -23,7 +23,6 @@ import type { HistoryFile } from "../core/files.ts";
 import { readFolder, toBytes } from "./history-folder.ts";
 
 export interface HistoryBranchOptions {
-	/** A clone that has the branch, or whose remote has it. */
 	repository: string;
 	branch: string;
 	processes: Processes;
@@ -108,7 +107,6 @@ async function withScratch<Value>(
 
 type Setting = readonly [name: string, value: string];
 
-/** Need not be flushed to disk. */
 const scratchSettings: readonly Setting[] = [
 	["core.fsync", "none"],
 	["fastimport.unpackLimit", "1"],

@@ -19,7 +19,6 @@ const steps: readonly Depth[] = [
 	{ deepenBy: 2048 },
 	"all",
 ];
-/** Committers' clocks differ. */
 const clockSlackSeconds = 24 * 3600;
 const maxEdges = 200;
 const maxVersions = 8;
@@ -122,7 +121,6 @@ async function isAncestor(commit: string, of: string, walk: Walk): Promise<boole
 	if (await isKnown()) return true;
 	const since = (await dates([commit], git)).get(commit);
 	if (since === undefined) return false;
-	// Older commits cannot descend from it.
 	const sinceSeconds = since - clockSlackSeconds;
 	if (!(await remote.deepen(await newerEdges(of, sinceSeconds, walk), { sinceSeconds }))) return false;
 	return isKnown();

@@ -74,7 +74,6 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 		suspects: (result: RecordedFacts): Promise<readonly string[]> =>
 			seriesWith(fileFor(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
-				// `keep` reports the same fault later.
 				() => [],
 			),
 		/** Commit of the previous pin on such a machine, if the pins are not linked yet. */
@@ -102,7 +101,6 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 /** Past months are compacted once this many of their records wait. */
 const dueRecords = 60;
 
-/** A failure is only noted. */
 async function compactWhenDue(
 	store: HistoryStore,
 	files: readonly HistoryFile[],
@@ -136,7 +134,6 @@ export interface Night {
 	config: Config;
 	outFolder: string;
 	watching: HistoryWatch;
-	/** null if it was only planned. */
 	run(side: SideRun): Promise<Result | null>;
 }
 

@@ -12,7 +12,6 @@ export interface ShiftOf {
 	shift: Shift;
 	start: number;
 	foundBy: "structure" | "content" | "method" | "level" | "creep";
-	/** Newest level, relative to the same reference. */
 	now: number;
 	cause: Cause;
 	evidence: string;
@@ -45,7 +44,6 @@ function grouped(shifts: readonly ShiftOf[]) {
 	const alarms = [...byStart.values()].map((own) => {
 		const sorted = own.toSorted((left, right) => surprise(right) - surprise(left));
 		const withCause = (wanted: Cause) => sorted.find(({ cause }) => cause === wanted);
-		// A changed method affects every engine.
 		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
 			start: own[0]?.start ?? 0,
@@ -122,7 +120,6 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		: shifted("level", "host", `the engine is the same; the pin's own time moved too: ${host}`);
 }
 
-/** A factor of twenty. */
 const likelyNats = 3;
 
 /** Among the places whose engine differs from the previous one. */
@@ -153,7 +150,6 @@ function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | 
 	return `${move > 0 ? "+" : "−"}${(Math.abs(Math.expm1(move)) * 100).toFixed(1)} %`;
 }
 
-/** Those that stand out and have no fresh pairs yet. */
 export function dueForFreshPairs({ runs, chains }: Series): string[] {
 	return chains
 		.filter((chain) => {

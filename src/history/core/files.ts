@@ -12,7 +12,6 @@ export interface HistoryFile {
 }
 
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
-/** One line per run. */
 const monthPath = /^months\/(\d{4}-\d{2})\.jsonl\.gz$/;
 
 /** Named by content, so that writing it twice has no effect. */
@@ -103,7 +102,6 @@ function parse(text: string): unknown {
 
 export interface Compaction {
 	write: readonly HistoryFile[];
-	/** Files that are now part of a month. */
 	remove: readonly string[];
 }
 

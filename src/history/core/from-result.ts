@@ -13,7 +13,6 @@ import { shownMs } from "../../core/stats/summary.ts";
 export interface RunIdentity {
 	run: string;
 	url?: string;
-	/** host, gpuUuid. */
 	machine?: Readonly<Record<string, string>>;
 }
 

@@ -54,7 +54,6 @@ const worse = {
 	error: "further from its golden",
 } as const;
 
-/** `+1.3 % ± 0.1 %`. */
 export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
 	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
 	const digits = half < 1e-3 ? 2 : 1;
@@ -76,7 +75,6 @@ export function describeAlarm(alarm: Alarm, series: Series): string {
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 
-/** Of creep: up to the night that decided. */
 function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series): string {
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const after = foundBy === "creep" ? chain.points[shift.raised]?.run : start;
@@ -128,7 +126,6 @@ export function answer({ alarms }: Findings, series: Series): string {
 
 interface Decision {
 	patterns: readonly string[];
-	/** Absent means all. */
 	figure?: string | undefined;
 	reason: string;
 	at: string;
@@ -139,7 +136,6 @@ export function openShifts({ alarms }: Pick<Findings, "alarms">): ShiftOf[] {
 	return alarms.flatMap(({ shifts }) => shifts).filter(({ shift }) => shift.closed === undefined);
 }
 
-/** null if no alarm is open for these engines. */
 export function acceptance(
 	findings: Pick<Findings, "alarms">,
 	{ patterns, figure, reason, at, hash }: Decision,

@@ -31,7 +31,6 @@ const causeTones: Readonly<Record<Alarm["cause"], Tone>> = {
 	noise: "open",
 };
 
-/** A figure of a series on all its machines. */
 interface Line {
 	chains: readonly WatchedChain[];
 	newest: WatchedChain;
@@ -66,13 +65,11 @@ function linesOf({ chains, alarms, gains }: Findings): Line[] {
 	return lines.sort((left, right) => right.surprise - left.surprise);
 }
 
-/** Standard deviation around the newest reference. */
 const noiseOf = ({ watched }: WatchedChain): number => watched.references.at(-1)?.sd ?? 0;
 
 /** More points than this are drawn as means. */
 const maxPoints = 360;
 
-/** Relative to the newest reference. */
 function drawnPoints({ chain: { points }, watched }: WatchedChain): Pick<Point, "run" | "level">[] {
 	const base = watched.references.at(-1)?.level ?? points[0]?.level ?? 0;
 	const size = Math.ceil(points.length / maxPoints);

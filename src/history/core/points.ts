@@ -9,7 +9,6 @@ export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "ur
 	host?: string;
 }
 
-/** What an engine was made from, and its pin. */
 export interface Made {
 	content: string;
 	pin: string;
@@ -27,7 +26,6 @@ export interface Point {
 	/** NaN if unknown. */
 	baseNs: number;
 	headNs: number;
-	/** On fresh pairs, chained alike. */
 	fresh?: { level: number; half: number };
 	made: Made;
 }
@@ -97,7 +95,6 @@ export function timedPoints(rows: readonly PlacedRow[]): Point[] {
 	});
 }
 
-/** Smaller errors are due to rounding. */
 const leastValue = 1e-12;
 /** Beyond these, points between equal neighbours are dropped. */
 const plentyPoints = 100;

@@ -19,7 +19,6 @@ export interface Chain {
 	series: string;
 	metric: Metric;
 	name?: string;
-	/** Machine fields unlike those of the previous chain. */
 	changed: readonly string[];
 	points: readonly Point[];
 	joints: readonly number[];
@@ -30,7 +29,6 @@ export interface Chain {
 export interface Series {
 	runs: readonly Run[];
 	chains: readonly Chain[];
-	/** An old pin against a new one. */
 	links: readonly { run: number; series: string; error: number }[];
 }
 
@@ -89,7 +87,6 @@ export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): stri
 	return name === undefined ? metric : `${metric} ${name}`;
 }
 
-/** An acceptance applies to the newest point before it. */
 function acceptedIn(
 	points: readonly Point[],
 	rows: readonly PlacedRow[],

@@ -19,7 +19,6 @@ export interface Shift {
 export interface Watched {
 	shifts: Shift[];
 	suspects: number[];
-	/** From each index on. */
 	references: { from: number; level: number; sd: number }[];
 }
 
@@ -43,14 +42,12 @@ const embargoDays = 7;
 /** Points before a chain is watched, and points of its reference. */
 const fewest = 10;
 const referencePoints = 20;
-/** The noise is then known well enough. */
 const noisePoints = 60;
 const slack = 1;
 const limit = 6;
 const clip = 3;
 /** A single point this far off is measured again at once. */
 const suspicious = 2.5;
-/** This many points in a row end an alarm. */
 const wellAgain = 2;
 /** Without fresh pairs, points in a row beyond four times the noise. */
 const persistent = 2;
@@ -71,7 +68,6 @@ interface State {
 	/** Points of the reference, never of an open alarm. */
 	learned: number[];
 	noise: Noise | null;
-	/** First index of the present level. */
 	since: number;
 	/** First index that an alarm may reach back to. */
 	first: number;
@@ -218,7 +214,6 @@ interface Course {
 	points: readonly Point[];
 }
 
-/** Places less likely than this are not considered. */
 const unlikelyNats = 30;
 
 /** Log-likelihoods, up to a constant, of a step of this size at each place. No night outweighs another. */

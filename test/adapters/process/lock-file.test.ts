@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { tryLock } from "../../../src/adapters/process/lock-file.ts";
+import { program } from "../../support/ort-jobs.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -16,21 +17,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const module = pathToFileURL(resolve("src/adapters/process/lock-file.ts")).href;
 
-interface Contender {
-	child: ChildProcess;
-	started: Promise<unknown>;
-	/** Output until the process ended. */
-	lines: Promise<string[]>;
-}
-
-function contend(times: number, seed: number): Contender {
-	const args = [
-		resolve("test/support/programs/lock-contender.mjs"),
-		module,
-		folder,
-		String(times),
-		String(seed),
-	];
+function contend(times: number, seed: number) {
+	const args = [program("lock-contender"), module, folder, String(times), String(seed)];
 	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
 	let text = "";
 	child.stdout.on("data", (chunk) => {
@@ -39,6 +27,7 @@ function contend(times: number, seed: number): Contender {
 	return {
 		child,
 		started: once(child.stdout, "data"),
+		/** Output until the process ended. */
 		lines: once(child, "close").then(() => text.trim().split("\n")),
 	};
 }

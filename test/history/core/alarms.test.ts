@@ -18,6 +18,9 @@ import { scoreNights } from "../../support/history-score.ts";
 
 const alarmsOf = (records: readonly HistoryRecord[]) => findAlarms(readSeries(records));
 
+const latencyOf = (records: readonly HistoryRecord[]) =>
+	readSeries(records).chains.filter(({ metric }) => metric === "latency");
+
 /** Quiet nights of one series, changed from a night on. */
 function nights(
 	count: number,
@@ -169,20 +172,14 @@ it("alarms request fresh pairs only for outliers of the newest night", () => {
 });
 
 it("alarms start anew from an accepted level", () => {
-	const records = nights(80, (night) =>
-		night < 30
-			? {}
-			: night < 60
-				? { ppm: 6000, head: other }
-				: { ppm: 12_000, head: buildFacts({ model: short("third") }) },
-	);
-	const series = readSeries(records.slice(0, 36));
-	const decision = acceptance(findAlarms(series), {
-		patterns: ["det"],
-		reason: "larger net",
-		at: nightAt(35.5),
-		hash,
+	const third = buildFacts({ model: short("third") });
+	const records = nights(80, (night) => {
+		if (night < 30) return {};
+		return night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: third };
 	});
+	const series = readSeries(records.slice(0, 36));
+	const given = { patterns: ["det"], reason: "larger net", at: nightAt(35.5), hash };
+	const decision = acceptance(findAlarms(series), given);
 	const { alarms } = alarmsOf([...records, ...(decision === null ? [] : [decision.record])]);
 	expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
 		// One later: the decision is a run of its own.
@@ -198,11 +195,8 @@ it("alarms begin an epoch if the driver changes", () => {
 		(night) => (night < 30 ? {} : { ppm: 20_000 }),
 		(night) => (night < 30 ? {} : { machine: { ...buildRecord(0).machine, driverBranch: "590" } }),
 	);
-	const found = alarmsOf(records);
-	expect(found.alarms).toEqual([]);
-	expect(
-		found.chains.filter(({ chain }) => chain.metric === "latency").map(({ chain }) => chain.changed),
-	).toEqual([[], ["driverBranch"]]);
+	expect(alarmsOf(records).alarms).toEqual([]);
+	expect(latencyOf(records).map(({ changed }) => changed)).toEqual([[], ["driverBranch"]]);
 });
 
 it("alarms chain a linked pin, and begin an epoch at any other", () => {
@@ -213,14 +207,10 @@ it("alarms chain a linked pin, and begin an epoch at any other", () => {
 	const linked = rotated(15).map((record, night) =>
 		night === 15 ? { ...record, rows: [link, ...record.rows] } : record,
 	);
-	const chains = readSeries(linked).chains.filter(({ metric }) => metric === "latency");
+	const chains = latencyOf(linked);
 	expect(chains.map(({ joints, points }) => [joints, points.length])).toEqual([[[15], 30]]);
 	expect(chains[0]?.points.every(({ level }) => Math.abs(level - 0.01) < 0.002)).toBe(true);
-	expect(
-		alarmsOf(rotated(15))
-			.chains.filter(({ chain }) => chain.metric === "latency")
-			.map(({ chain }) => chain.changed),
-	).toEqual([[], ["pin"]]);
+	expect(latencyOf(rotated(15)).map(({ changed }) => changed)).toEqual([[], ["pin"]]);
 });
 
 it.each([

@@ -34,21 +34,14 @@ it("recordOf gives each run one record", () => {
 
 it("recordOf has an engine's structure only if its layers are known", () => {
 	const structureOf = (fingerprint?: { structure: string; tactics: string }) => {
-		const arm = {
-			iterations: 10,
-			count: 0,
-			totalMs: 1,
-			layers: [],
-			...(fingerprint === undefined ? {} : { fingerprint }),
-		};
+		const arm = { iterations: 10, count: 0, totalMs: 1, layers: [], ...(fingerprint && { fingerprint }) };
 		const workload = buildWorkload({ layers: { base: arm, head: arm } });
 		return recordOf(buildResult({ workloads: [workload] }), identity, hash)?.rows[0]?.head.structure;
 	};
 	expect(structureOf()).toBeUndefined();
-	expect(structureOf({ structure: "s", tactics: "t" })).toMatch(/^[0-9a-f]{12}$/);
-	expect(structureOf({ structure: "s", tactics: "t" })).not.toBe(
-		structureOf({ structure: "s", tactics: "u" }),
-	);
+	const one = structureOf({ structure: "s", tactics: "t" });
+	expect(one).toMatch(/^[0-9a-f]{12}$/);
+	expect(one).not.toBe(structureOf({ structure: "s", tactics: "u" }));
 });
 
 it("there is no record of a result if nothing was timed, or if it was merged", () => {
