@@ -61,13 +61,14 @@ gates:
 `;
 
 interface Row {
-	/** Name of the row. */
 	change: string;
 	/** Replacements in the head's trtgate.yml. */
 	config?: readonly (readonly [from: string, to: string])[];
 	/** Changes the head's files. */
 	files?(folder: string): void;
 }
+const row = (change: string, from: string, to: string): Row => ({ change, config: [[from, to]] });
+const filed = (change: string, files: (folder: string) => void): Row => ({ change, files });
 
 /** Lines `key: value → key: value`, or `key: value → value`. */
 const edits = (text: string): Row[] =>
@@ -118,12 +119,9 @@ limit-change: fail → off
 coverage: fail → off
 vanished: fail → off
 `),
-	{ change: "all of `gates` removed", config: [[base.slice(base.indexOf("gates:")), ""]] },
+	row("all of `gates` removed", base.slice(base.indexOf("gates:")), ""),
 	engineKey("gates: { latency: { fail: 90% } }", "`gates` of one engine"),
-	{
-		change: "`gates` of one workload",
-		config: [["[{ batch: 8 }]", "[{ batch: 8, gates: { latency: { fail: 90% } } }]"]],
-	},
+	row("`gates` of one workload", "[{ batch: 8 }]", "[{ batch: 8, gates: { latency: { fail: 90% } } }]"),
 	...edits(`
 pairs: [5, 8] → pairs: [5]
 warm-up: 1s → 1ms
@@ -145,7 +143,7 @@ baseline: { from: base-ref } → baseline: { from: pin }
 command: [python3, compare.py] → command: ["true"]
 labels: [self-hosted, h200] → labels: [ubuntu-latest]
 `),
-	{ change: "`runners` removed", config: [["runners: [{ name: h200, labels: [self-hosted, h200] }]\n", ""]] },
+	row("`runners` removed", "runners: [{ name: h200, labels: [self-hosted, h200] }]\n", ""),
 	fileKey("history: { folder: kept, when: nightly }", "`history` added"),
 	...edits(`
 golden-notice: { fp32: 0.9 } → { fp32: 0.1 }
@@ -175,11 +173,12 @@ max: 8 } → max: 16 }
 			["batch: 8 }]", "batch: 4 }]"],
 		],
 	},
-	{
-		change: "`inputs: { images: { fill: zeros } }`",
-		config: [["    dims:", "    inputs: { images: { fill: zeros } }\n    dims:"]],
-	},
-	{ change: "`prepare: cp old.onnx …`", config: [["    dims:", '    prepare: "true"\n    dims:']] },
+	row(
+		"`inputs: { images: { fill: zeros } }`",
+		"    dims:",
+		"    inputs: { images: { fill: zeros } }\n    dims:",
+	),
+	row("`prepare: cp old.onnx …`", "    dims:", '    prepare: "true"\n    dims:'),
 	{
 		change: "`onnx` names another file",
 		config: [["onnx: models/classifier.onnx", "onnx: models/other.onnx"]],
@@ -190,47 +189,35 @@ max: 8 } → max: 16 }
 workloads: [{ batch: 8 }] → workloads: [{ batch: 1 }]
 workloads: [{ batch: 8 }] → workloads: []
 `),
-	{ change: "`golden` removed", config: [["    golden: golden/segmenter/golden.json\n", ""]] },
-	{
-		change: "model removed",
-		config: [[base.slice(base.indexOf("  classifier:"), base.indexOf("probes: off")), ""]],
-	},
-	{
-		change: "engine renamed, same network",
-		config: [["engines: { fp32: { precision", "engines: { plain: { precision"]],
-	},
-	{ change: "model renamed, same network", config: [["  segmenter:\n    onnx", "  masks:\n    onnx"]] },
+	row("`golden` removed", "    golden: golden/segmenter/golden.json\n", ""),
+	row("model removed", base.slice(base.indexOf("  classifier:"), base.indexOf("probes: off")), ""),
+	row("engine renamed, same network", "engines: { fp32: { precision", "engines: { plain: { precision"),
+	row("model renamed, same network", "  segmenter:\n    onnx", "  masks:\n    onnx"),
 	{
 		change: "model file renamed",
 		config: [["models/segmenter.onnx", "models/masks.onnx"]],
 		files: (folder) => cpSync(join(folder, "models/segmenter.onnx"), join(folder, "models/masks.onnx")),
 	},
-	{ change: "engine renamed, another network", config: [["{ fp16: { precision", "{ half: { precision"]] },
+	row("engine renamed, another network", "{ fp16: { precision", "{ half: { precision"),
 	fileKey(accepted("0123456789abcdef"), "`accept` without the engine's hash"),
 	fileKey(accepted("RECIPE"), "`accept` of more than the change needs, hash right"),
-	{ change: "`golden.json`: looser limits", files: (folder) => editGolden(folder, loosen) },
-	{
-		change: "`golden.json`: comparators removed",
-		files: (folder) => editGolden(folder, (golden) => ({ ...golden, outputs: {} })),
-	},
-	{ change: "`golden.json`: the only case renamed", files: (folder) => editGolden(folder, renameCases) },
-	{ change: "`golden.json`: not JSON", files: (folder) => writeFileSync(join(folder, manifest), "{") },
-	{ change: "golden tensors overwritten", files: (folder) => overwriteTensors(folder) },
-	{ change: "golden folder removed", files: (folder) => rmSync(join(folder, "golden"), { recursive: true }) },
-	{ change: "ONNX file removed", files: (folder) => rmSync(join(folder, "models/classifier.onnx")) },
-	{
-		change: "ONNX file replaced by a link out of the checkout",
-		files: (folder) => linkOut(join(folder, "models/classifier.onnx")),
-	},
-	{
-		change: "ONNX file truncated",
-		files: (folder) => truncateSync(join(folder, "models/classifier.onnx"), 100),
-	},
-	{
-		change: "`trtgate.yml` that cannot be read",
-		files: (folder) => writeFileSync(join(folder, "trtgate.yml"), "version: 1\nmodels: 7\n"),
-	},
-	{ change: "`trtgate.yml` removed", files: (folder) => rmSync(join(folder, "trtgate.yml")) },
+	filed("`golden.json`: looser limits", (folder) => editGolden(folder, loosen)),
+	filed("`golden.json`: comparators removed", (folder) =>
+		editGolden(folder, (golden) => ({ ...golden, outputs: {} })),
+	),
+	filed("`golden.json`: the only case renamed", (folder) => editGolden(folder, renameCases)),
+	filed("`golden.json`: not JSON", (folder) => writeFileSync(join(folder, manifest), "{")),
+	filed("golden tensors overwritten", (folder) => overwriteTensors(folder)),
+	filed("golden folder removed", (folder) => rmSync(join(folder, "golden"), { recursive: true })),
+	filed("ONNX file removed", (folder) => rmSync(join(folder, "models/classifier.onnx"))),
+	filed("ONNX file replaced by a link out of the checkout", (folder) =>
+		linkOut(join(folder, "models/classifier.onnx")),
+	),
+	filed("ONNX file truncated", (folder) => truncateSync(join(folder, "models/classifier.onnx"), 100)),
+	filed("`trtgate.yml` that cannot be read", (folder) =>
+		writeFileSync(join(folder, "trtgate.yml"), "version: 1\nmodels: 7\n"),
+	),
+	filed("`trtgate.yml` removed", (folder) => rmSync(join(folder, "trtgate.yml"))),
 ];
 
 const manifest = "golden/segmenter/golden.json";
@@ -268,15 +255,6 @@ function linkOut(path: string): void {
 
 const examples = resolve("examples/recorded");
 
-interface Judged {
-	outcome: string;
-	gates: GateResult[];
-	recipes: string[];
-	errors: string[];
-	/** Hash of the head's classifier. */
-	recipe: string;
-}
-
 /** The recording answers by the names that it was made with. */
 async function recordingUnderAnyName(): Promise<Recording> {
 	const recording = await openRecording(examples);
@@ -288,7 +266,7 @@ async function recordingUnderAnyName(): Promise<Recording> {
 	return { ...recording, engine: (id) => recording.engine(names.get(id) ?? id) };
 }
 
-async function judge({ config = [], files }: Row): Promise<Judged> {
+async function judge({ config = [], files }: Row) {
 	const folder = temporaryFolder();
 	for (const arm of ["base", "head"]) await unpackFolder(join(examples, arm), join(folder, arm));
 	cpSync(join(folder, "head/golden"), join(folder, "base/golden"), { recursive: true });
@@ -316,13 +294,8 @@ async function judge({ config = [], files }: Row): Promise<Judged> {
 	}).catch((error: unknown) => error as Error);
 	if (done instanceof Error) {
 		const all: Error[] = done instanceof AggregateError ? done.errors : [done];
-		return {
-			outcome: "refused",
-			gates: [],
-			recipes: [],
-			recipe: "",
-			errors: all.map(({ message }) => message),
-		};
+		const errors = all.map(({ message }) => message);
+		return { outcome: "refused", gates: [] as GateResult[], recipes: [] as string[], recipe: "", errors };
 	}
 	if (done.state !== "ran") throw new Error("planned");
 	const { result } = done;
@@ -334,6 +307,7 @@ async function judge({ config = [], files }: Row): Promise<Judged> {
 			...rows.map(({ what, base: old, head: now }) => `${what} ${old} → ${now}`),
 		]),
 		errors: result.errors.map(({ message }) => message),
+		/** Hash of the head's classifier. */
 		recipe:
 			result.builds.find(({ arm, model }) => arm === "head" && model === "classifier")?.recipeHash ?? "",
 	};

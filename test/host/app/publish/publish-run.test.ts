@@ -213,157 +213,122 @@ it("publish sends annotations by fifties", async () => {
 });
 
 const comments = /issues\/7\/comments/;
-const everything = /^\/repos/;
+const [checks, issues, everything] = [/check-runs/, /\/issues$/, /^\/repos/];
+const at = { path: comments };
 const [reads, posts] = [
 	{ method: "GET", path: comments },
 	{ method: "POST", path: comments },
 ];
 const times = 99;
-const words = (message: string) => ({ body: { message } });
+const answers = (status: number, message: string) => ({ status, body: { message } });
 const waits = (seconds: number) => ({ headers: { "retry-after": String(seconds) } });
-const secondary = words("You have exceeded a secondary rate limit");
-const forbidden = { status: 403, ...words("Resource not accessible by integration") };
+const tooMany = (status: number) => answers(status, "You have exceeded a secondary rate limit");
+const forbidden = answers(403, "Resource not accessible by integration");
 const badGateway = { status: 502, body: "<html>Bad Gateway</html>" };
-const dayAway = {
-	"x-ratelimit-remaining": "0",
-	"x-ratelimit-reset": String(Math.round(Date.now() / 1000) + 86_400),
-};
-const all = (code: string) => ({ comment: code, "check run": code, "alarm issue": code });
-const comment = (code: string) => ({ comment: code });
+const reset = String(Math.round(Date.now() / 1000) + 86_400);
+const dayAway = { headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset } };
+const names = { headers: { "x-accepted-github-permissions": "issues=write" } };
+const reasons = { errors: [{ resource: "IssueComment", code: "unprocessable", field: "data" }] };
+const lost = (code: string, ...what: string[]) =>
+	Object.fromEntries((what.length === 0 ? ["comment"] : what).map((one) => [one, `github-${code}`]));
+const [check, alarm] = ["check run", "alarm issue"];
 
 /** With what is not shown, and the code that says why: none if a retry succeeds. */
 const faults: [string, Fault, Record<string, string>?, RegExp?][] = [
 	[
 		"401 for a bad token",
-		{ path: everything, times, status: 401, ...words("Bad credentials") },
-		all("github-permission"),
+		{ path: everything, times, ...answers(401, "Bad credentials") },
+		lost("permission", "comment", check, alarm),
 		/valid token/,
 	],
+	["403", { ...posts, ...forbidden }, lost("permission"), /lacks `pull-requests: write`/],
 	[
-		"403 to a comment",
-		{ ...posts, ...forbidden },
-		comment("github-permission"),
-		/lacks `pull-requests: write`/,
-	],
-	[
-		"403 that names its permission",
-		{ ...posts, ...forbidden, headers: { "x-accepted-github-permissions": "issues=write" } },
-		comment("github-permission"),
+		"403 that names a right",
+		{ ...posts, ...forbidden, ...names },
+		lost("permission"),
 		/lacks `issues: write`/,
 	],
-	[
-		"403 to a comment in a locked conversation",
-		{ ...posts, status: 403, ...words("Unable to create comment because issue is locked.") },
-		comment("github-rejected"),
-		/issue is locked/,
-	],
+	["403 to a lock", { ...posts, ...answers(403, "issue is locked") }, lost("rejected"), /is locked/],
 	[
 		"403 to a check run",
-		{ method: "POST", path: /check-runs/, ...forbidden },
-		{ "check run": "github-permission" },
+		{ method: "POST", path: checks, ...forbidden },
+		lost("permission", check),
 		/lacks `checks: write`/,
 	],
 	[
 		"403 to an issue",
-		{ method: "POST", path: /\/issues$/, ...forbidden },
-		{ "alarm issue": "github-permission" },
+		{ method: "POST", path: issues, ...forbidden },
+		lost("permission", alarm),
 		/lacks `issues: write`/,
 	],
 	[
-		"403 of a primary rate limit a day away",
-		{ path: comments, times, status: 403, ...words("API rate limit exceeded"), headers: dayAway },
-		comment("github-rate-limited"),
+		"403 of a limit a day away",
+		{ ...at, times, ...answers(403, "API rate limit exceeded"), ...dayAway },
+		lost("rate-limited"),
 	],
-	["403 of a secondary rate limit, once", { ...posts, status: 403, ...secondary, ...waits(2) }],
-	[
-		"403 of a secondary rate limit that names no time, for ever",
-		{ ...posts, times, status: 403, ...secondary },
-		comment("github-rate-limited"),
-	],
-	[
-		"404 for a pull request that is gone",
-		{ path: comments, times, status: 404, ...words("Not Found") },
-		comment("github-not-found"),
-	],
-	["409 to a comment", { ...posts, status: 409, ...words("Conflict") }, comment("github-conflict")],
+	["403 of a secondary limit, once", { ...posts, ...tooMany(403), ...waits(2) }],
+	["403 of a secondary limit, for ever", { ...posts, times, ...tooMany(403) }, lost("rate-limited")],
+	["404 for a pull request that is gone", { ...at, times, ...answers(404, "Not Found") }, lost("not-found")],
+	["409 to a comment", { ...posts, ...answers(409, "Conflict") }, lost("conflict")],
 	[
 		"410 where issues are switched off",
-		{ path: /\/issues/, times, status: 410, ...words("Issues are disabled for this repo") },
-		{ comment: "github-not-found", "alarm issue": "github-not-found" },
+		{ path: /\/issues/, times, ...answers(410, "Issues are disabled for this repo") },
+		lost("not-found", "comment", alarm),
 		/Issues are disabled/,
 	],
 	[
 		"422 with reasons",
-		{
-			...{ ...posts, status: 422 },
-			body: { message: "No", errors: [{ resource: "IssueComment", code: "unprocessable", field: "data" }] },
-		},
-		comment("github-rejected"),
+		{ ...posts, status: 422, body: { message: "Validation Failed", ...reasons } },
+		lost("rejected"),
 		/IssueComment data unprocessable/,
 	],
 	[
 		"422 to a check run on an unknown commit",
-		{ method: "POST", path: /check-runs/, status: 422, ...words("No commit found for SHA") },
-		{ "check run": "github-rejected" },
+		{ method: "POST", path: checks, ...answers(422, "No commit found for SHA") },
+		lost("rejected", check),
 	],
-	["429 once", { path: comments, status: 429, ...secondary, ...waits(60) }],
-	["429 without a message, once", { path: comments, status: 429, ...waits(60) }],
-	[
-		"429 that wants a day",
-		{ path: comments, times, status: 429, ...secondary, ...waits(86_400) },
-		comment("github-rate-limited"),
-	],
-	["500 once", { path: comments, status: 500, ...words("Server Error") }],
+	["429 once", { ...at, ...tooMany(429), ...waits(60) }],
+	["429 without a message, once", { ...at, status: 429, ...waits(60) }],
+	["429 that wants a day", { ...at, times, ...tooMany(429), ...waits(86_400) }, lost("rate-limited")],
+	["500 once", { ...at, ...answers(500, "Server Error") }],
 	["502 after the comment was made", { ...posts, ...badGateway, applied: true }],
 	["502 before the comment was made", { ...posts, status: 502 }],
 	[
 		"503 for ever",
-		{ path: everything, times, status: 503, ...words("unavailable") },
-		all("github-unavailable"),
+		{ path: everything, times, ...answers(503, "unavailable") },
+		lost("unavailable", "comment", check, alarm),
 	],
-	["a hang-up once", { path: comments, hangUp: true }],
-	[
-		"a hang-up at every check run",
-		{ path: /check-runs/, times, hangUp: true },
-		{ "check run": "github-unavailable" },
-	],
+	["a hang-up once", { ...at, hangUp: true }],
+	["a hang-up at every check run", { path: checks, times, hangUp: true }, lost("unavailable", check)],
 	["a list that is cut short once", { ...reads, truncate: true }],
 	["an answer to a comment that is cut short", { ...posts, truncate: true, applied: true }],
-	[
-		"a list that is no list",
-		{ ...reads, times, status: 200, body: { comments: "none" } },
-		comment("github-reply"),
-	],
-	[
-		"an answer in no JSON",
-		{ ...reads, times, status: 200, body: "<html>login</html>" },
-		comment("github-reply"),
-	],
-	["silence", { ...reads, times, delayMs: 3000 }, comment("github-timeout")],
+	["no list", { ...reads, times, status: 200, body: { comments: "none" } }, lost("reply")],
+	["no JSON", { ...reads, times, status: 200, body: "<html>login</html>" }, lost("reply")],
+	["silence", { ...reads, times, delayMs: 3000 }, lost("timeout")],
 	["silence after the comment was made", { ...posts, delayMs: 1500, applied: true }],
 ];
 
 it.each(faults)(
 	"a GitHub fault %s: is reported, changes nothing, and doubles nothing",
-	async (_, fault, lost = {}, says = /^/) => {
+	async (_, fault, missing = {}, says = /^/) => {
 		const { github, host, state, comments: ours } = await open();
 		github.inject(fault);
 		const before = JSON.stringify(failing);
 		const pace = fault.delayMs === undefined ? quickPace : { ...quickPace, callMs: 1000 };
 		const failed = failedOf(await publish(failing, planFor(1), host(pace)));
-		expect(Object.fromEntries(failed.map(({ what, code }) => [what, code]))).toEqual(lost);
+		expect(Object.fromEntries(failed.map(({ what, code }) => [what, code]))).toEqual(missing);
 		expect(JSON.stringify(failing)).toBe(before);
 		const texts = failed.map(({ message, fix }) => `${message} ${fix}`);
 		expect(texts.join("\n")).toMatch(says);
 		for (const text of texts) expect(text.length).toBeLessThan(1000);
-		expect(ours()).toHaveLength("comment" in lost ? 0 : 1);
-		expect(state.checkRuns).toHaveLength("check run" in lost ? 0 : 1);
+		expect(ours()).toHaveLength("comment" in missing ? 0 : 1);
+		expect(state.checkRuns).toHaveLength(check in missing ? 0 : 1);
 	},
 );
 
 it("a GitHub fault that lasts a few tries loses and doubles nothing", async () => {
 	const { github, show, state, comments: ours, alarms } = await open();
-	for (const path of [comments, /\/check-runs$/, /\/issues$/])
+	for (const path of [comments, /\/check-runs$/, issues])
 		github.inject({ method: "POST", path, ...badGateway, times: 3 });
 	expect(failedOf(await show(failing, planFor(1)))).toEqual([]);
 	expect([ours().length, state.checkRuns.length, alarms().length]).toEqual([1, 1, 1]);
@@ -391,7 +356,7 @@ it("a GitHub fault that names a minute is waited for if the patience suffices", 
 	expect(usualPace.patienceMs / usualPace.secondMs).toBeGreaterThan(60);
 	const triesWith = async (pace: Pace): Promise<number> => {
 		const { github, host, state } = await open();
-		github.inject({ ...posts, status: 403, ...secondary, ...waits(60) });
+		github.inject({ ...posts, ...tooMany(403), ...waits(60) });
 		await publish(failing, planFor(1, commentOnly), host(pace));
 		return state.requests.filter(({ method, path }) => method === "POST" && comments.test(path)).length;
 	};
@@ -406,8 +371,8 @@ it("a GitHub fault puts neither the token nor anything else into the log", async
 	);
 	onTestFinished(() => void vi.restoreAllMocks());
 	const headers = { deprecation: "Sat, 01 Jan 2028 00:00:00 GMT", sunset: "soon" };
-	github.inject({ path: comments, status: 502, headers, times: 2 });
-	github.inject({ path: comments, status: 429, ...secondary, ...waits(1) });
+	github.inject({ ...at, status: 502, headers, times: 2 });
+	github.inject({ ...at, ...tooMany(429), ...waits(1) });
 	expect(failedOf(await show(failing, planFor(1)))).toEqual([]);
 	expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
 });
