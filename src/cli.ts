@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Entry point of the command line: runs one command.
+// Entry point of the command line.
 import { enter } from "./app/entry.ts";
 
 await enter(async () => (await import("./app/cli.ts")).runCli(process.argv.slice(2)));

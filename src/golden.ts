@@ -1,4 +1,4 @@
-// Entry point of the action in golden/: records goldens and proposes them.
+// Entry point of the action in golden/.
 import { enterAction } from "./app/entry.ts";
 
 await enterAction("trtgate golden\n", async () =>

@@ -1,4 +1,4 @@
-// Entry point of the process that runs ONNX Runtime: reads a job file, writes a reply file that says whether the job succeeded.
+// Entry point of the process that runs ONNX Runtime: reads job files, writes replies.
 import fs from "node:fs";
 import { createInterface } from "node:readline";
 import { idleLine, type Reply, type Task } from "./adapters/onnxruntime/protocol.ts";
@@ -26,7 +26,7 @@ async function replyTo(task: Task): Promise<Reply> {
 /** A larger process may lack the memory for the next job. */
 const mostBytes = 512 * 1024 * 1024;
 
-/** A failed case, or a defect, may have broken the runtime for the next job. */
+/** It may have broken the runtime for the next job. */
 function mayStay(task: Task, reply: Reply): boolean {
 	if (reply.kind === "defects") return false;
 	const isClean =
@@ -34,7 +34,7 @@ function mayStay(task: Task, reply: Reply): boolean {
 	return task.stays === true && isClean && process.memoryUsage.rss() < mostBytes;
 }
 
-/** Sends both streams to stdout, so that all lines keep their order and belong to one job. */
+/** All lines then keep their order. */
 function joinStreams(): void {
 	const { writeSync } = fs;
 	const joined = (fd: number, ...rest: [string]) => writeSync(fd === 2 ? 1 : fd, ...rest);
@@ -66,7 +66,6 @@ for (let path: string | undefined = process.argv[2]; path !== undefined; ) {
 		jobs = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 	}
 	const reply = await replyTo(task);
-	// Appears complete, or not at all.
 	const temporary = `${task.resultPath}.tmp`;
 	fs.writeFileSync(temporary, JSON.stringify(reply));
 	fs.renameSync(temporary, task.resultPath);

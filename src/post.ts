@@ -1,4 +1,4 @@
-// Entry point of the action's post step: cleans up after a cancelled or killed run.
+// Entry point of the action's post step.
 import { enterAction } from "./app/entry.ts";
 
 await enterAction("", async () => {

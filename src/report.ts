@@ -1,4 +1,4 @@
-// Entry point of the action in report/: merges the results of the jobs and publishes them.
+// Entry point of the action in report/.
 import { enterAction } from "./app/entry.ts";
 
 await enterAction("trtgate report\n", async () =>

@@ -1,4 +1,4 @@
-// Chooses TensorRT if the config demands it or this machine has it, else ONNX Runtime.
+// Chooses TensorRT or ONNX Runtime.
 import { join } from "node:path";
 import type { BaseFile } from "../../generated/config.ts";
 import type { Arm } from "../../generated/result.ts";
@@ -20,9 +20,7 @@ import { tensorRtWorker } from "../golden/adapters/tensorrt-worker/worker.ts";
 import type { Environment } from "../host/adapters/github/env.ts";
 import type { Backend } from "../ports/backend.ts";
 
-/** Some hundred models of 100 MB. */
 const maxEngineBytes = 10 * 1024 ** 3;
-/** A timing cache has a few hundred kilobytes. */
 const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
@@ -44,7 +42,6 @@ export interface Machine {
 	gpu: Device | "none" | "unknown";
 }
 
-/** Chosen at first use. */
 export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu(): Promise<Machine["gpu"]> } {
 	let chosen: Promise<Machine> | null = null;
 	const machine = (): Promise<Machine> => {
@@ -95,7 +92,6 @@ function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 	};
 }
 
-/** @throws ConfigError backend-mismatch if TensorRT is required and missing. */
 async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { config, processes, environment } = choice;
 	const onCpu = (): Machine => {
@@ -129,7 +125,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	return { backends: { base, head }, gpu: gpu ?? "unknown" };
 }
 
-/** Caches are keyed by version, and would mix up two installations of one version. */
+/** Caches are keyed by version only. */
 function withoutSharedCaches(choice: BackendChoice, base: Installation, head: Installation): BackendChoice {
 	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
 	const { config } = choice;

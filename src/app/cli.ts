@@ -1,9 +1,8 @@
-// The commands of the command line, each loaded only when it is called.
+// The commands, each loaded when it is called.
 import { didYouMean } from "../core/config/did-you-mean.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
-import type { CommandTable } from "./commands/arguments.ts";
+import { type CommandTable, renderHelp, usageOf } from "./commands/arguments.ts";
 import * as golden from "./commands/golden-tables.ts";
-import { renderHelp, usageOf } from "./commands/help.ts";
 import * as history from "./commands/history-tables.ts";
 import * as tables from "./commands/tables.ts";
 import { exitCodes, explainError } from "./exit.ts";
@@ -12,44 +11,32 @@ import { version } from "./version.ts";
 
 export type Command = (argv: readonly string[], terminal: Terminal) => Promise<number>;
 
-interface Entry {
-	table: CommandTable;
-	load(): Promise<Command>;
-}
+type Entry = readonly [table: CommandTable, load: () => Promise<Command>];
 
 const commands: readonly Entry[] = [
-	{ table: tables.demoTable, load: async () => (await import("./commands/demo.ts")).demo },
-	{ table: tables.runTable, load: async () => (await import("./commands/run.ts")).run },
-	{ table: tables.preflightTable, load: async () => (await import("./commands/preflight.ts")).preflight },
-	{ table: tables.costTable, load: async () => (await import("./commands/cost.ts")).cost },
-	{ table: golden.recordTable, load: async () => (await import("../golden/app/record.ts")).runRecord },
-	{ table: golden.checkTable, load: async () => (await import("../golden/app/check.ts")).checkGolden },
-	{
-		table: golden.calibrateTable,
-		load: async () => (await import("../golden/app/calibrate.ts")).calibrateGolden,
-	},
-	{ table: golden.inspectTable, load: async () => (await import("../golden/app/inspect.ts")).inspectGolden },
-	{ table: tables.diagnoseTable, load: async () => (await import("./commands/diagnose.ts")).diagnose },
-	{ table: tables.diffTable, load: async () => (await import("../engine/app/diff.ts")).diff },
-	{ table: tables.explainTable, load: async () => (await import("../engine/app/explain.ts")).explain },
-	{ table: tables.verdictTable, load: async () => (await import("./commands/verdict.ts")).verdict },
-	{ table: tables.reportTable, load: async () => (await import("./commands/report.ts")).report },
-	{ table: tables.acceptChangeTable, load: async () => (await import("./commands/accept.ts")).acceptChange },
-	{
-		table: history.importTable,
-		load: async () => (await import("../history/app/commands.ts")).importHistory,
-	},
-	{
-		table: history.compactTable,
-		load: async () => (await import("../history/app/commands.ts")).compactHistory,
-	},
-	{ table: history.acceptTable, load: async () => (await import("../history/app/commands.ts")).acceptAlarms },
-	{ table: history.trendTable, load: async () => (await import("../history/app/commands.ts")).trend },
-	{ table: tables.doctorTable, load: async () => (await import("./commands/doctor.ts")).doctor },
-	{ table: tables.initTable, load: async () => (await import("./commands/init.ts")).init },
+	[tables.demoTable, async () => (await import("./commands/demo.ts")).demo],
+	[tables.runTable, async () => (await import("./commands/run.ts")).run],
+	[tables.preflightTable, async () => (await import("./commands/preflight.ts")).preflight],
+	[tables.costTable, async () => (await import("./commands/cost.ts")).cost],
+	[golden.recordTable, async () => (await import("../golden/app/record.ts")).runRecord],
+	[golden.checkTable, async () => (await import("../golden/app/check.ts")).checkGolden],
+	[golden.calibrateTable, async () => (await import("../golden/app/calibrate.ts")).calibrateGolden],
+	[golden.inspectTable, async () => (await import("../golden/app/inspect.ts")).inspectGolden],
+	[tables.diagnoseTable, async () => (await import("./commands/diagnose.ts")).diagnose],
+	[tables.diffTable, async () => (await import("../engine/app/diff.ts")).diff],
+	[tables.explainTable, async () => (await import("../engine/app/explain.ts")).explain],
+	[tables.verdictTable, async () => (await import("./commands/verdict.ts")).verdict],
+	[tables.reportTable, async () => (await import("./commands/report.ts")).report],
+	[tables.acceptChangeTable, async () => (await import("./commands/accept.ts")).acceptChange],
+	[history.importTable, async () => (await import("../history/app/commands.ts")).importHistory],
+	[history.compactTable, async () => (await import("../history/app/commands.ts")).compactHistory],
+	[history.acceptTable, async () => (await import("../history/app/commands.ts")).acceptAlarms],
+	[history.trendTable, async () => (await import("../history/app/commands.ts")).trend],
+	[tables.doctorTable, async () => (await import("./commands/doctor.ts")).doctor],
+	[tables.initTable, async () => (await import("./commands/init.ts")).init],
 ];
 
-export const commandTables: readonly CommandTable[] = commands.map(({ table }) => table);
+export const commandTables: readonly CommandTable[] = commands.map(([table]) => table);
 
 export async function runCli(argv: readonly string[]): Promise<number> {
 	const terminal = openTerminal({ color: !argv.includes("--no-color") });
@@ -81,19 +68,19 @@ async function answer(argv: readonly string[], terminal: Terminal): Promise<numb
 	}
 }
 
-/** Names have one or two words. */
 async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const entry = commands.find(
-		({ table }) => table.name === argv.slice(0, table.name.split(" ").length).join(" "),
+		([table]) => table.name === argv.slice(0, table.name.split(" ").length).join(" "),
 	);
 	if (argv.includes("--help") || argv.includes("-h")) {
 		const group = commandTables.filter(({ name }) => name.startsWith(`${argv[0]} `));
 		if (entry === undefined && group.length === 0) throw unknownCommand(argv);
-		terminal.out(entry === undefined ? help(group) : renderHelp(entry.table));
+		terminal.out(entry === undefined ? help(group) : renderHelp(entry[0]));
 		return exitCodes.ok;
 	}
 	if (entry === undefined) throw unknownCommand(argv);
-	return (await entry.load())(argv.slice(entry.table.name.split(" ").length), terminal);
+	const [table, load] = entry;
+	return (await load())(argv.slice(table.name.split(" ").length), terminal);
 }
 
 function reportLost(fault: NodeJS.ErrnoException): ToolError {

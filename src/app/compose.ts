@@ -2,8 +2,7 @@
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { entryStore } from "../adapters/cache/entries.ts";
-import { verdictStore } from "../adapters/cache/kept.ts";
+import { entryStore, verdictStore } from "../adapters/cache/entries.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
@@ -26,14 +25,7 @@ import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 const maxVerdictBytes = 256 * 1024 ** 2;
 
-export interface Composition {
-	ports: Ports;
-	processes: Processes;
-	/** null on a CPU. */
-	gpuUuid(): Promise<string | null>;
-	/** Ends child processes, and lets the stages conclude. */
-	stop(reason: string): void;
-}
+export type Composition = ReturnType<typeof compose>;
 
 interface World {
 	environment: Environment;
@@ -46,10 +38,10 @@ interface World {
 export function compose(
 	config: Pick<Config, "backend" | "device" | "onnxruntime" | "measure" | "cache" | "base">,
 	world: World,
-): Composition {
+) {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
-	// CUDA_DEVICE_ORDER makes CUDA number GPUs as nvidia-smi does.
+	// Makes CUDA number GPUs as nvidia-smi does.
 	const processes = createProcesses({
 		env: {
 			...childEnvironment(),
@@ -100,6 +92,7 @@ export function compose(
 	return {
 		ports,
 		processes,
+		/** null on a CPU. */
 		gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)),
 		stop,
 	};
@@ -127,7 +120,7 @@ export function forUsers(processes: Processes): Processes {
 	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
-/** A workflow's workspace is untrusted, because a pull request writes its files. */
+/** A pull request writes the files of a workflow's workspace. */
 export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
 	return {
 		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
@@ -135,7 +128,6 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 	};
 }
 
-/** Stored beside the kernel timings, in the repository's cache. */
 function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts"> {
 	const folder = cacheFolder(environment);
 	return {
@@ -150,7 +142,6 @@ export function distFolder(): string {
 	return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
-/** Folder for caches and unpacked files. */
 export function cacheFolder(environment: Environment): string {
 	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
 	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");

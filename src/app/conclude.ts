@@ -17,7 +17,6 @@ import { listNames } from "../core/text/labels.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
-/** The part of a result that a history records. */
 export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 	const sourceOf = (arm: Arm): ArmSource | null =>
 		input.arms.find((folder) => folder.arm === arm)?.source ?? null;
@@ -26,11 +25,11 @@ export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
 		startedAt: facts.startedAt,
 		durationMs: 0,
 		childMs: 0,
-		environment: { ...facts.environment },
+		environment: facts.environment,
 		arms: { base: sourceOf("base"), head: sourceOf("head") ?? { label: "head" }, noBase: input.noBase },
 		builds: settleBuilds(facts.builds),
-		golden: [...facts.golden],
-		workloads: [...facts.rows],
+		golden: facts.golden,
+		workloads: facts.rows,
 	};
 }
 
@@ -63,7 +62,7 @@ export function concludeResult(
 		backend,
 		baseBackend,
 		config: { path: input.config.path, sha256: input.configSha256 },
-		findings: [...facts.findings],
+		findings: facts.findings,
 		interfaceChanges: someOf(facts.interfaceChanges),
 		recipeChanges: someOf(facts.recipeChanges),
 		graphCosts: someOf(facts.graphCosts),
@@ -77,8 +76,8 @@ export function concludeResult(
 	};
 }
 
-function someOf<Item>(items: readonly Item[]): Item[] | undefined {
-	return items.length === 0 ? undefined : [...items];
+function someOf<Item>(items: Item[]): Item[] | undefined {
+	return items.length === 0 ? undefined : items;
 }
 
 function* notesOf(facts: Facts, input: GateInput): Generator<string> {
@@ -148,10 +147,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	];
 }
 
-/**
- * The whole change against the base's rules; at night and in releases, against the base's config. What another job
- * checks is not missing.
- */
+/** At night and in releases, against the base's config. What another job checks is not missing. */
 function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput): GateResult[] {
 	const { rules, baseConfig, baseConfigFault, headConfig: head, only } = input;
 	const base = rules ?? baseConfig;

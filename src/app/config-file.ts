@@ -1,24 +1,36 @@
-// Reads trtgate.yml for all commands and actions.
+// Reads trtgate.yml: for a command, and for both sides of a comparison.
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileStore } from "../adapters/files/store.ts";
+import { type Git, gitError, gitIn, succeeded } from "../adapters/git/run-git.ts";
 import { readInputText } from "../adapters/process/input-file.ts";
-import type { Config } from "../core/config/config.ts";
+import type { Processes } from "../adapters/process/processes.ts";
+import type { Config, Occasion } from "../core/config/config.ts";
 import { type LoadOptions, type LoadResult, loadConfig } from "../core/config/parse.ts";
+import { underRulesOf } from "../core/config/rules.ts";
+import {
+	type PinnedShapes,
+	parsePatterns,
+	pinShapes,
+	selectModels,
+	unknownSelection,
+} from "../core/config/select.ts";
+import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
+import { engineSpecs } from "../core/plan/plan.ts";
+import type { RunEvent } from "../host/formats/github/event.ts";
 import { confine } from "../stages/resolve-in-workspace.ts";
+import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
+import { isReview } from "./arms/choose-base.ts";
 
-export interface ConfigRequest extends Omit<LoadOptions, "path"> {
+interface ConfigRequest extends Omit<LoadOptions, "path"> {
 	cwd: string;
 	path: string;
-	/**
-	 * For an action, which reads nothing outside. Absent: a person names the file, and only links may not leave its
-	 * repository.
-	 */
+	/** For an action, which reads nothing outside. */
 	workspace?: string;
 }
 
-export interface ReadConfig {
+interface ReadConfig {
 	config: Config;
 	text: string;
 	home: string;
@@ -32,10 +44,7 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 	return readLoaded(await loadConfigAt(path, { ...request, path: shown, workspace }), shown, dirname(path));
 }
 
-export function parseConfigText(
-	text: string,
-	{ home, ...options }: LoadOptions & { home: string },
-): ReadConfig {
+function parseConfigText(text: string, { home, ...options }: LoadOptions & { home: string }): ReadConfig {
 	return readLoaded({ text, loaded: loadConfig(text, options) }, options.path, home);
 }
 
@@ -49,8 +58,7 @@ function readLoaded(
 	return { config: baseBeside(loaded.config, home), text, home };
 }
 
-/** The file's paths are relative to its folder; bare names are looked up on PATH. */
-export function baseBeside(config: Config, home: string): Config {
+function baseBeside(config: Config, home: string): Config {
 	const { base, sources } = config;
 	if (base === undefined) return config;
 	const { trtexec, python, libraries } = base;
@@ -77,8 +85,7 @@ export function chooseConfig({
 	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));
 }
 
-/** @throws ConfigError if the file is outside the workspace or unreadable. */
-export async function loadConfigAt(
+async function loadConfigAt(
 	path: string,
 	options: LoadOptions & { workspace: string },
 ): Promise<{ text: string; loaded: LoadResult }> {
@@ -93,10 +100,142 @@ export function workspaceOf(path: string, cwd: string): string {
 	return path.startsWith(`${own}/`) ? own : repositoryOf(dirname(path));
 }
 
-/** The nearest ancestor with .git, or the folder itself. */
-export function repositoryOf(folder: string): string {
+function repositoryOf(folder: string): string {
 	for (let at = folder; ; at = dirname(at)) {
 		if (existsSync(join(at, ".git"))) return at;
 		if (dirname(at) === at) return folder;
 	}
+}
+
+export interface ConfigOptions {
+	cwd: string;
+	workspace?: string;
+	config?: string;
+	head?: string;
+	/** Chooses the base unless the user does. */
+	event?: RunEvent;
+	only?: string;
+	/** By input, for the only model that is checked. */
+	shapes?: PinnedShapes;
+	isFresh?: boolean;
+	/** By the names in `configInputs`. */
+	inputs: Readonly<Record<string, string>>;
+	adapt?(config: Config): Config;
+}
+
+export interface HeadConfig extends ReadConfig {
+	/** Also of engines that this run does not check. */
+	ids: ReadonlySet<string>;
+}
+
+interface Opened {
+	options: ConfigOptions;
+	own: HeadConfig;
+}
+
+/** From the head's commit if the head is a git ref. */
+export async function readHeadConfig(options: ConfigOptions, processes: Processes): Promise<HeadConfig> {
+	const { cwd, inputs, workspace, head } = options;
+	const occasion = occasionOf(options);
+	const path = chooseConfig(options);
+	const atRef = options.config === undefined && head !== undefined && !existsSync(resolve(cwd, head));
+	const text = atRef ? await textAt(head, basename(path), gitIn(cwd, processes)) : null;
+	const read =
+		text === null
+			? await readConfigFile({ cwd, path, inputs, workspace, occasion })
+			: parseConfigText(text, { path, inputs, occasion, home: resolve(cwd) });
+	return {
+		...read,
+		ids: new Set(engineSpecs(read.config).map(({ id }) => id)),
+		config: finished(selected(read.config, options), options),
+	};
+}
+
+function finished(config: Config, { isFresh, adapt }: ConfigOptions): Config {
+	const adapted = adapt?.(config) ?? config;
+	return isFresh ? { ...adapted, cache: { engines: false, timing: false, verdicts: false } } : adapted;
+}
+
+export function configReader({ own, options }: Opened): ConfigReader {
+	const name = basename(own.config.path);
+	const isShared = options.config !== undefined && options.workspace === undefined;
+	const settings = { path: name, inputs: options.inputs, occasion: occasionOf(options) };
+	const sideOf = (loaded: LoadResult): SideConfig => {
+		if (loaded.state !== "ok") return { state: "broken", why: loaded.errors[0]?.message ?? "It is invalid." };
+		const config = baseBeside(loaded.config, own.home);
+		// Engines of other jobs stay, and renamed ones are found by content.
+		const models = pinShapes(config.models, options.shapes ?? {});
+		return { state: "read", config: finished({ ...config, models }, options) };
+	};
+	return {
+		async inFolder(folder) {
+			if (isShared) return { state: "read", config: own.config };
+			try {
+				const workspace = repositoryOf(folder);
+				return sideOf((await loadConfigAt(join(folder, name), { ...settings, workspace })).loaded);
+			} catch (error) {
+				if (!(error instanceof ConfigError)) throw error;
+				return error.code === "config-missing"
+					? { state: "absent" }
+					: { state: "broken", why: error.message };
+			}
+		},
+		async atCommit(commit, git) {
+			if (isShared) return { state: "read", config: own.config };
+			const text = await textAt(commit, name, git);
+			return text === null ? { state: "absent" } : sideOf(loadConfig(text, settings));
+		},
+	};
+}
+
+/** null if the commit has no such file. @throws ToolError if git has the file and cannot read it. */
+export async function textAt(commit: string, name: string, git: Git): Promise<string | null> {
+	const file = `${commit}:./${name}`;
+	if (!succeeded(await git(["rev-parse", "--verify", "--quiet", "--end-of-options", file]))) return null;
+	const read = await git(["cat-file", "blob", file], {
+		captureBytes: inputKinds.config.maxBytes,
+		online: true,
+	});
+	if (!succeeded(read)) throw gitError(read, `git cat-file for ${name}`);
+	return read.stdout;
+}
+
+function occasionOf({ event }: ConfigOptions): Occasion | undefined {
+	if (event?.kind === "tag") return "release";
+	return event?.kind === "schedule" ? "nightly" : undefined;
+}
+
+function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Config {
+	const selection = selectModels(config.models, parsePatterns(only));
+	if (selection.state !== "ok") throw unknownSelection(selection.problems, config.path);
+	const { models } = selection;
+	if (models.length > 1 && Object.keys(shapes).length > 0)
+		throw usageError(
+			`--shape gives the inputs of one model; this run checks ${models.length}.`,
+			"Name the model: --only MODEL.",
+		);
+	return { ...config, models: pinShapes(models, shapes) };
+}
+
+export type Sides = ReturnType<typeof twoSides>;
+
+export function twoSides({ own, options }: Opened, { baseConfig, rules, folders }: OpenedArms) {
+	const hasBase = folders.some(({ arm }) => arm === "base");
+	const decides = options.event === undefined || isReview(options.event);
+	const broken = [rules, baseConfig].find((side) => side.state === "broken");
+	const held = decides && broken === undefined && rules.state === "read" ? rules.config : undefined;
+	const name = basename(own.config.path);
+	const notes: string[] = [];
+	if (hasBase && baseConfig.state === "absent")
+		notes.push(`The base has no ${name}: the head's recipes and rules were used for both sides.`);
+	if (hasBase && options.config !== undefined && options.workspace === undefined)
+		notes.push(`${own.config.path} was used for both sides.`);
+	const namesakes = new Map(engineSpecs(own.config).map(({ id }) => [id, id]));
+	return {
+		config: held === undefined ? own.config : underRulesOf(held, own.config, namesakes),
+		baseConfig: baseConfig.state === "read" && broken === undefined ? baseConfig.config : undefined,
+		rules: held,
+		baseConfigFault: broken?.state === "broken" ? broken.why : undefined,
+		notes,
+	};
 }

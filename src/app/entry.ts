@@ -1,13 +1,12 @@
-// Runs before anything else is loaded. An old Node must be able to read this file, so it imports nothing.
+// Runs before anything else is loaded. An old Node must be able to read it, so it imports nothing.
 
 const oldestNode = 20;
 
-/** `main` returns the exit code. */
 export async function enter(main: () => Promise<number>): Promise<void> {
 	if (isReady()) process.exitCode = await main();
 }
 
-/** Also writes a line at once, and ends the process even if a request is still open. */
+/** Ends the process even if a request is still open. */
 export async function enterAction(firstLine: string, main: () => Promise<number>): Promise<void> {
 	const ready = isReady();
 	process.stdout.write(firstLine);

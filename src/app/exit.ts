@@ -19,7 +19,6 @@ export function exitOfResult(result: Result): number {
 	return byKind[result.failureKind ?? "internal"];
 }
 
-/** For stderr. Errors of one file are reported together. */
 export function explainError(error: unknown): { text: string; exit: number; records: ErrorRecord[] } {
 	const records = error instanceof AggregateError ? error.errors.map(recordError) : [recordError(error)];
 	const exit = Math.max(...records.map((record) => byKind[record.kind]));

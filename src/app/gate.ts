@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import type { Result, WorkflowJob } from "../../generated/result.ts";
 import { fileStore, lockFolder } from "../adapters/files/store.ts";
 import type { GitAccess } from "../adapters/git/run-git.ts";
-import { createProcesses, type Processes } from "../adapters/process/processes.ts";
+import type { Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
 import { parsePatterns } from "../core/config/select.ts";
 import type { Plan } from "../core/plan/plan.ts";
@@ -17,16 +17,12 @@ import {
 	type Night,
 } from "../history/app/history-watch.ts";
 import { openRunStore } from "../history/app/open-store.ts";
-import { childEnvironment, type Environment } from "../host/adapters/github/env.ts";
+import { type Environment, ownProcesses } from "../host/adapters/github/env.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
-import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
-import { prepareGate, refuseFaults } from "./prepare-gate.ts";
-import { runGate } from "./run.ts";
-import type { GateInput, PreparedRun } from "./run-context.ts";
 import {
 	type ConfigOptions,
 	configReader,
@@ -34,18 +30,20 @@ import {
 	readHeadConfig,
 	type Sides,
 	twoSides,
-} from "./two-sides.ts";
+} from "./config-file.ts";
+import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
+import { prepareGate, refuseFaults } from "./prepare-gate.ts";
+import { runGate } from "./run.ts";
+import type { GateInput, PreparedRun } from "./run-context.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions extends ConfigOptions {
 	base?: string;
 	job?: WorkflowJob;
-	/** Credentials for fetching the base. */
 	access?: GitAccess;
 	out: string;
 	seed?: string;
 	trtexec?: string;
-	/** Folder of a native ONNX Runtime. */
 	onnxruntimeFolder?: string;
 	environment: Environment;
 	progress: Progress;
@@ -62,7 +60,7 @@ export type GateCompletion =
 export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): Promise<GateCompletion> {
 	const outFolder = resolve(options.cwd, options.out);
 	// git reads the rules, which decide how the machine is used.
-	const git = createProcesses({ env: childEnvironment() });
+	const git = ownProcesses();
 	const running: Running = { composition: null, stopped: null };
 	options.onStart?.((reason) => {
 		running.stopped = reason;
@@ -72,10 +70,10 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	const own = await readHeadConfig(options, git);
 	const roots =
 		options.workspace === undefined ? undefined : outRoots(options.environment, options.workspace);
-	await checkOutFolder(outFolder, { cwd: options.cwd, roots }, git);
+	await checkOutFolder(outFolder, roots ?? { cwd: options.cwd }, git);
 	await makeOutFolder(outFolder, fileStore());
 	const lock = await lockFolder(outFolder);
-	// A second signal ends this process at once; no child may stay on the GPU.
+	// After a second signal, no child may stay on the GPU.
 	const endAll = (): void => {
 		git.killNow();
 		running.composition?.processes.killNow();
@@ -147,7 +145,6 @@ function nightOf({ options, config, outFolder }: Watched, watching: HistoryWatch
 	return { config, outFolder, watching, run };
 }
 
-/** null if this run is not kept. */
 async function watchHistory({
 	config,
 	own,

@@ -10,7 +10,7 @@ import type { Environment } from "../host/adapters/github/env.ts";
 import type { Clock, GpuLease, Progress, Telemetry } from "../ports/world.ts";
 import type { Machine } from "./choose-backend.ts";
 
-export interface GpuLeaseOptions {
+interface GpuLeaseOptions {
 	gpu(): Promise<Machine["gpu"]>;
 	folder: string;
 	progress: Progress;
@@ -57,8 +57,7 @@ export function lockFolderOf({ lockFolder }: Environment): string {
 	return lockFolder ?? join(tmpdir(), "trtgate-locks");
 }
 
-export interface GpuWatchOptions {
-	gpu(): Promise<Machine["gpu"]>;
+interface GpuWatchOptions extends Pick<GpuLeaseOptions, "gpu"> {
 	processes: Processes;
 	clock: Clock;
 	device: string | undefined;
@@ -84,7 +83,7 @@ export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Te
 	};
 }
 
-/** CUDA_VISIBLE_DEVICES for children. An index counts among the visible GPUs; "" if there are not so many. */
+/** An index counts among the visible GPUs; "" if there are not so many. */
 export function narrowDevices(visible: string | undefined, wanted: string | undefined): string | undefined {
 	if (wanted === undefined || visible === undefined || !/^\d+$/.test(wanted)) return wanted ?? visible;
 	const inSight = visible.split(",").map((device) => device.trim());

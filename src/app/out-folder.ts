@@ -1,18 +1,17 @@
-// The output folder of a run: checks it before use, and clears it of an earlier run's files.
+// The output folder: checked before use, and cleared of an earlier run's files.
 import { existsSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative, sep } from "node:path";
-import { refuseForeignOwner } from "../adapters/git/refs.ts";
-import { type Git, gitIn, succeeded } from "../adapters/git/run-git.ts";
+import { type Git, gitIn, refuseForeignOwner, succeeded } from "../adapters/git/run-git.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
-import type { Environment } from "../host/adapters/github/env.ts";
+import { type Environment, ownProcesses } from "../host/adapters/github/env.ts";
 import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
 import { workspaceOf } from "./config-file.ts";
 
-/** Names of everything that a run writes; nothing else is removed or uploaded. */
+/** All that a run writes; nothing else is removed or uploaded. */
 export const outNames: readonly string[] = [
 	...new Set(Object.values(reportFiles).map((path) => path.split("/", 1)[0] ?? path)),
 	"publish.json",
@@ -32,16 +31,14 @@ export const outNames: readonly string[] = [
 
 const listBytes = 16 * 1024 * 1024;
 
-export interface OutPlace {
-	cwd: string;
-	/** For an action: the folder must be below one of these, with nothing tracked by git. Absent: a person named it. */
-	roots?: OutRoots;
-}
-
+/** An action's folder must be below one of these, with nothing tracked by git. */
 export interface OutRoots {
 	workspace: string;
 	temp: string;
 }
+
+/** A person, in `cwd`, may name any folder. */
+type OutPlace = OutRoots | { cwd: string };
 
 export function outRoots(
 	{ workspace, temp }: Pick<Environment, "workspace" | "temp">,
@@ -51,16 +48,19 @@ export function outRoots(
 }
 
 /**
- * Links and tracked files may come from the change under test, and would redirect results or publish other files.
+ * Links and tracked files may come from the change, and would redirect results or publish other files.
  * @param path absolute.
  * @throws ConfigError output-refused, git-ref.
  */
-export async function checkOutFolder(path: string, place: OutPlace, processes: Processes): Promise<void> {
+export async function checkOutFolder(
+	path: string,
+	place: OutPlace,
+	processes: Processes = ownProcesses(),
+): Promise<void> {
 	await refuseLinks(path, place);
 	if (!existsSync(path)) return;
 	const tracked = await listTracked(path, gitIn(dirname(path), processes));
-	// A person's results may be in git, but no links.
-	const first = tracked.find((entry) => place.roots !== undefined || entry.startsWith("120000 "));
+	const first = tracked.find((entry) => !("cwd" in place) || entry.startsWith("120000 "));
 	if (first !== undefined)
 		throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
 }
@@ -75,21 +75,18 @@ export async function refuseLinks(path: string, place: OutPlace): Promise<void> 
 	}
 }
 
-/** No part of the path below this folder may be a link; null if a person chose the path. */
-function rootOf(path: string, { cwd, roots }: OutPlace): string | null {
-	if (roots === undefined) {
-		const repository = workspaceOf(path, cwd);
+/** null if a person chose a path outside of a repository. */
+function rootOf(path: string, place: OutPlace): string | null {
+	if ("cwd" in place) {
+		const repository = workspaceOf(path, place.cwd);
 		return existsSync(join(repository, ".git")) && isBelow(path, repository) ? repository : null;
 	}
-	const root = [roots.workspace, roots.temp].find((folder) => isBelow(path, folder));
+	const { workspace, temp } = place;
+	const root = [workspace, temp].find((folder) => isBelow(path, folder));
 	if (root !== undefined) return root;
-	throw refused(
-		path,
-		`it is below neither the workspace ${roots.workspace} nor the runner's temporary folder`,
-	);
+	throw refused(path, `it is below neither the workspace ${workspace} nor the runner's temporary folder`);
 }
 
-/** @returns `mode object stage\tpath` of each; none without git or outside a repository. */
 async function listTracked(path: string, git: Git): Promise<string[]> {
 	const args = ["ls-files", "--stage", "-z", "--", `:(literal,icase)${basename(path)}`];
 	const listed = await git(args, { captureBytes: listBytes }).catch((error: unknown) => {
@@ -114,7 +111,6 @@ function refused(path: string, why: string): ConfigError {
 	});
 }
 
-/** Writes a .gitignore, unless the folder is the user's. */
 export async function makeOutFolder(
 	outFolder: string,
 	files: Pick<Files, "makeFolder" | "writeText">,
@@ -124,7 +120,7 @@ export async function makeOutFolder(
 	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
 }
 
-/** Removes only files that trtgate writes. @param isOwn an action's: its files go in any case, as they would be uploaded. */
+/** @param isOwn an action's: its files would be uploaded. */
 export async function removeEarlierResult(outFolder: string, { isOwn }: { isOwn: boolean }): Promise<void> {
 	if (!isOwn && !existsSync(join(outFolder, reportFiles.result))) return;
 	for (const name of outNames) await rm(join(outFolder, name), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Reads models and goldens of both sides, and makes the plan. A fault in one does not stop the others.
+// Reads models and goldens of both sides, and makes the plan.
 
 import type { Arm, BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
@@ -18,7 +18,6 @@ import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepa
 import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
-/** Does everything that a dry run does. */
 export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
 	const { arms, rules } = input;
 	const { kind: backend } = await ports.backend.facts();
@@ -92,7 +91,7 @@ async function prepareSides(
 	return { base: sharesFiles ? shared : models.filter(({ arm }) => arm === "base"), head };
 }
 
-/** Includes engines that only the base has if the head has new ones, because they may be renamed. */
+/** Also engines that only the base has, if the head has new ones: they may be renamed. */
 function baseSpecs(head: readonly EngineSpec[], { baseConfig, headIds }: GateInput): readonly EngineSpec[] {
 	if (baseConfig === undefined) return head;
 	const base = engineSpecs(baseConfig);
@@ -113,7 +112,6 @@ function sameContent({ base, head }: PreparedSides): (base: EngineSpec, head: En
 	};
 }
 
-/** Under the head's name. Without a config, the base has the head's engines, if it has their files. */
 function baseOf(
 	{ spec }: PreparedModel,
 	bases: readonly PreparedModel[],
@@ -137,7 +135,6 @@ function changedRecipes(models: readonly PreparedModel[]): RecipeChange[] {
 	});
 }
 
-/** Adds the place of the key that names the file. */
 function withPlace(prepared: PreparedModel, config: Config): PreparedModel {
 	if (prepared.state !== "broken" || prepared.arm === "base" || !/^(?:model|path)-/.test(prepared.fault.code))
 		return prepared;
@@ -153,7 +150,6 @@ export function refuseFaults(prepared: Prepared, config: Config): void {
 	throwFaults({ ...prepared, models: shapeWorkloads(prepared.plan, prepared.models, config).models });
 }
 
-/** Lists each fault once, because engines may share files. */
 function throwFaults({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): void {
 	const ofModels = models.flatMap((model) =>
 		model.state === "broken" && model.arm === "head" ? [model.fault] : [],

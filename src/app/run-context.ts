@@ -1,21 +1,6 @@
 // The input of a run, and the facts that its stages find.
 
-import type {
-	BackendFacts,
-	Bisection,
-	BuildRecord,
-	ErrorRecord,
-	Finding,
-	GoldenChange,
-	GoldenVerdict,
-	GraphCost,
-	InterfaceChange,
-	ProbeResult,
-	RecipeChange,
-	Result,
-	WorkflowJob,
-	WorkloadResult,
-} from "../../generated/result.ts";
+import type { RecipeChange, Result, WorkflowJob, WorkloadResult } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import type { Counterparts } from "../core/config/rules.ts";
 import { type ConfigError, ToolError } from "../core/errors.ts";
@@ -29,7 +14,6 @@ import type { WorkloadShapes } from "../stages/workloads.ts";
 export interface Prepared {
 	models: readonly PreparedModel[];
 	goldens: ReadonlyMap<string, GoldenSet>;
-	/** Faults by the id of the head's engine. */
 	goldenFaults: ReadonlyMap<string, ConfigError>;
 	interfaces: Interfaces;
 	recipes: readonly RecipeChange[];
@@ -57,18 +41,15 @@ export interface GateInput {
 	configSha256: string;
 	/** Base first; head always. */
 	arms: readonly ArmFolder[];
-	/** Why there is no base. */
 	noBase?: string;
 	notes?: readonly string[];
-	/** The head's config as written; in `config`, the base's rules apply. */
+	/** As written; in `config`, the base's rules apply. */
 	headConfig: Config;
-	/** Includes engines that this run does not check. */
 	headIds: ReadonlySet<string>;
-	/** Absent if it has none, or none that can be read. */
 	baseConfig?: Config;
-	/** The config whose rules hold; absent if it is the head's own. */
+	/** Absent if they are the head's own. */
 	rules?: Config;
-	/** Patterns; empty for all engines. */
+	/** Patterns; empty for all. */
 	only: readonly string[];
 	baseConfigFault?: string;
 	outFolder: string;
@@ -82,7 +63,7 @@ export interface GateInput {
 	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
-/** Different versions of TensorRT build different engines. Nightly runs rebuild, to show how much builds differ. */
+/** Versions of TensorRT build different engines; nightly runs show how much builds differ. */
 export function unchangedMode({
 	config,
 	isScheduled,
@@ -91,35 +72,35 @@ export function unchangedMode({
 	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
 }
 
-export interface Facts {
-	startedAt: string;
+type ResultLists = Required<
+	Pick<
+		Result,
+		| "findings"
+		| "builds"
+		| "golden"
+		| "interfaceChanges"
+		| "recipeChanges"
+		| "graphCosts"
+		| "goldenChanges"
+		| "probes"
+		| "bisections"
+		| "errors"
+		| "notes"
+		| "files"
+	>
+>;
+
+export interface Facts extends ResultLists, Pick<Result, "startedAt" | "backend" | "baseBackend"> {
 	/** null after the last stage. */
 	stage: string | null;
 	config: Config;
 	counterparts: Counterparts;
-	backend: BackendFacts;
-	/** Set if the base runs on another TensorRT. */
-	baseBackend?: BackendFacts;
-	environment: Readonly<Record<string, string>>;
-	findings: readonly Finding[];
+	environment: Result["environment"];
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	builds: readonly BuildRecord[];
-	golden: readonly GoldenVerdict[];
-	interfaceChanges: readonly InterfaceChange[];
-	recipeChanges: readonly RecipeChange[];
-	/** Missing cases by id of the base's engine. */
 	droppedCases: ReadonlyMap<string, readonly string[]>;
-	graphCosts: readonly GraphCost[];
-	goldenChanges: readonly GoldenChange[];
 	/** Goldens whose sensitivity is not fully tested. */
 	untested: readonly { model: string; message: string }[];
-	probes: readonly ProbeResult[];
-	bisections: readonly Bisection[];
-	rows: readonly WorkloadResult[];
-	errors: readonly ErrorRecord[];
-	/** Sentences. */
-	notes: readonly string[];
-	files: Result["files"];
+	rows: WorkloadResult[];
 }
 
 export const noFacts = {
@@ -145,7 +126,7 @@ export const noFacts = {
 };
 
 /** Lists are appended; rows replace those of the same id. */
-export type Found = Partial<Facts>;
+export type Found = { [Key in keyof Facts]?: Readonly<Facts[Key]> };
 
 export function withFound(facts: Facts, { rows = [], ...found }: Found): Facts {
 	const added = Object.entries(found).map(([key, value]) => {

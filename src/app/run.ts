@@ -17,9 +17,16 @@ import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
-import { bisectGoldens, probeEngines, verifyEngines } from "./check-engines.ts";
-import { countWorkloads, measureAgain, measureWorkloads, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
+import {
+	bisectGoldens,
+	countWorkloads,
+	measureAgain,
+	measureWorkloads,
+	probeEngines,
+	timingOf,
+	verifyEngines,
+} from "./engine-stages.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import {
 	type Facts,
@@ -55,7 +62,7 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	return concludeResult({ ...facts, files }, input, took);
 }
 
-/** Yields as it goes, so that a run that ends early still has a result. */
+/** A run that ends early still has a result. */
 async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): AsyncGenerator<Found> {
 	yield enterStage("prepare", ports);
 	yield { environment: await ports.backend.fingerprint() };
@@ -91,7 +98,7 @@ async function* runStages(asked: GateInput, ports: Ports, seen: () => Facts): As
 	stopIfInterrupted(ports);
 }
 
-/** Runs the stages that need the machine to themselves. */
+/** Has the machine to itself. */
 async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	const { ports, seen } = run;
 	yield enterStage("build", ports);
@@ -128,7 +135,6 @@ function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly
 	);
 }
 
-/** @throws ToolError interrupted. */
 function enterStage(stage: string, ports: Ports): Found {
 	stopIfInterrupted(ports);
 	return { stage };
@@ -203,7 +209,6 @@ async function* buildEngines({
 	};
 }
 
-/** Hashes that identify engines in `accept`. */
 function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
 	const ready = models.filter((model) => model.state === "ready");
 	const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);

@@ -1,7 +1,7 @@
 // The first signal stops the run and lets it conclude; the second ends the process.
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** @returns a function that removes the listeners. */
+/** @returns removes the listeners. */
 export function stopOnSignals(stop: (reason: string) => void): () => void {
 	let isStopping = false;
 	const listeners = signals.map((signal) => {
@@ -18,10 +18,7 @@ export function stopOnSignals(stop: (reason: string) => void): () => void {
 	};
 }
 
-/**
- * process.exit() waits for system calls, which may be blocked; so the last exit listener lets the signal take its
- * default effect.
- */
+/** process.exit() may wait for blocked system calls, so the signal takes its default effect. */
 function endNow(signal: NodeJS.Signals): never {
 	process.once("exit", () => {
 		process.removeAllListeners(signal);

@@ -1,4 +1,4 @@
-// The streams, width and colours of a command's terminal, and the progress that suits it.
+// The terminal of a command, and the progress that suits it.
 import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
 import {
@@ -11,7 +11,7 @@ import { type Environment, readEnvironment } from "../host/adapters/github/env.t
 import type { Progress } from "../ports/world.ts";
 
 export interface Terminal extends StandardStreams {
-	/** Prints results that are not in a file. */
+	/** Results that are in no file. */
 	out(text: string): void;
 	/** Results that are also in files. */
 	echo(text: string): void;
@@ -51,14 +51,13 @@ export function openTerminal(options: { color: boolean }): OpenedTerminal {
 		environment,
 		cwd: process.cwd(),
 		async lost() {
-			// Called once all earlier output is written or has failed.
+			// Resolves once all earlier output is written or has failed.
 			await new Promise<void>((done) => process.stdout.write("", () => done()));
 			return isOnlyCopy ? fault : null;
 		},
 	};
 }
 
-/** Between lines that a person follows, and those of a workflow's log. */
 const quietMs = { followed: 5_000, workflow: 30_000 };
 
 export function progressFor(terminal: Terminal, options: { quiet: boolean; json?: boolean }): Progress {

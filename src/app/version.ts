@@ -1,4 +1,4 @@
-// The product's version, from package.json at build time.
+// The version, from package.json at build time.
 import manifest from "../../package.json" with { type: "json" };
 
 export const version: string = manifest.version;

@@ -1,4 +1,3 @@
-// A result's note on models without a golden.
 import { expect, it } from "vitest";
 import { withoutGolden } from "../../src/app/conclude.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";

@@ -1,10 +1,9 @@
-// Paths in a config that is not in the current folder.
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readConfigFile } from "../../src/app/config-file.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";
 
-it("paths of base are relative to the config, those of options to the current folder, and bare names stay", async () => {
+it("paths of base are relative to the config, unless they are options or bare names", async () => {
 	const cwd = temporaryFolder();
 	const base = "base: { trtexec: trt/bin/trtexec, python: python3.12, libraries: lib }";
 	writeProject(cwd, { "sub/trtgate.yml": `version: 1\n${base}\nmodels: { net: { onnx: model.onnx } }\n` });

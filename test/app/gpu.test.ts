@@ -1,4 +1,3 @@
-// Turns on a GPU: none without a GPU, the lock's own message where the lock is unavailable.
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -26,24 +25,17 @@ function leaseOn(gpu: Machine["gpu"], folder: string, over: { waitMs?: number; s
 /** Held by this very process, which lives. */
 function hold(folder: string): void {
 	mkdirSync(folder);
-	const owner = {
-		pid: process.pid,
-		host: hostname(),
-		space: "",
-		startedAt: "2026-01-01T00:00:00Z",
-		born: "",
-		token: "x",
-	};
+	const owner = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", token: "x" };
 	writeFileSync(join(folder, `${uuid}.lock`), JSON.stringify(owner));
 }
 
-it.each(["none", "unknown"] as const)("the GPU lease locks nothing if the GPU is %s", async (gpu) => {
+it.each(["none", "unknown"] as const)("gpuLease locks nothing if the GPU is %s", async (gpu) => {
 	const folder = temporaryFolder();
 	await (await leaseOn(gpu, folder).take()).release();
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-it("the GPU lease holds the GPU by its UUID until it is released", async () => {
+it("gpuLease holds the GPU by its UUID until it is released", async () => {
 	const folder = temporaryFolder();
 	const gpuLease = await leaseOn(device, folder).take();
 	expect(readdirSync(folder)).toEqual([`${uuid}.lock`]);
@@ -51,13 +43,13 @@ it("the GPU lease holds the GPU by its UUID until it is released", async () => {
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-it("the GPU lease ends with gpu-busy if another job keeps it beyond the wait", async () => {
+it("gpuLease ends with gpu-busy if another job keeps it beyond the wait", async () => {
 	const folder = join(temporaryFolder(), "locks");
 	hold(folder);
 	await expect(leaseOn(device, folder, { waitMs: 50 }).take()).rejects.toMatchObject({ code: "gpu-busy" });
 });
 
-it("the GPU lease ends its wait when the run is interrupted", async () => {
+it("gpuLease ends its wait when the run is interrupted", async () => {
 	const folder = join(temporaryFolder(), "locks");
 	hold(folder);
 	const stop = new AbortController();
@@ -66,7 +58,7 @@ it("the GPU lease ends its wait when the run is interrupted", async () => {
 	await expect(taken).rejects.toMatchObject({ code: "interrupted" });
 });
 
-it("the GPU lease goes on without a lock if none can be written, and reports it", async () => {
+it("gpuLease goes on without a lock if none can be written, and reports it", async () => {
 	const file = join(temporaryFolder(), "file");
 	writeFileSync(file, "");
 	const gpuLease = await leaseOn(device, file).take();
@@ -74,7 +66,7 @@ it("the GPU lease goes on without a lock if none can be written, and reports it"
 	await gpuLease.release();
 });
 
-it("the GPU lease locks in the machine's temporary folder, or in the folder TRTGATE_LOCKS", () => {
+it("gpuLease locks in the machine's temporary folder, or in the folder TRTGATE_LOCKS", () => {
 	expect(lockFolderOf(readEnvironment({}))).toMatch(/trtgate-locks$/);
 	expect(lockFolderOf(readEnvironment({ TRTGATE_LOCKS: "/srv/locks" }))).toBe("/srv/locks");
 });

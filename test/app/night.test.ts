@@ -1,4 +1,3 @@
-// Which TensorRT the further runs of a night use.
 import { expect, it } from "vitest";
 import type { Config } from "../../src/core/config/config.ts";
 import { concludeNight, type Night } from "../../src/history/app/history-watch.ts";

@@ -1,4 +1,3 @@
-// Which output folders are used, and which are refused before anything in them is touched.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -18,40 +17,37 @@ function checkout(plant: (workspace: string, elsewhere: string) => void) {
 	git(workspace, "commit", "-q", "-m", "Change");
 	const check = (out: string, by: "action" | "person") => {
 		const roots = by === "action" ? { workspace, temp } : undefined;
-		return checkOutFolder(join(workspace, out), { cwd: workspace, roots }, gitProcesses());
+		return checkOutFolder(join(workspace, out), roots ?? { cwd: workspace }, gitProcesses());
 	};
 	return { workspace, elsewhere, temp, check };
 }
 
 interface Row {
 	what: string;
-	plant(workspace: string, elsewhere: string): void;
+	plant?(workspace: string, elsewhere: string): void;
 	out?: string;
-	/** Part of the message; absent where it is used. */
+	/** Part of the message for an action, and of that for a person; absent where the folder is used. */
 	action?: string;
-	person?: string;
+	both?: string;
 }
 
 const rows: Row[] = [
-	{ what: "that does not exist", plant: () => {} },
+	{ what: "that does not exist" },
 	{
 		what: "that is a link out of the workspace",
 		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "trtgate-out")),
-		action: "trtgate-out is refused: it is a link;",
-		person: "trtgate-out is refused: it is a link;",
+		both: "trtgate-out is refused: it is a link;",
 	},
 	{
 		what: "that is a link to nothing",
 		plant: (workspace) => symlinkSync("/nowhere/at/all", join(workspace, "trtgate-out")),
-		action: "it is a link",
-		person: "it is a link",
+		both: "it is a link",
 	},
 	{
 		what: "below a link",
 		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "build")),
 		out: "build/results",
-		action: "workspace/build is a link;",
-		person: "workspace/build is a link;",
+		both: "workspace/build is a link;",
 	},
 	...outNames.map((name) => ({
 		what: `whose ${name} is a link`,
@@ -59,8 +55,7 @@ const rows: Row[] = [
 			mkdirSync(join(workspace, "trtgate-out"));
 			symlinkSync(elsewhere, join(workspace, "trtgate-out", name));
 		},
-		action: `trtgate-out/${name} is a link;`,
-		person: `trtgate-out/${name} is a link;`,
+		both: `trtgate-out/${name} is a link;`,
 	})),
 	{
 		what: "with a link deep in it",
@@ -68,31 +63,25 @@ const rows: Row[] = [
 			mkdirSync(join(workspace, "trtgate-out/logs"), { recursive: true });
 			symlinkSync(join(elsewhere, "profile"), join(workspace, "trtgate-out/logs/build-net.log"));
 		},
-		action: 'git tracks "trtgate-out/logs/build-net.log";',
-		person: 'git tracks "trtgate-out/logs/build-net.log";',
+		both: 'git tracks "trtgate-out/logs/build-net.log";',
 	},
 	{
 		what: "with a file that git tracks",
 		plant: (workspace) => writeProject(workspace, { "trtgate-out/nsys/trace.nsys-rep": "" }),
 		action: 'git tracks "trtgate-out/nsys/trace.nsys-rep";',
 	},
-	{
-		what: "that leads out by its path",
-		plant: () => {},
-		out: "../elsewhere",
-		action: "it is below neither the workspace ",
-	},
-	{ what: "that is the workspace", plant: () => {}, out: ".", action: "it is below neither the workspace " },
-	{ what: "in the runner's temporary folder", plant: () => {}, out: "../temp/out" },
+	{ what: "that leads out by its path", out: "../elsewhere", action: "it is below neither the workspace " },
+	{ what: "that is the workspace", out: ".", action: "it is below neither the workspace " },
+	{ what: "in the runner's temporary folder", out: "../temp/out" },
 ];
 
 it.each(rows)(
 	"an output folder $what: used, or refused with one message",
-	async ({ plant, out = "trtgate-out", action, person }) => {
+	async ({ plant = () => {}, out = "trtgate-out", both, action = both }) => {
 		const { check, elsewhere } = checkout(plant);
 		for (const [by, expected] of [
 			["action", action],
-			["person", person],
+			["person", both],
 		] as const) {
 			const checked = check(out, by);
 			if (expected === undefined) await checked;
@@ -106,7 +95,7 @@ it.each(rows)(
 	},
 );
 
-it("an output folder that a person names outside of a repository may be a link, and its subfolders may not", async () => {
+it("an output folder outside of a repository may be a link, its subfolders may not", async () => {
 	const root = temporaryFolder();
 	mkdirSync(join(root, "disk"));
 	symlinkSync(join(root, "disk"), join(root, "results"));
@@ -116,7 +105,7 @@ it("an output folder that a person names outside of a repository may be a link, 
 	await expect(refuseLinks(join(root, "results"), place)).rejects.toMatchObject({ code: "output-refused" });
 });
 
-it("an earlier run's files are removed from a person's folder if its result is there, and from an action's always, and no others", async () => {
+it("an earlier run's files are removed from a person's folder only beside a result", async () => {
 	const folder = writeProject(temporaryFolder(), {
 		"raw/net/0.f64": "",
 		"logs/build.log": "",

@@ -1,11 +1,9 @@
 // `trtgate trend` on a folder of simulated nights and of hostile files: the answer first, one page.
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HistoryRecord } from "../../generated/history.ts";
 import { fileOf } from "../../src/history/core/files.ts";
-import { trendScript, trendScriptHash } from "../../src/history/core/page/script.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, short } from "../support/history-records.ts";
 import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
@@ -33,7 +31,7 @@ function historyIn(folder: string): string {
 }
 
 describe("trtgate trend", () => {
-	it("trtgate trend answers first, names what it skipped, and writes a page that only its own script runs on", async () => {
+	it("trtgate trend answers first, names what it skipped, and writes a page without scripts", async () => {
 		const folder = historyIn(temporaryFolder());
 		const run = await runCli(["trend", ".", "--out", "page.html"], { cwd: folder });
 		const answer =
@@ -45,15 +43,9 @@ describe("trtgate trend", () => {
 		});
 		const page = readFileSync(join(folder, "page.html"), "utf8");
 		expect(page).toContain(`<span>${answer}</span></h1>`);
-		expect(page).toMatch(/script-src (&#39;|')sha256-/);
-		expect(page.match(/<\/script>/g)).toHaveLength(2);
-		expect(page).not.toMatch(/<b>|https?:(?!\/\/www\.w3\.org)/);
-		const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? "") as {
-			runs: unknown[];
-			views: { series: string }[];
-		};
-		expect(data.runs).toHaveLength(45);
-		expect(data.views.map(({ series }) => series)).toContain("</script><b>/fp16/b1");
+		expect(page).toContain("&lt;/script&gt;&lt;b&gt;/fp16/b1");
+		expect(page).toContain("<title>2026-01-31 · ");
+		expect(page).not.toMatch(/<script|script-src|<b>|https?:(?!\/\/www\.w3\.org)/);
 	});
 
 	it("closes an alarm whose level was accepted, shows the reason, and accepts nothing that is not open", async () => {
@@ -80,10 +72,6 @@ describe("trtgate trend", () => {
 		const page = readFileSync(join(folder, "page.html"), "utf8");
 		expect(page).toContain("<td>accepted: larger &lt;/script&gt;&lt;b&gt; input</td>");
 		expect(page).not.toContain("<b>");
-	});
-
-	it("the trend page has a script whose hash is in the page's policy", () => {
-		expect(trendScriptHash).toBe(`sha256-${createHash("sha256").update(trendScript).digest("base64")}`);
 	});
 
 	it("trend says what to do if there is no record", async () => {

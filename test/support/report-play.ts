@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import type { Published } from "../../src/host/stages/publish/plan.ts";
+import type { Published } from "../../src/host/stages/publish/check-run.ts";
 import { type ActionRun, runActionFolder } from "./action-runner.ts";
 import { pullRequest } from "./event-payloads.ts";
 import { type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";

@@ -1,13 +1,26 @@
-// Entries of the local cache: files with a manifest, each written completely or not at all.
-import { randomBytes } from "node:crypto";
-import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+// Entries of the local cache, each complete or absent, also on their way to and from the cache service.
+import { createHash, randomBytes } from "node:crypto";
+import {
+	copyFile,
+	cp,
+	lstat,
+	mkdir,
+	readdir,
+	readFile,
+	rename,
+	rm,
+	stat,
+	utimes,
+	writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
+import type { GoldenVerdict } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
-import type { FileCache } from "../../ports/world.ts";
+import type { FileCache, KeptVerdicts } from "../../ports/world.ts";
 import { digestFile } from "../process/input-file.ts";
 import { makeFolders } from "../process/write-error.ts";
 
-export interface KeptFile {
+interface KeptFile {
 	bytes: number;
 	sha256: string;
 }
@@ -15,12 +28,7 @@ export interface KeptFile {
 const manifestName = "entry.json";
 const maxManifestBytes = 1024 * 1024;
 
-export function isContent(name: string): boolean {
-	return name !== manifestName;
-}
-
-/** @throws Error if the manifest is missing or not trtgate's. */
-export async function readManifest(place: string): Promise<{ files: Map<string, KeptFile>; facts: unknown }> {
+async function readManifest(place: string): Promise<{ files: Map<string, KeptFile>; facts: unknown }> {
 	const path = join(place, manifestName);
 	const found = await lstat(path);
 	if (!found.isFile() || found.size > maxManifestBytes) throw new Error("not a manifest of trtgate");
@@ -35,10 +43,8 @@ export async function readManifest(place: string): Promise<{ files: Map<string, 
 	return { files: kept, facts };
 }
 
-/** Deletes incomplete entries of a killed run. */
 const abandonedMs = 60 * 60_000;
 
-/** `folder` is absolute and shared by concurrent runs. */
 export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: number }): FileCache {
 	return {
 		async list(prefix) {
@@ -70,7 +76,6 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 	};
 }
 
-/** @throws if the entry is incomplete. */
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
@@ -88,7 +93,7 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 	return facts;
 }
 
-export async function isWhole(path: string, { bytes, sha256 }: KeptFile): Promise<boolean> {
+async function isWhole(path: string, { bytes, sha256 }: KeptFile): Promise<boolean> {
 	const found = await lstat(path);
 	return found.isFile() && found.size === bytes && (await digestFile(path)) === sha256;
 }
@@ -124,20 +129,13 @@ async function replace(aside: string, place: string): Promise<void> {
 	}
 }
 
-interface StoredEntry {
-	name: string;
-	usedMs: number;
-	bytes: number;
-}
-
-/** Sorted by last use, newest first. */
-export async function entriesOf(folder: string): Promise<StoredEntry[]> {
+export async function entriesOf(folder: string) {
 	const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith("."));
 	const found = await Promise.all(names.map((name) => measure(folder, name)));
 	return found.flat().sort((left, right) => right.usedMs - left.usedMs);
 }
 
-async function measure(folder: string, name: string): Promise<StoredEntry[]> {
+async function measure(folder: string, name: string) {
 	try {
 		const place = join(folder, name);
 		let bytes = 0;
@@ -160,4 +158,92 @@ async function prune(folder: string, maxBytes: number): Promise<void> {
 		if (left !== null && Date.now() - left.mtimeMs > abandonedMs)
 			await rm(join(folder, name), { recursive: true, force: true });
 	}
+}
+
+export function verdictStore(store: FileCache): KeptVerdicts {
+	const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex");
+	return {
+		async recall(key) {
+			const facts = await store.fetch(hashOf(key), {});
+			const { key: own, verdicts, at } = fieldsOf(facts);
+			// The key includes our version, so an entry has the form that this version writes.
+			const isKept = own === key && Array.isArray(verdicts) && typeof at === "string";
+			return isKept ? { verdicts: verdicts as GoldenVerdict[], at } : null;
+		},
+		async keep(key, verdicts, at) {
+			await store.keep(hashOf(key), { files: {}, facts: { key, verdicts, at } });
+		},
+	};
+}
+
+const maxEntries = 1000;
+const entryPattern = /^[\w-]{1,128}$/;
+const filePattern = /^[\w-][\w.-]{0,127}$/;
+
+/** Keeps existing entries. @returns stored names, and a count of unusable entries. */
+export async function importEntries(
+	folder: string,
+	store: string,
+): Promise<{ names: readonly string[]; refused: number }> {
+	const names: string[] = [];
+	const found = (await readdir(folder).catch(() => [])).slice(0, maxEntries);
+	await mkdir(store, { recursive: true });
+	for (const name of found) {
+		const place = join(folder, name);
+		if (!entryPattern.test(name) || !(await isComplete(place).catch(() => false))) continue;
+		await moveIn(place, store, name);
+		names.push(name);
+	}
+	return { names, refused: found.length - names.length };
+}
+
+async function isComplete(place: string): Promise<boolean> {
+	if (!(await lstat(place)).isDirectory()) return false;
+	const { files } = await readManifest(place);
+	const there = (await readdir(place)).filter((name) => name !== manifestName);
+	if (there.length !== files.size) return false;
+	for (const [name, kept] of files)
+		if (!filePattern.test(name) || !(await isWhole(join(place, name), kept))) return false;
+	return true;
+}
+
+async function moveIn(place: string, store: string, name: string): Promise<void> {
+	const target = join(store, name);
+	if ((await stat(target).catch(() => null)) !== null) return;
+	const aside = join(store, `.${randomBytes(6).toString("hex")}`);
+	try {
+		await cp(place, aside, { recursive: true, preserveTimestamps: true });
+		await rename(aside, target);
+	} finally {
+		await rm(aside, { recursive: true, force: true });
+	}
+}
+
+interface Selection {
+	/** By file times; older entries may be another repository's. */
+	sinceMs: number;
+	names: readonly string[];
+	maxBytes: number;
+}
+
+/** Last used first, as long as there is room. `digest` is the same for the same names and contents. */
+export async function collectEntries(store: string, folder: string, { sinceMs, names, maxBytes }: Selection) {
+	const taken: string[] = [];
+	let bytes = 0;
+	let left = 0;
+	await mkdir(folder, { recursive: true });
+	for (const { name, usedMs, bytes: size } of await entriesOf(store)) {
+		if (!entryPattern.test(name) || (usedMs < sinceMs && !names.includes(name))) continue;
+		const manifest = await readManifest(join(store, name)).catch(() => null);
+		if (manifest === null) continue;
+		const content = [...manifest.files].map(([file, { sha256 }]) => [file, sha256] as const).sort();
+		if (left > 0 || bytes + size > maxBytes) left += 1;
+		else {
+			await cp(join(store, name), join(folder, name), { recursive: true, preserveTimestamps: true });
+			bytes += size;
+			taken.push(JSON.stringify([name, content]));
+		}
+	}
+	const digest = createHash("sha256").update(taken.sort().join("\n")).digest("hex").slice(0, 32);
+	return { digest, entries: taken.length, bytes, left };
 }

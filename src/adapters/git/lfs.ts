@@ -14,24 +14,21 @@ export interface LfsProblem {
 
 export interface LfsRequest {
 	root: string;
-	/** Absolute paths of pointers, or all that the commit has. */
 	paths: readonly string[] | "all";
 	isUntrusted: boolean;
 	remote: string | null;
 }
 
-/** A pointer has about 130 bytes; Git LFS treats anything longer as data. */
+/** Git LFS treats anything longer as data. */
 const maxPointerBytes = 1024;
-/** Beyond this many paths on one command line, everything is fetched. */
 const maxPaths = 200;
 
-/** Settings that `git lfs install` writes, without which `git lfs pull` does nothing. */
+/** What `git lfs install` writes; without it, `git lfs pull` does nothing. */
 const filters = [
 	"filter.lfs.clean=git-lfs clean -- %f",
 	"filter.lfs.smudge=git-lfs smudge -- %f",
 	"filter.lfs.process=git-lfs filter-process",
 	"filter.lfs.required=true",
-	// Report failed downloads, whatever the repository configures.
 	"lfs.skipdownloaderrors=false",
 ];
 
@@ -51,8 +48,8 @@ export async function usesLfs(git: Git): Promise<boolean> {
 }
 
 /**
- * Git LFS takes no program from `.lfsconfig`, a file of the commit, but contacts the server that it names and may offer it
- * credentials (git-lfs-config(5)). So a head that may come from a fork keeps its pointers if it contains that file.
+ * `.lfsconfig` of a commit may name a server to which Git LFS offers credentials, so a head that may come
+ * from a fork and has one keeps its pointers.
  * @returns why files stay pointers; null if all were fetched.
  */
 export async function pullLfs(

@@ -1,53 +1,56 @@
-// Fetches from the remote of a clone: single commits, older history, names of tags and branches.
+// Fetches from a clone's remote.
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch, parseRemoteTags } from "../../formats/git/output.ts";
 import type { Tag } from "../../formats/git/version-tag.ts";
 import { isRefName } from "../../host/formats/github/names.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import { isPlainRef, isShallow, refuseForeignOwner } from "./refs.ts";
-import { fixOfDenied, type Git, slowMs, succeeded } from "./run-git.ts";
+import {
+	fixOfDenied,
+	type Git,
+	isPlainRef,
+	isShallow,
+	refuseForeignOwner,
+	slowMs,
+	succeeded,
+} from "./run-git.ts";
 
 export type Depth = { deepenBy: number } | { sinceSeconds: number } | "all";
 
-export interface Remote {
-	name: string | null;
-	/** Fetches one commit. @returns false if the remote does not have it. */
-	bring(commit: string): Promise<boolean>;
-	/** Fetches history before the commits at which a shallow clone ends. @returns false if the remote refuses. */
-	deepen(edges: readonly string[], depth: Depth): Promise<boolean>;
-	branchTip(branch: string): Promise<string | null>;
-	tags(): Promise<Tag[]>;
-}
+export type Remote = Awaited<ReturnType<typeof openRemote>>;
 
 const lsRemoteMs = 2 * 60_000;
 const listBytes = 4 * 1024 * 1024;
 const retryAfterMs = 2_000;
 
-export async function openRemote(git: Git): Promise<Remote> {
+export async function openRemote(git: Git, mayFetch: boolean) {
 	const name = await remoteName(git);
-	if (name === null) return silentRemote(null);
-	const fetch = (args: readonly string[], wanted: readonly string[]): Promise<boolean> => {
-		const all = ["fetch", "--no-tags", "--quiet", ...args, name, ...wanted];
-		return tryTwice(() => git(all, { timeoutMs: slowMs, online: true }), name, git);
+	const remote = mayFetch ? name : null;
+	const fetch = async (args: readonly string[], wanted: readonly string[]): Promise<boolean> => {
+		if (remote === null) return false;
+		const all = ["fetch", "--no-tags", "--quiet", ...args, remote, ...wanted];
+		return (await tryTwice(all, { remote, git, timeoutMs: slowMs })) !== null;
+	};
+	const list = async (flags: readonly string[], refs: readonly string[]): Promise<string> => {
+		if (remote === null) return "";
+		const all = ["ls-remote", "--quiet", ...flags, remote, ...refs];
+		const limits = { timeoutMs: lsRemoteMs, captureBytes: listBytes };
+		return (await tryTwice(all, { remote, git, ...limits })) ?? "";
 	};
 	return {
 		name,
-		// A depth would truncate a complete clone.
-		bring: async (commit) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
-		deepen: (edges, depth) =>
-			edges.length === 0 ? Promise.resolve(false) : fetch([depthFlag(depth)], edges),
-		async branchTip(branch) {
+		/** @returns false if the remote does not have the commit. A depth would truncate a complete clone. */
+		bring: async (commit: string): Promise<boolean> =>
+			fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
+		/** @returns false if the remote refuses. */
+		deepen: async (edges: readonly string[], depth: Depth): Promise<boolean> =>
+			edges.length > 0 && fetch([depthFlag(depth)], edges),
+		async branchTip(branch: string): Promise<string | null> {
 			if (!isRefName(branch)) return null;
-			const listed = await list([name, `refs/heads/${branch}`], name, git);
+			const listed = await list([], [`refs/heads/${branch}`]);
 			return /^([0-9a-f]{40,64})\t/.exec(listed)?.[1] ?? null;
 		},
-		tags: async () => parseRemoteTags(await list(["--tags", name], name, git)),
+		tags: async (): Promise<Tag[]> => parseRemoteTags(await list(["--tags"], [])),
 	};
-}
-
-export function silentRemote(name: string | null): Remote {
-	const absent = async (): Promise<false> => false;
-	return { name, bring: absent, deepen: absent, branchTip: async () => null, tags: async () => [] };
 }
 
 export async function remoteName(git: Git): Promise<string | null> {
@@ -64,28 +67,16 @@ function depthFlag(depth: Depth): string {
 	return "deepenBy" in depth ? `--deepen=${depth.deepenBy}` : `--shallow-since=${depth.sinceSeconds}`;
 }
 
-async function list(args: readonly string[], remote: string, git: Git): Promise<string> {
-	let text = "";
-	const call = { timeoutMs: lsRemoteMs, captureBytes: listBytes, online: true };
-	await tryTwice(
-		async () => {
-			const record = await git(["ls-remote", "--quiet", ...args], call);
-			text = record.stdout;
-			return record;
-		},
-		remote,
-		git,
-	);
-	return text;
-}
-
-/** Tries again if the connection broke. @returns false if the remote lacks what was requested. */
-async function tryTwice(call: () => Promise<ProcessRecord>, remote: string, git: Git): Promise<boolean> {
+/** Tries again if the connection broke. @returns null if the remote lacks it. */
+async function tryTwice(
+	args: readonly string[],
+	{ remote, git, ...call }: { remote: string; git: Git; timeoutMs: number; captureBytes?: number },
+): Promise<string | null> {
 	for (let tries = 1; ; tries++) {
-		const record = await call();
-		if (succeeded(record)) return true;
+		const record = await git(args, { ...call, online: true });
+		if (succeeded(record)) return record.stdout;
 		const fault = classifyFetch(record.tail);
-		if (fault === "absent") return false;
+		if (fault === "absent") return null;
 		if (fault === "denied")
 			throw new ConfigError({
 				code: "git-ref",

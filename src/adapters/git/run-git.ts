@@ -1,5 +1,5 @@
-// Runs git in one folder, without prompts, hooks or submodules; only a call to the remote may carry the workflow's token.
-import { ToolError } from "../../core/errors.ts";
+// Runs git in one folder, without prompts, hooks or submodules, and resolves refs.
+import { ConfigError, ToolError } from "../../core/errors.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
@@ -21,7 +21,6 @@ export interface GitAccess {
 	env: Readonly<Record<string, string>>;
 }
 
-/** Credentials for the remote: the clone's own, the workflow's token, or none. */
 export type Identity = "clone" | "token" | "none";
 
 export interface Git {
@@ -43,12 +42,11 @@ const settings = [
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
-	// Ends a transfer that stays below 1000 bytes a second for a minute.
 	"http.lowSpeedLimit=1000",
 	"http.lowSpeedTime=60",
 ];
 
-/** No prompts; English messages, which are parsed; only the folder selects the repository. */
+/** Messages are parsed, so they are English; only the folder selects the repository. */
 const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_TERMINAL_PROMPT: "0",
 	GCM_INTERACTIVE: "never",
@@ -64,7 +62,6 @@ const environment: Readonly<Record<string, string | undefined>> = {
 	GIT_PREFIX: undefined,
 };
 
-/** @param access for calls to the remote, unless the clone has credentials of its own. */
 export function gitIn(folder: string, processes: Processes, access?: GitAccess): Git {
 	let known: Promise<Identity> | undefined;
 	const identity = (): Promise<Identity> => {
@@ -74,22 +71,18 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 	async function run(args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> {
 		const { timeoutMs = quickMs, stdin, captureBytes = 64 * 1024, tidying = false, online = false } = call;
 		const given = [...settings, ...(call.settings ?? [])].flatMap((setting) => ["-c", setting]);
-		// `--no-optional-locks`: two runs may query at once.
+		// Two runs may query at once.
 		const argv: [string, ...string[]] = ["git", "--no-optional-locks", ...given, "-C", folder, ...args];
 		const rights = online && (await identity()) === "token" ? access?.env : {};
 		const env = { ...environment, ...(online ? rights : { GIT_NO_LAZY_FETCH: "1" }), ...call.env };
-		const job = { argv, env, timeoutMs, captureBytes, tidying };
-		// Downloads by Git LFS may hang, and @actions/exec fails if git stops reading its input.
-		const record =
-			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, stdin }) : processes.exec(job);
-		const { state } = await record;
-		if (state !== "exited") throw gitError(await record, "git", timeoutMs);
+		const record = await processes.run({ argv, env, timeoutMs, captureBytes, tidying, stdin });
+		if (record.state !== "exited") throw gitError(record, "git", timeoutMs);
 		return record;
 	}
 	return Object.assign(run, { identity });
 }
 
-/** Servers refuse a second header in addition to the one that actions/checkout leaves with `persist-credentials`. */
+/** Servers refuse a second header beside that of actions/checkout. */
 async function identityOf(
 	git: (args: readonly string[]) => Promise<ProcessRecord>,
 	access: GitAccess | undefined,
@@ -116,4 +109,65 @@ export function succeeded(record: ProcessRecord): boolean {
 
 export function firstLine(record: ProcessRecord): string {
 	return record.stdout.split("\n", 1)[0]?.trim() ?? "";
+}
+
+const fullHash = /^[0-9a-f]{40,64}$/;
+
+export async function commitOf(revision: string, git: Git): Promise<string | null> {
+	const record = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${revision}^{commit}`]);
+	const commit = firstLine(record);
+	return succeeded(record) && fullHash.test(commit) ? commit : null;
+}
+
+export function isPlainRef(ref: string): boolean {
+	return ref !== "" && !ref.startsWith("-") && !/[\u0000-\u0020\u007f]/.test(ref);
+}
+
+/** @throws ConfigError git-ref. */
+export async function resolveRef(ref: string, git: Git, repository: string): Promise<string> {
+	if (!isPlainRef(ref))
+		throw unknownRef(
+			ref,
+			"it is not a name that git allows",
+			"Give the name of a branch, a tag or a commit.",
+		);
+	for (const name of [ref, `origin/${ref}`]) {
+		const commit = await commitOf(name, git);
+		if (commit !== null) return commit;
+	}
+	if (!(await isRepository(git))) {
+		const fix = "Name an existing folder, or run inside a git repository.";
+		throw unknownRef(ref, `${repository} is neither a folder nor in a git repository`, fix);
+	}
+	const why = (await isShallow(git))
+		? "this clone is shallow and does not contain it"
+		: "the repository does not contain it";
+	const fix = `Name an existing branch, tag or commit, set \`fetch-depth: 0\` for actions/checkout, or fetch it: \`git fetch origin ${ref}\`.`;
+	throw unknownRef(ref, why, fix);
+}
+
+export async function isRepository(git: Git): Promise<boolean> {
+	const record = await git(["rev-parse", "--git-dir"]);
+	if (!succeeded(record)) refuseForeignOwner(record.tail);
+	return succeeded(record);
+}
+
+export async function isShallow(git: Git): Promise<boolean> {
+	return firstLine(await git(["rev-parse", "--is-shallow-repository"])) === "true";
+}
+
+/** In a container, the user is often not the clone's owner. @throws ConfigError git-ref. */
+export function refuseForeignOwner(lines: readonly string[]): void {
+	if (!lines.some((line) => /dubious ownership/i.test(line))) return;
+	throw new ConfigError({
+		code: "git-ref",
+		message: "git refuses to read the workspace because another user owns it.",
+		excerpt: lines.slice(-5),
+		fix: 'Run `git config --global --add safe.directory "$GITHUB_WORKSPACE"` in a step before, as the user that runs this job.',
+	});
+}
+
+function unknownRef(ref: string, why: string, fix: string): ConfigError {
+	const shown = JSON.stringify(ref.slice(0, 200));
+	return new ConfigError({ code: "git-ref", message: `Cannot find ${shown}: ${why}.`, fix });
 }

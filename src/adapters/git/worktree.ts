@@ -1,17 +1,26 @@
-// Checks out a commit beside the working tree, finds the commit of a folder, and explains why a file is missing.
+// Checks out a commit beside the working tree.
 import { lstat, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, posix, resolve } from "node:path";
 import { ToolError } from "../../core/errors.ts";
 import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
-import { commitOf, refuseForeignOwner, resolveRef } from "./refs.ts";
-import { firstLine, type Git, type GitAccess, gitError, gitIn, slowMs, succeeded } from "./run-git.ts";
+import {
+	commitOf,
+	firstLine,
+	type Git,
+	type GitAccess,
+	gitError,
+	gitIn,
+	refuseForeignOwner,
+	resolveRef,
+	slowMs,
+	succeeded,
+} from "./run-git.ts";
 
 export interface RefRequest {
-	/** A folder in the repository; the checkout's `path` is the same folder in the other commit. */
+	/** The checkout's `path` is the same folder in the other commit. */
 	repository: string;
 	ref: string;
-	/** Path of the worktree; anything there is replaced. */
 	folder: string;
 	processes: Processes;
 	access?: GitAccess | undefined;
@@ -24,7 +33,7 @@ export interface OpenedRef {
 	remove(): Promise<void>;
 }
 
-/** The needed files of Git LFS are fetched afterwards, together and with a time limit. */
+/** Needed files of Git LFS are fetched afterwards. */
 const withoutLfs = ["filter.lfs.smudge=", "filter.lfs.process=", "filter.lfs.required=false"];
 
 /** @throws ConfigError git-ref, output-unwritable; ToolError tool-missing, tool-timeout, tool-crashed, interrupted, disk-full. */
@@ -37,7 +46,7 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	const remove = (): Promise<void> => removeWorktree(folder, git);
 	await remove();
 	await makeFolders(dirname(folder));
-	// The second `--force` replaces what an interrupted run left locked.
+	// The second `--force` replaces a locked one.
 	const args = ["worktree", "add", "--detach", "--force", "--force", "--end-of-options", folder, commit];
 	const added = await git(args, { timeoutMs: slowMs, settings: withoutLfs, online: true });
 	if (!succeeded(added)) {
@@ -47,7 +56,6 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	return { path: join(folder, prefix), root: folder, commit, remove };
 }
 
-/** @param gitDir repository to name explicitly. */
 async function removeWorktree(folder: string, git: Git, gitDir?: string): Promise<void> {
 	const call = { tidying: true, env: gitDir === undefined ? undefined : { GIT_DIR: gitDir } };
 	await git(["worktree", "remove", "--force", "--force", folder], call).catch(() => {});
@@ -67,7 +75,7 @@ export async function removeLeftWorktrees(folder: string, processes: Processes):
 	await rm(folder, { recursive: true, force: true });
 }
 
-/** The commit of a folder, and whether its files differ from it; null outside of a repository. */
+/** null outside of a repository. */
 export async function describeFolder(
 	path: string,
 	processes: Processes,
@@ -87,7 +95,7 @@ export async function describeFolder(
 	}
 }
 
-/** @param git runs in the checkout; null for a plain folder. @returns a clause; null if there really is no such file. */
+/** @returns a clause; null if there really is no such file. */
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");
 	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));

@@ -1,11 +1,11 @@
-// Runs a command of the user's own on one output of one case: tensors as .npy files, the case as JSON on its input, no shell.
+// Runs a command of the user's own on one output: tensors as .npy files, the case as JSON on stdin.
 
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/custom.ts";
 import type { CommandJob, CustomCommands, Shell } from "../../ports/world.ts";
-import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 import { messageOf } from "./spawn.ts";
@@ -62,7 +62,7 @@ async function runIn(
 	return failed(`it was ended by ${signal ?? "a signal"}${output}`);
 }
 
-/** The shell ends at the first command that fails, as it does in a workflow's `run` step. */
+/** Ends at the first command that fails, as a workflow's `run` step does. */
 export function userShell(
 	processes: Processes,
 	lend: (names: readonly string[]) => Record<string, string> = () => ({}),
@@ -86,7 +86,7 @@ export function userShell(
 }
 
 function shellArgv(command: string): [string, ...string[]] {
-	const bash = ["/bin/bash", "/usr/bin/bash"].find(isProgram);
+	const bash = ["/bin/bash", "/usr/bin/bash"].find((path) => existsSync(path));
 	return bash === undefined
 		? ["sh", "-e", "-c", command]
 		: [bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", command];

@@ -11,11 +11,11 @@ import { makeFolders } from "./write-error.ts";
 const excerptLines = 20;
 
 export interface FailureText {
-	/** Start of the sentence: `trtexec`, `The prepare command`. */
+	/** `trtexec`, `The prepare command`. */
 	what: string;
 	timeoutMs: number;
 	fix?: string;
-	/** Replaces the text of the record, e.g. if the child succeeded but wrote nonsense. */
+	/** Replaces the record's text, if the child succeeded but wrote nonsense. */
 	output?: string;
 }
 
@@ -62,7 +62,6 @@ export async function orFailure<Value>(
 	}
 }
 
-/** Makes a timed run after removing earlier samples; an error makes the run unusable. */
 export async function orUnusable(
 	samplesPath: string,
 	work: () => Promise<MeasureResult>,

@@ -1,4 +1,4 @@
-// The one way to open a file whose path comes from outside: regular, within a size limit, without blocking.
+// The one way to open a file whose path comes from outside.
 import { createHash } from "node:crypto";
 import {
 	closeSync,
@@ -20,7 +20,7 @@ import type { ByteSource } from "../../formats/bytes/byte-source.ts";
 import { errorCode } from "./write-error.ts";
 
 const readBlock = promisify(read);
-/** Reads beyond 2 GiB in one call fail; blocks also let other work go on. */
+/** Reads beyond 2 GiB in one call fail. */
 const blockBytes = 4 * 1024 * 1024;
 
 export interface InputFile {
@@ -29,10 +29,10 @@ export interface InputFile {
 }
 
 /**
- * Looks before it opens, since some devices act on being opened, and again afterwards, because the file may have changed.
- * Without O_NONBLOCK, opening a named pipe waits for a writer, and not even process.exit() ends that.
+ * Looks before it opens, since some devices act on being opened, and again afterwards. Without O_NONBLOCK,
+ * opening a named pipe waits for a writer.
  * @param shown the path as the user knows it.
- * @throws ConfigError with the codes of the kind. What is the machine's fault comes as it is.
+ * @throws ConfigError with the codes of the kind.
  */
 export function openInput(path: string, kind: InputKind, shown = path): InputFile {
 	try {
@@ -51,13 +51,13 @@ export function openInput(path: string, kind: InputKind, shown = path): InputFil
 	}
 }
 
-/** Always closes the file at the end. @throws as openInput. */
 export async function withInput<T>(
 	path: string,
 	kind: InputKind,
 	work: (input: InputFile) => T | Promise<T>,
+	shown = path,
 ): Promise<T> {
-	const input = openInput(path, kind);
+	const input = openInput(path, kind, shown);
 	try {
 		return await work(input);
 	} finally {
@@ -65,20 +65,15 @@ export async function withInput<T>(
 	}
 }
 
-export async function readInput(path: string, kind: InputKind, shown = path): Promise<Uint8Array> {
-	const { file, facts } = openInput(path, kind, shown);
-	try {
-		return await readWhole(file, facts.size);
-	} finally {
-		closeSync(file);
-	}
+export function readInput(path: string, kind: InputKind, shown = path): Promise<Uint8Array> {
+	return withInput(path, kind, ({ file, facts }) => readWhole(file, facts.size), shown);
 }
 
 export async function readInputText(path: string, kind: InputKind, shown = path): Promise<string> {
 	return Buffer.from(await readInput(path, kind, shown)).toString("utf8");
 }
 
-/** @returns less than `size` bytes if the file ends before; never more, though it may have grown. */
+/** @returns less than `size` bytes if the file ends before. */
 export async function readWhole(file: number, size: number): Promise<Uint8Array> {
 	const bytes = new Uint8Array(size);
 	for (let at = 0; at < size; ) {
@@ -113,7 +108,7 @@ const reasons: Readonly<Record<string, string>> = {
 	ENXIO: "it is a device or a socket",
 };
 
-/** The error for a path that could not be examined or opened; unknown errors are returned unchanged. */
+/** Unknown errors are returned unchanged. */
 export function inputError(error: unknown, kind: InputKind, shown: string): unknown {
 	const code = errorCode(error);
 	if (code === "ENOENT" || code === "ENOTDIR") {
@@ -142,7 +137,6 @@ function refused(
 	return new ConfigError({ code: unreadable, message, cause, location: { path }, fix });
 }
 
-/** Each read returns its own copy; offsets beyond 2 GiB are fine. */
 export function fileSource(file: number, size: number): ByteSource {
 	return {
 		size,
@@ -160,7 +154,6 @@ export function fileSource(file: number, size: number): ByteSource {
 	};
 }
 
-/** SHA-256 of a file, lower-case hex. */
 export async function digestFile(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);

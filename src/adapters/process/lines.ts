@@ -1,17 +1,14 @@
-// Cuts a stream of bytes into lines of bounded length and keeps the last ones.
+// Cuts bytes into lines of bounded length.
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 
-/** Longer lines are cut here: a binary flood without a newline must not fill memory. */
+/** A binary flood without a newline must not fill memory. */
 const longestLine = 4_000;
 
-export interface LineCutter {
-	push(chunk: Uint8Array): void;
-	end(): void;
-}
+export type LineCutter = ReturnType<typeof cutLines>;
 
-/** Calls `onLine` for every line without its end, replacing invalid UTF-8 by U+FFFD and removing colours and control characters. */
-export function cutLines(onLine: (line: string) => void): LineCutter {
+/** Replaces invalid UTF-8 by U+FFFD, and removes colours and control characters. */
+export function cutLines(onLine: (line: string) => void) {
 	const decoder = new StringDecoder("utf8");
 	let rest = "";
 	const emit = (line: string): void => onLine(cleanLine(line));
@@ -25,8 +22,8 @@ export function cutLines(onLine: (line: string) => void): LineCutter {
 		}
 	};
 	return {
-		push: (chunk) => take(decoder.write(chunk)),
-		end: () => {
+		push: (chunk: Uint8Array): void => take(decoder.write(chunk)),
+		end: (): void => {
 			take(decoder.end());
 			if (rest.trim() !== "") emit(rest.slice(0, longestLine));
 			rest = "";
@@ -38,15 +35,14 @@ function cleanLine(line: string): string {
 	return stripVTControlCharacters(line).replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "");
 }
 
-/** The last `size` lines that were added; blank ones are left out. */
-export function lastLines(size: number): { add(line: string): void; lines(): string[] } {
+export function lastLines(size: number) {
 	let kept: string[] = [];
 	return {
-		add(line) {
+		add(line: string): void {
 			if (line.trim() === "") return;
 			kept.push(line);
 			if (kept.length >= size * 2) kept = kept.slice(-size);
 		},
-		lines: () => kept.slice(-size),
+		lines: (): string[] => kept.slice(-size),
 	};
 }

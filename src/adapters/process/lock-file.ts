@@ -1,4 +1,4 @@
-// A lock file that names its owner: created whole or not at all, and broken if its owner has died.
+// A lock file that names its owner, and is broken if its owner has died.
 import { createHash } from "node:crypto";
 import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -13,20 +13,18 @@ export type LockAttempt = { state: "held"; lock: Lock } | { state: "busy"; owner
 
 export interface LockOptions {
 	/**
-	 * An owner in another container or on another machine cannot be checked; if it renews its file, a file older than this has a dead owner.
-	 * Absent: such an owner counts as alive.
+	 * Age at which a lock held in another container or on another machine counts as dead; its owner renews
+	 * it. Absent: never.
 	 */
 	staleMs?: number;
 }
 
-/** Others may take and release the lock between our steps; after this many failures it counts as in use. */
 const maxAttempts = 100;
 
 /**
- * Tries once, without waiting. The folder must be on a file system where link(2) is atomic: every local one, and NFS.
- *
- * No library does this: `proper-lockfile` and its kind wait for a time to pass before they break a dead owner's lock, and two that
- * break it at once may both hold it; flock(2) takes native code. test/adapters/process/lock-file.test.ts puts this one under stress.
+ * Tries once, without waiting. link(2) must be atomic, as on local disks and NFS. No library does this:
+ * `proper-lockfile` breaks a dead owner's lock only after a time, and two may then hold it; flock(2) takes
+ * native code.
  * @throws ConfigError output-unwritable; ToolError disk-full.
  */
 export async function tryLock(path: string, options: LockOptions = {}): Promise<LockAttempt> {
@@ -57,7 +55,7 @@ async function holds(text: string, path: string, { staleMs }: LockOptions): Prom
 	}
 }
 
-/** A link appears whole or not at all, so a reader never sees half an owner. An existing owner keeps the lock. */
+/** A link appears whole or not at all, so a reader never sees half an owner. */
 async function claim(path: string, owner: Owner): Promise<void> {
 	const temporary = `${path}.${owner.token}`;
 	try {
@@ -80,9 +78,9 @@ async function readLock(path: string): Promise<string | null> {
 }
 
 /**
- * Only the holder of a lock named after a dead lock's text may remove that lock. No other process can then change the file between the check
- * and the removal: its owner is dead, and a text never comes back. Who dies in between leaves a dead lock of this second kind,
- * which is broken in the same way. false: another is at it.
+ * Only the holder of a lock named after a dead lock's text removes that lock, so nobody changes it between
+ * check and removal. Who dies in between leaves a dead lock of this second kind, which is broken in the
+ * same way.
  */
 async function removeDead(path: string, dead: string, options: LockOptions): Promise<boolean> {
 	const name = createHash("sha256").update(dead).digest("hex").slice(0, 16);

@@ -1,17 +1,13 @@
-// Streams a child's output to a log file with a cap on disk.
+// Streams a child's output to a log file of bounded size.
 import { createWriteStream, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { classifyWriteError, makeFolders } from "./write-error.ts";
 
-export interface LogFile {
-	write(chunk: Uint8Array, source: Readable): void;
-	/** Resolves when all is written. Rejects with disk-full or output-unwritable if it could not be. */
-	close(): Promise<void>;
-}
+export type LogFile = Awaited<ReturnType<typeof openLog>>;
 
 /** @throws ConfigError output-unwritable, ToolError disk-full. */
-export async function openLog(path: string, capBytes: number): Promise<LogFile> {
+export async function openLog(path: string, capBytes: number) {
 	const stream = await openStream(path);
 	let failed: unknown;
 	let left = capBytes;
@@ -26,7 +22,7 @@ export async function openLog(path: string, capBytes: number): Promise<LogFile> 
 		wake();
 	});
 	return {
-		write(chunk, source) {
+		write(chunk: Uint8Array, source: Readable): void {
 			if (left <= 0 || failed !== undefined) return;
 			const part = chunk.length <= left ? chunk : chunk.subarray(0, left);
 			left -= part.length;
@@ -37,7 +33,8 @@ export async function openLog(path: string, capBytes: number): Promise<LogFile> 
 				source.pause();
 			}
 		},
-		async close() {
+		/** @throws as openLog. */
+		async close(): Promise<void> {
 			if (!stream.closed)
 				await new Promise<void>((resolve) => {
 					stream.once("close", () => resolve());

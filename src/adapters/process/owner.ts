@@ -1,4 +1,4 @@
-// Process identities: who owns a lock, as another process can check; and signals to process groups.
+// Identities of processes, for locks, and signals to their groups.
 import { randomBytes } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -8,11 +8,11 @@ import { errorCode } from "./write-error.ts";
 export interface Owner {
 	pid: number;
 	host: string;
-	/** The kernel's space of process numbers, which containers of one host do not share; "" if unknown. */
+	/** The kernel's PID namespace; "" if unknown. */
 	space: string;
 	/** ISO 8601, UTC. */
 	startedAt: string;
-	/** The kernel's start time of the process, which tells it from another with the same number; "" if unknown. */
+	/** The kernel's start time of the process; "" if unknown. */
 	born: string;
 	token: string;
 }
@@ -29,7 +29,7 @@ export async function describeSelf(): Promise<Owner> {
 	};
 }
 
-/** null: not one of our locks, so its writer does not hold it by our rules. */
+/** null: not one of our locks. */
 export function parseOwner(text: string): Owner | null {
 	try {
 		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
@@ -47,7 +47,7 @@ export function describeOwner(owner: Owner | null): string {
 	return owner === null ? "another run" : `process ${owner.pid} on ${owner.host}, since ${owner.startedAt}`;
 }
 
-/** elsewhere: on another machine, or in another container, where its process id means nothing here. */
+/** elsewhere: on another machine or in another container. */
 export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "elsewhere"> {
 	const space = await numberSpace();
 	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space))
@@ -58,7 +58,7 @@ export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "el
 		if (errorCode(error) === "ESRCH") return "dead";
 	}
 	const { state, born } = await readStat(owner.pid);
-	// A zombie: killed, and not yet reaped by its parent; the first process of a container may never do so.
+	// A zombie, which in a container may never be reaped.
 	if (state === "Z" || state === "X") return "dead";
 	return born === undefined || owner.born === "" || born === owner.born ? "alive" : "dead";
 }
@@ -67,13 +67,12 @@ function numberSpace(): Promise<string> {
 	return readlink("/proc/self/ns/pid").catch(() => "");
 }
 
-/** The number of a process's group; null if the process is not visible. */
 export async function groupOf(pid: number): Promise<number | null> {
 	const group = Number((await readStat(pid)).group);
 	return Number.isSafeInteger(group) && group > 0 ? group : null;
 }
 
-/** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything; none if the process is not visible. */
+/** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything. */
 async function readStat(pid: number): Promise<{ state?: string; group?: string; born?: string }> {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
 	if (text === null) return {};
@@ -81,13 +80,13 @@ async function readStat(pid: number): Promise<{ state?: string; group?: string; 
 	return { state, group, born: others[16] ?? "" };
 }
 
-/** Whether the group took the signal; false if it is gone. */
+/** false if the group is gone. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
 	try {
 		process.kill(process.platform === "win32" ? pid : -pid, signal);
 		return true;
 	} catch (error) {
-		// EPERM: someone in the group changed its user; the others got the signal.
+		// EPERM: someone in the group changed its user.
 		return errorCode(error) === "EPERM";
 	}
 }

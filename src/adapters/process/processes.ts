@@ -1,38 +1,22 @@
-// Runs child processes for one invocation of trtgate: tracks those alive, ends all on Ctrl-C, and adds up their time.
-import { type ExecOptions, execCommand } from "./exec.ts";
+// Runs the child processes of one invocation, ends them all on Ctrl-C, and adds up their time.
 import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
 export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
 	tidying?: boolean;
-	/** Runs beside the work, like a watcher, so its time does not count as spent on children. */
+	/** Its time does not count, as that of a watcher. */
 	beside?: boolean;
 }
 
-export interface ExecRunOptions extends Omit<ExecOptions, "signal"> {
-	tidying?: boolean;
-}
-
-export interface Processes {
-	run(options: RunOptions): Promise<ProcessRecord>;
-	/** For a short, trusted command: it ends by itself, and is left alone if the run is cancelled. */
-	exec(options: ExecRunOptions): Promise<ProcessRecord>;
-	/** Ends all living groups: SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
-	killAll(): Promise<void>;
-	/** SIGKILL to all living groups at once; for the last moments of the process. */
-	killNow(): void;
-	owns(group: number): boolean;
-	busy<Value>(work: Promise<Value>): Promise<Value>;
-	childMs(): number;
-}
+export type Processes = ReturnType<typeof createProcesses>;
 
 export interface ProcessesOptions {
 	signal?: AbortSignal;
-	/** The environment of every child; a run's own values override it. Absent: a child without its own gets ours. */
+	/** Absent: a child without its own gets ours. */
 	env?: Readonly<Record<string, string | undefined>>;
 }
 
-export function createProcesses(options: ProcessesOptions = {}): Processes {
+export function createProcesses(options: ProcessesOptions = {}) {
 	const stop = new AbortController();
 	const all = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
 	const groups = new Set<number>();
@@ -57,27 +41,22 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 			if (beside !== true) watch.leave();
 		}
 	};
-	const exec = async ({ tidying, ...job }: ExecRunOptions): Promise<ProcessRecord> => {
-		watch.enter();
-		const signal = tidying === true ? new AbortController().signal : all;
-		return execCommand({ ...job, env: { ...options.env, ...job.env }, signal }).finally(watch.leave);
-	};
 	return {
-		exec,
-		run(job) {
+		run(job: RunOptions): Promise<ProcessRecord> {
 			const promise = run(job).finally(() => running.delete(promise));
 			running.add(promise);
 			return promise;
 		},
-		async killAll() {
+		/** SIGTERM, then SIGKILL after a grace. New runs come back as aborted. */
+		async killAll(): Promise<void> {
 			stop.abort();
 			await Promise.allSettled(running);
 		},
-		killNow() {
+		killNow(): void {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");
 		},
-		owns: (group) => owned.has(group),
-		busy(work) {
+		owns: (group: number): boolean => owned.has(group),
+		busy<Value>(work: Promise<Value>): Promise<Value> {
 			watch.enter();
 			return work.finally(watch.leave);
 		},
@@ -85,7 +64,6 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 	};
 }
 
-/** A run's own variables override the common ones; without either, the child gets our environment. */
 function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]): Pick<ProcessOptions, "env"> {
 	return all === undefined && own === undefined ? {} : { env: { ...all, ...own } };
 }

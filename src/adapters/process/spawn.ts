@@ -1,4 +1,4 @@
-// Runs one child process: argv only, in its own process group, with a timeout, a log on disk and a flat record of what happened.
+// Runs one child process in a group of its own, without a shell.
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
@@ -7,32 +7,27 @@ import { type LogFile, openLog } from "./log.ts";
 import { signalGroup } from "./owner.ts";
 
 export interface ProcessOptions {
-	/** Program and arguments; no shell reads them. */
 	argv: readonly [string, ...string[]];
 	cwd?: string;
-	/** The whole environment; absent: our own. */
 	env?: Readonly<Record<string, string | undefined>>;
 	stdin?: string | Uint8Array;
-	/** Takes over the child's input and output for a conversation; only its errors then go to log, tail and lines. */
+	/** Takes over input and output; only errors then go to log, tail and lines. */
 	talk?(pipes: Pipes): void;
 	timeoutMs: number;
 	signal?: AbortSignal;
 	logPath?: string;
 	logCapBytes?: number;
 	tailLines?: number;
-	/** Bytes of standard output kept for `stdout`; 0 by default. */
 	captureBytes?: number;
 	background?: boolean;
 	graceMs?: number;
-	/** Every line of both streams, cut to a sane length; `isNoise` as below. */
 	onLine?(line: string, isNoise: boolean): void;
-	/** Lines that neither the log nor the tail keeps; the log then holds lines as `onLine` gets them. */
+	/** Neither log nor tail keeps noise; the log then holds lines as `onLine` gets them. */
 	isNoise?(line: string, stream: "out" | "err"): boolean;
 	onStart?(pid: number): void;
 	onEnd?(pid: number): void;
 }
 
-/** Pipes of a running child; both may break at any time, and the record shows it. */
 export interface Pipes {
 	input: Writable;
 	output: Readable;
@@ -46,10 +41,9 @@ export interface ProcessRecord {
 	signal: NodeJS.Signals | null;
 	wallMs: number;
 	tail: string[];
-	/** The start of standard output, as far as `captureBytes` allows. */
 	stdout: string;
 	logPath: string | null;
-	/** Why it did not start or could not be ended; "" if nothing is amiss. */
+	/** Why it did not start or could not be ended; else "". */
 	problem: string;
 	argv: readonly string[];
 }
@@ -57,9 +51,9 @@ export interface ProcessRecord {
 const logCapBytes = 64 * 1024 * 1024;
 const tailLines = 40;
 const graceMs = 2_000;
-/** How long pipes may stay open after the child has ended, because a grandchild may hold them. */
+/** A grandchild may hold the pipes open. */
 const lingerMs = 1_000;
-/** How long a child may outlive SIGKILL; one that waits inside a driver does not end at once, or ever. */
+/** A child that waits inside a driver may outlive SIGKILL. */
 const undeadMs = 5_000;
 
 interface Ending {
@@ -146,10 +140,9 @@ function startChild(options: ProcessOptions): ChildProcess {
 }
 
 function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions): void {
-	// A child may stop reading its input early.
 	input?.on("error", () => {});
 	if (text !== undefined) input?.end(text);
-	// A child that could not start for want of file descriptors has no streams at all, not even null.
+	// Without file descriptors, a child has no streams at all, not even null.
 	if (talk === undefined || !input || !output) return;
 	output.on("error", () => {});
 	talk({ input, output });
@@ -177,7 +170,6 @@ function pipe(
 	return cutter;
 }
 
-/** Resolves once: at the end of the child and its pipes, or when it could not be ended. */
 function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Ending> {
 	return new Promise((resolve) => {
 		const timers = new Set<NodeJS.Timeout>();
@@ -234,7 +226,6 @@ export function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** Keeps the first bytes of a stream. */
 export function captureOutput(capBytes: number): { push(chunk: Uint8Array): void; text(): string } {
 	const chunks: Uint8Array[] = [];
 	let left = capBytes;

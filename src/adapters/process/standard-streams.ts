@@ -1,12 +1,7 @@
-// The only writer to stdout and stderr. A workflow reads commands from both, so none may come from a name, a message or a file.
+// The only writer to stdout and stderr, from both of which a workflow's runner reads commands.
 import { disarmCommands } from "../../core/text/escape.ts";
 
-export interface StandardStreams {
-	out(text: string): void;
-	err(text: string): void;
-	/** A command of ours to the runner; the value is escaped. */
-	command(name: string, value?: string): void;
-}
+export type StandardStreams = ReturnType<typeof standardStreams>;
 
 interface Writable {
 	write(text: string): unknown;
@@ -15,21 +10,21 @@ interface Writable {
 export function standardStreams(
 	{ isActions }: { isActions: boolean },
 	streams: { out: Writable; err: Writable } = { out: process.stdout, err: process.stderr },
-): StandardStreams {
+) {
 	const write = (stream: Writable) => (text: string) => void stream.write(text);
 	const safe = isActions ? (stream: Writable) => disarmed(write(stream)) : write;
 	const out = safe(streams.out);
 	return {
 		out,
 		err: safe(streams.err),
-		command(name, value = "") {
+		command(name: string, value = ""): void {
 			const escaped = value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 			streams.out.write(`::${name}::${escaped}\n`);
 		},
 	};
 }
 
-/** A line written in pieces is checked as a whole, because a piece may end in the middle of a command. */
+/** A piece may end in the middle of a command, so whole lines are checked. */
 function disarmed(write: (text: string) => void): (text: string) => void {
 	let line = "";
 	return (text) => {

@@ -1,4 +1,4 @@
-// Classifies a failed write: a full disk is the machine's fault, a forbidden or impossible path the user's. Makes folders.
+// Classifies failed writes, and makes folders.
 import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const unwritable: Readonly<Record<string, string>> = {
 	ENAMETOOLONG: "its name is too long",
 };
 
-/** The error to raise for a failed write to `path`; unknown errors are returned unchanged. */
+/** Unknown errors are returned unchanged. */
 export function classifyWriteError(error: unknown, path: string): unknown {
 	const code = errorCode(error);
 	if (fullDisk.has(code)) {
@@ -43,7 +43,10 @@ export function errorCode(error: unknown): string {
 	return typeof error.code === "string" ? error.code : "";
 }
 
-/** Creates all parents, as Node's recursive mkdir never returns under /proc. @throws ConfigError output-unwritable, ToolError disk-full. */
+/**
+ * Node's recursive mkdir never returns under /proc.
+ * @throws ConfigError output-unwritable, ToolError disk-full.
+ */
 export function makeFolders(path: string): Promise<void> {
 	return orWriteError(makeWithParents(path), path);
 }
@@ -55,19 +58,13 @@ async function makeWithParents(path: string): Promise<void> {
 		if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return;
 		if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
 		await makeWithParents(dirname(path));
-		await makeOne(path);
+		await mkdir(path).catch((again: unknown) => {
+			if (errorCode(again) !== "EEXIST") throw again;
+		});
 	}
 }
 
-async function makeOne(path: string): Promise<void> {
-	try {
-		await mkdir(path);
-	} catch (error) {
-		if (errorCode(error) !== "EEXIST") throw error;
-	}
-}
-
-/** A write to `path`, with its error classified. @throws ConfigError output-unwritable, ToolError disk-full. */
+/** @throws ConfigError output-unwritable, ToolError disk-full. */
 export async function orWriteError<Value>(writing: Promise<Value>, path: string): Promise<Value> {
 	try {
 		return await writing;
@@ -76,7 +73,7 @@ export async function orWriteError<Value>(writing: Promise<Value>, path: string)
 	}
 }
 
-/** Works in a new folder, which is gone afterwards. @throws as orWriteError if it cannot be made. */
+/** The folder is gone afterwards. @throws as orWriteError. */
 export async function inNewFolder<Value>(
 	prefix: string,
 	work: (folder: string) => Promise<Value>,

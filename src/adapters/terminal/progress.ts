@@ -1,4 +1,4 @@
-// Shows progress to people: a live line on a terminal, a line per step in a log, groups on GitHub, or nothing.
+// Progress for people: on a terminal, in a log, or as groups on GitHub.
 import { stripVTControlCharacters } from "node:util";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
@@ -14,10 +14,8 @@ export function silentProgress(): Progress {
 	return { stage() {}, item() {}, detail() {}, done() {} };
 }
 
-/** Calls back as long as the process has other work. */
 type Ticker = (tick: () => void) => void;
 
-/** Redraws one line during a stage; at its end, a line with its summary remains. */
 export function terminalProgress(
 	stream: LineStream,
 	{ color, clock, ticker }: { color: boolean; clock: Clock; ticker?: Ticker },
@@ -67,7 +65,6 @@ interface StageNow {
 	itemMs: number;
 }
 
-/** Shorter waits are not shown. */
 const shownMs = 2000;
 
 function describeNow(now: StageNow, clock: Clock): string {
@@ -83,14 +80,13 @@ export function leftText(leftMs: number | null): string {
 	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
 }
 
-/** After `afterMs` without output, a log gets a line that says what is going on. */
+/** A log without output for this long gets a line. */
 export interface Pulse {
 	clock: Clock;
 	ticker: Ticker;
 	afterMs: number;
 }
 
-/** A line for each stage and item; details only if an item takes long. */
 export function plainProgress(
 	stream: LineStream,
 	pulse?: Pulse,
@@ -142,7 +138,6 @@ export function plainProgress(
 	};
 }
 
-/** A folded group for each stage in a workflow's log. */
 export function groupProgress(
 	{ out, command }: Pick<StandardStreams, "out" | "command">,
 	pulse?: Pulse,
@@ -170,20 +165,19 @@ export function groupProgress(
 	};
 }
 
-/** Removes line breaks, control characters and escapes, so that a model's name cannot move the cursor. */
+/** A model's name must not move the cursor. */
 export function cleanLine(text: string): string {
 	return stripVTControlCharacters(text)
 		.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]+/g, " ")
 		.trim();
 }
 
-/** Cuts to a number of columns, counting a code point as one. */
 export function fitColumns(text: string, columns: number): string {
 	const points = [...text];
 	return points.length <= columns ? text : `${points.slice(0, Math.max(0, columns - 1)).join("")}…`;
 }
 
-/** `2 min 5 s`; in whole seconds. */
+/** `2 min 5 s`. */
 export function formatWait(ms: number): string {
 	const total = Math.max(0, Math.round(ms / 1_000));
 	if (total < 60) return `${total} s`;

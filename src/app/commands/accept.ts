@@ -4,7 +4,6 @@ import type { AcceptFile } from "../../../generated/config.ts";
 import type { GateResult, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
-import { createProcesses } from "../../adapters/process/processes.ts";
 import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
 import { editAccepted } from "../../core/config/write-accept.ts";
@@ -12,7 +11,7 @@ import { usageError } from "../../core/errors.ts";
 import { changeOf } from "../../core/gates/accepted.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { childEnvironment } from "../../host/adapters/github/env.ts";
+import { ownProcesses } from "../../host/adapters/github/env.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
@@ -52,7 +51,6 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** Makes one entry per engine and figure that failed, for its worst workload. */
 function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): AcceptFile[] {
 	const entries = new Map<string, AcceptFile>();
 	for (const gate of result.gates) {
@@ -87,7 +85,7 @@ function mostOf(gate: GateResult, result: Result): number | null {
 	return change === null ? null : Math.max(change, interval?.[1] ?? 0);
 }
 
-/** Unknown engines may belong to another job. */
+/** Unknown engines may be another job's. */
 function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result): boolean {
 	const hashOf = (arm: string) =>
 		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
@@ -96,7 +94,7 @@ function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result):
 }
 
 async function gitName(cwd: string): Promise<string | null> {
-	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }));
+	const git = gitIn(cwd, ownProcesses());
 	const read = await git(["config", "user.name"]).catch(() => null);
 	return read !== null && succeeded(read) ? read.stdout.trim() || null : null;
 }

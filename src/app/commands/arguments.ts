@@ -1,4 +1,4 @@
-// Parses arguments by a command's table.
+// Parses arguments by a command's table, and renders its `--help`.
 import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readInputText } from "../../adapters/process/input-file.ts";
@@ -7,11 +7,10 @@ import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 
 export interface Option {
-	/** A placeholder such as DIR, or choices such as `text|json`; flags have none. */
+	/** Placeholder such as DIR, or choices such as `text|json`; flags have none. */
 	value?: string;
 	does: string;
 	default?: string;
-	/** Describes a default that depends on something else. */
 	otherwise?: string;
 	required?: true;
 	again?: true;
@@ -20,7 +19,7 @@ export interface Option {
 type Options = Readonly<Record<string, Option>>;
 
 export interface CommandTable {
-	/** The command's name has one or two words. */
+	/** One or two words. */
 	name: string;
 	positionals: readonly string[];
 	/** Default: `positionals`. */
@@ -53,7 +52,6 @@ type ValueOf<Known> = Known extends { value: infer Value extends string }
 	: string;
 
 export interface Arguments<Known> {
-	/** Returns the given value, else the default. */
 	text<Name extends NameIn<Known>>(
 		name: Name,
 	): Known[Name] extends { default: string } | { required: true }
@@ -174,4 +172,53 @@ export async function readArgument(
 	kind: InputKind,
 ): Promise<{ path: string; text: string }> {
 	return { path, text: await readInputText(resolve(cwd, path), kind, path) };
+}
+
+const maxChars = 100;
+
+export function usageOf({ name, usage, positionals }: CommandTable): string {
+	return [`trtgate ${name}`, usage ?? positionals.join(" "), "[options]"]
+		.filter((part) => part !== "")
+		.join(" ");
+}
+
+export function optionForm([name, { value }]: [name: string, option: Option]): string {
+	return `--${name}${value === undefined ? "" : ` ${value}`}`;
+}
+
+export function defaultOf({ default: value, otherwise, required }: Option): string {
+	if (required === true) return "required";
+	return value ?? otherwise ?? "";
+}
+
+export function renderHelp(table: CommandTable): string {
+	const common = `Options of every command:\n${optionLines(commonOptions)}`;
+	return `Usage: ${usageOf(table)}\n${table.does}\n\n${sections(table)}\n${common}`;
+}
+
+function sections({ options, example }: CommandTable): string {
+	const listed = Object.keys(options).length === 0 ? "" : `Options:\n${optionLines(options)}\n`;
+	return `${listed}Example:\n  ${example}\n`;
+}
+
+function optionLines(options: CommandTable["options"]): string {
+	return Object.entries(options)
+		.map(([name, option]) => {
+			const byDefault = defaultOf(option);
+			const again = option.again === true ? " Repeatable." : "";
+			const left = option.required === true ? " Required." : byDefault && ` Default: ${byDefault}.`;
+			const text = `${option.does}${again}${left}`;
+			return `  ${optionForm([name, option])}\n${wrapped(text, "      ")}\n`;
+		})
+		.join("");
+}
+
+function wrapped(text: string, indent: string): string {
+	const lines: string[] = [];
+	for (const word of text.split(" ")) {
+		const last = lines.at(-1);
+		if (last === undefined || last.length + 1 + word.length > maxChars - indent.length) lines.push(word);
+		else lines[lines.length - 1] = `${last} ${word}`;
+	}
+	return lines.map((line) => indent + line).join("\n");
 }

@@ -1,5 +1,4 @@
-// `trtgate cost`: shows the cost of an ONNX file from its graph alone, and how another file changes it.
-
+// `trtgate cost`: what an ONNX file costs by its graph alone.
 import { resolve } from "node:path";
 import { readStructure } from "../../adapters/files/external-files.ts";
 import { withInput } from "../../adapters/process/input-file.ts";

@@ -4,12 +4,10 @@ import { join, resolve } from "node:path";
 import type { Result } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { createProcesses } from "../../adapters/process/processes.ts";
 import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording, unpackFolder } from "../../adapters/replay/recording.ts";
 import { silentProgress } from "../../adapters/terminal/progress.ts";
 import { BugError, usageError } from "../../core/errors.ts";
-import { childEnvironment } from "../../host/adapters/github/env.ts";
 import type { Progress } from "../../ports/world.ts";
 import { openPageWith } from "../../stages/report.ts";
 import { distFolder } from "../compose.ts";
@@ -29,11 +27,11 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	const out = resolve(terminal.cwd, args.text("out"));
 	const json = args.flag("json");
 	const progress = progressFor(terminal, { quiet: args.flag("quiet"), json });
-	await checkOutFolder(out, { cwd: terminal.cwd }, createProcesses({ env: childEnvironment() }));
+	await checkOutFolder(out, terminal);
 	await makeOutFolder(out, fileStore());
 	const first = args.flag("recorded") ? out : join(out, "recorded");
 	const replayed = await play({ out: first, ...(await recorded(first)) }, silentProgress(), terminal);
-	// If both are run, JSON shows the live result only.
+	// JSON shows only the live one of two results.
 	if (first === out || !json) showResult(replayed, { json, outFolder: first }, terminal);
 	if (first === out || replayed.outcome === "error") return exitOf(replayed);
 	if (!args.flag("quiet"))
@@ -87,7 +85,6 @@ async function recorded(out: string): Promise<DemoOptions> {
 	return {
 		base: join(project, "base"),
 		head: join(project, "head"),
-		// Finds neither TensorRT nor a GPU.
 		inputs: { backend: "onnxruntime" },
 		ports: { backend, telemetry, clock },
 	};

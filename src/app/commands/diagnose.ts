@@ -46,7 +46,6 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 
-/** Overrides the recording. */
 function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidence, "exitCode" | "signal">> {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
 	if (code !== undefined && !/^\d{1,3}$/.test(code))
@@ -104,7 +103,6 @@ function unreadable(path: string, cause: unknown): ConfigError {
 
 type Known = Evidence & { scan: LogScan };
 
-/** @param folders that relative paths may start from, the likeliest first. */
 export async function withFactsBeside(evidence: Known, folders: readonly string[]): Promise<Known> {
 	const touched = touchedFiles(evidence);
 	const inputs: { path: string; bytes: number }[] = [];
@@ -143,7 +141,6 @@ async function modelOf(path: string, evidence: Known): Promise<Pick<Evidence, "m
 	return model === null ? {} : { model: modelFacts(model, { shapes, minBits: minBitsOf(flags) }) };
 }
 
-/** The smallest elements that the flags allow. */
 function minBitsOf(flags: ReadonlyMap<string, string>): number {
 	if (flags.has("--int4")) return 4;
 	if (["--best", "--int8", "--fp8"].some((flag) => flags.has(flag))) return 8;

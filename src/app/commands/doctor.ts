@@ -3,7 +3,7 @@
 import { access, constants } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
 import { readBoard } from "../../adapters/gpu/tegra.ts";
-import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
 import { type Found, findTrtexec } from "../../adapters/trtexec/find.ts";
@@ -12,7 +12,7 @@ import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import { tensorRtWorker } from "../../golden/adapters/tensorrt-worker/worker.ts";
-import { childEnvironment } from "../../host/adapters/github/env.ts";
+import { ownProcesses } from "../../host/adapters/github/env.ts";
 import { findBaseTrtexec, findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
 import { chooseConfig, readConfigFile } from "../config-file.ts";
@@ -51,13 +51,14 @@ function renderFinding({ name, weight, ok, status, fix }: Finding): string {
 }
 
 function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
-	const processes = createProcesses({ env: childEnvironment() });
+	const processes = ownProcesses();
 	const finding = { cwd, environment, processes };
 	const program = (file: string, args: readonly string[], fix: string) => async () => {
 		const record = await processes.run({ argv: [file, ...args], timeoutMs: 10_000 });
 		const ok = record.state === "exited" && record.exitCode === 0;
 		return { ok, status: ok ? cleanLine(record.tail[0] ?? "found") : "not found or not working", fix };
 	};
+	const [wasm, cache] = [`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`, cacheFolder(environment)];
 	const askSmi = ["--query-gpu=name,driver_version", "--format=csv,noheader"];
 	const nvidiaSmi = program("nvidia-smi", askSmi, "Without a GPU, models run on ONNX Runtime (CPU).");
 	const cpu = `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`;
@@ -67,9 +68,22 @@ function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
 		{
 			name: "ONNX Runtime (WebAssembly)",
 			weight: "need",
-			look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`),
+			look: () =>
+				accessible(wasm, constants.R_OK, [
+					"ships with trtgate",
+					`missing at ${wasm}`,
+					"Use a complete clone or release of trtgate.",
+				]),
 		},
-		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(environment)) },
+		{
+			name: "cache folder",
+			weight: "want",
+			look: async () => {
+				await makeFolders(cache).catch(() => {});
+				const fix = "Unpacked files then go to the temporary folder, at every start.";
+				return accessible(cache, constants.W_OK, [cache, `${cache} cannot be written`, fix]);
+			},
+		},
 		{
 			name: "git",
 			weight: "want",
@@ -147,19 +161,9 @@ async function lookForWorker(python: string, { processes }: Found) {
 		: { ok: true, status: `${probed.tensorrt}, ${probed.device}` };
 }
 
-async function readable(path: string) {
-	const fix = "Use a complete clone or release of trtgate.";
-	return access(path, constants.R_OK).then(
-		() => ({ ok: true, status: "ships with trtgate", fix }),
-		() => ({ ok: false, status: `missing at ${path}`, fix }),
-	);
-}
-
-async function writable(path: string) {
-	const fix = "Unpacked files then go to the temporary folder, at every start.";
-	const tried = makeFolders(path).then(() => access(path, constants.W_OK));
-	return tried.then(
-		() => ({ ok: true, status: path, fix }),
-		() => ({ ok: false, status: `${path} cannot be written`, fix }),
+async function accessible(path: string, mode: number, [found, lost, fix]: [string, string, string]) {
+	return access(path, mode).then(
+		() => ({ ok: true, status: found, fix }),
+		() => ({ ok: false, status: lost, fix }),
 	);
 }

@@ -1,21 +1,35 @@
-// `trtgate init`: writes a trtgate.yml and a workflow for an ONNX file; never overwrites a file.
+// `trtgate init`: writes trtgate.yml and a workflow.
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
+import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
 import { pinCommand, starterConfig, starterWorkflow } from "../../core/config/init.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { ConfigError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import {
+	bindShapes,
+	fillShapes,
+	refuseImpossible,
+	type ShapeSource,
+	shapeCheck,
+} from "../../core/onnx/input-shapes/bind.ts";
+import { describeShapes, labelAxes, type OpenInputs } from "../../core/onnx/input-shapes/open-axes.ts";
+import { proposeSizes } from "../../core/onnx/input-shapes/propose.ts";
+import { describeAttempts } from "../../core/onnx/input-shapes/search.ts";
 import { preflight } from "../../core/onnx/preflight.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
+import { type GoldenPorts, withGoldenPorts } from "../../golden/app/compose.ts";
+import { generateCases, inputPorts } from "../../golden/app/inputs.ts";
 import { isCommit } from "../../host/formats/github/names.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { checkSizes, type TryInput, trySizes } from "../../stages/try-sizes.ts";
 import { distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
-import type { Terminal } from "../terminal.ts";
+import { progressFor, type Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { parseArguments } from "./arguments.ts";
-import { chooseInitSizes } from "./init-sizes.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
 import { initTable } from "./tables.ts";
 
@@ -62,7 +76,6 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	return exitCodes.ok;
 }
 
-/** Faults of the model that the list of steps names; `trtgate preflight` lists all. */
 const mostFaults = 3;
 
 function stepsLeft(commit: string | undefined, model: string): string[] {
@@ -77,7 +90,7 @@ function stepsLeft(commit: string | undefined, model: string): string[] {
 	];
 }
 
-/** Commit of the release that this package was packed for; unknown in a checkout. */
+/** Unknown in a checkout. */
 async function releasedCommit(): Promise<string | undefined> {
 	try {
 		const { gitHead } = JSON.parse(
@@ -97,4 +110,103 @@ function refuseToOverwrite(path: string, name: string): void {
 		location: { path },
 		fix: "Move it, or edit it by hand.",
 	});
+}
+
+interface InitSizes extends KnownSizes {
+	comments: readonly string[];
+}
+
+const limitMs = 10_000;
+
+/** @throws ConfigError config-dims if the given sizes contradict the model. */
+async function chooseInitSizes(
+	model: ModelOnDisk,
+	given: ShapeSource,
+	terminal: Terminal & { quiet: boolean },
+): Promise<InitSizes> {
+	const { onnx } = model;
+	const bound = bindShapes(onnx, given);
+	const sizes = givenSizes(bound);
+	const known = { sizes, given: new Set(sizes.keys()), ends: {} };
+	const shapes = fillShapes(bound, new Map());
+	if (shapes !== null) refuseImpossible(shapeCheck(onnx), shapes, given);
+	if (bound.open.length === 0 || bound.labels.includes(null)) return { ...known, comments: [] };
+	const feed: TryInput["feed"] = (tried) =>
+		generateCases(inputPorts(onnx, tried), 1, { model: onnx, seed: 1, generators: [] }).cases[0]?.inputs ??
+		{};
+	const progress = progressFor(terminal, terminal);
+	try {
+		return await withGoldenPorts({ terminal, progress, onnxruntime: "wasm" }, (ports, scratchFolder) =>
+			tryOut({ model, bound, feed, limitMs, scratchFolder }, known, ports),
+		);
+	} catch (error) {
+		if (!(error instanceof ConfigError || error instanceof ToolError)) throw error;
+		const guesses = new Map([...sizes, ...proposeSizes(onnx, bound.open)]);
+		return { ...known, sizes: guesses, comments: [`Guesses: they were not tried. ${error.message}`] };
+	}
+}
+
+function givenSizes({ inputs, labels }: OpenInputs): Map<string, number> {
+	const sizes = new Map<string, number>();
+	for (const [index, axes] of labelAxes(inputs).entries()) {
+		for (const [axis, label] of (axes ?? []).entries()) {
+			const size = labels[index]?.[axis];
+			if (typeof label !== "number" && typeof size === "number") sizes.set(label.name, size);
+		}
+	}
+	return sizes;
+}
+
+async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): Promise<InitSizes> {
+	const { model, bound } = input;
+	const endMs = ports.clock.now() + input.limitMs;
+	const tried = await trySizes(input, ports);
+	if (tried.state === "none") {
+		const sizes = new Map([...known.sizes, ...proposeSizes(model.onnx, bound.open)]);
+		const comments = ["Guesses that do not run: correct them.", describeAttempts(bound, tried.attempts)];
+		return { ...known, sizes, comments };
+	}
+	const chosen = { ...known, sizes: new Map([...known.sizes, ...tried.sizes]) };
+	const shapes = describeShapes(fillShapes(bound, tried.sizes) ?? {});
+	if (tried.state === "guessed") {
+		const why = tried.why.replace(/\.$/, "");
+		return { ...chosen, comments: [`Guesses: ${shapes} was not tried, because ${why}.`] };
+	}
+	const left = { ...input, limitMs: endMs - ports.clock.now() };
+	const ends = await tryEnds(left, { chosen, sizes: tried.sizes }, ports);
+	return { ...chosen, ends, comments: [`ONNX Runtime runs ${shapes}${endsText(ends)}.`] };
+}
+
+async function tryEnds(
+	input: TryInput,
+	{ chosen, sizes }: { chosen: KnownSizes; sizes: ReadonlyMap<string, number> },
+	ports: GoldenPorts,
+): Promise<RangeEnds> {
+	const { model, bound } = input;
+	const check = shapeCheck(model.onnx);
+	const ends = endsOf(findDims(model.onnx, chosen), sizes);
+	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
+	const groups = [
+		possible.filter(([end]) => end !== "largest"),
+		possible.filter(([end]) => end === "largest"),
+	].filter((group) => group.length > 0);
+	const candidates = groups.map((group) => group.map(([, candidate]) => candidate));
+	const ran = await checkSizes(candidates, input, ports);
+	const known = new Map(groups.flat().map(([end], index) => [end, ran[index]]));
+	return Object.fromEntries(ends.map(([end]) => [end, known.has(end) ? known.get(end) : false]));
+}
+
+function endsText(ends: RangeEnds): string {
+	const labels = {
+		batch: "more rows",
+		smallest: "the smallest sizes",
+		largest: "the largest sizes",
+	} as const;
+	const list = (before: string, state: boolean | undefined): string => {
+		const named = (Object.keys(labels) as (keyof RangeEnds)[]).filter(
+			(end) => Object.hasOwn(ends, end) && ends[end] === state,
+		);
+		return named.length === 0 ? "" : `${before}${named.map((end) => labels[end]).join(", ")}`;
+	};
+	return list(", and ", true) + list("; not ", false) + list("; not tried: ", undefined);
 }

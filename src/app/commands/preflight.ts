@@ -25,7 +25,7 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 	const model = await read(resolve(terminal.cwd, args.positionals[0] ?? ""), args.flag("json"));
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const isSized = args.isGiven("dims") || args.isGiven("shape");
-	// Sizes that are not given stay open: the figures of cost are then lower bounds.
+	// Without sizes, the figures of cost are lower bounds.
 	const shapes = isSized ? runnableShapes(model.onnx, given) : {};
 	const ranges = Object.entries(given.dims).map(([name, size]) => [name, fixedRange(size)] as const);
 	const findings = findingsOf(model, {

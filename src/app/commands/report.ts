@@ -3,18 +3,16 @@
 import { join, resolve } from "node:path";
 import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { createProcesses } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
 import { checkOutFolder } from "../out-folder.ts";
-import { readParts } from "../parts/read-parts.ts";
+import { readParts } from "../parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { type ArgumentsOf, parseArguments, readArgument } from "./arguments.ts";
@@ -46,7 +44,7 @@ async function again(args: ReportArguments, terminal: Terminal): Rendered {
 	);
 	const result = parseResult(text, path);
 	const outFolder = resolve(terminal.cwd, folder);
-	await checkOutFolder(outFolder, terminal, createProcesses({ env: childEnvironment() }));
+	await checkOutFolder(outFolder, terminal);
 	await renderReport(result, outFolder, fileStore());
 	return { result, outFolder };
 }
@@ -58,13 +56,12 @@ async function merged(args: ReportArguments, terminal: Terminal): Rendered {
 			? undefined
 			: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text);
 	const parts = await readParts(args.positionals, terminal.cwd);
-	// Downloaded artifacts have folders of their own names.
 	const nameOf = (folder: string): string =>
 		expected?.find(({ artifact }) => artifact === folder)?.name ?? folder;
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name) }));
 	const result = mergeResults(named, { expected, version, files: [...reportList] });
 	const outFolder = resolve(terminal.cwd, args.text("out"));
-	await checkOutFolder(outFolder, terminal, createProcesses({ env: childEnvironment() }));
+	await checkOutFolder(outFolder, terminal);
 	await makeFolders(outFolder);
 	await writeReport(result, outFolder, fileStore());
 	return { result, outFolder };

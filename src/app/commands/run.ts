@@ -32,7 +32,6 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 	return exitOfResult(completed.result);
 }
 
-/** Names of variables that commands do not get, or that are not set. */
 function describeVariables({ models }: Config): string {
 	const lent = new Set(models.flatMap(({ prepare }) => prepare?.env ?? []));
 	const unset = [...lent].filter((name) => !Object.hasOwn(lentVariables([name]), name));

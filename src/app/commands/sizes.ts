@@ -1,5 +1,4 @@
-// Parses `--dims batch=4,height=224` and `--shape x=1,3,48,192`. Preflight loads no runtime, so this is a file of its
-// own.
+// Parses `--dims batch=4,height=224` and `--shape x=1,3,48,192`.
 import { usageError } from "../../core/errors.ts";
 
 const mostDigits = 10;

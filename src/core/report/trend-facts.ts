@@ -1,6 +1,6 @@
 // The trend for other programs.
 import { type Alarm, type Findings, levelNow } from "../../history/core/alarms.ts";
-import { answer } from "../../history/core/page/answer.ts";
+import { answer } from "../../history/core/judge-trend.ts";
 import { figureOf, type Series } from "../../history/core/series.ts";
 
 /** Sizes and levels are logarithms of ratios; a level is relative to the normal one. */

@@ -3,10 +3,10 @@ import type { Tag } from "./version-tag.ts";
 
 const commit = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Limits how much an untrusted repository can make us read. */
+/** An untrusted repository must not make us read more. */
 const maxTags = 20_000;
 
-/** Parses `git ls-remote --tags`: an annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
+/** An annotated tag is followed by `NAME^{}` with its commit. A truncated last line is dropped. */
 export function parseRemoteTags(text: string): Tag[] {
 	const commits = new Map<string, string>();
 	for (const line of text.split("\n").slice(0, -1)) {
@@ -19,7 +19,6 @@ export function parseRemoteTags(text: string): Tag[] {
 	return [...commits].map(([name, hash]) => ({ name, commit: hash }));
 }
 
-/** Format for git for-each-ref: the object and, for an annotated tag, its target. */
 export const localTagFormat = "%(objectname) %(*objectname) %(refname:strip=2)";
 
 export function parseLocalTags(text: string): Tag[] {
@@ -31,7 +30,7 @@ export function parseLocalTags(text: string): Tag[] {
 	});
 }
 
-/** The parents in a commit object (`git cat-file commit`), which are there even in a shallow clone. */
+/** From `git cat-file commit`, complete even in a shallow clone. */
 export function parseParents(text: string): string[] {
 	const header = text.split("\n\n", 1)[0] ?? "";
 	return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map((match) => match[1] ?? "");
@@ -43,50 +42,38 @@ export function parseHashes(text: string): string[] {
 
 type FetchFault = "absent" | "denied" | "owner" | "unreachable";
 
-const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
-	{ fault: "owner", pattern: /dubious ownership/i },
-	{
-		fault: "absent",
-		pattern:
-			/not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
-	},
-	{
-		fault: "denied",
-		pattern:
-			/could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 401/i,
-	},
-	{
-		fault: "denied",
+const faults: readonly [FetchFault, RegExp][] = [
+	["owner", /dubious ownership/i],
+	[
+		"absent",
+		/not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
+	],
+	[
+		"denied",
 		// GitHub answers 404 for a repository that a token may not read.
-		pattern:
-			/returned error: 40[34]|Permission denied|Repository ('[^']*' )?not found|access denied|Permission to .* denied/i,
-	},
+		/could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 40[134]|Permission denied|Repository ('[^']*' )?not found|access denied|Permission to .* denied/i,
+	],
 ];
 
 export function classifyFetch(lines: readonly string[]): FetchFault {
 	const text = lines.join("\n");
-	return faults.find(({ pattern }) => pattern.test(text))?.fault ?? "unreachable";
+	return faults.find(([, pattern]) => pattern.test(text))?.[0] ?? "unreachable";
 }
 
 type LfsFault = "absent" | "budget" | "denied" | "unreachable";
 
-const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
-	{ fault: "budget", pattern: /exceeded its LFS budget|over its data quota/i },
-	{
-		fault: "denied",
-		pattern:
-			/Authentication required|credentials .*not found|could not read (Username|Password)|Bad credentials/i,
-	},
-	{ fault: "absent", pattern: /does not exist on the server/i },
-	{
-		fault: "denied",
-		pattern: /Authorization error|proper access|forbidden|not accessible|Repository or object not found/i,
-	},
+const lfsFaults: readonly [LfsFault, RegExp][] = [
+	["budget", /exceeded its LFS budget|over its data quota/i],
+	[
+		"denied",
+		/Authentication required|credentials .*not found|could not read (Username|Password)|Bad credentials/i,
+	],
+	["absent", /does not exist on the server/i],
+	["denied", /Authorization error|proper access|forbidden|not accessible|Repository or object not found/i],
 ];
 
-/** Finds why `git lfs pull` failed, and the line that says so. */
 export function classifyLfs(lines: readonly string[]): { fault: LfsFault; line: string } {
-	for (const { fault, pattern } of lfsFaults) {
+	for (const [fault, pattern] of lfsFaults) {
 		const line = lines.find((one) => pattern.test(one));
 		if (line !== undefined) return { fault, line };
 	}

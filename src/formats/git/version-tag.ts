@@ -18,7 +18,7 @@ export interface Candidates {
 	tags: readonly Tag[];
 }
 
-/** `v1.4.0`, `1.4`, `release-2.0.1-rc.1`, `engines/v3`, `pkg@1.0.0+build`. The shortest series is tried first. */
+/** `v1.4.0`, `1.4`, `release-2.0.1-rc.1`, `engines/v3`, `pkg@1.0.0+build`. */
 const pattern =
 	/^(.*?[-_/@])??v?(\d{1,9}(?:\.\d{1,9}){0,3})(?:[-.]?([A-Za-z][0-9A-Za-z.-]*)|-([0-9][0-9A-Za-z.-]*))?(?:\+[0-9A-Za-z.-]+)?$/;
 
@@ -29,12 +29,12 @@ function parseVersion(name: string): Version | null {
 	return {
 		series: match[1] ?? "",
 		numbers: (match[2] ?? "").split(".").map(Number),
-		// SemVer sorts rc10 before rc9, which is never intended, so letters and digits are separated.
+		// SemVer sorts rc10 before rc9, which is never intended.
 		pre: (pre.match(/\d+|[A-Za-z]+/g) ?? []).map((part) => (/^\d/.test(part) ? Number(part) : part)),
 	};
 }
 
-/** Precedence by SemVer 2.0 §11: a pre-release comes before its release, numbers before words. */
+/** SemVer 2.0 §11: a pre-release comes before its release, numbers before words. */
 function compareVersions(left: Version, right: Version): number {
 	for (let index = 0; index < 4; index++) {
 		const difference = (left.numbers[index] ?? 0) - (right.numbers[index] ?? 0);
@@ -68,7 +68,6 @@ function versioned(tags: readonly Tag[]): Versioned[] {
 	});
 }
 
-/** A release is compared with releases, or with pre-releases if there are none. */
 function releasesFirst(of: readonly Versioned[], wantsReleases: boolean): Candidates {
 	const releases = of.filter(({ version }) => version.pre.length === 0);
 	const chosen = wantsReleases && releases.length > 0 ? releases : of;
@@ -76,7 +75,7 @@ function releasesFirst(of: readonly Versioned[], wantsReleases: boolean): Candid
 	return { order: "version", tags: sorted.map(({ tag }) => tag) };
 }
 
-/** Candidates for the tag before `name`: lower versions of the same series, or any other tag if `name` is not a version. */
+/** Lower versions of the same series, or any other tag if `name` is not a version. */
 export function tagsBefore(name: string, tags: readonly Tag[]): Candidates {
 	const others = tags.filter((tag) => tag.name !== name);
 	const own = parseVersion(name);
@@ -87,7 +86,7 @@ export function tagsBefore(name: string, tags: readonly Tag[]): Candidates {
 	return releasesFirst(lower, own.pre.length === 0);
 }
 
-/** Candidates for the last release: versions without a series, or those of the only series. With several, none is chosen. */
+/** Versions without a series, or those of the only series; with several, none. */
 export function releaseTags(tags: readonly Tag[]): Candidates {
 	const versions = versioned(tags);
 	const series = new Set(versions.map(({ version }) => version.series));

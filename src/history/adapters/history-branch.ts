@@ -1,7 +1,6 @@
-// A history on a branch: fetched shallow, extended by a push on top of the fetched tip, and retried if another writer was first.
+// A history on a branch: fetched shallow, extended by pushes, retried if another writer was first.
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isPlainRef, refuseForeignOwner } from "../../adapters/git/refs.ts";
 import { pickRemote } from "../../adapters/git/remote.ts";
 import {
 	firstLine,
@@ -9,10 +8,11 @@ import {
 	type GitAccess,
 	type GitCall,
 	gitIn,
+	isPlainRef,
+	refuseForeignOwner,
 	slowMs,
 	succeeded,
 } from "../../adapters/git/run-git.ts";
-import { toBytes } from "../../adapters/process/gzip-text.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { ProcessRecord } from "../../adapters/process/spawn.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
@@ -20,14 +20,13 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import { classifyFetch } from "../../formats/git/output.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import type { HistoryFile } from "../core/files.ts";
+import { readFolder, toBytes } from "./history-folder.ts";
 
 export interface HistoryBranchOptions {
-	/** A clone that has the branch, or whose remote has it. */
 	repository: string;
 	branch: string;
 	processes: Processes;
 	access?: GitAccess | undefined;
-	readFolder(root: string): Promise<readonly HistoryFile[]>;
 	patienceMs?: number;
 }
 
@@ -48,7 +47,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 		name: `branch ${branch}`,
 		read: () =>
 			withScratch(options, async (scratch) =>
-				(await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch, options.readFolder),
+				(await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch),
 			),
 		add: (files) =>
 			withScratch(options, (scratch) =>
@@ -67,13 +66,13 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 				let isNeeded = true;
 				await untilFirst(scratch, async () => {
 					const tip = await fetchTip(scratch, "all");
-					const files = tip === null ? [] : await checkOut(scratch, options.readFolder);
+					const files = tip === null ? [] : await checkOut(scratch);
 					const planned = plan(files);
 					isNeeded = planned !== null && tip !== null;
 					if (planned === null || tip === null) return null;
 					const gone = new Set([...planned.remove, ...planned.write.map(({ path }) => path)]);
 					const kept = files.filter(({ path }) => !gone.has(path));
-					// A new root frees the space. The lease refuses it if a record was added in between.
+					// A new root frees the space; the lease refuses it if a record was added in between.
 					await commit(scratch, { tip: null, files: [...kept, ...planned.write], message: "Compact" });
 					return push(scratch, [`--force-with-lease=refs/heads/${branch}:${tip}`]);
 				});
@@ -82,7 +81,7 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 	};
 }
 
-/** Works in a temporary repository, so that no depth, filter or ref affects the user's clone. */
+/** In a temporary repository, no depth, filter or ref affects the user's clone. */
 async function withScratch<Value>(
 	options: HistoryBranchOptions,
 	work: (scratch: Scratch) => Promise<Value>,
@@ -108,13 +107,12 @@ async function withScratch<Value>(
 
 type Setting = readonly [name: string, value: string];
 
-/** A temporary repository need not be flushed to disk. */
 const scratchSettings: readonly Setting[] = [
 	["core.fsync", "none"],
 	["fastimport.unpackLimit", "1"],
 ];
 
-/** Address and credentials of the clone's remote, passed on as variables, which `ps` does not show. */
+/** Address and credentials of the clone's remote, as variables, which `ps` does not show. */
 async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
 	const listed = (
 		await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })
@@ -122,7 +120,7 @@ async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<
 	const settings = listed.flatMap((entry, index): Setting[] => {
 		const at = entry.indexOf("\n");
 		const scope = listed[index - 1] ?? "";
-		// Settings of the machine and the user apply anyway, and servers refuse a header that is sent twice.
+		// The machine's and the user's apply anyway; servers refuse a header that is sent twice.
 		return index % 2 === 0 || at < 0 || scope === "system" || scope === "global"
 			? []
 			: [[entry.slice(0, at), entry.slice(at + 1)]];
@@ -158,17 +156,8 @@ const nextRef = "refs/heads/next";
 /** trees: without the contents of files. null: the branch does not exist yet. */
 async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
 	const filter = what === "trees" ? ["--filter=blob:none"] : [];
-	const args = [
-		"fetch",
-		"--quiet",
-		"--depth=1",
-		"--no-tags",
-		"--force",
-		...filter,
-		"origin",
-		`refs/heads/${branch}:${tipRef}`,
-	];
-	const record = await git(args);
+	const flags = ["--quiet", "--depth=1", "--no-tags", "--force", ...filter];
+	const record = await git(["fetch", ...flags, "origin", `refs/heads/${branch}:${tipRef}`]);
 	if (succeeded(record))
 		return (await readFile(join(folder, "FETCH_HEAD"), "utf8")).slice(0, 64).split(/\s/, 1)[0] ?? null;
 	const fault = classifyFetch(record.tail);
@@ -177,10 +166,7 @@ async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees")
 	throw unreadable(branch, record);
 }
 
-async function checkOut<Value>(
-	{ git, folder }: Scratch,
-	readFolder: (root: string) => Promise<Value>,
-): Promise<Value> {
+async function checkOut({ git, folder }: Scratch): Promise<HistoryFile[]> {
 	const tree = join(folder, "trtgate-files");
 	await rm(tree, { recursive: true, force: true });
 	await mkdir(tree);
@@ -191,7 +177,6 @@ async function checkOut<Value>(
 	return readFolder(tree);
 }
 
-/** @param tip the parent commit; null for a root. */
 async function commit(
 	{ git, branch }: Scratch,
 	{ tip, files, message }: { tip: string | null; files: readonly HistoryFile[]; message: string },
@@ -217,7 +202,7 @@ const isBehind =
 	/\[rejected\]|non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|reference already exists|incorrect old value|remote rejected.*(lock|update)/i;
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
-/** Retries until its push is the first on its tip. @param attempt returns null if there is nothing to push. */
+/** @param attempt returns null if there is nothing to push. */
 async function untilFirst(
 	{ branch, patienceMs }: Scratch,
 	attempt: () => Promise<ProcessRecord | null>,
@@ -246,19 +231,13 @@ function denied(branch: string, why: string, tail: readonly string[]): ConfigErr
 }
 
 function unwritable(branch: string, { tail }: ProcessRecord): ToolError {
-	return new ToolError({
-		code: "history-unwritable",
-		message: `The record could not be added to the branch ${branch}.`,
-		excerpt: tail.slice(-5),
-		fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
-	});
+	const message = `The record could not be added to the branch ${branch}.`;
+	const fix = "Run `trtgate history import` with this run's result.json, or run the job again.";
+	return new ToolError({ code: "history-unwritable", message, excerpt: tail.slice(-5), fix });
 }
 
 function unreadable(branch: string, { tail }: ProcessRecord): ToolError {
-	return new ToolError({
-		code: "history-unreadable",
-		message: `The branch ${branch} could not be fetched.`,
-		excerpt: tail.slice(-5),
-		fix: "Check that the remote can be reached, and run it again.",
-	});
+	const message = `The branch ${branch} could not be fetched.`;
+	const fix = "Check that the remote can be reached, and run it again.";
+	return new ToolError({ code: "history-unreadable", message, excerpt: tail.slice(-5), fix });
 }

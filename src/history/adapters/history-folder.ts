@@ -1,8 +1,8 @@
-// A history in a folder: on a volume, or one that the user syncs with a bucket.
-import { opendir, rm } from "node:fs/promises";
+// A history in a folder.
+import { readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
-import { toBytes, toText } from "../../adapters/process/gzip-text.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { errorCode, orWriteError } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
@@ -44,7 +44,7 @@ export function historyFolder(root: string): HistoryStore {
 	};
 }
 
-/** Reads all files below `root` without following links. A missing folder has none; an unreadable file counts as empty. */
+/** Follows no links. A missing folder has no files; an unreadable file counts as empty. */
 export async function readFolder(root: string): Promise<HistoryFile[]> {
 	const paths: string[] = [];
 	await collect(root, "", paths);
@@ -71,13 +71,21 @@ async function collect(root: string, folder: string, paths: string[]): Promise<v
 	}
 }
 
-async function listed(folder: string) {
-	try {
-		const entries = [];
-		for await (const entry of await opendir(folder)) entries.push(entry);
-		return entries;
-	} catch (error) {
+function listed(folder: string) {
+	return readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
 		if (errorCode(error) === "ENOENT") return [];
 		throw error;
-	}
+	});
+}
+
+const maxBytes = 256 * 1024 * 1024;
+
+export function toBytes({ path, text }: { path: string; text: string }): Buffer {
+	return path.endsWith(".gz") ? gzipSync(text, { level: 9 }) : Buffer.from(text);
+}
+
+export function toText(path: string, bytes: Uint8Array): string {
+	return (
+		path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: maxBytes }) : Buffer.from(bytes)
+	).toString("utf8");
 }

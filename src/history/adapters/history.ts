@@ -1,32 +1,17 @@
-// Reads the history of a clone, and fetches more of it as needed.
+// Reads the commits of a clone, and fetches more as needed.
 
-import { commitOf, isShallow } from "../../adapters/git/refs.ts";
-import { type Depth, openRemote, type Remote, remoteName, silentRemote } from "../../adapters/git/remote.ts";
-import { firstLine, type Git, slowMs, succeeded } from "../../adapters/git/run-git.ts";
+import { type Depth, openRemote, type Remote } from "../../adapters/git/remote.ts";
+import { commitOf, firstLine, type Git, isShallow, slowMs, succeeded } from "../../adapters/git/run-git.ts";
 import { localTagFormat, parseHashes, parseLocalTags, parseParents } from "../../formats/git/output.ts";
 import type { Candidates, Tag } from "../../formats/git/version-tag.ts";
 
-export interface History {
-	/** Makes a commit available. @returns false if neither this clone nor its remote has it. */
-	bring(commit: string): Promise<boolean>;
-	parents(commit: string): Promise<string[]>;
-	/** Finds the newest commit of a branch, on the remote or else in this clone. */
-	branchTip(branch: string): Promise<string | null>;
-	/** The commit of a branch, tag or hash, fetched if this clone lacks it. */
-	find(ref: string): Promise<string | null>;
-	mergeBase(left: string, right: string): Promise<string | null>;
-	isAncestor(commit: string, of: string): Promise<boolean>;
-	tags(): Promise<Tag[]>;
-	/** Finds the first candidate other than `head` that `head` descends from. */
-	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
-}
+export type History = Awaited<ReturnType<typeof openHistory>>;
 
 export interface FoundTag {
 	tag: Tag;
 	isAncestor: boolean;
 }
 
-/** Each step fetches several times as many commits as those before. */
 const steps: readonly Depth[] = [
 	{ deepenBy: 32 },
 	{ deepenBy: 128 },
@@ -34,28 +19,27 @@ const steps: readonly Depth[] = [
 	{ deepenBy: 2048 },
 	"all",
 ];
-/** Allows for differences between committers' clocks. */
 const clockSlackSeconds = 24 * 3600;
 const maxEdges = 200;
 const maxVersions = 8;
 const maxUndated = 50;
 
 /** @param mayFetch false: reads only what the clone has. */
-export async function openHistory(
-	git: Git,
-	{ mayFetch = true }: { mayFetch?: boolean } = {},
-): Promise<History> {
-	const remote = mayFetch ? await openRemote(git) : silentRemote(await remoteName(git));
-	const walk: Walk = { git, remote };
+export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: boolean } = {}) {
+	const walk: Walk = { git, remote: await openRemote(git, mayFetch) };
 	return {
-		bring: (commit) => bring(commit, walk),
-		parents: async (commit) => parseParents((await git(["cat-file", "commit", commit])).stdout),
-		branchTip: (branch) => branchTip(branch, walk),
-		find: (ref) => find(ref, walk),
-		mergeBase: (left, right) => mergeBase(left, right, walk),
-		isAncestor: (commit, of) => isAncestor(commit, of, walk),
+		/** @returns false if neither this clone nor its remote has it. */
+		bring: (commit: string) => bring(commit, walk),
+		parents: async (commit: string) => parseParents((await git(["cat-file", "commit", commit])).stdout),
+		/** On the remote, or else in this clone. */
+		branchTip: (branch: string) => branchTip(branch, walk),
+		/** Of a branch, tag or hash. */
+		find: (ref: string) => find(ref, walk),
+		mergeBase: (left: string, right: string) => mergeBase(left, right, walk),
+		isAncestor: (commit: string, of: string) => isAncestor(commit, of, walk),
 		tags: () => tags(walk),
-		nearestTag: (candidates, head) =>
+		/** The first candidate that `head` descends from. */
+		nearestTag: (candidates: Candidates, head: string) =>
 			candidates.order === "version"
 				? nearestVersion(candidates.tags, head, walk)
 				: nearestByDate(candidates.tags, head, walk),
@@ -72,16 +56,16 @@ async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
 	return (await remote.bring(commit)) && (await commitOf(commit, git)) !== null;
 }
 
-/** A complete clone already has what it may read, so its remote is not contacted. */
+/** A complete clone's remote is not contacted. */
 async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
-	const names = [
-		...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]),
-		`refs/heads/${branch}`,
-	];
-	const local = async (): Promise<string | null> => firstCommit(names, git);
+	const local = () => firstCommit([...remoteRef(remote, branch), `refs/heads/${branch}`], git);
 	return (await isShallow(git))
 		? ((await remote.branchTip(branch)) ?? (await local()))
 		: ((await local()) ?? remote.branchTip(branch));
+}
+
+function remoteRef({ name }: Remote, branch: string): string[] {
+	return name === null ? [] : [`refs/remotes/${name}/${branch}`];
 }
 
 async function firstCommit(names: readonly string[], git: Git): Promise<string | null> {
@@ -94,10 +78,7 @@ async function firstCommit(names: readonly string[], git: Git): Promise<string |
 
 async function find(ref: string, walk: Walk): Promise<string | null> {
 	const { git, remote } = walk;
-	const local = await firstCommit(
-		[ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])],
-		git,
-	);
+	const local = await firstCommit([ref, ...remoteRef(remote, ref)], git);
 	if (local !== null) return local;
 	if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(ref)) return (await bring(ref, walk)) ? ref : null;
 	const name = ref.replace(/^refs\/(heads|tags)\//, "");
@@ -140,7 +121,6 @@ async function isAncestor(commit: string, of: string, walk: Walk): Promise<boole
 	if (await isKnown()) return true;
 	const since = (await dates([commit], git)).get(commit);
 	if (since === undefined) return false;
-	// Older commits cannot descend from it.
 	const sinceSeconds = since - clockSlackSeconds;
 	if (!(await remote.deepen(await newerEdges(of, sinceSeconds, walk), { sinceSeconds }))) return false;
 	return isKnown();
@@ -154,21 +134,13 @@ async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise
 
 async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
 	if (commits.length === 0) return new Map();
-	const record = await git([
-		"log",
-		"--no-walk=unsorted",
-		"--no-show-signature",
-		"--format=%H %ct",
-		...commits,
-	]);
-	const lines = record.stdout.split("\n").flatMap((line) => {
-		const [commit, time] = line.split(" ");
-		return commit === undefined || time === undefined ? [] : [[commit, Number(time)] as const];
-	});
-	return new Map(lines);
+	const flags = ["--no-walk=unsorted", "--no-show-signature", "--format=%H %ct"];
+	const { stdout } = await git(["log", ...flags, ...commits]);
+	const lines = [...stdout.matchAll(/^(\w+) (\d+)$/gm)];
+	return new Map(lines.map(([, commit = "", time]) => [commit, Number(time)]));
 }
 
-/** A shallow clone has no tags; listing the remote's costs one request. */
+/** A shallow clone has no tags. */
 async function tags({ git, remote }: Walk): Promise<Tag[]> {
 	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
 		captureBytes: 4 * 1024 * 1024,

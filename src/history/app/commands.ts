@@ -17,13 +17,11 @@ import { cleanName, cleanText, jsonText, shorten } from "../../core/text/escape.
 import { counted } from "../../core/text/labels.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { reportFiles } from "../../stages/report.ts";
-import { acceptance, openShifts } from "../core/accept.ts";
 import { findAlarms } from "../core/alarms.ts";
 import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../core/files.ts";
 import { recordOf } from "../core/from-result.ts";
-import { shiftText } from "../core/judge-trend.ts";
-import { answer } from "../core/page/answer.ts";
-import { renderTrend } from "../core/page/page.ts";
+import { acceptance, answer, openShifts, shiftText } from "../core/judge-trend.ts";
+import { renderTrend } from "../core/page.ts";
 import { readSeries } from "../core/series.ts";
 import { openStore, sha256 } from "./open-store.ts";
 
@@ -52,7 +50,7 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	return exitCodes.ok;
 }
 
-/** Reads a result.json, a folder that contains one, or a record that a run wrote. */
+/** A result.json, a folder with one, or a record that a run wrote. */
 async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
 	const { text, path: shown } = await readArgument(
@@ -105,7 +103,6 @@ export async function acceptAlarms(argv: readonly string[], terminal: Terminal):
 	return exitCodes.ok;
 }
 
-/** Writes the page of a history. */
 export async function trend(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, trendTable, { more: true });
 	const [folder, ...others] = args.positionals;

@@ -14,8 +14,7 @@ import type { Files } from "../../ports/world.ts";
 import { dueForFreshPairs, findAlarms } from "../core/alarms.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../core/files.ts";
 import { type RecordedFacts, type RunIdentity, recordOf } from "../core/from-result.ts";
-import { judgeTrend } from "../core/judge-trend.ts";
-import { answer } from "../core/page/answer.ts";
+import { answer, judgeTrend } from "../core/judge-trend.ts";
 import { kindOf } from "../core/points.ts";
 import { pinToLink, readSeries } from "../core/series.ts";
 import { sha256 } from "./open-store.ts";
@@ -27,24 +26,17 @@ export interface Keeping {
 	gpuUuid: string | null;
 }
 
-/** Pull requests never write a history, because their code is not merged. */
+/** Pull requests write no history: their code is not merged. */
 export function isKept({ history }: Pick<Config, "history">, event: RunEvent | undefined): boolean {
 	if (history === undefined || event?.kind === "pull-request" || event?.kind === "workflow-run") return false;
 	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";
 }
 
-export interface HistoryWatch {
-	/** Ids of workloads that stand out and need fresh pairs. */
-	suspects(recorded: RecordedFacts): Promise<readonly string[]>;
-	/** Commit of the previous pin on such a machine, if the pins are not linked yet. */
-	oldPin(result: Result): Promise<string | null>;
-	/** Adds the record, with these further rows, and the gates of the trend. If the record cannot be kept, the run is an error. */
-	keep(result: Result, rows: readonly HistoryRow[]): Promise<Result>;
-}
+export type HistoryWatch = ReturnType<typeof historyWatch>;
 
 const maxSkipped = 5;
 
-export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): HistoryWatch {
+export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping) {
 	const identity = identityOf(gpuUuid);
 	let read: Promise<readonly HistoryFile[]> | undefined;
 	const known = (): Promise<readonly HistoryFile[]> => {
@@ -60,7 +52,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 		return record && fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256);
 	};
 	const record = async (result: Result, added: HistoryFile): Promise<Result> => {
-		// Written to the output folder first, from which it can be imported if the store refuses it.
+		// From here it can be imported if the store refuses it.
 		const path = join(outFolder, "history", added.path);
 		await files.makeFolder(dirname(path));
 		await files.writeText(path, added.text);
@@ -78,19 +70,21 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 		return { ...result, ...outcomeOf({ ...result, gates }), gates, notes };
 	};
 	return {
-		suspects: (result) =>
+		/** Ids of workloads that stand out and need fresh pairs. */
+		suspects: (result: RecordedFacts): Promise<readonly string[]> =>
 			seriesWith(fileFor(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
-				// `keep` reports the same fault later.
 				() => [],
 			),
-		async oldPin(result) {
+		/** Commit of the previous pin on such a machine, if the pins are not linked yet. */
+		async oldPin(result: Result): Promise<string | null> {
 			const own = recordOf(result, identity, sha256);
 			if (own === null) return null;
 			const { series } = await seriesWith(null);
 			return pinToLink(series, { kind: kindOf(own), pin: own.reference?.commit });
 		},
-		async keep(result, rows) {
+		/** If the record cannot be kept, the run is an error. */
+		async keep(result: Result, rows: readonly HistoryRow[]): Promise<Result> {
 			const added = fileFor(result, rows);
 			if (added === null) {
 				const note = "Nothing was timed, so the history has no record of this run.";
@@ -104,10 +98,9 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 	};
 }
 
-/** Past months are compacted once this many of their records are waiting. */
+/** Past months are compacted once this many of their records wait. */
 const dueRecords = 60;
 
-/** The record is kept already, so a failure is only noted. */
 async function compactWhenDue(
 	store: HistoryStore,
 	files: readonly HistoryFile[],
@@ -130,7 +123,6 @@ function identityOf(gpuUuid: string | null = null): RunIdentity {
 		: { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
 }
 
-/** Runs again in the same job, with one commit against another. */
 export interface SideRun {
 	base: string;
 	head: string;
@@ -142,7 +134,6 @@ export interface Night {
 	config: Config;
 	outFolder: string;
 	watching: HistoryWatch;
-	/** null if it was only planned. */
 	run(side: SideRun): Promise<Result | null>;
 }
 
@@ -150,16 +141,15 @@ export async function concludeNight(ran: Result, night: Night): Promise<Result> 
 	return night.watching.keep(ran, await linkPins(ran, night));
 }
 
-/** A link's error stays in the chain, so a link takes this many times the pairs of a night. */
+/** A link's error stays in the chain, so it takes more pairs than a night. */
 const linkTimes = 3;
 
-/** Measures the old pin against a new one, so that their levels form one chain. */
 async function linkPins(ran: Result, { config, watching, outFolder, run }: Night): Promise<HistoryRow[]> {
 	const pin = ran.arms.base?.commit;
 	if (config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
 	const old = await watching.oldPin(ran).catch(() => null);
 	if (old === null) return [];
-	// Measures only latency, on one TensorRT, and keeps no record of its own.
+	// Only latency, on one TensorRT, without a record of its own.
 	const adapt = ({ base: _, ...own }: Config): Config => ({
 		...own,
 		history: undefined,

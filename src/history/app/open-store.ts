@@ -1,14 +1,13 @@
-// Opens the history that the user names: a folder or a branch.
+// Opens a history in a folder or on a branch.
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { isRepository } from "../../adapters/git/refs.ts";
-import { type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
-import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import { type GitAccess, gitIn, isRepository } from "../../adapters/git/run-git.ts";
+import type { Processes } from "../../adapters/process/processes.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
-import { childEnvironment } from "../../host/adapters/github/env.ts";
+import { ownProcesses } from "../../host/adapters/github/env.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { historyBranch } from "../adapters/history-branch.ts";
-import { historyFolder, readFolder } from "../adapters/history-folder.ts";
+import { historyFolder } from "../adapters/history-folder.ts";
 
 export interface HistoryPlace {
 	folder?: string | undefined;
@@ -22,8 +21,8 @@ export function openStore(
 ): HistoryStore {
 	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
 	if (branch !== undefined && folder === undefined) {
-		const processes = world.processes ?? createProcesses({ env: childEnvironment() });
-		return historyBranch({ repository: world.cwd, branch, processes, access: world.access, readFolder });
+		const processes = world.processes ?? ownProcesses();
+		return historyBranch({ repository: world.cwd, branch, processes, access: world.access });
 	}
 	throw usageError(
 		folder === undefined ? "Name the history." : "A history is in a folder or on a branch, not both.",

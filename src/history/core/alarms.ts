@@ -12,35 +12,21 @@ export interface ShiftOf {
 	shift: Shift;
 	start: number;
 	foundBy: "structure" | "content" | "method" | "level" | "creep";
-	/** Newest level, relative to the same reference. */
 	now: number;
 	cause: Cause;
 	evidence: string;
 }
 
-export interface Alarm {
-	start: number;
-	raised: number;
-	cause: Cause;
-	evidence: string;
-	/** Sorted by size relative to the noise, largest first. */
-	shifts: readonly ShiftOf[];
-	isOpen: boolean;
-}
+export type Alarm = ReturnType<typeof grouped>[number];
 
 export interface WatchedChain {
 	chain: Chain;
 	watched: Watched;
 }
 
-export interface Findings {
-	chains: readonly WatchedChain[];
-	/** Sorted by start, newest first. */
-	alarms: readonly Alarm[];
-	gains: readonly Alarm[];
-}
+export type Findings = Readonly<ReturnType<typeof findAlarms>>;
 
-export function findAlarms({ chains: all, runs }: Series): Findings {
+export function findAlarms({ chains: all, runs }: Series) {
 	const chains = all.map((chain) => ({ chain, watched: watch(chain, runs) }));
 	const shifts = chains.flatMap((one) => one.watched.shifts.map((shift) => explain(one, shift, runs)));
 	return {
@@ -50,21 +36,21 @@ export function findAlarms({ chains: all, runs }: Series): Findings {
 	};
 }
 
-/** Series that stepped in the same run share an alarm, even if decided on different nights; creep has its own. */
-function grouped(shifts: readonly ShiftOf[]): Alarm[] {
+/** Newest first, with their shifts. Steps in the same run share an alarm, even if decided on different nights. */
+function grouped(shifts: readonly ShiftOf[]) {
 	const surprise = ({ shift }: ShiftOf): number =>
 		Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
 	const byStart = groupBy(shifts, ({ start, foundBy }) => `${start} ${foundBy === "creep"}`);
 	const alarms = [...byStart.values()].map((own) => {
 		const sorted = own.toSorted((left, right) => surprise(right) - surprise(left));
 		const withCause = (wanted: Cause) => sorted.find(({ cause }) => cause === wanted);
-		// A changed method affects every engine, including unchanged ones.
 		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
 			start: own[0]?.start ?? 0,
-			shifts: sorted,
+			/** Largest relative to the noise first. */
+			shifts: sorted as readonly ShiftOf[],
 			raised: Math.min(...own.map(({ chain, shift }) => chain.points[shift.raised]?.run ?? 0)),
-			cause: first?.cause ?? "noise",
+			cause: first?.cause ?? ("noise" as const),
 			evidence: first?.evidence ?? "",
 			isOpen: own.some(({ shift }) => shift.direction === "up" && shift.closed === undefined),
 		};
@@ -134,10 +120,9 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		: shifted("level", "host", `the engine is the same; the pin's own time moved too: ${host}`);
 }
 
-/** A factor of twenty: places before the likeliest start must be at most this much less likely. */
 const likelyNats = 3;
 
-/** The likeliest start among the places whose engine differs from the previous one. */
+/** Among the places whose engine differs from the previous one. */
 function likelyChange(
 	{ starts, from }: Shift,
 	differs: (place: number) => boolean,
@@ -151,10 +136,10 @@ function likelyChange(
 	return best;
 }
 
-/** On one machine, a pin's own time moves by less than this from night to night. */
+/** On one machine, a pin's time moves by less from night to night. */
 const minPinMove = 3e-3;
 
-/** `+1.2 %`: how far the pin's own time is from its median on this machine; null if it did not move. */
+/** `+1.2 %`: the pin's own time against its median on this machine. */
 function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | null {
 	const point = points[at];
 	if (point === undefined) return null;
@@ -165,7 +150,6 @@ function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | 
 	return `${move > 0 ? "+" : "−"}${(Math.abs(Math.expm1(move)) * 100).toFixed(1)} %`;
 }
 
-/** Series whose newest point stands out and is not measured on fresh pairs yet. */
 export function dueForFreshPairs({ runs, chains }: Series): string[] {
 	return chains
 		.filter((chain) => {

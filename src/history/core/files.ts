@@ -1,4 +1,4 @@
-// The files of a history: one per run, and one per compacted month. Unusable files are kept and reported.
+// The files of a history: one per run, and one per compacted month.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { validate } from "../../../generated/history-validator.js";
 import { isObject } from "../../core/found.ts";
@@ -6,19 +6,12 @@ import { groupBy } from "../../core/group.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 
 export interface HistoryFile {
-	/** Relative to the root of the store, with forward slashes. */
+	/** Below the store's root. */
 	path: string;
 	text: string;
 }
 
-export interface History {
-	/** Months come first, then single runs. */
-	records: readonly NamedRecord[];
-	skipped: readonly string[];
-}
-
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
-/** One line per run: the name of its file, and its record. */
 const monthPath = /^months\/(\d{4}-\d{2})\.jsonl\.gz$/;
 
 /** Named by content, so that writing it twice has no effect. */
@@ -32,7 +25,7 @@ export function fileOf(record: HistoryRecord, hash: (text: string) => string): H
 	};
 }
 
-export interface NamedRecord {
+interface NamedRecord {
 	name: string;
 	record: HistoryRecord;
 }
@@ -69,7 +62,7 @@ function readMonth(text: string): NamedRecord[] | null {
 	return runs.every((run) => run !== null) ? runs : null;
 }
 
-export function readHistory(files: readonly HistoryFile[]): History {
+export function readHistory(files: readonly HistoryFile[]) {
 	const skipped: string[] = [];
 	const records: NamedRecord[] = [];
 	const skip = (path: string, why: string): [] => {
@@ -109,11 +102,13 @@ function parse(text: string): unknown {
 
 export interface Compaction {
 	write: readonly HistoryFile[];
-	/** Paths of files that are now part of a month. */
 	remove: readonly string[];
 }
 
-/** Puts the runs of each month before `month` (2026-11) into one file, except unreadable ones. @returns null if there is nothing to do. */
+/**
+ * Puts the runs of each month before `month` (2026-11) into one file.
+ * @returns null if there is nothing to do.
+ */
 export function compact(files: readonly HistoryFile[], month: string): Compaction | null {
 	const runs = files.flatMap(({ path, text }) => {
 		const [, year, number, name] = runPath.exec(path) ?? [];

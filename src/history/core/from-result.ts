@@ -10,11 +10,9 @@ import type {
 } from "../../../generated/result.ts";
 import { shownMs } from "../../core/stats/summary.ts";
 
-/** Facts about a run that its result does not contain. */
 export interface RunIdentity {
 	run: string;
 	url?: string;
-	/** host, gpuUuid. */
 	machine?: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +35,7 @@ export type HashText = (text: string) => string;
 const wordChars = 300;
 const hashDigits = 12;
 
-/** @returns null for a run that timed nothing, and for a merged result, whose parts have records of their own. */
+/** null if nothing was timed, and for a merged result, whose parts have records. */
 export function recordOf(result: RecordedFacts, identity: RunIdentity, hash: HashText): HistoryRecord | null {
 	const { arms, environment, workloads, tool, startedAt, durationMs, childMs, parts } = result;
 	if (workloads.length === 0 || parts !== undefined) return null;
@@ -137,7 +135,7 @@ function factsOf(
 	};
 }
 
-/** The worst error of all cases by output and metric; for a similarity, its distance from 1. */
+/** The worst of all cases; for a similarity, its distance from 1. */
 function errorsOf(checks: readonly GoldenCheck[]): Record<string, number> {
 	const worst: Record<string, number> = {};
 	for (const { output, metric, bound, got, allowed } of checks) {

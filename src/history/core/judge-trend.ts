@@ -1,9 +1,13 @@
-// The gate of the history: one verdict per open alarm, with size, start, cause, commits, and the command that compares them.
+// What open alarms mean: gates, the answer in one sentence, and how to accept them.
+import type { HistoryRecord } from "../../../generated/history.ts";
 import type { GateResult } from "../../../generated/result.ts";
+import { compilePattern } from "../../core/config/select.ts";
+import { groupBy } from "../../core/group.ts";
 import { cleanName } from "../../core/text/escape.ts";
+import { counted } from "../../core/text/labels.ts";
 import { formatPercent } from "../../core/text/units.ts";
 import type { Alarm, Cause, Findings, ShiftOf } from "./alarms.ts";
-import type { Series } from "./series.ts";
+import { figureOf, type Series } from "./series.ts";
 
 /** Only a change of the engine can be undone by a commit. */
 const statuses: Readonly<Record<Cause, GateResult["status"]>> = {
@@ -37,20 +41,19 @@ function runText({ start }: ShiftOf, { runs }: Series): string {
 	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
 }
 
-/** @param id model/engine/workload; the last may contain slashes. */
+/** @param id model/engine/workload, which may contain slashes. */
 export function subjectOf(id: string): { model: string; engine: string; workload: string } {
 	const [model = "", engine = "", ...workload] = id.split("/");
 	return { model, engine, workload: workload.join("/") };
 }
 
-const worse: Readonly<Record<string, string>> = {
+const worse = {
 	latency: "slower",
-	memory: "more memory",
+	memory: "larger in memory",
 	size: "larger",
 	error: "further from its golden",
-};
+} as const;
 
-/** `+1.3 % ± 0.1 %`. */
 export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
 	const half = (Math.expm1(shift.high) - Math.expm1(shift.low)) / 2;
 	const digits = half < 1e-3 ? 2 : 1;
@@ -61,9 +64,7 @@ export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
 export function shiftText(of: ShiftOf, { runs }: Series): string {
 	const { metric, name } = of.chain;
 	const what =
-		metric === "error" && name !== undefined
-			? `further from its golden (${cleanName(name, 60)})`
-			: (worse[metric] ?? metric);
+		metric === "error" && name !== undefined ? `${worse.error} (${cleanName(name, 60)})` : worse[metric];
 	return `${sizeText(of)} ${what}${of.foundBy === "creep" ? ", creeping" : ""} since ${runs[of.start]?.at.slice(0, 10) ?? "an unknown night"}`;
 }
 
@@ -74,7 +75,6 @@ export function describeAlarm(alarm: Alarm, series: Series): string {
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 
-/** The commits around the start (of creep: up to the night that decided), with the command that compares them. */
 function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series): string {
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const after = foundBy === "creep" ? chain.points[shift.raised]?.run : start;
@@ -83,4 +83,79 @@ function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series)
 	const { model, engine } = subjectOf(chain.series);
 	const certain = { level: "It began about", creep: "It moved" }[foundBy as string] ?? "It began";
 	return `${certain} between ${good.slice(0, 7)} and ${bad.slice(0, 7)}: \`trtgate run --base ${good.slice(0, 12)} --head ${bad.slice(0, 12)} --only ${cleanName(`${model}/${engine}`, 120)}\`.`;
+}
+
+/** `det/fp16`. */
+export function enginesOf({ shifts }: Alarm): string[] {
+	return [
+		...new Set(
+			shifts.map(({ chain }) => subjectOf(chain.series)).map(({ model, engine }) => `${model}/${engine}`),
+		),
+	];
+}
+
+/** `1 engine slower than release 3.2, since 2026-10-14, +1.3 % ± 0.1 %: det/fp16, cause: the change`. */
+export function answer({ alarms }: Findings, series: Series): string {
+	const open = alarms.filter(({ isOpen }) => isOpen);
+	const [newest] = open;
+	const [first] = newest?.shifts ?? [];
+	if (newest === undefined || first === undefined) {
+		const last = series.runs.at(-1);
+		return last === undefined
+			? "The history has no record yet"
+			: `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
+	}
+	// Slower engines are not counted together with less accurate ones.
+	const sameFigure = open.map((alarm) => ({
+		...alarm,
+		shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric),
+	}));
+	const engines = new Set(sameFigure.flatMap(enginesOf));
+	const reference = series.runs[first.start]?.reference;
+	const than = reference === undefined ? "its reference" : cleanName(reference, 60);
+	const verb = worse[first.chain.metric];
+	const also = open.length > 1 ? `; ${counted(open.length - 1, "more open alarm")}` : "";
+	const now =
+		Math.abs(first.now - first.shift.size) > first.shift.size / 2
+			? `, now ${formatPercent(Math.expm1(first.now), { sign: true })}`
+			: "";
+	const since = series.runs[first.start]?.at.slice(0, 10) ?? "an unknown night";
+	const name = cleanName(enginesOf(newest)[0] ?? "", 80);
+	return `${counted(engines.size, "engine")} ${verb} than ${than}, since ${since}, ${sizeText(first)}${now}: ${name}, cause: ${causeNames[newest.cause]}${also}`;
+}
+
+interface Decision {
+	patterns: readonly string[];
+	figure?: string | undefined;
+	reason: string;
+	at: string;
+	hash(text: string): string;
+}
+
+export function openShifts({ alarms }: Pick<Findings, "alarms">): ShiftOf[] {
+	return alarms.flatMap(({ shifts }) => shifts).filter(({ shift }) => shift.closed === undefined);
+}
+
+export function acceptance(
+	findings: Pick<Findings, "alarms">,
+	{ patterns, figure, reason, at, hash }: Decision,
+): { record: HistoryRecord; shifts: readonly ShiftOf[] } | null {
+	const matches = patterns.map(compilePattern);
+	const shifts = openShifts(findings).filter(({ chain }) => {
+		const { model, engine } = subjectOf(chain.series);
+		return matches.some((match) => match(model, engine)) && (figure ?? chain.metric) === chain.metric;
+	});
+	if (shifts.length === 0) return null;
+	const rows = [...groupBy(shifts, ({ chain }) => chain.series)].map(([series, own]) => ({
+		series,
+		kind: "accept" as const,
+		base: {},
+		head: {},
+		accepted: Object.fromEntries(own.map(({ chain }) => [figureOf(chain), reason])),
+	}));
+	const source = hash(JSON.stringify([at, rows])).slice(0, 12);
+	return {
+		shifts,
+		record: { schemaVersion: 1, at, source, run: "accept", label: "accepted", machine: {}, method: {}, rows },
+	};
 }

@@ -1,4 +1,4 @@
-// Reads one value for each run of a series from the records of a history.
+// Reads the points of a series from records.
 import type { EngineFacts, HistoryRecord, HistoryRow } from "../../../generated/history.ts";
 
 export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "url" | "machine" | "method"> {
@@ -9,7 +9,6 @@ export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "ur
 	host?: string;
 }
 
-/** Identifies the content that an engine was made from, and the pin that it was measured against. */
 export interface Made {
 	content: string;
 	pin: string;
@@ -19,15 +18,14 @@ export interface Made {
 export interface Point {
 	/** Index among the runs. */
 	run: number;
-	/** Logarithm; of latency chained, so that points of different pins compare. */
+	/** Logarithm; of latency, chained over pins. */
 	level: number;
 	error: number;
-	/** Standard error of the chain's links up to this point. */
+	/** Standard error of the chain's links so far. */
 	linkError: number;
-	/** Times of the pin and of the engine, for information; NaN if unknown. */
+	/** NaN if unknown. */
 	baseNs: number;
 	headNs: number;
-	/** Measured again on fresh pairs, and chained in the same way. */
 	fresh?: { level: number; half: number };
 	made: Made;
 }
@@ -97,9 +95,8 @@ export function timedPoints(rows: readonly PlacedRow[]): Point[] {
 	});
 }
 
-/** Smaller errors are due to rounding. */
 const leastValue = 1e-12;
-/** From this many points on, those between equal neighbours are dropped. */
+/** Beyond these, points between equal neighbours are dropped. */
 const plentyPoints = 100;
 
 export function plainPoints(

@@ -1,4 +1,4 @@
-// Reads the series of a history: levels chained over changes of the pin, with a chain for each kind of machine.
+// Levels of each series, chained over changes of the pin, by kind of machine.
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { groupBy } from "../../core/group.ts";
 import {
@@ -14,23 +14,21 @@ import {
 
 export type Metric = "latency" | "memory" | "size" | "error";
 
-/** A series on machines of one fingerprint; only levels within it can be compared. */
+/** Only levels within a chain can be compared. */
 export interface Chain {
 	series: string;
 	metric: Metric;
 	name?: string;
-	/** Machine fields that differ from those of the previous chain. */
 	changed: readonly string[];
 	points: readonly Point[];
 	joints: readonly number[];
-	/** Reasons of accepted levels, by index of the point. */
+	/** By index of the point. */
 	accepted: ReadonlyMap<number, string>;
 }
 
 export interface Series {
 	runs: readonly Run[];
 	chains: readonly Chain[];
-	/** Measurements of an old pin against a new one, with their standard error. */
 	links: readonly { run: number; series: string; error: number }[];
 }
 
@@ -85,12 +83,10 @@ export function readSeries(records: readonly HistoryRecord[]): Series {
 	return { runs, chains, links: allLinks };
 }
 
-/** The name of a chain's figure in alarms and acceptances. */
 export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): string {
 	return name === undefined ? metric : `${metric} ${name}`;
 }
 
-/** An acceptance applies to the newest point before it. */
 function acceptedIn(
 	points: readonly Point[],
 	rows: readonly PlacedRow[],
@@ -105,7 +101,7 @@ function acceptedIn(
 	);
 }
 
-/** Both pins measured in one job; `level` says how much longer the new one takes. */
+/** `level`: how much longer the new pin takes. */
 interface Link {
 	series: string;
 	kind: string;
@@ -120,7 +116,7 @@ interface OpenChain {
 	points: Point[];
 	joints: number[];
 	pin: string;
-	/** Level of the present pin relative to the first one. */
+	/** Of the present pin, relative to the first. */
 	level: number;
 	linkVariance: number;
 	changed: readonly string[];
@@ -180,12 +176,12 @@ const weightOf = ({ error }: { error: number }): number => Math.max(error, least
 const totalWeight = (links: readonly { error: number }[]): number =>
 	links.reduce((sum, link) => sum + weightOf(link), 0);
 
-/** Twelve links with this error move a chain by 0.05 %. Reaching it takes at least two nights, usually on two machines. */
+/** Twelve such links move a chain by 0.05 %. */
 const certainLink = 1.5e-4;
-/** An uncertain link is measured on at most this many nights. */
+/** Nights on which an uncertain link is measured. */
 const linkNights = 4;
 
-/** Commit of the previous pin, if this one is not linked to it with enough certainty. */
+/** The previous pin, if it is not linked to this one with certainty. */
 export function pinToLink(
 	{ runs, links }: Pick<Series, "runs" | "links">,
 	{ kind, pin }: { kind: string; pin: string | undefined },

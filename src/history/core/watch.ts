@@ -1,16 +1,14 @@
-// Watches one chain: finds creep with a clipped CUSUM and steps from single points, and lets fresh pairs decide.
+// Watches one chain: a clipped CUSUM finds creep, single points find steps, fresh pairs decide.
 import { median } from "../../core/stats/quantile.ts";
 import type { Point, Run } from "./points.ts";
 import type { Chain, Metric } from "./series.ts";
-import { creepStart, likelyStarts } from "./starts.ts";
 
 export interface Shift {
 	direction: "up" | "down";
-	/** Indices of points: the likeliest first point with the change, and the one that decided. */
+	/** Points: the likeliest start, and the one that decided. */
 	from: number;
 	raised: number;
 	starts: readonly { place: number; nats: number }[];
-	/** The level moved a little every night since `from`. */
 	isCreep: boolean;
 	size: number;
 	low: number;
@@ -21,7 +19,6 @@ export interface Shift {
 export interface Watched {
 	shifts: Shift[];
 	suspects: number[];
-	/** The normal level from each index on, and the noise around it. */
 	references: { from: number; level: number; sd: number }[];
 }
 
@@ -40,21 +37,19 @@ const rules: Readonly<Record<Metric, MetricRules>> = {
 	error: { minSd: 2e-2, minSize: 5e-2, confirms: false },
 };
 
-/** The newest points are excluded, because they may already include an unnoticed change. */
+/** These may include a change that is not noticed yet. */
 const embargoDays = 7;
 /** Points before a chain is watched, and points of its reference. */
 const fewest = 10;
 const referencePoints = 20;
-/** With this many points the noise is known well enough, and stays fixed. */
 const noisePoints = 60;
 const slack = 1;
 const limit = 6;
 const clip = 3;
 /** A single point this far off is measured again at once. */
 const suspicious = 2.5;
-/** This many points in a row end an alarm. */
 const wellAgain = 2;
-/** Without fresh pairs, this many points in a row must be off by four times the noise. */
+/** Without fresh pairs, points in a row beyond four times the noise. */
 const persistent = 2;
 /** An accepted level may still move, so only its newest points count. */
 const acceptedPoints = 5;
@@ -62,7 +57,7 @@ const acceptedPoints = 5;
 interface Noise {
 	level: number;
 	sd: number;
-	/** Scatter between nights that pairs do not explain, caused by machines. */
+	/** Scatter between nights that pairs do not explain. */
 	between: number;
 	error: number;
 }
@@ -70,12 +65,11 @@ interface Noise {
 interface State {
 	rule: MetricRules;
 	points: readonly Point[];
-	/** Indices of the reference's points, never those of an open alarm. */
+	/** Points of the reference, never of an open alarm. */
 	learned: number[];
 	noise: Noise | null;
-	/** First index of the present level; if not 0, the level was accepted or improved. */
 	since: number;
-	/** First index that an alarm may reach back to: the end of the last one. */
+	/** First index that an alarm may reach back to. */
 	first: number;
 	up: number;
 	down: number;
@@ -121,7 +115,7 @@ export function watch({ metric, points, accepted }: Chain, runs: readonly Run[])
 	return found;
 }
 
-/** The reference never follows later points, because a moving baseline would absorb creep. */
+/** A moving baseline would absorb creep. */
 function learn(at: number, state: State): void {
 	const { learned, open, points, rule } = state;
 	if (learned.length >= noisePoints || at < state.since || (open !== null && at >= open.from)) return;
@@ -131,7 +125,7 @@ function learn(at: number, state: State): void {
 	const steps = known
 		.slice(1)
 		.map((point, index) => Math.abs(point.level - (known[index]?.level ?? point.level)));
-	// Uses steps between neighbours, so that creep within the points does not count as noise.
+	// Steps between neighbours, so that creep does not count as noise.
 	const most = 3 * 1.4826 * median(steps);
 	const usual = steps.filter((one) => one <= most);
 	const scatter = Math.sqrt(usual.reduce((sum, one) => sum + one ** 2, 0) / usual.length / 2);
@@ -189,7 +183,6 @@ function reset(state: State): void {
 	state.well = 0;
 }
 
-/** An open alarm ends when the level is back to normal. */
 function follow(at: number, { level, error }: Point, state: State, noise: Noise): void {
 	const { open } = state;
 	// A disturbed night proves nothing.
@@ -202,7 +195,7 @@ function follow(at: number, { level, error }: Point, state: State, noise: Noise)
 	reset(state);
 }
 
-/** Uses these levels as the reference, with the known noise, until there are enough later points. */
+/** These levels are the reference until there are enough later points. */
 function settle(state: State, at: number, points: readonly Pick<Point, "level">[]): void {
 	const { noise } = state;
 	const level = median(points.map((point) => point.level));
@@ -211,4 +204,56 @@ function settle(state: State, at: number, points: readonly Pick<Point, "level">[
 	state.since = at;
 	state.first = at;
 	reset(state);
+}
+
+interface Course {
+	/** The deciding point, and the first that the change may reach back to. */
+	at: number;
+	first: number;
+	noise: { level: number; sd: number };
+	points: readonly Point[];
+}
+
+const unlikelyNats = 30;
+
+/** Log-likelihoods, up to a constant, of a step of this size at each place. No night outweighs another. */
+function likelyStarts({ at, first, noise, points }: Course, size: number): { place: number; nats: number }[] {
+	const found: { place: number; nats: number }[] = [];
+	let nats = 0;
+	let most = Number.NEGATIVE_INFINITY;
+	for (let place = at; place >= first && nats > most - unlikelyNats; place -= 1) {
+		const { level, error } = { error: 0, level: noise.level, ...points[place], ...points[place]?.fresh };
+		const share = Math.min(1, Math.max(0, (level - noise.level) / size));
+		nats += (share - 0.5) * (size / Math.max(noise.sd, error)) ** 2;
+		most = Math.max(most, nats);
+		found.push({ place, nats });
+	}
+	return found;
+}
+
+/** Creep takes at least this many nights, and must be this much likelier than one step. */
+const creepNights = 5;
+const creepNats = 5;
+const longestCreep = 120;
+
+/** Where an evenly growing level left its reference; null if a step explains it about as well. */
+function creepStart(
+	{ at, first: earliest, noise, points }: Course,
+	size: number,
+	from: number,
+): number | null {
+	const first = Math.max(earliest, at - longestCreep);
+	const shares = points
+		.slice(first, at + 1)
+		.map((point) => (({ ...point, ...point.fresh }).level - noise.level) / size);
+	const last = shares.length - 1;
+	const misfit = (expected: (index: number) => number): number =>
+		shares.reduce((sum, share, index) => sum + (share - expected(index)) ** 2, 0);
+	let best = { begin: 0, misfit: Number.POSITIVE_INFINITY };
+	for (let begin = 0; begin < shares.length - creepNights; begin += 1) {
+		const own = misfit((index) => Math.max(0, index - begin) / (last - begin));
+		if (own < best.misfit) best = { begin, misfit: own };
+	}
+	const gain = misfit((index) => (first + index >= from ? 1 : 0)) - best.misfit;
+	return (gain / 2) * (size / noise.sd) ** 2 < creepNats ? null : first + best.begin + 1;
 }

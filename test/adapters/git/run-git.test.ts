@@ -1,4 +1,3 @@
-// Which programs git runs from a folder that came with a commit.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -6,7 +5,7 @@ import { gitIn } from "../../../src/adapters/git/run-git.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 
-it("gitIn does not treat a folder of a commit as a repository, whose settings could name programs to run", async () => {
+it("gitIn takes no folder of a commit for a repository", async () => {
 	const root = temporaryFolder();
 	const mark = join(root, "ran");
 	const bare = join(root, "checkout/models");

@@ -1,41 +1,23 @@
-// Git refs are checked out beside the working tree, and refusals say what to do.
-import { execFileSync } from "node:child_process";
-import {
-	existsSync,
-	mkdirSync,
-	mkdtempSync,
-	readFileSync,
-	realpathSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeFolder, openRef } from "../../../src/adapters/git/worktree.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import { childEnvironment } from "../../../src/host/adapters/github/env.ts";
+import { git, gitProcesses } from "../../support/git-history.ts";
+import { writeProject } from "../../support/project.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-git-")));
 const repository = join(root, "a repo");
-const processes = createProcesses({ env: childEnvironment() });
+const processes = gitProcesses();
 const commits: string[] = [];
-const settings = [
-	"-c",
-	"user.name=t",
-	"-c",
-	"user.email=t@t",
-	"-c",
-	"commit.gpgsign=false",
-	"-c",
-	"init.defaultBranch=main",
-];
-const git = (cwd: string, ...args: string[]): string =>
-	execFileSync("git", [...settings, ...args], { cwd, encoding: "utf8" }).trim();
+/** Opens a ref of the repository in a folder below the root. */
+const open = (ref: string, to = "never", more: Partial<Parameters<typeof openRef>[0]> = {}) =>
+	openRef({ repository, ref, folder: join(root, to), processes, ...more });
 
 beforeAll(() => {
-	mkdirSync(join(repository, "deep"), { recursive: true });
-	git(repository, "init", "-q");
+	writeProject(repository, { "deep/model.txt": "" });
+	git(repository, "init", "-q", "-b", "main");
 	for (const text of ["one", "two"]) {
 		writeFileSync(join(repository, "deep", "model.txt"), text);
 		git(repository, "add", ".");
@@ -52,8 +34,8 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 it.each(["v1", "feature/x", "HEAD~1", "main^"])("openRef checks %s out and removes it again", async (ref) => {
 	const folder = join(root, "out", "base");
-	const tree = await openRef({ repository, ref, folder, processes });
-	expect(tree).toMatchObject({ path: `${folder}/`.replace(/\/$/, ""), commit: commits[0] });
+	const tree = await open(ref, "out/base");
+	expect(tree).toMatchObject({ path: folder, commit: commits[0] });
 	expect(readFileSync(join(folder, "deep/model.txt"), "utf8")).toBe("one");
 	expect(existsSync(join(root, "hook-ran"))).toBe(false);
 	await tree.remove();
@@ -62,93 +44,66 @@ it.each(["v1", "feature/x", "HEAD~1", "main^"])("openRef checks %s out and remov
 });
 
 it("openRef leads to the same folder as the one it was asked from", async () => {
-	const tree = await openRef({
-		repository: join(repository, "deep"),
-		ref: "v1",
-		folder: join(root, "same"),
-		processes,
-	});
+	const tree = await open("v1", "same", { repository: join(repository, "deep") });
 	expect(readFileSync(join(tree.path, "model.txt"), "utf8")).toBe("one");
 	await tree.remove();
 });
 
 it("openRef replaces the leftovers of an interrupted run", async () => {
-	const folder = join(root, "left");
-	await openRef({ repository, ref: "v1", folder, processes });
-	const again = await openRef({ repository, ref: "main", folder, processes });
+	await open("v1", "left");
+	const again = await open("main", "left");
 	expect(again.commit).toBe(commits[1]);
 	await again.remove();
 });
 
 it("openRef tidies up even after the run was cancelled", async () => {
-	const stopped = createProcesses({ env: childEnvironment() });
-	const folder = join(root, "stopped");
-	const tree = await openRef({ repository, ref: "v1", folder, processes: stopped });
+	const stopped = gitProcesses();
+	const tree = await open("v1", "stopped", { processes: stopped });
 	await stopped.killAll();
 	await tree.remove();
-	expect(existsSync(folder)).toBe(false);
+	expect(existsSync(join(root, "stopped"))).toBe(false);
 	expect(git(repository, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
 it.each(["--upload-pack=touch x", "-h", "", "no space", "a\nb"])(
 	"openRef refuses the name %j without asking git",
 	async (ref) => {
-		const run = openRef({ repository, ref, folder: join(root, "never"), processes });
-		await expect(run).rejects.toMatchObject({ code: "git-ref" });
+		const message = expect.stringContaining("not a name that git allows");
+		await expect(open(ref)).rejects.toMatchObject({ code: "git-ref", message });
 	},
 );
 
 it("openRef explains how to get a missing ref", async () => {
-	const run = openRef({ repository, ref: "v2", folder: join(root, "never"), processes });
-	await expect(run).rejects.toMatchObject({
+	await expect(open("v2")).rejects.toMatchObject({
 		code: "git-ref",
 		message: 'Cannot find "v2": the repository does not contain it.',
 		fix: expect.stringContaining("fetch-depth: 0"),
 	});
+	const message = expect.stringContaining("is neither a folder nor in a git repository");
+	await expect(open("v1", "never", { repository: tmpdir() })).rejects.toMatchObject({ message });
 });
 
 it("openRef recognises a shallow clone, and lists the remote's branches", async () => {
 	const clone = join(root, "clone");
 	git(root, "clone", "-q", "--depth", "1", "--no-single-branch", `file://${repository}`, clone);
-	const tree = await openRef({
-		repository: clone,
-		ref: "feature/x",
-		folder: join(root, "remote"),
-		processes,
-	});
+	const tree = await open("feature/x", "remote", { repository: clone });
 	expect(tree.commit).toBe(commits[0]);
 	await tree.remove();
-	await expect(
-		openRef({ repository: clone, ref: "main~1", folder: join(root, "never"), processes }),
-	).rejects.toMatchObject({ message: expect.stringContaining("this clone is shallow") });
-});
-
-it("openRef distinguishes a folder outside any repository from a missing ref", async () => {
-	await expect(
-		openRef({ repository: tmpdir(), ref: "v1", folder: join(root, "never"), processes }),
-	).rejects.toMatchObject({
-		code: "git-ref",
-		message: expect.stringContaining("is neither a folder nor in a git repository"),
+	await expect(open("main~1", "never", { repository: clone })).rejects.toMatchObject({
+		message: expect.stringContaining("this clone is shallow"),
 	});
 });
 
 it("openRef reports that git is missing", async () => {
 	const bare = createProcesses({ env: { PATH: "/nowhere" } });
-	await expect(
-		openRef({ repository, ref: "v1", folder: join(root, "never"), processes: bare }),
-	).rejects.toMatchObject({ code: "tool-missing" });
+	await expect(open("v1", "never", { processes: bare })).rejects.toMatchObject({ code: "tool-missing" });
 	expect(await describeFolder(repository, bare)).toBeNull();
 });
 
-it("describeFolder reports the commit and whether files were changed", async () => {
-	expect(await describeFolder(join(repository, "deep"), processes)).toEqual({
-		commit: commits[1],
-		dirty: false,
-	});
+it("describeFolder reports the commit and whether files were changed, and nothing without git", async () => {
+	const commit = commits[1];
+	expect(await describeFolder(join(repository, "deep"), processes)).toEqual({ commit, dirty: false });
 	writeFileSync(join(repository, "deep", "model.txt"), "three");
-	expect(await describeFolder(repository, processes)).toEqual({ commit: commits[1], dirty: true });
-});
-
-it("describeFolder finds no commit in a folder without git", async () => {
+	expect(await describeFolder(repository, processes)).toEqual({ commit, dirty: true });
 	expect(await describeFolder(tmpdir(), processes)).toBeNull();
 });

@@ -1,4 +1,3 @@
-// The words for a child that did not do its work.
 import { expect, it } from "vitest";
 import { describeFailure } from "../../../src/adapters/process/failure.ts";
 import type { ProcessRecord } from "../../../src/adapters/process/spawn.ts";

@@ -1,4 +1,3 @@
-// How bytes become lines that may stand in a report.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { cutLines, lastLines } from "../../../src/adapters/process/lines.ts";

@@ -1,5 +1,4 @@
-// The lock under stress: contenders in processes of their own, owners that die, and those who break a dead one's lock and die as well.
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -8,6 +7,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { tryLock } from "../../../src/adapters/process/lock-file.ts";
+import { program } from "../../support/ort-jobs.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -17,21 +17,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const module = pathToFileURL(resolve("src/adapters/process/lock-file.ts")).href;
 
-interface Contender {
-	child: ChildProcess;
-	started: Promise<unknown>;
-	/** Output until the process ended. */
-	lines: Promise<string[]>;
-}
-
-function contend(times: number, seed: number): Contender {
-	const args = [
-		resolve("test/support/programs/lock-contender.mjs"),
-		module,
-		folder,
-		String(times),
-		String(seed),
-	];
+function contend(times: number, seed: number) {
+	const args = [program("lock-contender"), module, folder, String(times), String(seed)];
 	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
 	let text = "";
 	child.stdout.on("data", (chunk) => {
@@ -40,16 +27,17 @@ function contend(times: number, seed: number): Contender {
 	return {
 		child,
 		started: once(child.stdout, "data"),
+		/** Output until the process ended. */
 		lines: once(child, "close").then(() => text.trim().split("\n")),
 	};
 }
 
-it("the lock file has one holder at a time, and no try throws, even if four contend and owners die", async () => {
+it("tryLock gives one holder at a time if four contend and owners die", async () => {
 	const lines = await Promise.all([1, 2, 3, 4].map((seed) => contend(150, seed).lines));
 	expect(lines).toEqual(Array.from({ length: 4 }, () => ["started", "done"]));
 });
 
-it("the lock file is free again after its contenders were killed at any step", async () => {
+it("tryLock succeeds after contenders were killed at any step", async () => {
 	for (let seed = 1; seed <= 6; seed += 1) {
 		const contenders = [seed, seed + 100].map((one) => contend(1_000_000, one));
 		await Promise.all(contenders.map(({ started }) => started));

@@ -1,24 +1,10 @@
-// How the children of one invocation are counted and ended together.
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { program } from "../../support/ort-jobs.ts";
-import { until } from "../../support/until.ts";
+import { gone, until } from "../../support/until.ts";
 
 const node = process.execPath;
-
-function alive(pid: number): boolean {
-	try {
-		return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-	} catch {
-		return false;
-	}
-}
-
-async function gone(pid: number): Promise<boolean> {
-	await until(() => !alive(pid));
-	return true;
-}
+const nothing = { argv: [node, "-e", "0"] as const, timeoutMs: 600_000 };
 
 it("createProcesses ends every living group, grandchildren included, and starts no more", async () => {
 	const processes = createProcesses();
@@ -33,10 +19,8 @@ it("createProcesses ends every living group, grandchildren included, and starts 
 	expect((await Promise.all(both)).map((record) => record.state)).toEqual(["aborted", "aborted"]);
 	const grandchild = Number(lines.find((line) => /^\d+$/.test(line)));
 	expect(await gone(grandchild)).toBe(true);
-	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000 })).state).toBe("aborted");
-	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 600_000, tidying: true })).state).toBe(
-		"exited",
-	);
+	expect(await processes.run(nothing)).toMatchObject({ state: "aborted" });
+	expect(await processes.run({ ...nothing, tidying: true })).toMatchObject({ state: "exited" });
 });
 
 it("createProcesses kills at once if no time is left", async () => {
@@ -65,13 +49,10 @@ it("createProcesses counts the time of children once, however many there are", a
 it("createProcesses stops on the signal of its creator and on that of a run", async () => {
 	const stop = new AbortController();
 	const processes = createProcesses({ signal: stop.signal });
-	const own = new AbortController();
-	own.abort();
-	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000, signal: own.signal })).state).toBe(
-		"aborted",
-	);
+	const own = { ...nothing, signal: AbortSignal.abort() };
+	expect(await processes.run(own)).toMatchObject({ state: "aborted" });
 	stop.abort();
-	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000 })).state).toBe("aborted");
+	expect(await processes.run(nothing)).toMatchObject({ state: "aborted" });
 });
 
 it("createProcesses lays a run's environment over that of all", async () => {

@@ -1,4 +1,3 @@
-// Text on stdout and stderr never commands a workflow's runner, in whatever pieces it is written.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
@@ -11,24 +10,9 @@ function written(isActions: boolean, parts: readonly string[]): string {
 	return text;
 }
 
-const part = fc.constantFrom(
-	":",
-	"::",
-	"##",
-	"[",
-	"#",
-	"error::x",
-	" ",
-	"\t",
-	"\n",
-	"\r",
-	"\u0085",
-	"\u2028",
-	"std::bad_alloc",
-	"x",
-);
+const part = fc.constantFrom(..."::|:|##|[|#|error::x| |\t|\n|\r|\u0085|\u2028|std::bad_alloc|x".split("|"));
 
-it("standard streams let no command through in a workflow, and change nothing else", () => {
+it("standardStreams let no command through in a workflow, and change nothing else", () => {
 	fc.assert(
 		fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
 			const text = written(true, parts);
@@ -40,11 +24,11 @@ it("standard streams let no command through in a workflow, and change nothing el
 	);
 });
 
-it("standard streams leave text unchanged outside a workflow", () => {
+it("standardStreams leave text unchanged outside a workflow", () => {
 	expect(written(false, ["::error::x\n", "##[group]y"])).toBe("::error::x\n##[group]y");
 });
 
-it("standard streams write our own commands, and escape text that would end them", () => {
+it("standardStreams write our own commands, and escape text that would end them", () => {
 	let text = "";
 	const log = { write: (line: string) => (text += line) };
 	standardStreams({ isActions: true }, { out: log, err: log }).command("group", "100 %\n::error::x");

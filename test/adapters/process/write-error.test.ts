@@ -1,4 +1,3 @@
-// Tells whose fault a failed write is.
 import { expect, it } from "vitest";
 import { classifyWriteError } from "../../../src/adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../../../src/core/errors.ts";

@@ -1,4 +1,3 @@
-// Progress that people see while the gate works.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { standardStreams } from "../../../src/adapters/process/standard-streams.ts";
@@ -10,7 +9,6 @@ import {
 	leftText,
 	type Pulse,
 	plainProgress,
-	silentProgress,
 	terminalProgress,
 } from "../../../src/adapters/terminal/progress.ts";
 import type { Progress } from "../../../src/ports/world.ts";
@@ -22,17 +20,6 @@ function stream(columns = 60): { text: string; columns: number; write(text: stri
 		write(text) {
 			this.text += text;
 		},
-	};
-}
-
-function clockOf(step: number) {
-	let now = 0;
-	return {
-		now: () => {
-			now += step;
-			return now;
-		},
-		timestamp: () => "",
 	};
 }
 
@@ -96,13 +83,13 @@ it("terminalProgress is drawn again as time passes", () => {
 
 it("terminalProgress never passes the width of the terminal", () => {
 	const out = stream(30);
-	work(terminalProgress(out, { color: false, clock: clockOf(1) }));
+	work(terminalProgress(out, { color: false, clock: manualTime().clock }));
 	for (const line of out.text.split("\r\u001b[2K").slice(1, -1)) expect(line.length).toBeLessThan(30);
 });
 
 it("terminalProgress closes a stage that was not ended, and ignores text outside a stage", () => {
 	const out = stream();
-	const progress = terminalProgress(out, { color: true, clock: clockOf(1) });
+	const progress = terminalProgress(out, { color: true, clock: manualTime().clock });
 	progress.item("lost");
 	progress.detail("lost");
 	progress.done("lost");
@@ -116,7 +103,7 @@ it("terminalProgress lets no name move the cursor or break the line", () => {
 	fc.assert(
 		fc.property(fc.string({ unit: "binary", maxLength: 40 }), (name) => {
 			const out = stream();
-			const progress = terminalProgress(out, { color: false, clock: clockOf(1) });
+			const progress = terminalProgress(out, { color: false, clock: manualTime().clock });
 			progress.stage("s", 1);
 			progress.item(`\u001b[2J${name}\r\n`);
 			progress.detail(name);
@@ -180,23 +167,14 @@ it("groupProgress folds each stage into a group and leaves its summary outside",
 it("groupProgress lets no name become a command of the runner", () => {
 	const log = stream();
 	const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
-	for (const name of [
-		"::set-env name=x::y",
-		"\n::stop-commands::x",
-		"##[group]x",
-		"a::endgroup::",
-		":::error::x",
-	]) {
+	const names = ["::set-env name=x::y", "\n::stop-commands::x", "##[group]x", "a::endgroup::", ":::error::x"];
+	for (const name of names) {
 		progress.stage(name, 1);
 		progress.item(name);
 		progress.done(name);
 	}
 	for (const line of log.text.split("\n"))
 		if (!/^::(group|endgroup)::/.test(line)) expect(line).not.toMatch(/^\s*::|##\[/);
-});
-
-it("quietProgress reports nothing", () => {
-	expect(() => work(silentProgress())).not.toThrow();
 });
 
 it("cleanLine keeps words, drops escapes, controls and direction marks", () => {

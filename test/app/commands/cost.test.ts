@@ -1,4 +1,3 @@
-// `trtgate cost`: what it prints of one model and of two, and what it refuses.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -7,13 +6,15 @@ import { cost } from "../../../src/app/commands/cost.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 
 async function run(...argv: string[]): Promise<string> {
-	const written: string[] = [];
-	await cost(
-		argv,
-		testTerminal(resolve("test/fixtures/models"), (text) => written.push(text)),
-	);
-	return written.join("");
+	let written = "";
+	const terminal = testTerminal(resolve("test/fixtures/models"), (text) => {
+		written += text;
+	});
+	await cost(argv, terminal);
+	return written;
 }
+
+const two = ["head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8"];
 
 it("one model: totals, operators, and the nodes with most multiply-adds", async () => {
 	const text = await run("segmenter.onnx", "--top", "2");
@@ -26,7 +27,7 @@ it("one model: totals, operators, and the nodes with most multiply-adds", async 
 });
 
 it("two models: each figure of base and head, and the changed nodes by name", async () => {
-	const text = await run("head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8");
+	const text = await run(...two);
 	expect(text).toContain("multiply-adds  17.7 M → 56.6 M (+220 %)");
 	expect(text).toContain("block1 9.44 M → 37.7 M multiply-adds: weights 4,640 → 18,464");
 });
@@ -47,10 +48,7 @@ it("JSON of one and of two models matches its schema", async () => {
 	const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
 		JSON.parse(readFileSync("golden-schema/cost.schema.json", "utf8")),
 	);
-	for (const models of [
-		["segmenter.onnx"],
-		["head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8"],
-	])
+	for (const models of [["segmenter.onnx"], two])
 		expect(validate(JSON.parse(await run(...models, "--json"))), JSON.stringify(validate.errors)).toBe(true);
 });
 

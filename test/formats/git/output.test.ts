@@ -1,4 +1,3 @@
-// Output of git: complete, truncated or odd.
 import { expect, it } from "vitest";
 import {
 	classifyFetch,
@@ -11,7 +10,7 @@ import {
 
 const [a, b, c] = ["a", "b", "c"].map((digit) => digit.repeat(40)) as [string, string, string];
 
-it("git's output gives the commit of an annotated tag, and a line that was cut off is ignored", () => {
+it("git output gives the commit of an annotated tag, and ignores a cut line", () => {
 	const text = `${a}\trefs/tags/v1\n${b}\trefs/tags/v1^{}\n${c}\trefs/tags/v2\nnonsense\n${a}\trefs/heads/main\n${a}\trefs/ta`;
 	expect(parseRemoteTags(text)).toEqual([
 		{ name: "v1", commit: b },
@@ -20,19 +19,19 @@ it("git's output gives the commit of an annotated tag, and a line that was cut o
 	expect(parseRemoteTags("")).toEqual([]);
 });
 
-it("git's output reads the tags of a clone", () => {
+it("git output reads the tags of a clone", () => {
 	expect(parseLocalTags(`${a} ${b} v1\n${c}  v2\nnonsense\n${c}  v`)).toEqual([
 		{ name: "v1", commit: b },
 		{ name: "v2", commit: c },
 	]);
 });
 
-it("git's output reads parents from the head of a commit alone", () => {
+it("git output reads parents from the head of a commit alone", () => {
 	expect(parseParents(`tree ${c}\nparent ${a}\nparent ${b}\nauthor t\n\nparent ${c}\n`)).toEqual([a, b]);
 	expect(parseParents("")).toEqual([]);
 });
 
-it("git's output is searched for complete hashes only", () => {
+it("git output is searched for complete hashes only", () => {
 	expect(parseHashes(`${a}\n${b.slice(1)}\n${c}`)).toEqual([a, c]);
 });
 
@@ -51,7 +50,7 @@ it.each([
 	["fatal: detected dubious ownership in repository at '/w'", "owner"],
 	["fatal: unable to access 'https://x/': Could not resolve host: x", "unreachable"],
 	["fatal: the remote end hung up unexpectedly", "unreachable"],
-])("git's output knows why a fetch failed: %s", (text, fault) => {
+])("git output knows why a fetch failed: %s", (text, fault) => {
 	expect(classifyFetch(text.split("\n"))).toBe(fault);
 });
 
@@ -73,7 +72,7 @@ it.each([
 	["batch response: Repository or object not found: http://host/a/b/info/lfs/objects/batch", "denied"],
 	["[4ae7] Object does not exist on the server: [404] Object does not exist on the server", "absent"],
 	["batch request: dial tcp: lookup host: no such host", "unreachable"],
-])("git's output finds the line of git-lfs that says why: %s", (line, fault) => {
+])("git output finds the line of git-lfs that says why: %s", (line, fault) => {
 	expect(
 		classifyLfs(["Downloading model.onnx", line, "error: failed to fetch some objects from 'http://host'"]),
 	).toEqual({ fault, line });

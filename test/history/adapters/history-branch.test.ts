@@ -1,9 +1,7 @@
-// A history on a branch of a real repository: writers at once, a branch that others rewrite, and a remote that refuses.
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { historyBranch } from "../../../src/history/adapters/history-branch.ts";
-import { readFolder } from "../../../src/history/adapters/history-folder.ts";
 import { compact, fileOf, readHistory } from "../../../src/history/core/files.ts";
 import { gitAccess } from "../../../src/host/adapters/github/env.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
@@ -14,38 +12,26 @@ import { temporaryFolder } from "../../support/project.ts";
 const branch = "trtgate-history";
 const fileOfNight = (night: number) => fileOf(buildRecord(night), hash);
 
-function repositories(clones: number): { remote: string; clones: string[] } {
+/** A remote without commits, two clones of it, and a history on a branch in the first. */
+function repositories() {
 	const root = temporaryFolder();
 	const remote = join(root, "remote.git");
 	git(root, "init", "--quiet", "--bare", remote);
 	git(remote, "config", "uploadpack.allowFilter", "true");
-	return {
-		remote,
-		clones: Array.from({ length: clones }, (_, index) => {
-			const folder = join(root, `clone-${index}`);
-			git(root, "clone", "--quiet", remote, folder);
-			return folder;
-		}),
-	};
+	const [clone, other] = [join(root, "clone"), join(root, "other")];
+	for (const folder of [clone, other]) git(root, "clone", "--quiet", remote, folder);
+	return { remote, clone, other, store: storeIn(clone) };
 }
 
-function storeIn(repository: string, patienceMs?: number) {
-	return historyBranch({
-		repository,
-		branch,
-		processes: gitProcesses(),
-		readFolder,
-		...(patienceMs === undefined ? {} : { patienceMs }),
-	});
-}
+const storeIn = (repository: string, more: Partial<Parameters<typeof historyBranch>[0]> = {}) =>
+	historyBranch({ repository, branch, processes: gitProcesses(), ...more });
 
 function recordsAt(remote: string): string[] {
 	return git(remote, "ls-tree", "-r", "--name-only", branch).split("\n");
 }
 
-it("a history on a branch loses no record of many writers at once, beside a compaction", async () => {
-	const { remote, clones } = repositories(2);
-	const [left = "", right = ""] = clones;
+it("historyBranch loses no record of many writers, beside a compaction", async () => {
+	const { remote, clone: left, other: right } = repositories();
 	await storeIn(left).add([fileOfNight(0)]);
 	const nights = Array.from({ length: 12 }, (_, index) => index + 1);
 	const writers = nights.map((night) => storeIn(night % 2 === 0 ? left : right).add([fileOfNight(night)]));
@@ -56,18 +42,17 @@ it("a history on a branch loses no record of many writers at once, beside a comp
 	expect(recordsAt(remote)).toContain("months/2026-01.jsonl.gz");
 });
 
-it("a history on a branch keeps commits, depth, filters and refs out of the user's clone", async () => {
-	const [clone = ""] = repositories(1).clones;
+it("historyBranch keeps commits, depth, filters and refs out of the user's clone", async () => {
+	const { clone, store } = repositories();
 	const before = git(clone, "config", "--list", "--local");
-	await storeIn(clone).add([fileOfNight(0)]);
+	await store.add([fileOfNight(0)]);
 	expect(git(clone, "config", "--list", "--local")).toBe(before);
 	expect(git(clone, "for-each-ref")).toBe("");
 	expect(git(clone, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
-it("a history on a branch starts again from the new tip if others rewrote the branch, and puts a lost record back on import", async () => {
-	const { remote, clones } = repositories(1);
-	const store = storeIn(clones[0] ?? "");
+it("historyBranch follows a rewritten branch, and puts a lost record back on import", async () => {
+	const { remote, store } = repositories();
 	await store.add([fileOfNight(0)]);
 	const old = git(remote, "rev-parse", branch);
 	await store.add([fileOfNight(1)]);
@@ -78,9 +63,8 @@ it("a history on a branch starts again from the new tip if others rewrote the br
 	expect(recordsAt(remote)).toHaveLength(3);
 });
 
-it("a history on a branch compacts into a new root, keeps files of others, and drops the old commits", async () => {
-	const { remote, clones } = repositories(1);
-	const store = storeIn(clones[0] ?? "");
+it("historyBranch compacts into a new root, and keeps files of others", async () => {
+	const { remote, store } = repositories();
 	await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
 	await store.add([fileOfNight(1)]);
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
@@ -91,34 +75,33 @@ it("a history on a branch compacts into a new root, keeps files of others, and d
 	expect(readHistory(await store.read()).records).toHaveLength(3);
 });
 
-it("a history on a branch fails with the reason if the remote refuses the push", async () => {
-	const { remote, clones } = repositories(1);
+it("historyBranch fails with the reason if the remote refuses the push", async () => {
+	const { remote, store } = repositories();
 	mkdirSync(join(remote, "hooks"), { recursive: true });
 	const hook = join(remote, "hooks", "pre-receive");
 	writeFileSync(hook, "#!/bin/sh\necho GH006: Protected branch update failed >&2\nexit 1\n");
 	chmodSync(hook, 0o755);
-	await expect(storeIn(clones[0] ?? "").add([fileOfNight(0)])).rejects.toMatchObject({
+	await expect(store.add([fileOfNight(0)])).rejects.toMatchObject({
 		code: "history-denied",
 		excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
 	});
 });
 
-it("a history on a branch fails if the remote cannot be reached, and never reports a record that is not there", async () => {
-	const [clone = ""] = repositories(1).clones;
+it("historyBranch fails if the remote cannot be reached", async () => {
+	const { clone } = repositories();
 	git(clone, "remote", "set-url", "origin", join(clone, "gone.git"));
-	await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({
+	await expect(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)])).rejects.toMatchObject({
 		code: expect.stringMatching(/^history-/),
 	});
 });
 
-it("a history on a branch goes on after a writer that was killed in the middle of a push", async () => {
-	const { remote, clones } = repositories(1);
+it("historyBranch goes on after a writer was killed in a push", async () => {
+	const { remote, clone, store } = repositories();
 	// Leftovers of a killed push at a remote that is a folder.
 	mkdirSync(join(remote, "refs", "heads"), { recursive: true });
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");
-	const store = storeIn(clones[0] ?? "");
-	await expect(storeIn(clones[0] ?? "", 1).add([fileOfNight(0)])).rejects.toMatchObject({
+	await expect(storeIn(clone, { patienceMs: 1 }).add([fileOfNight(0)])).rejects.toMatchObject({
 		code: "history-unwritable",
 	});
 	rmSync(lock);
@@ -126,21 +109,14 @@ it("a history on a branch goes on after a writer that was killed in the middle o
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 });
 
-it("a history on a branch of a private repository is read and written with the token, and no other", async () => {
-	const { remote, clones } = repositories(1);
-	const [clone = ""] = clones;
+it("historyBranch reads and writes a private repository with the right token only", async () => {
+	const { remote, clone } = repositories();
 	git(remote, "config", "http.receivepack", "true");
 	const server = await startPrivateRemote({ gitDir: remote, token: "ghs_right" });
 	const serverUrl = `http://127.0.0.1:${server.port}`;
 	git(clone, "remote", "set-url", "origin", `${serverUrl}/acme/engines`);
 	const storeWith = (token: string) =>
-		historyBranch({
-			repository: clone,
-			branch,
-			processes: gitProcesses(),
-			access: gitAccess(token, { GITHUB_SERVER_URL: serverUrl }),
-			readFolder,
-		});
+		storeIn(clone, { access: gitAccess(token, { GITHUB_SERVER_URL: serverUrl }) });
 	await storeWith("ghs_right").add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
 	expect(await storeWith("ghs_right").read()).toHaveLength(1);
@@ -148,8 +124,8 @@ it("a history on a branch of a private repository is read and written with the t
 	expect(git(clone, "config", "--list", "--local")).not.toContain("extraheader");
 });
 
-it("a history on a branch adds a record with five git commands", async () => {
-	const [clone = ""] = repositories(1).clones;
+it("historyBranch adds a record with five git commands", async () => {
+	const { clone, store } = repositories();
 	const processes = gitProcesses();
 	const commands: string[] = [];
 	const counting: typeof processes = {
@@ -158,13 +134,9 @@ it("a history on a branch adds a record with five git commands", async () => {
 			commands.push(job.argv.join(" "));
 			return processes.run(job);
 		},
-		exec: (job) => {
-			commands.push(job.argv.join(" "));
-			return processes.exec(job);
-		},
 	};
-	await storeIn(clone).add([fileOfNight(0)]);
-	await historyBranch({ repository: clone, branch, processes: counting, readFolder }).add([fileOfNight(1)]);
+	await store.add([fileOfNight(0)]);
+	await storeIn(clone, { processes: counting }).add([fileOfNight(1)]);
 	const found = commands.map((command) => / (config|init|fetch|fast-import|push) /.exec(command)?.[1]);
 	expect(found, commands.join("\n")).toEqual(["config", "init", "fetch", "fast-import", "push"]);
 });

@@ -1,10 +1,7 @@
-// Alarms of a history: what is found, when, and what it is put down to, on nights whose truth is known.
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../../generated/history.ts";
-import { acceptance } from "../../../src/history/core/accept.ts";
 import { dueForFreshPairs, findAlarms } from "../../../src/history/core/alarms.ts";
-import { judgeTrend } from "../../../src/history/core/judge-trend.ts";
-import { answer } from "../../../src/history/core/page/answer.ts";
+import { acceptance, answer, judgeTrend } from "../../../src/history/core/judge-trend.ts";
 import { kindOf } from "../../../src/history/core/points.ts";
 import { pinToLink, readSeries } from "../../../src/history/core/series.ts";
 import { planOf, randomFrom, simulateNights } from "../../support/history-nights.ts";
@@ -20,6 +17,9 @@ import {
 import { scoreNights } from "../../support/history-score.ts";
 
 const alarmsOf = (records: readonly HistoryRecord[]) => findAlarms(readSeries(records));
+
+const latencyOf = (records: readonly HistoryRecord[]) =>
+	readSeries(records).chains.filter(({ metric }) => metric === "latency");
 
 /** Quiet nights of one series, changed from a night on. */
 function nights(
@@ -46,7 +46,7 @@ function nights(
 
 const other = buildFacts({ model: short("other model"), structure: short("other layers") });
 
-it("alarms of a history find creep, steps and a golden that deviates, attribute each to its cause, and never a machine's step to a change", () => {
+it("alarms find creep, steps and deviating goldens, and their causes", () => {
 	const plan = planOf(1);
 	const events = plan.events.filter(({ night }) => night < 96);
 	const score = scoreNights(simulateNights({ ...plan, nights: 96, series: 12, events }));
@@ -57,7 +57,7 @@ it("alarms of a history find creep, steps and a golden that deviates, attribute 
 	expect(score.levelError).toBeLessThanOrEqual(0.002);
 });
 
-it("alarms of a history name the first night whose structure changed, and close when the level is back", () => {
+it("alarms name the night whose structure changed, and close on recovery", () => {
 	const { alarms } = alarmsOf(
 		nights(60, (night) => (night >= 40 && night < 50 ? { ppm: 6000, head: other } : {})),
 	);
@@ -83,17 +83,14 @@ it.each([
 		"+9.1 %",
 	],
 	["noise", () => ({}), () => ({}), "are the same"],
-])(
-	"alarms of a history put a step of the same engine down to %s, never to a change",
-	(cause, row, record, evidence) => {
-		const { alarms } = alarmsOf(
-			nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record),
-		);
-		expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
-	},
-);
+])("alarms put a step of the same engine down to %s, never to a change", (cause, row, record, evidence) => {
+	const { alarms } = alarmsOf(
+		nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record),
+	);
+	expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
+});
 
-it("alarms of a history say their size, start, cause and commits, with a command that compares these", () => {
+it("alarms say their size, start, cause and commits, with a command that compares these", () => {
 	const url = (night: number) => ({ url: `https://github.com/acme/engines/actions/runs/${night}` });
 	const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }), url);
 	const series = readSeries(records);
@@ -126,11 +123,11 @@ it("the answer counts engines of one figure, and other alarms apart", () => {
 	});
 	const series = readSeries(records);
 	expect(answer(findAlarms(series), series)).toMatch(
-		/^1 engine further from the golden than v3\.2, since 2026-02-20, .*; 1 more open alarm$/,
+		/^1 engine further from its golden than v3\.2, since 2026-02-20, .*; 1 more open alarm$/,
 	);
 });
 
-it("alarms of a history name a golden that has crept for weeks with its own start, beside a step of the same engine in the night that finds it", () => {
+it("alarms give a golden that crept its own start, beside a step found in the same night", () => {
 	const random = randomFrom(7);
 	const records = nights(53, (night) => ({
 		...(night < 52 ? {} : { ppm: 13_000 }),
@@ -159,14 +156,14 @@ it("alarms of a history name a golden that has crept for weeks with its own star
 	expect(messages).toContainEqual(expect.stringMatching(/slower since 2026-02-22/));
 });
 
-it("alarms of a history need fresh pairs to confirm a step", () => {
+it("alarms need fresh pairs to confirm a step", () => {
 	const quiet = { fresh: buildRatio(0, { halfPpm: 500 }) };
 	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual(
 		[],
 	);
 });
 
-it("alarms of a history request fresh pairs only for outliers of the newest night", () => {
+it("alarms request fresh pairs only for outliers of the newest night", () => {
 	const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
 	for (const { rows } of records) for (const row of rows) delete row.fresh;
 	const series = (count: number) => readSeries(records.slice(0, count));
@@ -174,21 +171,15 @@ it("alarms of a history request fresh pairs only for outliers of the newest nigh
 	expect(dueForFreshPairs(series(49))).toEqual([]);
 });
 
-it("alarms of a history take an accepted level for the new one, and find the next step from there", () => {
-	const records = nights(80, (night) =>
-		night < 30
-			? {}
-			: night < 60
-				? { ppm: 6000, head: other }
-				: { ppm: 12_000, head: buildFacts({ model: short("third") }) },
-	);
-	const series = readSeries(records.slice(0, 36));
-	const decision = acceptance(findAlarms(series), {
-		patterns: ["det"],
-		reason: "larger net",
-		at: nightAt(35.5),
-		hash,
+it("alarms start anew from an accepted level", () => {
+	const third = buildFacts({ model: short("third") });
+	const records = nights(80, (night) => {
+		if (night < 30) return {};
+		return night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: third };
 	});
+	const series = readSeries(records.slice(0, 36));
+	const given = { patterns: ["det"], reason: "larger net", at: nightAt(35.5), hash };
+	const decision = acceptance(findAlarms(series), given);
 	const { alarms } = alarmsOf([...records, ...(decision === null ? [] : [decision.record])]);
 	expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
 		// One later: the decision is a run of its own.
@@ -198,20 +189,17 @@ it("alarms of a history take an accepted level for the new one, and find the nex
 	expect(alarms[0]?.shifts[0]?.shift.size).toBeCloseTo(0.006, 3);
 });
 
-it("alarms of a history begin an epoch that names the field if the driver changes, and raise nothing for it", () => {
+it("alarms begin an epoch if the driver changes", () => {
 	const records = nights(
 		60,
 		(night) => (night < 30 ? {} : { ppm: 20_000 }),
 		(night) => (night < 30 ? {} : { machine: { ...buildRecord(0).machine, driverBranch: "590" } }),
 	);
-	const found = alarmsOf(records);
-	expect(found.alarms).toEqual([]);
-	expect(
-		found.chains.filter(({ chain }) => chain.metric === "latency").map(({ chain }) => chain.changed),
-	).toEqual([[], ["driverBranch"]]);
+	expect(alarmsOf(records).alarms).toEqual([]);
+	expect(latencyOf(records).map(({ changed }) => changed)).toEqual([[], ["driverBranch"]]);
 });
 
-it("alarms of a history chain a new pin by its link, and begin an epoch if nothing links it", () => {
+it("alarms chain a linked pin, and begin an epoch at any other", () => {
 	const pin = buildFacts({ model: short("new pin") });
 	const link = buildRow({ kind: "link", ratio: buildRatio(10_000), head: pin });
 	const rotated = (night: number): HistoryRecord[] =>
@@ -219,14 +207,10 @@ it("alarms of a history chain a new pin by its link, and begin an epoch if nothi
 	const linked = rotated(15).map((record, night) =>
 		night === 15 ? { ...record, rows: [link, ...record.rows] } : record,
 	);
-	const chains = readSeries(linked).chains.filter(({ metric }) => metric === "latency");
+	const chains = latencyOf(linked);
 	expect(chains.map(({ joints, points }) => [joints, points.length])).toEqual([[[15], 30]]);
 	expect(chains[0]?.points.every(({ level }) => Math.abs(level - 0.01) < 0.002)).toBe(true);
-	expect(
-		alarmsOf(rotated(15))
-			.chains.filter(({ chain }) => chain.metric === "latency")
-			.map(({ chain }) => chain.changed),
-	).toEqual([[], ["pin"]]);
+	expect(latencyOf(rotated(15)).map(({ changed }) => changed)).toEqual([[], ["pin"]]);
 });
 
 it.each([

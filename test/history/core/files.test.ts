@@ -1,4 +1,3 @@
-// Files of a history: what is read, what is kept and skipped, and that compaction loses nothing.
 import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../../src/history/core/files.ts";
@@ -6,11 +5,9 @@ import { buildRatio, buildRecord, buildRow, hash } from "../../support/history-r
 
 const fileOfNight = (night: number): HistoryFile => fileOf(buildRecord(night), hash);
 
-function recordsIn({ text }: HistoryFile): HistoryRecord[] {
-	return text
-		.trimEnd()
-		.split("\n")
-		.map((line) => (JSON.parse(line) as { record: HistoryRecord }).record);
+function recordsIn(file: HistoryFile | undefined): HistoryRecord[] {
+	const lines = (file?.text ?? "").trimEnd().split("\n");
+	return lines.map((line) => (JSON.parse(line) as { record: HistoryRecord }).record);
 }
 
 /** File names of the runs that are read. */
@@ -31,33 +28,33 @@ const varied: HistoryRecord[] = [
 	buildRecord(4, { machine: {}, method: { ["__proto__"]: "x", constructor: "y" } }),
 ];
 
-it("files of a history name a record by its time, run and content", () => {
+it("history files name a record by its time, run and content", () => {
 	expect(fileOfNight(0).path).toMatch(/^runs\/2026\/01\/20260101T030000Z-1000-1-[0-9a-f]{12}\.json$/);
 	expect(fileOfNight(0)).toEqual(fileOfNight(0));
 });
 
-it("files of a history give every record back after compaction, whatever it holds", () => {
+it("history files give every record back after compaction, whatever it holds", () => {
 	const files = varied.map((record) => fileOf(record, hash));
 	const compaction = compact(files, "2026-02");
 	expect(compaction?.remove).toEqual(files.map(({ path }) => path));
 	expect(compaction?.write.map(({ path }) => path)).toEqual(["months/2026-01.jsonl.gz"]);
-	expect(recordsIn(compaction?.write[0] ?? fileOfNight(9))).toEqual(varied);
+	expect(recordsIn(compaction?.write[0])).toEqual(varied);
 	expect(namesIn(compaction?.write ?? [])).toEqual(
 		files.map(({ path }) => path.slice("runs/2026/01/".length)),
 	);
 });
 
-it("files of a history compact past months only, add to a month that is there, and leave nothing to do the second time", () => {
+it("history files compact past months once, and add to them", () => {
 	const [first, late, next] = [fileOfNight(0), fileOfNight(20), fileOfNight(35)];
 	const once = compact([first, next], "2026-02");
 	expect(once?.remove).toEqual([first.path]);
 	const month = once?.write ?? [];
 	expect(compact([...month, next], "2026-02")).toBeNull();
 	const twice = compact([...month, late, next], "2026-02");
-	expect(recordsIn(twice?.write[0] ?? fileOfNight(9)).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
+	expect(recordsIn(twice?.write[0]).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
 });
 
-it("files of a history read a run once if compaction was interrupted before it removed the run", () => {
+it("history files read a run once after an interrupted compaction", () => {
 	const files = [fileOfNight(0), fileOfNight(1)];
 	const both = [...files, ...(compact(files, "2026-02")?.write ?? [])];
 	expect(namesIn(both)).toHaveLength(2);
@@ -84,7 +81,7 @@ it.each([
 		() => ({ path: "months/2025-12.jsonl.gz", text: '{"name":"a.json","record":{"rows":[]}}\n' }),
 		"not a month",
 	],
-])("files of a history keep and name a file that is %s", (_, damage, why) => {
+])("history files keep and name a file that is %s", (_, damage, why) => {
 	const bad = damage(fileOfNight(1));
 	const { skipped } = readHistory([fileOfNight(0), bad]);
 	expect(skipped).toEqual([expect.stringContaining(why)]);
@@ -94,7 +91,7 @@ it.each([
 	if (why !== "duplicate") expect(compaction?.remove).not.toContain(bad.path);
 });
 
-it("files of a history never write over a month that cannot be read", () => {
+it("history files never write over a month that cannot be read", () => {
 	expect(
 		compact([fileOfNight(0), { path: "months/2026-01.jsonl.gz", text: "damaged" }], "2026-02"),
 	).toBeNull();

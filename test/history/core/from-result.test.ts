@@ -1,4 +1,3 @@
-// The record that a history keeps of a result.
 import { expect, it } from "vitest";
 import { readRecord } from "../../../src/history/core/files.ts";
 import { recordOf } from "../../../src/history/core/from-result.ts";
@@ -7,7 +6,7 @@ import { hash } from "../../support/history-records.ts";
 
 const identity = { run: "7-1", url: "https://example.invalid/7", machine: { host: "h200-a" } };
 
-it("the record of a result keeps ratios as logarithms, hashes, the fingerprint with the host, and fits its schema", () => {
+it("recordOf keeps logarithms of ratios, hashes and the fingerprint, and fits its schema", () => {
 	const record = recordOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
 	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
 	const [row] = record?.rows ?? [];
@@ -24,7 +23,7 @@ it("the record of a result keeps ratios as logarithms, hashes, the fingerprint w
 	expect(row?.head).toMatchObject({ ns: expect.any(Number), memoryBytes: 742 * 1024 * 1024 });
 });
 
-it("the record of a result gives the same record by whatever way the result comes, and another for another run", () => {
+it("recordOf gives each run one record", () => {
 	const result = buildResult({ workloads: [buildWorkload()] });
 	const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map(
 		(of) => recordOf(of, identity, hash)?.source,
@@ -33,23 +32,16 @@ it("the record of a result gives the same record by whatever way the result come
 	expect(sources[0]).not.toBe(sources[2]);
 });
 
-it("the record of a result has the structure and the kernels of an engine only if its layers are known in detail", () => {
+it("recordOf has an engine's structure only if its layers are known", () => {
 	const structureOf = (fingerprint?: { structure: string; tactics: string }) => {
-		const arm = {
-			iterations: 10,
-			count: 0,
-			totalMs: 1,
-			layers: [],
-			...(fingerprint === undefined ? {} : { fingerprint }),
-		};
+		const arm = { iterations: 10, count: 0, totalMs: 1, layers: [], ...(fingerprint && { fingerprint }) };
 		const workload = buildWorkload({ layers: { base: arm, head: arm } });
 		return recordOf(buildResult({ workloads: [workload] }), identity, hash)?.rows[0]?.head.structure;
 	};
 	expect(structureOf()).toBeUndefined();
-	expect(structureOf({ structure: "s", tactics: "t" })).toMatch(/^[0-9a-f]{12}$/);
-	expect(structureOf({ structure: "s", tactics: "t" })).not.toBe(
-		structureOf({ structure: "s", tactics: "u" }),
-	);
+	const one = structureOf({ structure: "s", tactics: "t" });
+	expect(one).toMatch(/^[0-9a-f]{12}$/);
+	expect(one).not.toBe(structureOf({ structure: "s", tactics: "u" }));
 });
 
 it("there is no record of a result if nothing was timed, or if it was merged", () => {

@@ -50,8 +50,15 @@ function load(): Loaded {
 	return { operations, definitions, ajv };
 }
 
-/** Read with the first request and compiled one by one: a service that starts must not wait for it. */
-export function createDescription(): Description {
+let shared: Description | undefined;
+
+/** Shared by all services of a process, read with the first request and compiled one by one: no start waits for it. */
+export function openDescription(): Description {
+	shared ??= createDescription();
+	return shared;
+}
+
+function createDescription(): Description {
 	let loaded: Loaded | undefined;
 	const whole = (): Loaded => {
 		loaded ??= load();

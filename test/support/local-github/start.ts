@@ -12,7 +12,7 @@ import { addArtifact } from "./artifacts.ts";
 import { checkRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
 import { compareRoutes } from "./compare.ts";
-import { createDescription } from "./description.ts";
+import { openDescription } from "./description.ts";
 import { addPull, createEnvironment, type Job, type NewPull } from "./environment.ts";
 import { createFaults, type Fault } from "./faults.ts";
 import { createGitStore, type GitStore } from "./git.ts";
@@ -100,7 +100,7 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	const { world, closeGit } = createWorld(options, url);
 	const faults = createFaults();
-	const description = createDescription();
+	const description = openDescription();
 	const service: Service = { world, faults, description, find: createRouter(routes), broken: [] };
 	server.on("request", (message, response) => {
 		serve(service, message, response).catch((cause: unknown) => {

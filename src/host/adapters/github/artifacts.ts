@@ -1,4 +1,4 @@
-// Transfers artifacts and caches through the toolkit's clients. Nothing throws, and every wait is bounded.
+// Artifacts and caches, through the toolkit's clients. Nothing throws, and every wait is bounded.
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,9 +19,8 @@ interface ArtifactOptions {
 	temp: string | undefined;
 }
 
-/** Limit for all tries of one artifact, for which the client takes some 25 seconds, plus the time for its size. */
+/** The client tries for some 25 seconds; time for the size comes on top. */
 const uploadMs = 60_000;
-/** 2 MB a second. */
 const bytesPerMs = 2000;
 
 async function openClient() {
@@ -67,7 +66,6 @@ export function githubArtifacts({ run, retentionDays, temp }: ArtifactOptions): 
 	};
 }
 
-/** An artifact that is uploaded unzipped gets the name of its file. */
 async function renamed(draft: ArtifactDraft, root: string, name: string): Promise<ArtifactDraft> {
 	const [file] = draft.files;
 	if (file !== undefined) await copyFile(file, join(root, name));
@@ -120,10 +118,9 @@ export function githubRunArtifacts(run: WorkflowRun, other?: { runId: number; to
 /** 2 GB at 10 MB a second. */
 const downloadMs = 200_000;
 const cacheBytesPerMs = 10_000;
-/** The client keeps trying for some 30 seconds, which is too long for a runner with a GPU. */
+/** The client tries for 30 seconds, too long for a runner with a GPU. */
 const answerMs = 10_000;
 
-/** @param available whether the runner gives access to the service. */
 export function githubCache(available: boolean): RemoteCache {
 	const missing = async () => ({ state: "failed" as const, fault: unsupported("caches") });
 	if (!available) return { restore: missing, save: missing };

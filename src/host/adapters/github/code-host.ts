@@ -1,12 +1,16 @@
-// GitHub's comments, check runs and issues. Only the fields in use are read, and only as its API documents them.
+// GitHub's comments, check runs and issues, and facts about its workflow runs.
 import { fieldsOf, isObject } from "../../../core/found.ts";
+import type { JobExecution } from "../../../core/merge/attempts.ts";
 import type {
 	CodeHost,
 	HostedComment,
 	HostedIssue,
 	HostedReport,
+	MeasuredRun,
 	ReportDraft,
+	RunFacts,
 } from "../../../ports/code-host.ts";
+import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import { type Api, type GitHubOptions, openApi } from "./request.ts";
 
 export const idOf = (value: unknown): number | null =>
@@ -34,7 +38,7 @@ export function githubCodeHost(options: GitHubOptions): CodeHost {
 	};
 }
 
-/** null also if GraphQL reports errors, with status 200. */
+/** GraphQL reports errors with status 200. */
 function parseLogin(data: unknown): string | null {
 	const { errors, data: found } = fieldsOf(data);
 	return Array.isArray(errors) ? null : textOf(fieldsOf(fieldsOf(found)["viewer"])["login"]) || null;
@@ -47,9 +51,7 @@ function parseText(data: unknown): Pick<HostedComment, "body" | "author" | "url"
 	return { body: textOf(body), author, url: textOf(url) };
 }
 
-function commentCalls(
-	api: Api,
-): Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment"> {
+function commentCalls(api: Api) {
 	const parse = (data: unknown): HostedComment | null => {
 		const id = idOf(fieldsOf(data)["id"]);
 		return id === null ? null : { id, ...parseText(data) };
@@ -75,7 +77,7 @@ function commentCalls(
 			),
 		updateComment: (id, body) => ask("comment", `PATCH ${one}`, { comment_id: id, body }, parse),
 		deleteComment: (id) => ask("value", `DELETE ${one}`, { comment_id: id }, () => true),
-	};
+	} satisfies Partial<CodeHost>;
 }
 
 const batchSize = 50;
@@ -88,9 +90,8 @@ function parseReport(data: unknown): FoundReport | null {
 	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", key: textOf(key) };
 }
 
-function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport"> {
+function reportCalls(api: Api) {
 	const ask = api.asking("checks: write");
-	/** Sends the annotations from `first` on in batches, with at least one request. */
 	const update = async (id: number, draft: ReportDraft, first: number) => {
 		for (let from = first; ; from += batchSize) {
 			const given = { check_run_id: id, ...parametersOf(draft, from) };
@@ -118,7 +119,7 @@ function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "
 			return update(answer.report.id, draft, batchSize);
 		},
 		updateReport: (id, draft) => update(id, draft, 0),
-	};
+	} satisfies Partial<CodeHost>;
 }
 
 function parametersOf({ name, key, conclusion, title, summary, ...draft }: ReportDraft, from: number) {
@@ -141,7 +142,7 @@ function parametersOf({ name, key, conclusion, title, summary, ...draft }: Repor
 	};
 }
 
-function issueCalls(api: Api): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
+function issueCalls(api: Api) {
 	const ask = api.asking("issues: write");
 	const parse = (data: unknown): HostedIssue | null => {
 		const number = idOf(fieldsOf(data)["number"]);
@@ -159,5 +160,79 @@ function issueCalls(api: Api): Pick<CodeHost, "openIssues" | "createIssue" | "up
 		createIssue: (draft) => ask("issue", "POST /issues", { ...draft }, parse),
 		updateIssue: (number, change) =>
 			ask("issue", "PATCH /issues/{issue_number}", { issue_number: number, ...change }, parse),
+	} satisfies Partial<CodeHost>;
+}
+
+export function githubRunFacts(options: GitHubOptions): RunFacts {
+	const api = openApi(options);
+	return {
+		run: (id) => api.asking("actions: read")("run", "GET /actions/runs/{run_id}", { run_id: id }, parseRun),
+		openPulls: ({ headRepository, headBranch }) => {
+			const given = { state: "open", head: `${headRepository.split("/")[0]}:${headBranch}`, per_page: 100 };
+			return api.asking("pull-requests: read")("pulls", "GET /pulls", given, (data) =>
+				parsePulls(data, headRepository),
+			);
+		},
+		jobs: (runId) =>
+			api.pages("jobs", {
+				route: "GET /actions/runs/{run_id}/jobs",
+				given: { run_id: runId, filter: "all" },
+				permission: "actions: read",
+				parse: (data) => parseList(fieldsOf(data)["jobs"], parseJob),
+			}),
+		parents: (sha) =>
+			api.asking("contents: read")(
+				"parents",
+				"GET /git/commits/{commit_sha}",
+				{ commit_sha: sha },
+				(data) => {
+					const { parents } = fieldsOf(data);
+					return Array.isArray(parents)
+						? parents.map((parent) => fieldsOf(parent)["sha"]).filter(isCommit)
+						: null;
+				},
+			),
 	};
+}
+
+function parseJob(data: unknown): JobExecution | null {
+	const { name, runner_name: runner, started_at: started, completed_at: completed } = fieldsOf(data);
+	const startedMs = Date.parse(textOf(started));
+	const completedMs = Date.parse(textOf(completed));
+	if (typeof name !== "string" || Number.isNaN(startedMs)) return null;
+	return {
+		name,
+		runner: textOf(runner),
+		startedMs,
+		completedMs: Number.isNaN(completedMs) ? null : completedMs,
+	};
+}
+
+function parseRun(data: unknown): MeasuredRun | null {
+	const { id: given, run_attempt: attempt, event, head_sha: headSha, ...head } = fieldsOf(data);
+	const branch = head["head_branch"];
+	const repository = fieldsOf(head["head_repository"])["full_name"];
+	const id = idOf(given);
+	if (id === null || !isCommit(headSha) || typeof event !== "string") return null;
+	return {
+		id,
+		attempt: idOf(attempt) ?? 1,
+		event,
+		headSha,
+		headBranch: isRefName(branch) ? branch : "",
+		headRepository: isRepositoryName(repository) ? repository : "",
+	};
+}
+
+/** GitHub ignores a `head` that it cannot parse. */
+function parsePulls(data: unknown, headRepository: string) {
+	if (!Array.isArray(data)) return null;
+	return data.flatMap((pull) => {
+		const { number: given, head } = fieldsOf(pull);
+		const { sha: headSha, repo } = fieldsOf(head);
+		const { full_name: repository } = fieldsOf(repo);
+		const number = idOf(given);
+		const fits = isRepositoryName(repository) && repository.toLowerCase() === headRepository.toLowerCase();
+		return number !== null && isCommit(headSha) && fits ? [{ number, headSha }] : [];
+	});
 }

@@ -1,34 +1,15 @@
 // The only file that reads the environment.
 import { realpathSync } from "node:fs";
 import { delimiter, isAbsolute, normalize } from "node:path";
+import { createProcesses, type Processes } from "../../../adapters/process/processes.ts";
 import { isRunnerVariable, isWithheld } from "../../../core/variables.ts";
 import type { WorkflowRun } from "../../../ports/code-host.ts";
 
-export interface Environment {
-	isActions: boolean;
-	isCi: boolean;
-	noColor: boolean;
-	home: string | undefined;
-	cacheHome: string | undefined;
-	toolCache: string | undefined;
-	temp: string | undefined;
-	workspace: string | undefined;
-	sha: string | undefined;
-	/** Full name of its ref, such as `refs/pull/12/merge`. */
-	ref: string | undefined;
-	eventName: string | undefined;
-	eventPath: string | undefined;
-	registry: string | undefined;
-	/** CUDA_VISIBLE_DEVICES; empty hides every GPU. */
-	visibleDevices: string | undefined;
-	libraryPath: string | undefined;
-	/** Folder for GPU locks. Default: the machine's temporary folder. */
-	lockFolder: string | undefined;
-}
-
 type Variables = Readonly<Record<string, string | undefined>>;
 
-export function readEnvironment(env: Variables = process.env): Environment {
+export type Environment = ReturnType<typeof readEnvironment>;
+
+export function readEnvironment(env: Variables = process.env) {
 	const named = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
 	return {
 		isActions: env["GITHUB_ACTIONS"] === "true",
@@ -45,13 +26,14 @@ export function readEnvironment(env: Variables = process.env): Environment {
 		eventName: named("GITHUB_EVENT_NAME"),
 		eventPath: named("GITHUB_EVENT_PATH"),
 		registry: named("npm_config_registry"),
+		/** Empty hides every GPU. */
 		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
 		libraryPath: childEnvironment(env)["LD_LIBRARY_PATH"] || undefined,
 		lockFolder: named("TRTGATE_LOCKS"),
 	};
 }
 
-/** The toolkit's clients read the event's file when they are loaded, and throw if it is not JSON. */
+/** The toolkit's clients throw when loaded if the event's file is not JSON. */
 export function forgetEventFile(env: Record<string, string | undefined> = process.env): void {
 	delete env["GITHUB_EVENT_PATH"];
 }
@@ -87,11 +69,8 @@ export function readWorkflowRun(env: Variables = process.env): WorkflowRun | nul
 	};
 }
 
-/** Variables that make git send the token to the workflow's server, following the user's settings of the same kind. */
-export function gitAccess(
-	token: string,
-	env: Variables = process.env,
-): { serverUrl: string; header: string; env: Record<string, string> } {
+/** Makes git send the token to the workflow's server, beside the user's settings. */
+export function gitAccess(token: string, env: Variables = process.env) {
 	const serverUrl = (env["GITHUB_SERVER_URL"] || "https://github.com").replace(/\/+$/, "");
 	const at = /^\d{1,4}$/.test(env["GIT_CONFIG_COUNT"] ?? "") ? Number(env["GIT_CONFIG_COUNT"]) : 0;
 	const header = `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
@@ -102,12 +81,16 @@ export function gitAccess(
 	return { serverUrl, header, env: { GIT_CONFIG_COUNT: `${at + 1}`, ...setting } };
 }
 
-/** Our environment without secrets and, in a workflow, without search paths inside the workspace. */
+/** Without secrets and, in a workflow, without search paths inside the workspace. */
 export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
 	return {
 		...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))),
 		...searchedOutside(env),
 	};
+}
+
+export function ownProcesses(): Processes {
+	return createProcesses({ env: childEnvironment() });
 }
 
 const searchPaths = ["PATH", "LD_LIBRARY_PATH", "PYTHONPATH"] as const;
@@ -117,7 +100,7 @@ export function userSearchPaths(env: Variables = process.env): Record<string, st
 	return Object.fromEntries(searchPaths.map((name) => [name, env[name]]));
 }
 
-/** A pull request controls the workspace, in which empty and relative folders are looked up too. */
+/** A pull request controls the workspace; empty and relative folders lie in it too. */
 function searchedOutside(env: Variables): Record<string, string | undefined> {
 	const workspace = env["GITHUB_WORKSPACE"];
 	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};
@@ -142,7 +125,6 @@ function realFolder(folder: string): string {
 	}
 }
 
-/** Values of the variables that a config names for its command; unset ones are left out. */
 export function lentVariables(
 	names: readonly string[],
 	env: Variables = process.env,

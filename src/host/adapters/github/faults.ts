@@ -1,4 +1,4 @@
-// Classifies the errors of GitHub and the toolkit's clients, with a fix for each, and bounds waits.
+// Classifies errors of GitHub and the toolkit's clients, and bounds waits.
 import type { PlatformCode } from "../../../core/errors.ts";
 import { fieldsOf } from "../../../core/found.ts";
 import { cleanText, shorten } from "../../../core/text/escape.ts";
@@ -6,7 +6,6 @@ import type { ApiFault, ApiResult } from "../../../ports/code-host.ts";
 
 export interface RequestInfo {
 	endpoint: string;
-	/** `pull-requests: write`. */
 	permission: string;
 	/** Sending the request twice would create two objects. */
 	creates: boolean;
@@ -19,7 +18,7 @@ export interface RequestFailure {
 	message: string;
 }
 
-/** GraphQL reports errors with status 200 and an error type. */
+/** Error types of GraphQL, which come with status 200. */
 const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 };
 
 export function readFailure(error: unknown): RequestFailure {
@@ -70,7 +69,7 @@ const byStatus: Readonly<Record<number, PlatformCode>> = {
 	429: "github-rate-limited",
 };
 
-/** GitHub also answers 403 to too many requests, for a locked conversation and for an archived repository. */
+/** 403 also means too many requests, a locked conversation or an archived repository. */
 function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCode {
 	if (kind === "timeout") return "github-timeout";
 	if (kind === "network") return "github-unavailable";
@@ -84,7 +83,7 @@ function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCod
 	return byStatus[status] ?? (status >= 500 ? "github-unavailable" : "github-rejected");
 }
 
-/** The missing line of `permissions:`, from GitHub's header if there is one: `issues=write; pull_requests=write`. */
+/** From GitHub's header if there is one: `issues=write; pull_requests=write`. */
 function missingPermission({ headers }: RequestFailure, { permission }: RequestInfo): string {
 	const accepted = (headers["x-accepted-github-permissions"] ?? "").matchAll(
 		/(?:^|[;,])\s*([a-z_]{2,40})=(read|write|admin)\s*(?=[;,]|$)/g,
@@ -92,7 +91,6 @@ function missingPermission({ headers }: RequestFailure, { permission }: RequestI
 	const offered = [...accepted].map((match) => `${match[1]?.replaceAll("_", "-")}: ${match[2]}`);
 	const ofScope = offered.find((one) => one.startsWith(`${permission.split(":", 1)[0]}:`));
 	if (ofScope === undefined) return offered[0] ?? permission;
-	// The header may name only the read that comes first.
 	return ofScope.endsWith(": read") ? permission : ofScope;
 }
 
@@ -141,7 +139,7 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 	};
 }
 
-/** The work itself continues after the limit; its result is ignored. @throws DOMException TimeoutError. */
+/** The work goes on after the limit, and its result is ignored. @throws DOMException TimeoutError. */
 export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {
@@ -152,12 +150,11 @@ export async function withTimeout<Value>(limitMs: number, promise: Promise<Value
 		return await Promise.race([promise, late]);
 	} finally {
 		clearTimeout(timer);
-		// A late failure has no handler any more.
 		promise.catch(() => {});
 	}
 }
 
-/** @param what names the operation: `upload of the artifact trtgate-gate`. */
+/** @param what `upload of the artifact trtgate-gate`. */
 export async function attempt<Value extends object>(
 	what: string,
 	work: () => Promise<Value>,
@@ -169,7 +166,7 @@ export async function attempt<Value extends object>(
 	}
 }
 
-/** The artifact and cache clients put the status into the message, the blob store's client into a field. */
+/** Clients put the status into the message, the blob store's into a field. */
 export function serviceFault(error: unknown, what: string): ApiFault {
 	const message = error instanceof Error ? error.message : String(error);
 	const code = codeOfService(fieldsOf(error), message);
@@ -179,7 +176,6 @@ export function serviceFault(error: unknown, what: string): ApiFault {
 
 function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, message: string): PlatformCode {
 	if (name === "GHESNotSupportedError") return "github-unsupported";
-	// The storage quota is full.
 	if (name === "UsageError" || /\bquota\b|insufficient usage/i.test(message)) return "github-rejected";
 	if (name === "TimeoutError" || /timed? ?out|ETIMEDOUT/i.test(message)) return "github-timeout";
 	const carried = Number(statusCode) >= 400 ? Number(statusCode) : undefined;

@@ -2,23 +2,12 @@
 import { getInput } from "@actions/core";
 import { usageError } from "../../../core/errors.ts";
 
-/** Inputs of action.yml as the user wrote them; absent if empty. */
-export interface ActionInputs {
-	config?: string;
-	base?: string;
-	head?: string;
-	trtexec?: string;
-	onnxruntimeFolder?: string;
-	only?: string;
-	out: string;
-	overrides: Readonly<Record<string, string>>;
-}
-
 const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"];
 
 const given = (name: string): string | undefined => getInput(name) || undefined;
 
-export function readInputs(): ActionInputs {
+/** Inputs of action.yml as the user wrote them; absent if empty. */
+export function readInputs() {
 	return {
 		config: given("config"),
 		base: given("base"),
@@ -40,7 +29,6 @@ export function readPlanInputs() {
 		announce: isOn("announce"),
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
-		/** Patterns as the user wrote them; empty: all engines. */
 		only: getInput("only"),
 		name: getInput("name"),
 		artifact: getInput("artifact") || "trtgate",
@@ -48,20 +36,9 @@ export function readPlanInputs() {
 	};
 }
 
-export interface PublishInputs {
-	/** "" if the workflow gives no token. */
-	token: string;
-	name: string;
-	comment: "auto" | "changes" | "never";
-	checkRun: boolean;
-	issue: "auto" | "true" | "false";
-	/** Prefix of the artifact's name, or `none`. */
-	artifact: string;
-	artifactEngines?: boolean;
-	retentionDays?: number | undefined;
-}
+export type PublishInputs = ReturnType<typeof readShownInputs> & { artifactEngines?: boolean };
 
-/** Inputs of action.yml beside those of `readInputs`. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 export function readPublishInputs() {
 	return {
 		...readShownInputs(),
@@ -72,20 +49,21 @@ export function readPublishInputs() {
 
 const maxNameChars = 100;
 
-function readShownInputs(): PublishInputs {
+function readShownInputs() {
 	const days = getInput("retention-days");
 	return {
+		/** "" if the workflow gives none. */
 		token: getInput("token"),
 		name: getInput("name").slice(0, maxNameChars),
 		comment: oneOf("comment", ["auto", "changes", "never"]),
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		issue: oneOf("issue", ["auto", "true", "false"]),
+		/** Prefix of the artifact's name, or `none`. */
 		artifact: getInput("artifact") || "trtgate",
-		retentionDays: days === "" ? undefined : readDays(days),
+		...(days !== "" && { retentionDays: readDays(days) }),
 	};
 }
 
-/** GitHub's upper bound, which applies to private repositories. */
 const maxRetentionDays = 400;
 
 function readDays(text: string): number {
@@ -99,14 +77,13 @@ function readDays(text: string): number {
 
 export type ReportInputs = ReturnType<typeof readReportInputs>;
 
-/** Inputs of report/action.yml. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 export function readReportInputs() {
 	return {
 		...readShownInputs(),
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
 		review: getInput("review"),
-		/** Id of the only job that measures without a plan. */
 		job: getInput("job") || "gate",
 		out: getInput("out") || "trtgate-merged",
 		fail: oneOf("fail", ["auto", "true", "false"]),
@@ -129,7 +106,7 @@ const recordOptions = [
 
 export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
 
-/** Inputs of golden/action.yml. @throws ConfigError usage. */
+/** @throws ConfigError usage. */
 export function readGoldenInputs() {
 	const lines = (name: string): string[] =>
 		getInput(name)
@@ -139,7 +116,7 @@ export function readGoldenInputs() {
 	return {
 		token: getInput("token"),
 		config: getInput("config") || "trtgate.yml",
-		/** Names of models, separated by lines or commas; empty: all that have a golden. */
+		/** Separated by lines or commas; empty: all that have a golden. */
 		model: getInput("model"),
 		reason: getInput("reason"),
 		author: getInput("author"),
@@ -147,7 +124,7 @@ export function readGoldenInputs() {
 			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
 			.filter(({ values }) => values.length > 0),
 		propose: isOn("propose"),
-		/** Derives limits from the engines of this runner, and records nothing. */
+		/** Derives limits, and records nothing. */
 		calibrate: isOn("calibrate"),
 		branch: getInput("branch") || "trtgate/goldens",
 		base: getInput("base"),

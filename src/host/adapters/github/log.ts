@@ -1,4 +1,4 @@
-// Writes to the workflow's log. Separate from outputs, because not every action has those of the gate.
+// Writes to the workflow's log; separate from outputs, which not every action has.
 import { standardStreams } from "../../../adapters/process/standard-streams.ts";
 
 export function log(text: string): void {

@@ -1,4 +1,4 @@
-// Takes one named file out of a downloaded artifact, which may be hostile: into memory, bounded, and never onto the disk.
+// Takes one file out of an artifact, which may be hostile, into memory.
 import { open } from "node:fs/promises";
 import { crc32, inflateRawSync } from "node:zlib";
 import { fileSource } from "../../../adapters/process/input-file.ts";
@@ -12,11 +12,10 @@ export type Taken =
 
 export interface TakeLimits {
 	packedBytes: number;
-	/** Unpacked size of the one file. */
 	bytes: number;
 }
 
-/** The name must equal that of an entry, so no path in the archive is ever followed. */
+/** The name must be an entry's, so no path is followed. */
 export async function takeFile(archive: string, name: string, limits: TakeLimits): Promise<Taken> {
 	const file = await open(archive);
 	try {

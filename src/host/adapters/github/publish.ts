@@ -13,10 +13,9 @@ export function writeAnnotations(result: Result): void {
 		write[level](message, { title, file: path, startLine: line, startColumn: column });
 }
 
-/** The runner drops a summary above 1 MiB whole. */
 const maxSummaryBytes = 1024 * 1024 - 1024;
 
-/** Replaces what this step has written before. A summary that cannot be written is reported in the log. */
+/** Replaces what this step wrote before. */
 export async function writeSummary(markdown: string): Promise<void> {
 	const fits = Buffer.byteLength(markdown) <= maxSummaryBytes;
 	const text = fits ? markdown : markdown.slice(0, maxSummaryBytes / 4);
@@ -39,14 +38,13 @@ export function setOutputs(result: Result, resultPath: string): void {
 	setOutput("inconclusive", count("inconclusive"));
 }
 
-/** Shows people where the result was published; "" for parts that were not. */
+/** "" for what was not published. */
 export function setUrls(urls: { comment: string; artifact: string; report: string }): void {
 	setOutput("comment-url", urls.comment);
 	setOutput("artifact-url", urls.artifact);
 	setOutput("report-url", urls.report);
 }
 
-/** Sets the outputs of a run that ended before there was a result. */
 export function publishFailure(failureKind: string): void {
 	setOutput("outcome", "error");
 	setOutput("failure-kind", failureKind);

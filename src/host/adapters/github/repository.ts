@@ -1,13 +1,12 @@
-// A repository on GitHub: commits and branches through its git database, pull requests through its REST API.
+// A repository on GitHub: its git database and its pull requests.
 import { fieldsOf } from "../../../core/found.ts";
 import type { ApiFault, ApiResult, HostedPull, Repository, StoredFile } from "../../../ports/code-host.ts";
 import { idOf, parseList, textOf } from "./code-host.ts";
 import { type Ask, type GitHubOptions, openApi, type Pace, usualPace } from "./request.ts";
 
-/** A blob of 100 MB takes a while, and no GPU is leased meanwhile. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
-/** A proposal cannot deliver its result in another way, so it needs other fixes than publishing. */
+/** A proposal needs other fixes than publishing. */
 const fixes: Partial<Record<ApiFault["code"], string>> = {
 	"github-permission":
 		"Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). Your own `token` must be valid and have both; runs of Dependabot and of forks are read-only.",
@@ -38,15 +37,12 @@ function hashOf(value: unknown): string | null {
 
 const parseSha = (data: unknown): string | null => hashOf(fieldsOf(data)["sha"]);
 
-/** A tag may point to a tag object, a branch never does. */
 function parseRef(data: unknown): string | null {
 	const object = fieldsOf(fieldsOf(data)["object"]);
 	return object["type"] === "commit" ? hashOf(object["sha"]) : null;
 }
 
-function writeCalls(
-	asking: Asking,
-): Pick<Repository, "storeFile" | "writeSnapshot" | "writeCommit" | "createBranch" | "advanceBranch"> {
+function writeCalls(asking: Asking) {
 	// Objects are found by their content, so sending one twice is harmless.
 	const write = asking("contents: write", { repeatable: true });
 	const move = asking("contents: write");
@@ -65,7 +61,7 @@ function writeCalls(
 		createBranch: (name, sha) => move("sha", "POST /git/refs", { ref: `refs/heads/${name}`, sha }, parseRef),
 		advanceBranch: (name, sha) =>
 			move("sha", "PATCH /git/refs/{ref}", { ref: `heads/${name}`, sha, force: false }, parseRef),
-	};
+	} satisfies Partial<Repository>;
 }
 
 function parsePull(data: unknown): HostedPull | null {
@@ -74,10 +70,7 @@ function parsePull(data: unknown): HostedPull | null {
 	return number === null ? null : { number, title: textOf(title), body: textOf(body), url: textOf(url) };
 }
 
-function pullCalls(
-	asking: Asking,
-	owner: string,
-): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+function pullCalls(asking: Asking, owner: string) {
 	const write = asking("pull-requests: write");
 	return {
 		openPulls: ({ head, base }) => {
@@ -92,7 +85,7 @@ function pullCalls(
 		},
 		updatePull: (number, change) =>
 			write("pull", "PATCH /pulls/{pull_number}", { pull_number: number, ...change }, parsePull),
-	};
+	} satisfies Partial<Repository>;
 }
 
 /** A setting of the repository or its organisation overrides `permissions:`. */
@@ -128,9 +121,7 @@ function parseBlob(data: unknown): Uint8Array | null {
 	return encoding === "utf-8" ? new TextEncoder().encode(content) : null;
 }
 
-function readCalls(
-	asking: Asking,
-): Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "snapshotOf" | "filesUnder" | "readFile"> {
+function readCalls(asking: Asking) {
 	const ask = asking("contents: read");
 	return {
 		defaultBranch: () =>
@@ -156,7 +147,7 @@ function readCalls(
 			),
 		filesUnder: (commit, folder) => listFiles(ask, commit, folder),
 		readFile: (hash) => ask("bytes", "GET /git/blobs/{file_sha}", { file_sha: hash }, parseBlob),
-	};
+	} satisfies Partial<Repository>;
 }
 
 /** null also if GitHub truncated a long list. */
@@ -170,7 +161,7 @@ function parseTree(data: unknown) {
 	});
 }
 
-/** Lists only the folder, because a whole repository may be too long for GitHub. */
+/** A whole repository may be too long for GitHub. */
 async function listFiles(
 	ask: Ask,
 	commit: string,

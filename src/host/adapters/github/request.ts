@@ -1,22 +1,20 @@
-// Sends requests to GitHub. octokit's plugins retry and wait; all of it ends within the pace's patience.
+// Sends requests to GitHub. octokit's plugins retry and wait, within the pace's patience.
 import { setTimeout } from "node:timers/promises";
 import type { ApiResult } from "../../../ports/code-host.ts";
 import { faultOf, nothingToFix, type RequestInfo, readFailure, withTimeout } from "./faults.ts";
 
 export interface Pace {
 	callMs: number;
-	/** Limit of all failed and retried requests together, including the waits between them. */
+	/** Of all failed and retried requests, with the waits between them. */
 	patienceMs: number;
-	/** Length of a second of waiting; shorter in tests. */
 	secondMs: number;
 }
 
-/** Long enough for one of the minutes that GitHub asks to wait: publishing keeps the runner. */
+/** Enough for one minute that GitHub asks to wait; publishing keeps the runner. */
 export const usualPace: Pace = { callMs: 10_000, patienceMs: 90_000, secondMs: 1000 };
 
 export interface GitHubOptions {
 	token: string;
-	/** https://api.github.com, or that of an enterprise. */
 	apiUrl: string;
 	graphQlUrl: string;
 	repository: string;
@@ -31,12 +29,11 @@ interface ApiRequest<Value> {
 	route: string;
 	given: Given;
 	permission: string;
-	/** The POST may be sent twice, because it creates nothing, or the same thing again. */
+	/** A POST that creates nothing, or the same thing again. */
 	repeatable?: boolean;
 	parse: Parse<Value>;
 }
 
-/** Sends a request about the repository. @param name key of the value in the answer. */
 export type Ask = <Name extends string, Value>(
 	name: Name,
 	route: string,
@@ -108,7 +105,7 @@ function named<Value, Name extends string>(
 
 function createSender(access: GitHubOptions, pace: Pace) {
 	let leftMs = pace.patienceMs;
-	/** Set after all tries of a request failed: further requests are tried once, until GitHub answers again. */
+	/** After a request failed in all tries, others are tried once. */
 	let isAway = false;
 	let octokit: ReturnType<typeof openOctokit> | null = null;
 	return {
@@ -193,7 +190,6 @@ async function openOctokit(
 	});
 	return new (GitHub.plugin(
 		({ hook }) => {
-			// Each try has its own time limit, and fails if its reply is not what GitHub documents.
 			hook.wrap("request", async (send, request) => {
 				Object.assign(request.request, { signal: request.request["startTry"](), log: silent });
 				const response = await send(request);

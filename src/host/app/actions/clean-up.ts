@@ -1,4 +1,4 @@
-// The post step: removes what the main step left, however it ended, and publishes what it did not.
+// The post step: cleans up after the main step, however it ended.
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,18 +6,16 @@ import { getState, warning } from "@actions/core";
 import { lockFolder } from "../../../adapters/files/store.ts";
 import { removeLeftWorktrees } from "../../../adapters/git/worktree.ts";
 import { readInputText } from "../../../adapters/process/input-file.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { checkOutFolder, type OutRoots, outRoots } from "../../../app/out-folder.ts";
 import { recordError, ToolError } from "../../../core/errors.ts";
 import { inputKinds } from "../../../core/input-kind.ts";
 import { parseResult } from "../../../core/report/parse-result.ts";
 import { reportFiles } from "../../../stages/report.ts";
-import { childEnvironment, readEnvironment } from "../../adapters/github/env.ts";
+import { ownProcesses, readEnvironment } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { describePublished, publishNoResult, publishResult } from "../publish/publish-result.ts";
-import { planPublish, takeBack } from "../publish/publish-run.ts";
-import { uploadFolder } from "../publish/upload.ts";
+import { planPublish, takeBack, uploadFolder } from "../publish/publish-run.ts";
 import { readRun } from "./workflow-run.ts";
 
 /** Never fails: the main step has set the outcome. */
@@ -26,10 +24,8 @@ export async function cleanUp(): Promise<void> {
 	if (out === "") return;
 	const roots = outRoots(readEnvironment(), process.cwd());
 	const isPublished = getState("published") === "true";
-	const isOurs = await attempt("The output folder is left as it is", async () => {
-		// The change may have replaced the file while the main step ran.
-		await checkOutFolder(out, { cwd: roots.workspace, roots }, createProcesses({ env: childEnvironment() }));
-	});
+	// The change may have replaced it meanwhile.
+	const isOurs = await attempt("The output folder is left as it is", () => checkOutFolder(out, roots));
 	if (isOurs) await attempt("The worktrees could not be removed", () => removeTraces(out));
 	const hasFolder = isOurs && existsSync(out);
 	// If the owner still runs, it keeps its lock.
@@ -58,7 +54,7 @@ async function attempt(what: string, work: () => Promise<void>): Promise<boolean
 }
 
 async function removeTraces(out: string): Promise<void> {
-	const processes = createProcesses({ env: childEnvironment() });
+	const processes = ownProcesses();
 	try {
 		await removeLeftWorktrees(join(out, "worktrees"), processes);
 		await rm(join(out, "scratch"), { recursive: true, force: true });
@@ -67,7 +63,7 @@ async function removeTraces(out: string): Promise<void> {
 	}
 }
 
-/** A stopped run has no verdict, but a scheduled run that is stopped every night must raise its alarm. */
+/** A scheduled run that is stopped every night must raise its alarm. */
 async function publishWhatIsLeft(outFolder: string, hasResult: boolean, roots: OutRoots): Promise<void> {
 	const inputs = readPublishInputs();
 	const known = await readRun(readEnvironment(), inputs.token);

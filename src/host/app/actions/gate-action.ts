@@ -1,4 +1,4 @@
-// The action: the same gate as the command line, reported to the workflow run.
+// The action: the gate, reported to the workflow run.
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { saveState, setFailed } from "@actions/core";
@@ -17,7 +17,7 @@ import type { Environment } from "../../adapters/github/env.ts";
 import { readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
+import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/event.ts";
 import {
 	publishNoResult,
 	reportNoResult,
@@ -36,7 +36,6 @@ interface Job {
 	/** null outside a workflow. */
 	context: PublishContext | null;
 	caches: SharedCaches | null;
-	/** A requested stop leaves only a few seconds. */
 	stop: { requested: boolean };
 }
 
@@ -77,7 +76,7 @@ async function openJob(terminal: Terminal): Promise<Job> {
 	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
 }
 
-/** An untrusted run leaves nothing on this machine that later runs would use. */
+/** An untrusted run leaves nothing that later runs use. */
 function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">): Environment {
 	const { environment } = terminal;
 	if (context === null || !isUntrustedRun(context.event, context.run.eventName)) return environment;
@@ -108,7 +107,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
-	// Runs beside the measurement, which does not wait for it.
+	// The measurement does not wait for it.
 	const announced = context === null ? undefined : announce("measuring", configPath, context);
 	const completed = await gate({
 		cwd,
@@ -137,7 +136,6 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 	return { result, outFolder };
 }
 
-/** A failure here is reported and does not change the outcome. */
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
 	const { context, caches, terminal, cwd } = job;
 	if (context === null || job.stop.requested) {

@@ -1,4 +1,4 @@
-// The action in golden/: records or calibrates the goldens of models, and proposes what changed as one pull request.
+// The action in golden/: records or calibrates goldens, and proposes them as one pull request.
 
 import { notice, setFailed, setOutput, summary } from "@actions/core";
 import { readConfigFile } from "../../../app/config-file.ts";
@@ -38,7 +38,7 @@ export async function runGoldenAction(): Promise<number> {
 	}
 }
 
-/** A model that cannot be recorded does not stop the others. @throws ToolError interrupted. */
+/** One failed model does not stop the others. @throws ToolError interrupted. */
 async function recordAll(job: GoldenJob, stopped: () => string | null): Promise<RecordedGoldens> {
 	const { terminal, inputs } = job;
 	const { config, home } = await readConfigFile({

@@ -3,12 +3,10 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../../generated/result.ts";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { missingCommit, unknownBase } from "../../../app/arms/find-base.ts";
-import { readConfigFile } from "../../../app/config-file.ts";
+import { readConfigFile, textAt } from "../../../app/config-file.ts";
 import { exitCodes } from "../../../app/exit.ts";
 import { openTerminal } from "../../../app/terminal.ts";
-import { textAt } from "../../../app/two-sides.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { loadConfig } from "../../../core/config/parse.ts";
 import { type Counterparts, underRulesOf } from "../../../core/config/rules.ts";
@@ -16,14 +14,14 @@ import { keepSelected, parsePatterns } from "../../../core/config/select.ts";
 import { judgeCoverage } from "../../../core/gates/coverage.ts";
 import { judgeLimitChanges } from "../../../core/gates/limit-changes.ts";
 import { findCounterparts } from "../../../core/plan/counterparts.ts";
-import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../../core/plan/matrix.ts";
+import { formatMatrix, parseLabels, planMatrix } from "../../../core/plan/matrix.ts";
 import { type EngineSpec, engineSpecs } from "../../../core/plan/plan.ts";
 import { renderMatrix } from "../../../core/plan/render.ts";
 import { formatReview } from "../../../core/plan/review.ts";
 import { keepRunners, refuseNewRunners } from "../../../core/plan/trusted-runners.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { openHistory } from "../../../history/adapters/history.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
+import { ownProcesses } from "../../adapters/github/env.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
@@ -56,17 +54,12 @@ export async function runPlanAction(): Promise<number> {
 	}
 }
 
-interface Planned {
-	jobs: MatrixJob[];
-	/** Reduced coverage and changed rules of the whole change, which no single job sees. */
-	review: GateResult[];
-}
-
-async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined): Promise<Planned> {
+/** With gates on reduced coverage and changed rules of the whole change, which no single job sees. */
+async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined) {
 	const { config: own } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	const labels = parseLabels(inputs.runners);
 	const base = event === undefined ? null : await readTarget(event, { cwd, ...inputs });
-	// Without the base's rules, the head must not choose machines other than those that the workflow names.
+	// Without the base's rules, the head must not choose other machines.
 	if (base !== null && base.rules === null) refuseNewRunners(own, labels);
 	const only = parsePatterns(inputs.only);
 	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
@@ -84,24 +77,17 @@ function underBase(rules: Config, own: Config, counterparts: Counterparts): Conf
 	return { ...underRulesOf(rules, own, counterparts), runners: keepRunners(rules, own, counterparts) };
 }
 
-interface Target {
-	/** null if the target branch has no readable config. */
-	rules: Config | null;
-	blobs: Blobs;
-}
-
-/** The git object of a file, or null; equal objects mean equal files. */
 type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 
-/** null if nothing is under review: a maintainer accepted the head's config. @throws ConfigError git-ref; ToolError. */
+/** null if nothing is under review. @throws ConfigError git-ref; ToolError. */
 async function readTarget(
 	event: RunEvent,
 	{ cwd, config: path, token }: { cwd: string; config: string; token: string },
-): Promise<Target | null> {
+): Promise<{ rules: Config | null; blobs: Blobs } | null> {
 	if (event.kind === "other" && event.name.startsWith("pull_request"))
 		throw unknownBase("the event does not name the base");
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
-	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), accessOf({ token }).access);
+	const git = gitIn(cwd, ownProcesses(), accessOf({ token }).access);
 	const { baseSha, baseRef } = event;
 	if (!(await (await openHistory(git)).bring(baseSha)))
 		throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);

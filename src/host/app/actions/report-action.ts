@@ -1,15 +1,13 @@
-// The action in report/: fetches, merges and shows the parts' results. It needs no GPU or checkout and runs no code of the change.
+// The action in report/: fetches, merges and shows the parts' results.
 
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
 import type { Result } from "../../../../generated/result.ts";
 import { fileStore } from "../../../adapters/files/store.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { exitCodes, exitOfResult } from "../../../app/exit.ts";
 import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "../../../app/out-folder.ts";
-import { collectParts } from "../../../app/parts/collect-parts.ts";
-import { findSubject, type Subject } from "../../../app/parts/find-measured-run.ts";
+import { collectParts, findSubject, type Subject } from "../../../app/parts.ts";
 import { openTerminal } from "../../../app/terminal.ts";
 import { version } from "../../../app/version.ts";
 import { recordError, ToolError } from "../../../core/errors.ts";
@@ -22,13 +20,12 @@ import { headline } from "../../../core/report/highlights.ts";
 import { renderTerminal } from "../../../core/report/terminal.ts";
 import type { Host, RunFacts, WorkflowRun } from "../../../ports/code-host.ts";
 import { reportFiles, reportList, writeReport } from "../../../stages/report.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
-import type { Published } from "../../stages/publish/plan.ts";
+import type { Published } from "../../stages/publish/check-run.ts";
 import {
 	publishNoResult,
 	reportNoResult,
@@ -95,11 +92,7 @@ async function report(): Promise<number> {
 		files: [...reportList],
 	});
 	const files = fileStore();
-	await checkOutFolder(
-		outFolder,
-		{ cwd: roots.workspace, roots },
-		createProcesses({ env: childEnvironment() }),
-	);
+	await checkOutFolder(outFolder, roots);
 	await files.makeFolder(outFolder);
 	await removeEarlierResult(outFolder, { isOwn: true });
 	await writeReport(result, outFolder, files);
@@ -113,7 +106,7 @@ function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string
 	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
 }
 
-/** Artifacts of earlier attempts remain with the run. */
+/** Artifacts of earlier attempts remain. */
 async function partsThatCount(
 	parts: readonly PartInput[],
 	{ run }: Subject,
@@ -130,14 +123,13 @@ async function partsThatCount(
 	);
 }
 
-/** Commits that results may belong to; null for any. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
 	const claimed = new Set(
 		parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])),
 	);
 	const confirmed: string[] = [subject.sha];
-	// Genuine parts agree on one commit, so a few lookups suffice.
+	// Genuine parts agree on one commit.
 	for (const commit of [...claimed].sort().slice(0, 5))
 		if (await subject.isOfChange(commit)) confirmed.push(commit);
 	return confirmed;
@@ -174,7 +166,7 @@ function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting):
 	};
 }
 
-/** Concludes the check run and the comment that a lost runner left unfinished. */
+/** A lost runner leaves its check run and comment unfinished. */
 async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
 	const reason = part?.content.state === "missing" ? part.content.reason : null;
 	const why =
@@ -188,7 +180,7 @@ async function reportNoParts(reporting: Reporting, part: PartInput | undefined):
 	return reportNoResult(fault);
 }
 
-/** Describes the change as GitHub reports it. Our token may write even for a fork's change. */
+/** Our token may write even for a fork's change. */
 function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	if (event !== null) return event;
 	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };

@@ -1,4 +1,4 @@
-// Shared by all actions: reads the workflow run's event, and reports errors that end an action before there is a result.
+// What all actions share: the run, its event, and errors without a result.
 import { error as annotateError, setSecret } from "@actions/core";
 import type { WorkflowJob } from "../../../../generated/result.ts";
 import type { GitAccess } from "../../../adapters/git/run-git.ts";
@@ -7,14 +7,17 @@ import { describeRecord, explainError } from "../../../app/exit.ts";
 import { usageError } from "../../../core/errors.ts";
 import { inputKinds } from "../../../core/input-kind.ts";
 import type { Host, WorkflowRun } from "../../../ports/code-host.ts";
+import { githubArtifacts, githubCache, githubRunArtifacts } from "../../adapters/github/artifacts.ts";
+import { githubCodeHost, githubRunFacts } from "../../adapters/github/code-host.ts";
 import { type Environment, forgetEventFile, gitAccess, readWorkflowRun } from "../../adapters/github/env.ts";
-import { openGitHub } from "../../adapters/github/github.ts";
 import { log } from "../../adapters/github/log.ts";
+import { githubRepository } from "../../adapters/github/repository.ts";
+import { usualPace } from "../../adapters/github/request.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 
 const maxPayloadBytes = 32 * 1024 * 1024;
 
-/** Absent outside GitHub Actions. If the payload cannot be read, the event is `other`, with its name. */
+/** `other` if the payload cannot be read; absent outside of GitHub Actions. */
 export async function readRunEvent(environment: Environment): Promise<RunEvent | undefined> {
 	const { isActions, eventName, eventPath = "", sha = "", ref = "" } = environment;
 	if (!isActions || eventName === undefined) return undefined;
@@ -33,12 +36,25 @@ export interface KnownRun {
 	host: Host;
 }
 
-/** Our own workflow run, and its event; null outside a workflow. */
+/** null outside a workflow. */
 export async function readRun(environment: Environment, token: string): Promise<KnownRun | null> {
 	const run = readWorkflowRun();
 	const event = await readRunEvent(environment);
 	if (run === null || event === undefined) return null;
 	return { run, event, host: openGitHub(run, token, environment.temp) };
+}
+
+function openGitHub(run: WorkflowRun, token: string, temp: string | undefined): Host {
+	const access = { ...run, token };
+	return {
+		codeHost: (patienceMs = usualPace.patienceMs) =>
+			token === "" ? null : githubCodeHost({ ...access, pace: { ...usualPace, patienceMs } }),
+		repository: () => githubRepository(access),
+		runFacts: () => githubRunFacts(access),
+		artifacts: (retentionDays) => githubArtifacts({ run, temp, retentionDays }),
+		runArtifacts: (runId) => githubRunArtifacts(run, runId === undefined ? undefined : { runId, token }),
+		cache: () => githubCache(run.services.cache),
+	};
 }
 
 /** @throws ConfigError usage outside of a workflow. */
@@ -59,7 +75,7 @@ export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, par
 	return { id: runId, attempt: runAttempt, job, part: part || undefined, runner: runner || undefined };
 }
 
-/** Only for calls of git. The runner masks the token itself, but git gets a value derived from it. */
+/** The runner masks the token, but git gets a value derived from it. */
 export function accessOf({ token }: { token: string }): { access?: GitAccess } {
 	if (token === "") return {};
 	const access = gitAccess(token);
@@ -67,7 +83,6 @@ export function accessOf({ token }: { token: string }): { access?: GitAccess } {
 	return { access };
 }
 
-/** Logs an error and annotates the file that it is about. @returns the exit code. */
 export function reportError(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);
 	log(text);

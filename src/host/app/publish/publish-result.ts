@@ -1,10 +1,9 @@
-// Publishes a result, or why there is none, to the workflow run: log, job summary, publish.json, outputs, and the code host.
+// Publishes a result, or why there is none.
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { notice } from "@actions/core";
 import type { ErrorRecord, Result } from "../../../../generated/result.ts";
 import { fileStore, lockFolder } from "../../../adapters/files/store.ts";
-import { createProcesses } from "../../../adapters/process/processes.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
 import { explainError } from "../../../app/exit.ts";
 import { checkOutFolder, type OutRoots, removeEarlierResult } from "../../../app/out-folder.ts";
@@ -12,7 +11,6 @@ import { version } from "../../../app/version.ts";
 import { resultWithoutRun } from "../../../core/outcome.ts";
 import { renderMarkdown, renderUnpublished } from "../../../core/report/markdown.ts";
 import { reportFiles, reportList, writeReport } from "../../../stages/report.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
 import { log } from "../../adapters/github/log.ts";
 import {
 	publishFailure,
@@ -22,7 +20,7 @@ import {
 	writeSummary,
 } from "../../adapters/github/publish.ts";
 import { isCommit } from "../../formats/github/names.ts";
-import type { Published } from "../../stages/publish/plan.ts";
+import type { Published } from "../../stages/publish/check-run.ts";
 import { reportError, workflowJob } from "../actions/workflow-run.ts";
 import { type PublishContext, type PublishedRun, publishRun } from "./publish-run.ts";
 
@@ -32,7 +30,10 @@ export interface Unmeasured extends PublishContext {
 	roots: OutRoots;
 }
 
-/** Ensures that no older result is mistaken for this commit's. Never throws. @returns false if nothing could be shown. */
+/**
+ * No older result may be mistaken for this commit's. Never throws.
+ * @returns false if nothing could be shown.
+ */
 export async function publishNoResult(
 	records: readonly ErrorRecord[],
 	context: Unmeasured,
@@ -64,11 +65,10 @@ export async function publishResult(result: Result, context: Unmeasured): Promis
 	await writePublishOutputs(result, await publishRun(result, context), { outFolder, annotate: false });
 }
 
-/** @returns a temporary folder if the output folder is refused. */
+/** A temporary one if the output folder is refused. */
 async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
-	const processes = createProcesses({ env: childEnvironment() });
 	try {
-		await checkOutFolder(outFolder, { cwd: roots.workspace, roots }, processes);
+		await checkOutFolder(outFolder, roots);
 		return outFolder;
 	} catch (error) {
 		log(`The reports go to another folder: ${error instanceof Error ? error.message : String(error)}`);
@@ -76,7 +76,7 @@ async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
 	}
 }
 
-/** Replaces an earlier run's files, but not those of a run in progress. */
+/** Leaves the files of a run in progress. */
 async function writeResult(result: Result, outFolder: string): Promise<void> {
 	await makeFolders(outFolder);
 	const lock = await lockFolder(outFolder);
@@ -88,7 +88,6 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	}
 }
 
-/** Like `reportError`, for actions with an outcome among their outputs. */
 export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);
@@ -97,7 +96,7 @@ export function reportNoResult(fault: unknown): number {
 const summaryLimit = 900_000;
 const publishFile = "publish.json";
 
-/** Written right after the measurement, so that the run's page has the report even if publishing fails. */
+/** Written before publishing, which may fail. */
 export async function writeResultOutputs(result: Result): Promise<void> {
 	await writeSummary(renderMarkdown(result, { limit: summaryLimit }));
 }
@@ -113,7 +112,6 @@ export async function writePublishOutputs(
 		artifact: links.artifact ?? "",
 		report: links.report ?? "",
 	});
-	// The check run shows the same annotations on the same lines.
 	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
 	const failed = mergePermissionFaults(published.filter((one) => one.state === "failed"));
 	for (const one of published) if (one.state !== "failed") log(describePublished(one));
@@ -138,7 +136,7 @@ export async function writePublishOutputs(
 
 type Failed = Pick<Extract<Published, { state: "failed" }>, "state" | "fault"> & { what: string };
 
-/** Names all missing permissions in one line, so that they can be added at once. */
+/** One line, so that all missing permissions can be added at once. */
 function mergePermissionFaults(faults: readonly Failed[]): Failed[] {
 	const lacking = faults.filter(({ fault }) => fault.lacks !== undefined);
 	const [first] = lacking;

@@ -1,15 +1,27 @@
-// Publishes the result of a run: artifacts first, so that everything else can link to them. Never changes the outcome.
+// Publishes a run's result: artifacts first, so that the others can link to them. Never changes the
+// outcome.
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { Result } from "../../../../generated/result.ts";
+import { type OutRoots, outNames, refuseLinks } from "../../../app/out-folder.ts";
+import { ConfigError } from "../../../core/errors.ts";
 import { markerId } from "../../../core/report/comment.ts";
 import type { ReportLinks } from "../../../core/report/markdown.ts";
-import type { CodeHost, Host, WorkflowRun } from "../../../ports/code-host.ts";
+import type { ArtifactDraft, ArtifactStore, CodeHost, Host, WorkflowRun } from "../../../ports/code-host.ts";
+import { reportFiles } from "../../../stages/report.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
+import { artifactName } from "../../formats/github/names.ts";
 import { publishAlarm } from "../../stages/publish/alarm.ts";
-import { concludeUnmeasured, openCheckRun, publishCheckRun } from "../../stages/publish/check-run.ts";
+import {
+	concludeUnmeasured,
+	openCheckRun,
+	type Published,
+	type PublishedThing,
+	type PublishPlan,
+	publishCheckRun,
+} from "../../stages/publish/check-run.ts";
 import { markOutdated, publishComment } from "../../stages/publish/comment.ts";
-import type { Published, PublishPlan } from "../../stages/publish/plan.ts";
-import { type Upload, uploadFolder } from "./upload.ts";
 
 export interface PublishContext {
 	run: WorkflowRun;
@@ -51,7 +63,6 @@ export async function publishRun(
 const forkReason =
 	"the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
-/** @param configPath as in the result. @returns also things that are deliberately not published. */
 export function planPublish(
 	configPath: string,
 	{ run, event, inputs }: Omit<PublishContext, "host">,
@@ -89,7 +100,7 @@ export function runUrl(run: Pick<WorkflowRun, "serverUrl" | "repository" | "runI
 	return `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}`;
 }
 
-/** The change's own commit: a check run on the test merge would not be visible. */
+/** A check run on the test merge would not be visible. */
 function shaOf(event: RunEvent, run: WorkflowRun): string {
 	switch (event.kind) {
 		case "pull-request":
@@ -112,10 +123,8 @@ export async function publish(result: Result, plan: PublishPlan, codeHost: CodeH
 	];
 }
 
-/** For things that happen beside the work. */
 const shortPatienceMs = 15_000;
 
-/** Shows that a run has begun: in a check run, and by marking an earlier comment as outdated. */
 export async function announce(title: string, configPath: string, context: PublishContext): Promise<void> {
 	const { plan } = planPublish(configPath, context);
 	const codeHost = context.host.codeHost(shortPatienceMs);
@@ -123,11 +132,100 @@ export async function announce(title: string, configPath: string, context: Publi
 	await Promise.all([openCheckRun(title, plan, codeHost), markOutdated("measuring", plan, codeHost)]);
 }
 
-/** Publishes for a run that ended without publishing. */
 export async function takeBack(configPath: string, context: PublishContext, why: string): Promise<void> {
 	const { plan } = planPublish(configPath, context);
 	const codeHost = context.host.codeHost(shortPatienceMs);
 	if (codeHost === null) return;
 	await concludeUnmeasured(why, plan, codeHost);
 	await markOutdated("ended", plan, codeHost);
+}
+
+interface Upload {
+	outFolder: string;
+	roots: OutRoots;
+	configPath: string;
+	inputs: Pick<PublishInputs, "artifact" | "artifactEngines" | "name">;
+	run: Pick<WorkflowRun, "job">;
+}
+
+const separate: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
+const maxFiles = 20_000;
+
+export async function uploadFolder(
+	upload: Upload,
+	store: ArtifactStore,
+): Promise<{ published: Published[]; links: ReportLinks }> {
+	const published: Published[] = [];
+	const links: ReportLinks = {};
+	const { outFolder, roots, inputs } = upload;
+	if (inputs.artifact === "none") return { published, links };
+	try {
+		await refuseLinks(outFolder, roots);
+	} catch (error) {
+		if (!(error instanceof ConfigError)) throw error;
+		return { published: [{ what: "artifact", state: "skipped", why: error.message }], links };
+	}
+	for (const { what, link, draft } of await draftsOf(upload)) {
+		// Drops the deepest first: result and reports are at the top.
+		const depth = (path: string): number => path.split("/").length;
+		const files = draft.files.toSorted((a, b) => depth(a) - depth(b)).slice(0, maxFiles);
+		const leftOut = draft.files.length - files.length;
+		const sent = await store.upload({ ...draft, files });
+		if (sent.state === "failed") {
+			published.push({ what, ...sent });
+			if (sent.fault.code !== "github-rejected") break;
+			continue;
+		}
+		const { url } = sent.artifact;
+		const note = `${leftOut} of its files were left out, as at most ${maxFiles} are uploaded.`;
+		published.push({ what, state: "done", url, note: leftOut === 0 ? undefined : note });
+		if (link !== null) links[link] = url;
+	}
+	return { published, links };
+}
+
+interface Drafted {
+	what: PublishedThing;
+	link: keyof ReportLinks | null;
+	draft: ArtifactDraft;
+}
+
+async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
+	const named = (prefix: string): string =>
+		artifactName(prefix, { config: configPath, job: inputs.name || run.job });
+	const names = outNames.filter((name) => !separate.has(name));
+	const files = (await Promise.all(names.map((name) => filesBelow(join(outFolder, name))))).flat();
+	const page = files.filter((path) => path === join(outFolder, reportFiles.html));
+	const drafted = (
+		what: PublishedThing,
+		link: keyof ReportLinks | null,
+		draft: Omit<ArtifactDraft, "root">,
+		folder = "",
+	): Drafted => ({ what, link, draft: { root: join(outFolder, folder), ...draft } });
+	const nsys = await filesBelow(join(outFolder, "nsys"));
+	const engines = inputs.artifactEngines ? await filesBelow(join(outFolder, "engines")) : [];
+	const drafts = [
+		drafted("artifact", "artifact", { name: named(inputs.artifact), files, compression: 6 }),
+		drafted("report page", "report", {
+			name: `${named("report")}.html`,
+			files: page,
+			compression: 0,
+			asIs: true,
+		}),
+		drafted("profiles", "profiles", { name: named("nsys"), files: nsys, compression: 1 }, "nsys"),
+		drafted("artifact", null, { name: named("engines"), files: engines, compression: 0 }, "engines"),
+	];
+	return drafts.filter(({ draft }) => draft.files.length > 0);
+}
+
+/** A link could lead out of the folder; hidden files are temporary. */
+async function filesBelow(path: string): Promise<string[]> {
+	const found = await lstat(path).catch(() => null);
+	if (found === null || path.split("/").at(-1)?.startsWith(".")) return [];
+	if (found.isFile()) return [path];
+	if (!found.isDirectory()) return [];
+	const files: string[] = [];
+	for (const name of (await readdir(path)).sort())
+		for (const file of await filesBelow(join(path, name))) files.push(file);
+	return files;
 }

@@ -1,21 +1,21 @@
-// Restores kernel timings and engines from the repository's cache on a machine without its own, and saves new ones.
+// Restores engines and kernel timings from the repository's cache, and saves new ones.
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Arm } from "../../../../generated/result.ts";
-import { collectEntries, importEntries } from "../../../adapters/cache/transfer.ts";
+import { collectEntries, entriesOf, importEntries } from "../../../adapters/cache/entries.ts";
 import type { PreparedRun } from "../../../app/run-context.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import type { RemoteCache } from "../../../ports/code-host.ts";
 import type { PreparedModel } from "../../../stages/prepared.ts";
-import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
-import type { Published } from "../../stages/publish/plan.ts";
+import { type CacheKind, cachePrefix } from "../../formats/github/event.ts";
+import type { Published } from "../../stages/publish/check-run.ts";
 
 export interface SharedCacheOptions {
 	remote: RemoteCache;
 	cacheFolder: string;
-	/** Folder for transfers; its path is part of the key by which the service finds entries. */
+	/** Its path is part of the key. */
 	temp: string;
 	/** Why nothing may be saved; null if it may. */
 	refusal: string | null;
@@ -23,12 +23,7 @@ export interface SharedCacheOptions {
 	startedMs: number;
 }
 
-export interface SharedCaches {
-	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
-	restore(known: PreparedRun): Promise<void>;
-	save(): Promise<void>;
-	published(): readonly Published[];
-}
+export type SharedCaches = ReturnType<typeof sharedCaches>;
 
 const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 	{ kind: "timing", store: "timing-caches", maxBytes: 256 * 1024 ** 2 },
@@ -37,26 +32,23 @@ const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
 ];
 
 interface Shared {
-	/** Key prefix for anything saved by this kind of machine. */
 	prefix: string;
-	/** Key prefix for builds of this head. A digest of the content follows, since a key cannot be written twice. */
+	/** Of this head's builds; a digest follows, since a key cannot be written twice. */
 	head: string;
 	base: string | null;
 	store: string;
 	folder: string;
 	maxBytes: number;
-	/** Restored entries, and their key. */
 	names: readonly string[];
 	key: string | null;
 }
 
-/** Allows for file systems that count in whole seconds. */
 const clockSlackMs = 2000;
 
-export function sharedCaches(options: SharedCacheOptions): SharedCaches {
+export function sharedCaches(options: SharedCacheOptions) {
 	const opened: Shared[] = [];
 	const published: Published[] = [];
-	/** @returns whether to go on: a service that failed once is not asked again. */
+	/** @returns false after a failure: the service is not asked again. */
 	const attempt = async (work: () => Promise<Published>): Promise<boolean> => {
 		// A full disk must not end the run.
 		const status = await work().catch((fault: unknown) =>
@@ -66,15 +58,16 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 		return status.state !== "failed";
 	};
 	return {
-		published: () => published,
-		async restore(known) {
+		published: (): readonly Published[] => published,
+		/** The head's builds, else the base's, else the newest of this kind of machine. */
+		async restore(known: PreparedRun): Promise<void> {
 			for (const shared of locationsOf(known, options)) {
-				if (!options.always && (await hasStore(shared).catch(() => false))) continue;
+				if (!options.always && (await entriesOf(shared.store)).length > 0) continue;
 				if (!(await attempt(() => restoreOne(shared, options.remote)))) break;
 				opened.push(shared);
 			}
 		},
-		async save() {
+		async save(): Promise<void> {
 			for (const shared of opened) if (!(await attempt(() => saveOne(shared, options)))) break;
 		},
 	};
@@ -97,12 +90,6 @@ function locationsOf(
 		const folders = { store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) };
 		return [{ ...keys, ...folders, maxBytes, names: [], key: null }];
 	});
-}
-
-async function hasStore({ store, folder }: Shared): Promise<boolean> {
-	const own = await collectEntries(store, `${folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
-	await rm(`${folder}-own`, { recursive: true, force: true });
-	return own.left > 0;
 }
 
 async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Published> {
@@ -154,7 +141,7 @@ async function saveOne(
 
 const digestChars = 16;
 
-/** Identifies the models and flags of a side by the digests of its files; null if it has no model. */
+/** null if the side has no model. */
 export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
 	const recipes = models.flatMap((prepared) => {
 		if (prepared.arm !== arm || prepared.state !== "ready") return [];

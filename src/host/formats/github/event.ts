@@ -1,6 +1,6 @@
-// Reads the event that a workflow runs for. Its payload is untrusted, so only well-formed values are used.
+// Reads the event of a workflow run, whose payload is untrusted, and says which caches such a run may use.
 import { fieldsOf } from "../../../core/found.ts";
-import { isCommit, isRefName, isRepositoryName, shortName } from "./names.ts";
+import { isCommit, isRefName, isRepositoryName, shortName, slug } from "./names.ts";
 
 type Fields = ReturnType<typeof fieldsOf>;
 
@@ -19,9 +19,9 @@ export interface PullRequestEvent {
 	headSha: string;
 	baseRef: string;
 	baseSha: string;
-	/** The merge of the head into the base branch, which actions/checkout takes by default. */
+	/** What actions/checkout takes by default. */
 	mergeSha?: string;
-	/** The head is in another repository, or in a deleted one: its author may be anyone. */
+	/** Or the head's repository is gone. */
 	isFork: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface PushEvent {
 	/** null if the branch is new. */
 	before: string | null;
 	after: string;
-	/** The branch was rewritten, so `before` is not an ancestor. */
+	/** `before` is then not an ancestor. */
 	isForced: boolean;
 	defaultBranch?: string | undefined;
 }
@@ -55,7 +55,7 @@ const pullRequestEvents = [
 ];
 const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Never throws: a payload that is not as GitHub documents it makes the event `other`. */
+/** Never throws: an undocumented payload makes the event `other`. */
 export function parseRunEvent(name: string, payload: unknown, run: RunFacts): RunEvent {
 	const sha = isCommit(run.sha) ? run.sha : "";
 	const other: RunEvent = { kind: "other", name: namePattern.test(name) ? name : "", sha };
@@ -107,7 +107,7 @@ function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null 
 	};
 }
 
-/** GITHUB_SHA is the merge commit of the run; the payload's may be from an earlier push. */
+/** The payload's may be from an earlier push. */
 function mergeOf(pull: Fields, number: number, run: RunFacts): string | null {
 	if (run.ref === `refs/pull/${number}/merge` && isCommit(run.sha)) return run.sha;
 	const merge = pull["merge_commit_sha"];
@@ -158,11 +158,72 @@ function parseWorkflowRun(run: Fields): RunEvent | null {
 	return isId(runId) && isCommit(headSha) ? { kind: "workflow-run", runId, headSha } : null;
 }
 
-/** The name of the branch or tag in GITHUB_REF; "" for any other ref. */
+/** "" for any other ref. */
 function branchOrTag(ref: string): string {
 	return shortName(ref, "heads") ?? shortName(ref, "tags") ?? "";
 }
 
 function isId(value: unknown): value is number {
 	return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+}
+
+const version = "v1";
+const maxPrefixChars = 400;
+
+export type CacheKind = "timing" | "engines";
+
+/** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null if something is unknown. */
+export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string, string>>): string | null {
+	const part = (name: string): string =>
+		Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "";
+	const [os, gpu, tensorrt] = [part("os"), part("gpu"), part("tensorrt")];
+	const driver = part("driver") || part("driverBranch");
+	if ([os, gpu, tensorrt, driver].includes("")) return null;
+	const mig = part("mig");
+	const parts = [
+		"trtgate",
+		kind,
+		version,
+		os,
+		part("arch"),
+		gpu,
+		mig === "" || /^(disabled|n-?a)$/i.test(mig) ? "" : mig,
+		driver,
+		tensorrt,
+	];
+	return `${parts
+		.filter((one) => one !== "")
+		.join("-")
+		.slice(0, maxPrefixChars)}-`;
+}
+
+/** Outsiders can trigger these, and they run in the default branch's context. */
+const untrustedEvents: ReadonlySet<string> = new Set([
+	"pull_request_target",
+	"workflow_run",
+	"issue_comment",
+	"issues",
+	"discussion",
+	"discussion_comment",
+	"fork",
+	"watch",
+]);
+
+/** null if it may. */
+export function cacheWriteRefusal(
+	event: RunEvent,
+	{ eventName, cacheMode }: { eventName: string; cacheMode?: string | undefined },
+): string | null {
+	if (event.kind === "pull-request" && event.isFork) return "the change comes from a fork";
+	if (isUntrustedRun(event, eventName)) return `a run for ${eventName} may be caused by anyone`;
+	if (event.kind === "other") return "the event of this run is not known";
+	return cacheMode === "read" || cacheMode === "none"
+		? "the token of this run may not write to the cache"
+		: null;
+}
+
+/** Its files must be kept apart from those that others trust. */
+export function isUntrustedRun(event: RunEvent, eventName: string): boolean {
+	const isForeign = event.kind === "workflow-run" || (event.kind === "pull-request" && event.isFork);
+	return isForeign || untrustedEvents.has(eventName);
 }

@@ -1,17 +1,14 @@
-// Checks names and hashes that git and GitHub accept, and makes names of artifacts.
+// Names and hashes that git and GitHub accept, and names of artifacts.
 
 const maxRefBytes = 255;
 const maxNameChars = 140;
 
-/** SHA-1 or SHA-256 in hexadecimal, lower case; the null hash is not a commit. */
+/** The null hash is not a commit. */
 export function isCommit(text: unknown): text is string {
 	return typeof text === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) && !/^0+$/.test(text);
 }
 
-/**
- * The rules of git-check-ref-format(1) for a branch or a tag: one line, no space, no `..`, nothing that a revision
- * (`a~1`, `a@{1}`) or an option (`-x`) is written with.
- */
+/** As in git-check-ref-format(1), and no option (`-x`). */
 export function isRefName(text: unknown): text is string {
 	if (typeof text !== "string" || text === "" || text === "@" || text.length > maxRefBytes) return false;
 	if (new TextEncoder().encode(text).length > maxRefBytes) return false;
@@ -31,7 +28,7 @@ export function isRepositoryName(text: unknown): text is string {
 	);
 }
 
-/** `feature/x` of `refs/heads/feature/x`; null for another kind of ref, or one that git does not allow. */
+/** `feature/x` of `refs/heads/feature/x`. */
 export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 	const prefix = `refs/${kind}/`;
 	if (typeof ref !== "string" || !ref.startsWith(prefix)) return null;
@@ -41,7 +38,7 @@ export function shortName(ref: unknown, kind: "heads" | "tags"): string | null {
 
 const maxChars = 100;
 
-/** Letters, digits, dots, dashes and underscores; "" if nothing is left. */
+/** "" if nothing is left. */
 export function slug(text: string): string {
 	return text
 		.slice(0, 1000)
@@ -53,13 +50,12 @@ export function slug(text: string): string {
 		.replace(/[-.]+$/, "");
 }
 
-/** `trtgate-vision-l4`: prefix, config unless it is trtgate.yml, and job. */
+/** `trtgate-vision-l4`: prefix, config unless it is trtgate.yml, job. */
 export function artifactName(prefix: string, { config, job }: { config: string; job: string }): string {
 	const own = config === "trtgate.yml" ? "" : slug(config.replace(/\.ya?ml$/, ""));
 	return [slug(prefix), own, slug(job)].filter((part) => part !== "").join("-") || "trtgate";
 }
 
-/** Names to try in order. */
 export function otherNames(name: string, attempt: number): string[] {
 	const dot = name.lastIndexOf(".");
 	const [stem, ending] =

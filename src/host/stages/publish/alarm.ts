@@ -1,4 +1,4 @@
-// The issue of a nightly run: open and up to date while a gate fails or cannot decide, closed once all gates pass.
+// The issue of nightly runs: open while a gate fails or cannot decide.
 import type { Result } from "../../../../generated/result.ts";
 import {
 	type AlarmHistory,
@@ -14,7 +14,7 @@ import {
 	type Marker,
 } from "../../../core/report/comment.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../../ports/code-host.ts";
-import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./plan.ts";
+import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./check-run.ts";
 
 const what = "alarm issue";
 
@@ -89,7 +89,7 @@ async function open(context: AlarmContext): Promise<Published> {
 		},
 	);
 	if (opened.state === "failed") return { what, ...opened };
-	// Two runs may both have found no issue; the oldest stays.
+	// Two runs may both have found none.
 	const { number, url } = opened.issue;
 	const own = await findOwn(context);
 	const oldest = own.state === "failed" ? undefined : own.issues[0];
@@ -106,7 +106,7 @@ async function close(
 	for (const issue of issues) {
 		const closed = await codeHost.updateIssue(issue.number, { state: "closed" });
 		if (closed.state === "failed") return { what, ...closed };
-		// Comments after closing, because a lost comment matters less than an alarm that stays open.
+		// A lost comment matters less than an alarm that stays open.
 		await codeHost.createComment(issue.number, isRecovered(result, plan.shown), "issue");
 	}
 	return { what, state: "done", url: first.url };

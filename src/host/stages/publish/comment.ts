@@ -1,4 +1,4 @@
-// The comment of a pull request: one per config, kept up to date even if other jobs do the same at the same time.
+// The comment of a pull request: one per config, even if several jobs write it.
 import type { Result } from "../../../../generated/result.ts";
 import {
 	isNewer,
@@ -8,7 +8,7 @@ import {
 	renderComment,
 } from "../../../core/report/comment.ts";
 import type { ApiResult, CodeHost, HostedComment } from "../../../ports/code-host.ts";
-import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./plan.ts";
+import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./check-run.ts";
 
 interface CommentContext {
 	codeHost: CodeHost;
@@ -53,14 +53,13 @@ async function findOwn({
 	return { state: "done", comments: comments.sort((left, right) => left.id - right.id) };
 }
 
-/** Deletes younger comments of this run or earlier ones, which races and seemingly lost requests leave. */
+/** Races and seemingly lost requests leave younger comments. */
 async function update(context: CommentContext, oldest: Own, younger: readonly Own[]): Promise<Published> {
 	const updated = await context.codeHost.updateComment(oldest.id, context.body);
 	if (updated.state === "done") {
 		for (const { id } of younger) await context.codeHost.deleteComment(id);
 		return { what, state: "done", url: updated.comment.url };
 	}
-	// The comment was deleted after it was listed.
 	return updated.fault.code === "github-not-found" ? create(context) : { what, ...updated };
 }
 
@@ -81,7 +80,7 @@ async function create(context: CommentContext): Promise<Published> {
 	return created.state === "failed" ? { what, ...created } : settleRace(context, created.comment);
 }
 
-/** Two jobs may both have found no comment. The oldest stays; each job deletes newer ones of its own run or earlier ones. */
+/** Two jobs may both have found none: the oldest stays. */
 async function settleRace(context: CommentContext, created: HostedComment): Promise<Published> {
 	const { codeHost, body, marker } = context;
 	const done: Published = { what, state: "done", url: created.url };

@@ -1,4 +1,3 @@
-// Classification of failed requests, and their messages.
 import { expect, it } from "vitest";
 import {
 	faultOf,
@@ -10,13 +9,8 @@ import {
 
 const get: RequestInfo = { endpoint: "GET /repos/a/b", permission: "checks: read", creates: false };
 const post: RequestInfo = { endpoint: "POST /repos/a/b", permission: "checks: write", creates: true };
-const status = (code: number, headers: Record<string, string> = {}, message = ""): RequestFailure => ({
-	kind: "status",
-	status: code,
-	headers,
-	message,
-});
 const network: RequestFailure = { kind: "network", status: 0, headers: {}, message: "" };
+const rejected: RequestFailure = { ...network, kind: "status", status: 422 };
 
 it("a fault takes in whatever is thrown, bounded and on one line", () => {
 	for (const thrown of [
@@ -38,18 +32,14 @@ it("a fault takes in whatever is thrown, bounded and on one line", () => {
 it("a fault is unclear only if something may have been made", () => {
 	expect(faultOf(network, post).unclear).toBe(true);
 	expect(faultOf(network, get).unclear).toBeUndefined();
-	expect(faultOf(status(422), post).unclear).toBeUndefined();
+	expect(faultOf(rejected, post).unclear).toBeUndefined();
 });
 
+const create = "Failed to CreateArtifact: Received non-retryable error: Failed request:";
+
 it.each([
-	[
-		"Failed to CreateArtifact: Received non-retryable error: Failed request: (409) Conflict: an artifact with this name already exists",
-		"github-conflict",
-	],
-	[
-		"Failed to CreateArtifact: Received non-retryable error: Failed request: (403) Forbidden",
-		"github-permission",
-	],
+	[`${create} (409) Conflict: an artifact with this name already exists`, "github-conflict"],
+	[`${create} (403) Forbidden`, "github-permission"],
 	[
 		"Failed to make request after 5 attempts: Failed request: (503) Service Unavailable",
 		"github-unavailable",

@@ -1,43 +1,27 @@
-// Facts about a run's jobs, from the local GitHub.
 import { expect, it, onTestFinished } from "vitest";
-import { githubRunFacts } from "../../../../src/host/adapters/github/measured-run.ts";
+import { githubRunFacts } from "../../../../src/host/adapters/github/code-host.ts";
 import { startLocalGitHub } from "../../../support/local-github/start.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 
-it("githubRunFacts lists the jobs of all attempts, over several pages, with those that no runner took or that still run", async () => {
+it("githubRunFacts lists the jobs of all attempts, over several pages", async () => {
 	const github = await startLocalGitHub();
 	onTestFinished(github.close);
 	const folder = temporaryFolder();
-	const job = {
+	const run = {
 		event: "push",
 		payload: {},
-		workspace: folder,
-		temp: folder,
 		sha: "a".repeat(40),
 		ref: "refs/heads/main",
 		runId: 500,
 	} as const;
-	const { GITHUB_TOKEN: token = "" } = await github.environment({ ...job, runAttempt: 2 });
+	const places = { workspace: folder, temp: folder, runAttempt: 2 };
+	const { GITHUB_TOKEN: token = "" } = await github.environment({ ...run, ...places });
 	const [startedAt, completedAt] = ["2026-01-01T00:00:10Z", "2026-01-01T00:01:50Z"];
+	const job = { runId: 500, attempt: 1, startedAt, completedAt };
 	for (let id = 1; id <= 150; id += 1)
-		github.state.jobs.push({
-			id,
-			runId: 500,
-			attempt: 1,
-			name: `measure (${id})`,
-			runner: `r${id}`,
-			startedAt,
-			completedAt,
-		});
-	github.state.jobs.push({
-		id: 151,
-		runId: 500,
-		attempt: 2,
-		name: "measure (1)",
-		runner: "",
-		startedAt,
-		completedAt: null,
-	});
+		github.state.jobs.push({ ...job, id, name: `measure (${id})`, runner: `r${id}` });
+	const open = { attempt: 2, name: "measure (1)", runner: "", completedAt: null };
+	github.state.jobs.push({ ...job, id: 151, ...open });
 	const facts = githubRunFacts({
 		token,
 		repository: "acme/engines",

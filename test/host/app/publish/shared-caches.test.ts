@@ -1,4 +1,3 @@
-// Entries that a fresh machine gets from the repository's cache, and those that it saves there.
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -21,12 +20,7 @@ const config = { ...buildConfig(), cache: { engines: true, timing: false, verdic
 function prepared(arm: Arm, sha256: string, engine = "{ precision: fp32 }"): PreparedModel {
 	const [spec] = engineSpecs(buildConfig("", engine));
 	if (spec === undefined) throw new Error("no engine");
-	return {
-		state: "ready",
-		arm,
-		spec,
-		model: { sha256 } as Extract<PreparedModel, { state: "ready" }>["model"],
-	};
+	return { state: "ready", arm, spec, model: { sha256 } } as PreparedModel;
 }
 
 /** Keeps folders by key as GitHub does: a key is written once, the newest that begins with a key is found. */
@@ -36,9 +30,8 @@ function fakeRemote(): RemoteCache & { keys(): string[] } {
 	return {
 		keys: () => [...keys],
 		async restore(folder, wanted) {
-			const key =
-				wanted.map((one) => keys.findLast((kept) => kept.startsWith(one))).find((one) => one !== undefined) ??
-				null;
+			const found = wanted.flatMap((one) => keys.findLast((kept) => kept.startsWith(one)) ?? []);
+			const key = found[0] ?? null;
 			if (key !== null) cpSync(join(home, key), folder, { recursive: true });
 			return { state: "done", key };
 		},
@@ -82,10 +75,8 @@ async function freshRun(
 	for (const name of builds) {
 		const source = join(work, name);
 		writeFileSync(source, name);
-		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, {
-			files: { "engine.plan": source },
-			facts: {},
-		});
+		const entry = { files: { "engine.plan": source }, facts: {} };
+		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, entry);
 	}
 	await caches.save();
 	return {
@@ -96,7 +87,7 @@ async function freshRun(
 	};
 }
 
-it("the repository's cache gives back first what was built from the very models and flags, then what the base was built from, then the newest", async () => {
+it("sharedCaches give back the head's builds, else the base's, else the newest", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["engine-one"] });
 	const other = await freshRun(remote, { head: "other", builds: ["engine-other"] });
@@ -117,7 +108,7 @@ it("the repository's cache gives back first what was built from the very models 
 	expect((await freshRun(remote, { base: "one", head: "two" })).found).toEqual(["engine-one", "engine-two"]);
 });
 
-it("the repository's cache is completed if a run with the same models built what was missing", async () => {
+it("sharedCaches are completed by a later run with the same models", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["first"] });
 	await freshRun(remote, { head: "one", builds: ["second"] });
@@ -125,18 +116,15 @@ it("the repository's cache is completed if a run with the same models built what
 	expect((await freshRun(remote, { head: "one" })).found).toEqual(["first", "second"]);
 });
 
-it("the repository's cache is not written if the run may not", async () => {
+it("sharedCaches save nothing if the run may not", async () => {
 	const remote = fakeRemote();
-	const fork = await freshRun(
-		remote,
-		{ head: "one", builds: ["first"] },
-		{ refusal: "the change comes from a fork" },
-	);
+	const refusal = "the change comes from a fork";
+	const fork = await freshRun(remote, { head: "one", builds: ["first"] }, { refusal });
 	expect(fork.said.at(-1)).toContain("is not saved: the change comes from a fork");
 	expect(remote.keys()).toEqual([]);
 });
 
-it("the repository's cache that cannot be laid down here ends no run", async () => {
+it("sharedCaches that cannot be unpacked end no run", async () => {
 	const remote = fakeRemote();
 	await freshRun(remote, { head: "one", builds: ["first"] });
 	const file = join(temporaryFolder(), "file");

@@ -1,9 +1,8 @@
-// Files of an output folder that are uploaded, and the message about the others.
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { uploadFolder } from "../../../../src/host/app/publish/upload.ts";
-import type { Published } from "../../../../src/host/stages/publish/plan.ts";
+import { uploadFolder } from "../../../../src/host/app/publish/publish-run.ts";
+import type { Published } from "../../../../src/host/stages/publish/check-run.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../../../src/ports/code-host.ts";
 import { temporaryFolder, writeProject } from "../../../support/project.ts";
 
@@ -13,22 +12,16 @@ async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; pub
 	const store: ArtifactStore = {
 		async upload(draft) {
 			drafts.push(draft);
-			return {
-				state: "done",
-				artifact: { id: 1, name: draft.name, url: "https://github.example.com/1", bytes: 1 },
-			};
+			return { state: "done", artifact: { id: 1, name: draft.name, url: "https://example.com/1", bytes: 1 } };
 		},
 	};
 	const inputs = { artifact: "trtgate", artifactEngines: true, name: "" };
 	const roots = { workspace: dirname(outFolder), temp: "/nowhere" };
-	const { published } = await uploadFolder(
-		{ outFolder, roots, configPath: "trtgate.yml", inputs, run: { job: "gate" } },
-		store,
-	);
-	return { drafts, published };
+	const given = { outFolder, roots, configPath: "trtgate.yml", inputs, run: { job: "gate" } };
+	return { drafts, published: (await uploadFolder(given, store)).published };
 }
 
-it("an upload of more files than an artifact takes keeps what lies at the top, and reports how many files it left out", async () => {
+it("an upload of too many files keeps those at the top, and counts the others", async () => {
 	const outFolder = temporaryFolder();
 	mkdirSync(join(outFolder, "logs/deep"), { recursive: true });
 	for (let nth = 0; nth < 20_003; nth += 1) writeFileSync(join(outFolder, `logs/deep/${nth}.log`), "");
@@ -64,7 +57,7 @@ it("an upload takes only files that a run writes, and follows no link among them
 });
 
 it.each(["", "engines", "nsys", "raw", "exports"])(
-	"an upload does not begin if out/%s became a link while the run went on",
+	"an upload does not begin if out/%s became a link",
 	async (name) => {
 		const root = temporaryFolder();
 		const outFolder = writeProject(join(root, "out"), {

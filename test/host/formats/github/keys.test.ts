@@ -1,8 +1,7 @@
-// Names of artifacts, keys of caches, and who may write them.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { cachePrefix, cacheWriteRefusal, isUntrustedRun } from "../../../../src/host/formats/github/cache.ts";
+import { expect, it } from "vitest";
 import type { RunEvent } from "../../../../src/host/formats/github/event.ts";
+import { cachePrefix, cacheWriteRefusal, isUntrustedRun } from "../../../../src/host/formats/github/event.ts";
 import { artifactName, otherNames, slug } from "../../../../src/host/formats/github/names.ts";
 
 it.each([
@@ -24,7 +23,7 @@ it("artifactName is one that GitHub takes, whatever users write", () => {
 	);
 });
 
-it("artifactName gives way to the next try of the run if it is taken, and keeps its ending", () => {
+it("otherNames keep the ending", () => {
 	expect(otherNames("trtgate-gate", 2).slice(0, 3)).toEqual([
 		"trtgate-gate",
 		"trtgate-gate-attempt2",
@@ -33,32 +32,20 @@ it("artifactName gives way to the next try of the run if it is taken, and keeps 
 	expect(otherNames("report-gate.html", 1)[1]).toBe("report-gate-attempt1.html");
 });
 
-describe("cachePrefix", () => {
-	const fingerprint = {
-		os: "linux",
-		arch: "x64",
-		gpu: "NVIDIA H200",
-		driverBranch: "580",
-		tensorrt: "10.15.1",
-		mig: "Disabled",
-	};
+const machine = { os: "linux", arch: "x64", gpu: "NVIDIA H200", driverBranch: "580", tensorrt: "10.15.1" };
 
-	it("cachePrefix holds all that must be the same", () => {
-		expect(cachePrefix("timing", fingerprint)).toBe("trtgate-timing-v1-linux-x64-NVIDIA-H200-580-10.15.1-");
-		expect(cachePrefix("engines", { ...fingerprint, mig: "1g.18gb" })).toBe(
-			"trtgate-engines-v1-linux-x64-NVIDIA-H200-1g.18gb-580-10.15.1-",
-		);
-	});
+it("cachePrefix holds all that must be the same", () => {
+	expect(cachePrefix("timing", { ...machine, mig: "Disabled" })).toBe(
+		"trtgate-timing-v1-linux-x64-NVIDIA-H200-580-10.15.1-",
+	);
+	expect(cachePrefix("engines", { ...machine, mig: "1g.18gb" })).toBe(
+		"trtgate-engines-v1-linux-x64-NVIDIA-H200-1g.18gb-580-10.15.1-",
+	);
+	expect(cachePrefix("timing", { ...machine, gpu: `a,b${"c".repeat(2000)}` })).toMatch(/^[\w.-]{1,401}$/);
+});
 
-	it.each(["os", "gpu", "driverBranch", "tensorrt"])("cachePrefix is none if the %s is not known", (name) => {
-		const { [name as keyof typeof fingerprint]: _, ...rest } = fingerprint;
-		expect(cachePrefix("timing", rest)).toBeNull();
-	});
-
-	it("cachePrefix leaves room for the hash and has no comma, whatever a GPU is called", () => {
-		const prefix = cachePrefix("timing", { ...fingerprint, gpu: `a,b${"c".repeat(2000)}` });
-		expect(prefix).toMatch(/^[\w.-]{1,401}$/);
-	});
+it.each(["os", "gpu", "driverBranch", "tensorrt"])("cachePrefix is none if the %s is not known", (name) => {
+	expect(cachePrefix("timing", { ...machine, [name]: "" })).toBeNull();
 });
 
 const event = (more: Partial<Extract<RunEvent, { kind: "pull-request" }>>): RunEvent => ({
@@ -70,27 +57,16 @@ const event = (more: Partial<Extract<RunEvent, { kind: "pull-request" }>>): RunE
 	isFork: false,
 	...more,
 });
+const queued: RunEvent = { kind: "merge-group", headSha: "", baseSha: "", baseRef: "main" };
 const caused: RunEvent = { kind: "workflow-run", runId: 1, headSha: "" };
 
 it.each<[string, RunEvent, string, string | undefined, boolean]>([
 	["a push", { kind: "push", ref: "main", before: null, after: "", isForced: false }, "push", "write", true],
 	["a night", { kind: "schedule", ref: "main", sha: "" }, "schedule", undefined, true],
 	["a pull request of the repository", event({}), "pull_request", "write", true],
-	[
-		"a merge group",
-		{ kind: "merge-group", headSha: "", baseSha: "", baseRef: "main" },
-		"merge_group",
-		undefined,
-		true,
-	],
+	["a merge group", queued, "merge_group", undefined, true],
 	["a fork's pull request", event({ isFork: true }), "pull_request", "write", false],
-	[
-		"a fork's pull request under pull_request_target",
-		event({ isFork: true }),
-		"pull_request_target",
-		"write",
-		false,
-	],
+	["a fork under pull_request_target", event({ isFork: true }), "pull_request_target", "write", false],
 	["any pull_request_target", event({}), "pull_request_target", "write", false],
 	["a run that another caused", caused, "workflow_run", "write", false],
 	["a comment", { kind: "other", name: "issue_comment", sha: "" }, "issue_comment", "write", false],

@@ -1,10 +1,16 @@
-// Checks what engines compute: against goldens, ONNX Runtime and themselves.
+// The stages that use built engines.
+import type { Comparison } from "../../generated/result.ts";
+import { absoluteGates } from "../core/config/gate-records.ts";
 import { listNames } from "../core/text/labels.ts";
 import { bisect } from "../golden/stages/bisect.ts";
 import { keepVerdicts, recallVerdicts } from "../golden/stages/kept-verdicts.ts";
 import { probe } from "../golden/stages/probe.ts";
 import { type Verified, verify } from "../golden/stages/verify.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
+import { count } from "../stages/count.ts";
+import { type MeasureInput, measure } from "../stages/measure.ts";
+import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
+import { recordedFacts } from "./conclude.ts";
 import { type Found, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
 
 export async function* verifyEngines(
@@ -22,7 +28,6 @@ export async function* verifyEngines(
 		timeoutMs,
 		goldens: prepared.goldens,
 		outFolder: input.outFolder,
-		// Models that are only built as variants have none.
 		modelSha256: new Map(
 			prepared.models.flatMap((one) =>
 				one.arm === "head" && one.state === "ready" && one.spec.engine.onnx === one.spec.model.onnx
@@ -88,4 +93,72 @@ export async function* probeEngines(
 		yield probed.state === "judged" ? { probes: probed.results } : { errors: [probed.error] };
 		stopIfInterrupted(ports);
 	}
+}
+
+export function timingOf(engines: readonly BuiltEngine[], run: RunContext): MeasureInput {
+	const { measure } = run.input.config;
+	const workloads = timedWorkloads(run.prepared.plan, engines, run.seen().shapes);
+	const compared = workloads.filter((timed) => timed.base && !isIdentical(timed, measure)).length;
+	return {
+		workloads,
+		measure,
+		family: Math.max(1, compared),
+		noBase: (timed) => whyNoBase(timed, run),
+		outFolder: run.input.outFolder,
+	};
+}
+
+function whyNoBase(
+	{ workload }: TimedWorkload,
+	{ input, prepared, seen }: RunContext,
+): Pick<Comparison, "verdict" | "reason"> {
+	if (input.noBase !== undefined) return { verdict: "missing", reason: input.noBase };
+	const { baseDiffers: difference, baseHoldsOtherSizes } = seen().shapes.get(workload.id) ?? {};
+	if (baseHoldsOtherSizes) return { verdict: "missing", reason: `New: ${difference}.` };
+	const notComparable = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
+	if (difference !== undefined) return notComparable(`The inputs differ: ${difference}.`);
+	const base = prepared.models.find(({ arm, spec }) => arm === "base" && spec.id === workload.engineId);
+	if (base?.state === "broken" && base.arm === "base") return notComparable(base.error.message);
+	if (base?.state !== "missing") return notComparable("The base's engine could not be built.");
+	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
+	const known =
+		input.baseConfigFault === undefined
+			? "The base's config has this engine, but"
+			: "The base's config cannot be read, and";
+	return notComparable(`${known} ${base.reason}.`);
+}
+
+export async function* countWorkloads(timing: MeasureInput, { ports }: RunContext): AsyncGenerator<Found> {
+	const { workloads } = timing;
+	const limits = absoluteGates.filter(
+		({ key, level }) =>
+			level === "workload" && workloads.some(({ workload }) => workload.config.gates[key] !== undefined),
+	);
+	yield {
+		notes: limits.map(
+			({ name }) => `${name} has no effect: ONNX Runtime's work is counted, and nothing is timed.`,
+		),
+	};
+	for await (const { row, error } of count(timing, ports)) yield { rows: [row], errors: error && [error] };
+}
+
+export async function* measureWorkloads(timing: MeasureInput, { ports }: RunContext): AsyncGenerator<Found> {
+	for await (const { row, error } of measure(timing, ports)) yield { rows: [row], errors: error && [error] };
+}
+
+/** A single bad night must raise no alarm. */
+export async function* measureAgain(timing: MeasureInput, run: RunContext): AsyncGenerator<Found> {
+	const due = (await run.input.suspects?.(recordedFacts(run.seen(), run.input))) ?? [];
+	const workloads = timing.workloads.filter(({ workload }) => due.includes(workload.id));
+	if (workloads.length === 0) return;
+	const again = {
+		...timing,
+		workloads,
+		measure: { ...timing.measure, looks: timing.measure.looks.slice(-1) },
+		outFolder: `${timing.outFolder}/fresh`,
+	};
+	for await (const { row } of measure(again, run.ports))
+		yield {
+			rows: run.seen().rows.flatMap((one) => (one.id === row.id ? [{ ...one, fresh: row.latency }] : [])),
+		};
 }

@@ -1,7 +1,6 @@
-// Files whose names end in .gz are compressed, and others are not.
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { toBytes, toText } from "../../../src/adapters/process/gzip-text.ts";
+import { toBytes, toText } from "../../../src/history/adapters/history-folder.ts";
 
 it("toBytes compresses only files that end in .gz, with the same bytes each time", () => {
 	expect(toBytes({ path: "a.json", text: "ü" })).toEqual(Buffer.from("ü"));
