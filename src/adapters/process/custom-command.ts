@@ -3,7 +3,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
-import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/custom.ts";
+import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/check-output.ts";
 import type { CommandJob, CustomCommands, Shell } from "../../ports/world.ts";
 import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";

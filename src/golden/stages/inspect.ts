@@ -26,7 +26,7 @@ import {
 import { emulatedPrecisions } from "../core/record/limits.ts";
 import { floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../core/record/noise-floor.ts";
 import { proposeOutput } from "../core/record/propose.ts";
-import { proposeDetections } from "../core/record/propose-detections.ts";
+import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
 import { elementCount, type Tensor } from "../core/tensor/tensor.ts";
 import { tensorStatistics } from "../core/tensor/values.ts";

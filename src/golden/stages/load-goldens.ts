@@ -11,7 +11,7 @@ import type { Ports } from "../../ports/ports.ts";
 import type { Progress } from "../../ports/world.ts";
 import { type PreparedModel, recipeOf } from "../../stages/prepared.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
-import { isSameCase, underLimitsOf } from "../core/manifest/base-limits.ts";
+import { isSameCase, underLimitsOf } from "../core/manifest/draft.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
 import { validateAgainstModel } from "../core/manifest/validate-against-model.ts";
 import { refuseInsensitive, watchSensitivity } from "../core/record/sensitivity.ts";

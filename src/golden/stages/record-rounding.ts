@@ -26,7 +26,7 @@ import {
 	type OutputParts,
 	type RunOutputs,
 } from "../core/record/noise-floor.ts";
-import { cutSlice } from "../core/tensor/slice.ts";
+import { cutSlice } from "../core/tensor/tensor.ts";
 import { partsOfOutputs } from "./record-noise.ts";
 import type { Answers } from "./record-reference.ts";
 import type { RecordPorts } from "./record-sensitivity.ts";

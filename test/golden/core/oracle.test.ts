@@ -2,11 +2,14 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { makePair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
-import { topKAgreement } from "../../../src/golden/core/metrics/classification.ts";
-import { cosineDistance } from "../../../src/golden/core/metrics/cosine.ts";
-import { klDivergence } from "../../../src/golden/core/metrics/divergence.ts";
-import { allclose, maxAbs, relativeL2 } from "../../../src/golden/core/metrics/element-errors.ts";
-import { defaultMetricOptions } from "../../../src/golden/core/metrics/measured.ts";
+import { klDivergence, topKAgreement } from "../../../src/golden/core/metrics/classification.ts";
+import {
+	allclose,
+	cosineDistance,
+	defaultMetricOptions,
+	maxAbs,
+	relativeL2,
+} from "../../../src/golden/core/metrics/element-errors.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import oracle from "../../oracles/golden-metrics.json" with { type: "json" };

@@ -1,12 +1,11 @@
 // The task metrics against scipy, scikit-image, scikit-learn, pycocotools and numpy (test/oracles/golden-tasks.py).
 import { expect, it } from "vitest";
-import type { Detection } from "../../../src/golden/core/boxes/detection.ts";
+import type { Detection } from "../../../src/golden/core/boxes/match.ts";
 import { assignColumns } from "../../../src/golden/core/boxes/match.ts";
 import { meanAveragePrecision } from "../../../src/golden/core/boxes/mean-average-precision.ts";
 import { makePair, type Pair } from "../../../src/golden/core/compare/difference.ts";
 import { accuracy, tokenAgreement } from "../../../src/golden/core/metrics/classification.ts";
-import { psnr } from "../../../src/golden/core/metrics/element-errors.ts";
-import { defaultMetricOptions } from "../../../src/golden/core/metrics/measured.ts";
+import { defaultMetricOptions, psnr } from "../../../src/golden/core/metrics/element-errors.ts";
 import { recallAtK } from "../../../src/golden/core/metrics/neighbours.ts";
 import { meanIou, pixelDisagreement } from "../../../src/golden/core/metrics/segmentation.ts";
 import { ssim } from "../../../src/golden/core/metrics/ssim.ts";

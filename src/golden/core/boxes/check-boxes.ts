@@ -8,10 +8,16 @@ import type {
 import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { markExisting, structuralCheck, toNumeric } from "../compare/checks.ts";
 import { type BoxTolerances, boxTolerances, toleranceAt } from "../compare/tolerances.ts";
-import { fromZero, keepsLimit, type Range, share, within } from "../metrics/measured.ts";
+import { fromZero, keepsLimit, type Range, share, within } from "../metrics/element-errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type Detection, defaultScoreThreshold, readDetections } from "./detection.ts";
-import { type Match, type Matching, matchBoxes } from "./match.ts";
+import {
+	type Detection,
+	defaultScoreThreshold,
+	type Match,
+	type Matching,
+	matchBoxes,
+	readDetections,
+} from "./match.ts";
 import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.ts";
 
 export interface BoxSides {

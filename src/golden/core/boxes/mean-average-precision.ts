@@ -1,5 +1,5 @@
 // COCO's mean average precision with the golden's boxes as ground truth: agreement, not accuracy.
-import { type Detection, overlap } from "./detection.ts";
+import { type Detection, overlap } from "./match.ts";
 
 /** Same values as Params in cocoeval.py. */
 const thresholds = spread(0.5, 0.95, 10);

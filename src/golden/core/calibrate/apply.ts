@@ -9,8 +9,8 @@ import type {
 } from "../../../../generated/golden.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { nextRevision } from "../manifest/draft.ts";
-import { lossOf } from "./errors.ts";
 import type { ProposedLimit } from "./propose-limits.ts";
+import { lossOf } from "./propose-limits.ts";
 
 export interface CalibratedEngine extends Omit<CalibrationRecord, "limits"> {
 	limits: readonly ProposedLimit[];

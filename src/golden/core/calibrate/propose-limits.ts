@@ -1,15 +1,15 @@
-// Proposes limits from an engine's own errors: a multiple of them if the limit is far from it.
-import type { Precision } from "../../../../generated/golden.ts";
-import type { BackendFacts } from "../../../../generated/result.ts";
+// Shows how far an engine deviates from its golden beside each limit, and proposes limits from these errors.
+import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type { BackendFacts, Bound, GoldenVerdict, Numeric } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../../core/text/escape.ts";
 import { withCaveat } from "../../../core/text/labels.ts";
 import { formatValue, twoDigits } from "../../../core/text/units.ts";
-import { metricLabels, metrics } from "../compare/registry.ts";
+import { isMetricSpec } from "../compare/comparators.ts";
+import { type MetricKind, metricLabels, metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
-import { usualRoundings } from "../record/emulated-rounding.ts";
 import { roundedUp, rules } from "../record/limits.ts";
-import { ofSlice } from "../tensor/slice.ts";
-import { type ComparatorErrors, type EngineErrors, lossOf } from "./errors.ts";
+import { emulatedRounding, usualRoundings } from "../record/noise-floor.ts";
+import { ofSlice } from "../tensor/tensor.ts";
 
 /** A limit is too tight if the error takes more of it than this, too loose if it is more than so many times too wide. */
 const tightShare = 0.5;
@@ -131,4 +131,97 @@ function proposalText({ errors, state, before, limit, why }: ProposedLimit, prec
 	const worst =
 		cases[0] === undefined ? "" : ` (${formatValue(cases[0].got)} in ${cleanName(cases[0].case, 40)})`;
 	return `${cleanName(output, 40)}, ${metricLabels[kind]}${ofSlice(slice)} at ${precision}: ${what}, ${why}${worst}`;
+}
+
+interface CaseError {
+	case: string;
+	got: Numeric | null;
+	allowed: number;
+	share: number;
+}
+
+export interface ComparatorErrors {
+	output: string;
+	comparator: number;
+	kind: MetricKind;
+	slice?: OutputSlice;
+	bound: Bound;
+	/** For relative L2: how far rounding to the precision moves the output, if the golden was recorded with that. */
+	rounding?: number;
+	/** Worst first. */
+	cases: readonly CaseError[];
+}
+
+interface EngineErrors {
+	engine: string;
+	precision: Precision;
+	errors: readonly ComparatorErrors[];
+	faults: readonly string[];
+}
+
+export function errorsOf(
+	manifest: GoldenManifest,
+	verdicts: readonly GoldenVerdict[],
+): Pick<EngineErrors, "errors" | "faults"> {
+	const cases = verdicts.filter(({ scope }) => scope === undefined);
+	const outputs = [...new Set(manifest.cases.flatMap((golden) => Object.keys(golden.outputs)))];
+	const errors = outputs.flatMap((output) => errorsOfOutput(output, manifest, cases));
+	return { errors, faults: [...new Set(verdicts.flatMap(faultsOf))] };
+}
+
+function errorsOfOutput(
+	output: string,
+	manifest: GoldenManifest,
+	verdicts: readonly GoldenVerdict[],
+): ComparatorErrors[] {
+	const named = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output]?.comparators : undefined;
+	const places = placesOf(named);
+	const cases = verdicts.flatMap((verdict) => {
+		const checks = verdict.checks.filter(
+			(check) => check.output === output && Object.hasOwn(metrics, check.metric),
+		);
+		return checks.length === places.length ? [{ id: verdict.case, checks }] : [];
+	});
+	const precision = (verdicts[0]?.precision ?? "fp32") as Precision;
+	return places.flatMap((comparator, index) => {
+		const check = cases[0]?.checks[index];
+		if (check === undefined) return [];
+		const { metric, bound, slice } = check;
+		const isL2 = metric === "relative-l2";
+		const rounding = isL2 ? emulatedRounding(manifest.rounding, { output, slice, precision }) : undefined;
+		const measured = cases.flatMap(({ id, checks }) => {
+			const { got = null, allowed = null } = checks[index] ?? {};
+			return allowed === null ? [] : [{ case: id, got, allowed, share: shareOf(got, allowed, bound) }];
+		});
+		measured.sort((left, right) => right.share - left.share);
+		return [{ output, comparator, kind: metric as MetricKind, bound, slice, rounding, cases: measured }];
+	});
+}
+
+/** Positions of the comparators that check each case; the default comparator has position 0. */
+function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] {
+	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0];
+}
+
+export function lossOf(value: number, bound: Bound): number {
+	return bound === "at-most" ? value : 1 - value;
+}
+
+function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
+	if (got === null) return 0;
+	if (typeof got === "string") return Number.POSITIVE_INFINITY;
+	const [error, limit] = [lossOf(got, bound), lossOf(allowed, bound)];
+	// Decibels.
+	if (bound === "at-least" && limit < 0) return got > 0 ? allowed / got : Number.POSITIVE_INFINITY;
+	if (error <= 0) return 0;
+	return limit > 0 ? error / limit : Number.POSITIVE_INFINITY;
+}
+
+const structural: ReadonlySet<string> = new Set(["missing", "dtype", "shape", "non-finite"]);
+
+function faultsOf({ case: id, state, message, checks }: GoldenVerdict): string[] {
+	if (state === "error" || state === "stale") return [`${id}: ${message ?? "it was not judged"}`];
+	return checks
+		.filter(({ pass, metric }) => !pass && structural.has(metric))
+		.map(({ output, metric, detail }) => `${id}: output ${output}, ${metric}: ${detail ?? "it differs"}`);
 }

@@ -5,10 +5,14 @@ import type { GoldenCheck } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../core/config/config.ts";
 import { defaultGates } from "../../../core/config/defaults.ts";
 import { formatTimes, twoDigits } from "../../../core/text/units.ts";
-import { emulatedRounding, usualRoundings } from "../record/emulated-rounding.ts";
-import { distance, leastErrorFloor, noiseOfPart } from "../record/noise-floor.ts";
-import { ofSlice } from "../tensor/slice.ts";
-import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import {
+	distance,
+	emulatedRounding,
+	leastErrorFloor,
+	noiseOfPart,
+	usualRoundings,
+} from "../record/noise-floor.ts";
+import { elementCount, isFloating, ofSlice, type Tensor } from "../tensor/tensor.ts";
 import { toNumeric } from "./checks.ts";
 import { metricLabels } from "./registry.ts";
 

@@ -1,9 +1,16 @@
 // Checks of an output that come before any metric, and its parts: the whole output, or samples along the batch axis.
 
 import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
-import type { Measured } from "../metrics/measured.ts";
-import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";
-import { formatShape, sliceTensor, type Tensor, tensorBytes, unravel } from "../tensor/tensor.ts";
+import type { Measured } from "../metrics/element-errors.ts";
+import {
+	formatShape,
+	type PlacedSlice,
+	positionInWhole,
+	sliceTensor,
+	type Tensor,
+	tensorBytes,
+	unravel,
+} from "../tensor/tensor.ts";
 import { valueAt } from "../tensor/values.ts";
 import { type Closeness, makePair, type Pair } from "./difference.ts";
 

@@ -1,8 +1,7 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
-import { defaultMetricOptions, type MetricOptions } from "../metrics/measured.ts";
-import { cutSlice } from "../tensor/slice.ts";
-import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { defaultMetricOptions, type MetricOptions } from "../metrics/element-errors.ts";
+import { cutSlice, elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk, offsetReader, originOf } from "../tensor/values.ts";
 import { rootMeanSquare } from "./difference.ts";
 import { type MetricKind, metrics } from "./registry.ts";

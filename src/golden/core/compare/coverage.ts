@@ -1,8 +1,7 @@
 // Cuts out what a comparator covers of an output (its slice, without noise), and splits cases into batches that fit into memory.
 import type { GoldenCase } from "../../../../generated/golden.ts";
-import { cutSlice } from "../tensor/slice.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import { elementBytes, isFloating, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import { cutSlice, elementBytes, isFloating, type Tensor, tensorBytes } from "../tensor/tensor.ts";
 import { pairChunks } from "../tensor/values.ts";
 import type { Comparator } from "./comparators.ts";
 

@@ -9,9 +9,9 @@ import { listNames } from "../../../core/text/labels.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./base-error.ts";
+import type { CommandAnswer } from "./check-output.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
 import { markExisting, mismatchState, structuralCheck } from "./checks.ts";
-import type { CommandAnswer } from "./custom.ts";
 
 export interface CaseRef {
 	manifest: GoldenManifest;

@@ -7,18 +7,20 @@ import type {
 } from "../../../../generated/golden.ts";
 import type { Bound } from "../../../../generated/result.ts";
 import { boxKinds } from "../boxes/check-boxes.ts";
-import { accuracy, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
-import { cosine } from "../metrics/cosine.ts";
-import { klDivergence } from "../metrics/divergence.ts";
-import { allclose, maxAbs, psnr, relativeL2 } from "../metrics/element-errors.ts";
+import { accuracy, klDivergence, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
 import {
+	allclose,
+	cosine,
 	fromZero,
 	type Measured,
 	type MetricOptions,
+	maxAbs,
+	psnr,
 	type Range,
+	relativeL2,
 	share,
 	within,
-} from "../metrics/measured.ts";
+} from "../metrics/element-errors.ts";
 import { measureRanks, measureRecall, rankAgreement, recallAtK } from "../metrics/neighbours.ts";
 import { meanIou, pixelDisagreement } from "../metrics/segmentation.ts";
 import { ssim } from "../metrics/ssim.ts";

@@ -3,8 +3,7 @@ import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../../generated
 import { layoutCheck, toNumeric } from "../compare/checks.ts";
 import { wideReader } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import { cutSlice } from "../tensor/slice.ts";
-import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
+import { cutSlice, elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
 
 interface Sides {

@@ -2,9 +2,7 @@
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../../core/schema-errors.ts";
 import { type Metric, metrics } from "../compare/registry.ts";
-import { axisFromStart } from "../tensor/rows.ts";
-import { slicedShape, sliceProblem } from "../tensor/slice.ts";
-import { formatShape, isFloating } from "../tensor/tensor.ts";
+import { axisFromStart, formatShape, isFloating, slicedShape, sliceProblem } from "../tensor/tensor.ts";
 
 function metricOf(kind: ComparatorKind): Metric | undefined {
 	return kind === "custom" ? undefined : metrics[kind];

@@ -1,9 +1,9 @@
 // Measures whether embeddings keep their nearest neighbours, and rank all others in the same order.
 import type { Pair } from "../compare/difference.ts";
-import { forEachRow } from "../tensor/rows.ts";
 import { elementCount } from "../tensor/tensor.ts";
+import { forEachRow } from "../tensor/values.ts";
 import { holdsNaN, topIndices } from "./classification.ts";
-import type { Measured, MetricOptions } from "./measured.ts";
+import type { Measured, MetricOptions } from "./element-errors.ts";
 
 /** Comparing all pairs of more vectors takes minutes. */
 export const maxVectors = 2048;

@@ -1,10 +1,9 @@
 // Compares segmentations: mean intersection over union, and the share of pixels that differ.
 import type { Pair } from "../compare/difference.ts";
-import { forEachRow } from "../tensor/rows.ts";
 import { isFloating } from "../tensor/tensor.ts";
-import { pairChunks } from "../tensor/values.ts";
+import { forEachRow, pairChunks } from "../tensor/values.ts";
 import { argMax } from "./classification.ts";
-import type { Measured, MetricOptions } from "./measured.ts";
+import type { Measured, MetricOptions } from "./element-errors.ts";
 
 const maxClasses = 65_536;
 

@@ -2,7 +2,7 @@
 import { largestFinite, type Pair, scaleFor } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, offsetReader, originOf } from "../tensor/values.ts";
-import type { Measured, MetricOptions } from "./measured.ts";
+import type { Measured, MetricOptions } from "./element-errors.ts";
 
 /**
  * Mean over all planes and all pixels whose window lies inside the image of

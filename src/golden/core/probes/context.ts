@@ -1,6 +1,9 @@
 // The context of an engine's probes (batch, sizes, input rows), and what a probe sends and compares.
+
+import { positionsBeside } from "../record/generators/defaults.ts";
+import { generateInput } from "../record/generators/generate.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../tensor/tensor.ts";
-import { makePool, type Pool, poolOf, type Tensors } from "./pool.ts";
 import { type Batch, findBatch, type ProbeSubject, type Profile, shapeOf, sizesAt } from "./subject.ts";
 
 export interface ProbeContext {
@@ -118,3 +121,156 @@ export function compareViews(
 
 /** Runs last, so that it also shows state left in the engine by other inferences. */
 export const repetition = compareViews("same", [anchor, null], [again, null]);
+
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+interface Pool {
+	/** Rows to choose from; 1 if the model has no batch. */
+	rows: number;
+	tensors: Tensors;
+	axes: Batch["axes"];
+}
+
+/** The same inputs every night, so that two nights can be compared. */
+const seed = 20;
+/** More distinct rows find nothing more and take longer to generate. */
+const maxRows = 8;
+
+/** Generates rows; a string says why it cannot, such as a missing size. */
+export function makePool(
+	subject: ProbeSubject,
+	batch: Batch | null,
+	at: { sizes: ReadonlyMap<string, number>; rows: number; caseIndex: number },
+): Pool | string {
+	const axes: Batch["axes"] = batch?.axes ?? new Map();
+	const rows = batch === null ? 1 : Math.min(maxRows, at.rows);
+	const sized: (ProbeSubject["inputs"][number] & { shape: number[] })[] = [];
+	for (const input of subject.inputs) {
+		const shape = shapeOf(input.axes, at.sizes);
+		if (shape === null) return `The config gives no size for an axis of input ${JSON.stringify(input.name)}.`;
+		const axis = axes.get(input.name);
+		if (axis !== undefined) shape[axis] = rows;
+		sized.push({ ...input, shape });
+	}
+	const tensors: Record<string, Tensor> = Object.create(null);
+	for (const [inputIndex, { name, dtype, shape, generator: specs }] of sized.entries()) {
+		const input = { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
+		tensors[name] = generateInput(input, { seed, caseIndex: at.caseIndex, inputIndex }).tensor;
+	}
+	return { rows, tensors, axes };
+}
+
+/** Takes the rows of golden cases that have the first case's sizes; null if the first does not fit the model. */
+function poolOf(
+	subject: ProbeSubject,
+	batch: Batch | null,
+	cases: readonly Tensors[],
+): { pool: Pool; sizes: ReadonlyMap<string, number> } | null {
+	const axes: Batch["axes"] = batch?.axes ?? new Map();
+	const [first] = cases;
+	const sizes = first === undefined ? null : bindSizes(subject, axes, first);
+	if (first === undefined || sizes === null) return null;
+	const isAlike = (other: Tensors): boolean =>
+		JSON.stringify(bindSizes(subject, axes, other)) === JSON.stringify(sizes) &&
+		subject.inputs.every(({ name }) => axes.has(name) || isSame(first[name], other[name]));
+	const alike = cases.slice(1).filter((other) => batch !== null && isAlike(other));
+	const tensors: Record<string, Tensor> = Object.create(null);
+	let rows = batch === null ? 1 : maxRows;
+	for (const { name } of subject.inputs) {
+		const axis = axes.get(name);
+		const own = first[name] as Tensor;
+		tensors[name] = axis === undefined ? own : join([own, ...alike.map((one) => one[name] as Tensor)], axis);
+		if (axis !== undefined) rows = Math.min(rows, tensors[name].shape[axis] ?? 0);
+	}
+	return { pool: { rows, tensors, axes }, sizes: new Map(sizes.filter(([dim]) => !dim.startsWith("\0"))) };
+}
+
+/** Sizes of all axes but the batch; unnamed axes get a key of their own. null if sizes contradict the model or each other. */
+function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
+	const sizes = new Map<string, number>();
+	const fits = subject.inputs.every(({ name, dtype, axes }) => {
+		const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
+		if (tensor?.dtype !== dtype || isPacked(dtype) || axes.length !== tensor.shape.length) return false;
+		return axes.every((axis, index) => {
+			const size = tensor.shape[index] ?? 0;
+			if (index === rows.get(name)) return size > 0;
+			const dim = typeof axis === "string" ? axis : `\0${name} ${index}`;
+			const known = typeof axis === "number" ? axis : (sizes.get(dim) ?? size);
+			sizes.set(dim, size);
+			return known === size && size > 0;
+		});
+	});
+	return fits ? [...sizes] : null;
+}
+
+/** Whether both exist and hold the same bytes. */
+export function isSame(left: Tensor | undefined, right: Tensor | undefined): boolean {
+	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
+}
+
+/** Composes a batch of rows by their index in the pool, which wraps around. */
+export function composeBatch(pool: Pool, rows: readonly number[]): Record<string, Tensor> {
+	const tensors: Record<string, Tensor> = Object.create(null);
+	const places = rows.map((row) => row % pool.rows);
+	for (const [name, tensor] of Object.entries(pool.tensors)) {
+		const axis = pool.axes.get(name);
+		tensors[name] = (axis === undefined ? null : pick(tensor, axis, places)) ?? tensor;
+	}
+	return tensors;
+}
+
+/** Finds the first row from `from` on that differs from `row` in some input; null if all are equal. */
+export function otherRow(pool: Pool, row: number, from: number): number | null {
+	const names = [...pool.axes.keys()];
+	const own = composeBatch(pool, [row]);
+	const differs = (candidate: number): boolean => {
+		const other = composeBatch(pool, [candidate]);
+		return names.some((name) => !isSame(own[name], other[name]));
+	};
+	const candidates = upTo(pool.rows).map((step) => (from + step) % pool.rows);
+	return candidates.find(differs) ?? null;
+}
+
+/** null for 4-bit elements, which share bytes, and for indexes out of range. */
+export function pick(tensor: Tensor, axis: number, places: readonly number[]): Tensor | null {
+	const { dtype, shape } = tensor;
+	const size = shape[axis];
+	if (isPacked(dtype) || size === undefined || places.some((place) => !(place >= 0 && place < size)))
+		return null;
+	const blockBytes = elementCount(shape.slice(axis + 1)) * elementBytes[dtype];
+	const blocks = elementCount(shape.slice(0, axis));
+	const data = new Uint8Array(blocks * places.length * blockBytes);
+	let to = 0;
+	for (let block = 0; block < blocks; block += 1) {
+		for (const place of places) {
+			const from = (block * size + place) * blockBytes;
+			data.set(tensor.data.subarray(from, from + blockBytes), to);
+			to += blockBytes;
+		}
+	}
+	return { dtype, shape: shape.with(axis, places.length), data };
+}
+
+/** Tensors must differ only in their size along the axis. */
+export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
+	const { dtype, shape } = tensors[0];
+	const sizes = tensors.map((tensor) => tensor.shape[axis] ?? 1);
+	const innerBytes = elementCount(shape.slice(axis + 1)) * elementBytes[dtype];
+	const blocks = elementCount(shape.slice(0, axis));
+	const size = sizes.reduce((sum, length) => sum + length, 0);
+	const data = new Uint8Array(blocks * size * innerBytes);
+	let to = 0;
+	for (let block = 0; block < blocks; block += 1) {
+		for (const [index, tensor] of tensors.entries()) {
+			const bytes = (sizes[index] ?? 1) * innerBytes;
+			data.set(tensor.data.subarray(block * bytes, (block + 1) * bytes), to);
+			to += bytes;
+		}
+	}
+	return { dtype, shape: shape.with(axis, size), data };
+}
+
+/** 0, 1, … */
+export function upTo(count: number): number[] {
+	return Array.from({ length: count }, (_, index) => index);
+}

@@ -1,8 +1,17 @@
 // The padding probe: values that a mask or length excludes must not change the output.
 import { encodeTensor } from "../record/generators/encode.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
-import { batchOf, compareViews, type ProbeContext, type ProbeRequest } from "./context.ts";
-import { composeBatch, isSame, join, pick, upTo } from "./pool.ts";
+import {
+	batchOf,
+	compareViews,
+	composeBatch,
+	isSame,
+	join,
+	type ProbeContext,
+	type ProbeRequest,
+	pick,
+	upTo,
+} from "./context.ts";
 import { type ProbeInput, type ProbeSubject, rangeIn } from "./subject.ts";
 
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;

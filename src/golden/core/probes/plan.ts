@@ -7,15 +7,19 @@ import {
 	type Comparison,
 	caseBytes,
 	compareViews,
+	composeBatch,
+	makePool,
 	maxCaseBytes,
 	openProbeContext,
+	otherRow,
 	type ProbeCase,
 	type ProbeContext,
 	type ProbeRequest,
 	repetition,
+	type Tensors,
+	upTo,
 } from "./context.ts";
 import { probePadding } from "./padding.ts";
-import { composeBatch, makePool, otherRow, type Tensors, upTo } from "./pool.ts";
 import { type Batch, type ProbeSubject, type Profile, rangeIn, sizesAt } from "./subject.ts";
 
 export type PlannedProbe =

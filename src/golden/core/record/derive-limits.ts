@@ -15,8 +15,7 @@ import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
-import { cutSlice, ofSlice } from "../tensor/slice.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { cutSlice, isFloating, ofSlice, type Tensor } from "../tensor/tensor.ts";
 import {
 	byRelativeL2,
 	type ComparatorErrors,

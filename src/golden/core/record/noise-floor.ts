@@ -1,10 +1,16 @@
 // The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
-import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../../../generated/golden.ts";
+import type {
+	DType,
+	GoldenManifest,
+	NoiseFloor,
+	OutputSlice,
+	Precision,
+	Spread,
+} from "../../../../generated/golden.ts";
 import { coveredSides } from "../compare/coverage.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
-import { cutSlice } from "../tensor/slice.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { cutSlice, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
@@ -150,3 +156,32 @@ export function noiseMask(
 	};
 	return floor > 0 && parts.some(isMostlyBelow) ? Number(floor.toPrecision(2)) : null;
 }
+
+interface RoundedPart {
+	output: string;
+	slice: OutputSlice | undefined;
+	precision: Precision;
+}
+
+export function emulatedRounding(
+	rounding: GoldenManifest["rounding"],
+	{ output, slice, precision }: RoundedPart,
+): number | undefined {
+	if (precision !== "fp16" && precision !== "tf32" && precision !== "bf16") return undefined;
+	const outputs = rounding?.[precision]?.outputs ?? {};
+	const measured = Object.hasOwn(outputs, output) ? outputs[output] : undefined;
+	return noiseOfPart(measured, slice)?.relativeL2;
+}
+
+/** Rounding of an engine's values to the precision, as relative L2: no engine of that precision must keep less. */
+export const usualRoundings: Readonly<Record<Precision, number>> = {
+	fp64: 1e-15,
+	fp32: leastErrorFloor,
+	tf32: 3e-4,
+	fp16: 3e-4,
+	bf16: 2.5e-3,
+	int8: 1e-2,
+	fp8: 4e-2,
+	int4: 1e-1,
+	fp4: 1e-1,
+};

@@ -1,10 +1,10 @@
 // Sums over all cases of a golden, case by case, in memory that does not grow with their number.
 import type { Bound } from "../../../../generated/result.ts";
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
-import type { Measured, MetricOptions } from "../metrics/measured.ts";
+import type { Measured, MetricOptions } from "../metrics/element-errors.ts";
 import { maxVectors, unit, type VectorScores, type Vectors } from "../metrics/neighbours.ts";
 import { emptyClassTally, iouOfTally, tallyClasses } from "../metrics/segmentation.ts";
-import { forEachRow } from "../tensor/rows.ts";
+import { forEachRow } from "../tensor/values.ts";
 
 export interface SetTally {
 	add(pair: Pair, options: MetricOptions, caseId: string): void;

@@ -2,8 +2,12 @@
 import { describe, expect, it } from "vitest";
 import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import { applyCalibration } from "../../../../src/golden/core/calibrate/apply.ts";
-import { type ComparatorErrors, errorsOf } from "../../../../src/golden/core/calibrate/errors.ts";
-import { type ProposedLimit, proposeLimits } from "../../../../src/golden/core/calibrate/propose-limits.ts";
+import {
+	type ComparatorErrors,
+	errorsOf,
+	type ProposedLimit,
+	proposeLimits,
+} from "../../../../src/golden/core/calibrate/propose-limits.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { caseInput, float32, manifestOf } from "../../../support/golden-tensors.ts";

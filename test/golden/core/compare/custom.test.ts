@@ -5,7 +5,7 @@ import {
 	type CommandAnswer,
 	customCheck,
 	parseCommandAnswer,
-} from "../../../../src/golden/core/compare/custom.ts";
+} from "../../../../src/golden/core/compare/check-output.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
 import { caseInput, float32 } from "../../../support/golden-tensors.ts";
 

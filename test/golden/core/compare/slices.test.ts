@@ -3,8 +3,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ComparatorSpec, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
-import { cutSlice, slicedShape, sliceLabel, sliceProblem } from "../../../../src/golden/core/tensor/slice.ts";
-import { elementCount, type Tensor, unravel } from "../../../../src/golden/core/tensor/tensor.ts";
+import {
+	cutSlice,
+	elementCount,
+	slicedShape,
+	sliceLabel,
+	sliceProblem,
+	type Tensor,
+	unravel,
+} from "../../../../src/golden/core/tensor/tensor.ts";
 import { valueAt } from "../../../../src/golden/core/tensor/values.ts";
 import { judgeSet } from "../../../../src/golden/core/whole-set/judge-set.ts";
 import { caseInput, float32 } from "../../../support/golden-tensors.ts";

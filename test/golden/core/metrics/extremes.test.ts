@@ -4,7 +4,7 @@ import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
 import { type MetricKind, metrics } from "../../../../src/golden/core/compare/registry.ts";
-import { keepsLimit, within } from "../../../../src/golden/core/metrics/measured.ts";
+import { keepsLimit, within } from "../../../../src/golden/core/metrics/element-errors.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import oracle from "../../../oracles/golden-extremes.json" with { type: "json" };
 import { caseInput, float64, fromBase64, toNumber } from "../../../support/golden-tensors.ts";

@@ -6,7 +6,10 @@ import { checkBoxes } from "../../../../src/golden/core/boxes/check-boxes.ts";
 import { makePair } from "../../../../src/golden/core/compare/difference.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
 import { type MetricKind, metricLabels, metrics } from "../../../../src/golden/core/compare/registry.ts";
-import { defaultMetricOptions, type MetricOptions } from "../../../../src/golden/core/metrics/measured.ts";
+import {
+	defaultMetricOptions,
+	type MetricOptions,
+} from "../../../../src/golden/core/metrics/element-errors.ts";
 import { caseInput, float32 } from "../../../support/golden-tensors.ts";
 
 const [rows, classes] = [40, 24];

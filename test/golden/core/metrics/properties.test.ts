@@ -2,11 +2,18 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";
-import { topIndices, topKAgreement } from "../../../../src/golden/core/metrics/classification.ts";
-import { cosine } from "../../../../src/golden/core/metrics/cosine.ts";
-import { klDivergence } from "../../../../src/golden/core/metrics/divergence.ts";
-import { allclose, maxAbs, relativeL2 } from "../../../../src/golden/core/metrics/element-errors.ts";
-import { defaultMetricOptions } from "../../../../src/golden/core/metrics/measured.ts";
+import {
+	klDivergence,
+	topIndices,
+	topKAgreement,
+} from "../../../../src/golden/core/metrics/classification.ts";
+import {
+	allclose,
+	cosine,
+	defaultMetricOptions,
+	maxAbs,
+	relativeL2,
+} from "../../../../src/golden/core/metrics/element-errors.ts";
 import { float32, float64 } from "../../../support/golden-tensors.ts";
 
 const options = defaultMetricOptions;

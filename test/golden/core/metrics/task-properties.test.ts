@@ -3,8 +3,11 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";
 import { accuracy, tokenAgreement } from "../../../../src/golden/core/metrics/classification.ts";
-import { psnr } from "../../../../src/golden/core/metrics/element-errors.ts";
-import { defaultMetricOptions, type MetricOptions } from "../../../../src/golden/core/metrics/measured.ts";
+import {
+	defaultMetricOptions,
+	type MetricOptions,
+	psnr,
+} from "../../../../src/golden/core/metrics/element-errors.ts";
 import { recallAtK } from "../../../../src/golden/core/metrics/neighbours.ts";
 import { meanIou, pixelDisagreement } from "../../../../src/golden/core/metrics/segmentation.ts";
 import { ssim } from "../../../../src/golden/core/metrics/ssim.ts";

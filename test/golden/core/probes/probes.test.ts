@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbeName } from "../../../../generated/result.ts";
+import type { Tensors } from "../../../../src/golden/core/probes/context.ts";
 import {
 	type JudgedProbe,
 	judgeProbes,
@@ -10,7 +11,6 @@ import {
 	settleProbes,
 } from "../../../../src/golden/core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../../../../src/golden/core/probes/plan.ts";
-import type { Tensors } from "../../../../src/golden/core/probes/pool.ts";
 import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/golden/core/probes/subject.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/golden/core/tensor/values.ts";

@@ -1,8 +1,8 @@
 // Picking and joining rows, and how far two answers are apart.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allowance, distanceBetween } from "../../../../src/golden/core/probes/distance.ts";
-import { join, pick, upTo } from "../../../../src/golden/core/probes/pool.ts";
+import { join, pick, upTo } from "../../../../src/golden/core/probes/context.ts";
+import { allowance, distanceBetween } from "../../../../src/golden/core/probes/judge.ts";
 import { sliceTensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 

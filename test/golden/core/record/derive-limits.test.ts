@@ -4,7 +4,7 @@ import type { ComparatorSpec, Precision } from "../../../../generated/golden.ts"
 import { validate } from "../../../../generated/golden-validator.js";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
 import { toleranceAt } from "../../../../src/golden/core/compare/tolerances.ts";
-import { findRuleProblem } from "../../../../src/golden/core/manifest/rules.ts";
+import { findRuleProblem } from "../../../../src/golden/core/manifest/parse-manifest.ts";
 import { deriveLimits } from "../../../../src/golden/core/record/derive-limits.ts";
 import { peakToRms, relativeL2Limits } from "../../../../src/golden/core/record/limits.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";

@@ -1,7 +1,7 @@
 // Cases whose outputs are noise are found, and only those.
 import { expect, it } from "vitest";
-import { findNoiseCases } from "../../../../src/golden/core/record/noise-cases.ts";
 import type { RunOutputs } from "../../../../src/golden/core/record/noise-floor.ts";
+import { findNoiseCases } from "../../../../src/golden/core/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float32, int64 } from "../../../support/golden-tensors.ts";
 

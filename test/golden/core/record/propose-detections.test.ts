@@ -1,8 +1,8 @@
 // Outputs that hold boxes are found by their names, shapes and values, and others are left alone.
 import { expect, it } from "vitest";
 import { validate } from "../../../../generated/golden-validator.js";
-import { findRuleProblem } from "../../../../src/golden/core/manifest/rules.ts";
-import { proposeDetections } from "../../../../src/golden/core/record/propose-detections.ts";
+import { findRuleProblem } from "../../../../src/golden/core/manifest/parse-manifest.ts";
+import { proposeDetections } from "../../../../src/golden/core/record/propose-semantic.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { DType } from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/golden-validator.js";
-import { findRuleProblem } from "../../../../src/golden/core/manifest/rules.ts";
+import { findRuleProblem } from "../../../../src/golden/core/manifest/parse-manifest.ts";
 import { encodeTensor } from "../../../../src/golden/core/record/generators/encode.ts";
 import { splitMix64 } from "../../../../src/golden/core/record/generators/split-mix.ts";
 import { isBatched, proposeOutput } from "../../../../src/golden/core/record/propose.ts";

@@ -2,11 +2,10 @@
 import { expect, it } from "vitest";
 import { validate } from "../../../../generated/golden-validator.js";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
-import { findRuleProblem } from "../../../../src/golden/core/manifest/rules.ts";
+import { findRuleProblem } from "../../../../src/golden/core/manifest/parse-manifest.ts";
 import { deriveLimits } from "../../../../src/golden/core/record/derive-limits.ts";
 import { splitMix64 } from "../../../../src/golden/core/record/generators/split-mix.ts";
-import { proposeOutput } from "../../../../src/golden/core/record/propose.ts";
-import { findScaleParts } from "../../../../src/golden/core/record/scales.ts";
+import { findScaleParts, proposeOutput } from "../../../../src/golden/core/record/propose.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { changeHead, detectorHead, type Head } from "../../../support/detector-heads.ts";
 import { finish } from "../../../support/finish.ts";

@@ -4,7 +4,7 @@ import type { DType } from "../../../../../generated/golden.ts";
 import type { InputValues } from "../../../../core/onnx/input-values.ts";
 import type { OnnxDim } from "../../../../core/onnx/model.ts";
 import { isFloating } from "../../tensor/tensor.ts";
-import { imageLayout } from "./image.ts";
+import { imageLayout } from "./generate.ts";
 import type { GeneratorSpec } from "./spec.ts";
 
 export interface InputToFill {

@@ -1,5 +1,7 @@
-// Parses the generator of an input: `image:0..1`, `const:16000`, several in turn with `+`.
+// Parses the generator of an input, and describes what the inputs of a golden are worth.
 import { didYouMean } from "../../../../core/config/did-you-mean.ts";
+import { quoteName } from "../../../../core/onnx/quote.ts";
+import { counted } from "../../../../core/text/labels.ts";
 
 const generatorKinds = ["normal", "uniform", "image", "tokens", "zeros", "ones", "const", "length"] as const;
 export type GeneratorKind = (typeof generatorKinds)[number];
@@ -65,4 +67,39 @@ export function formatGenerator(specs: readonly GeneratorSpec[]): string {
 
 export function isDrawn(specs: readonly GeneratorSpec[]): boolean {
 	return specs.some(({ kind }) => drawn.has(kind));
+}
+
+export function isGiven(how: string): boolean {
+	return how === "given" || how.startsWith("given as ");
+}
+
+const generatedKinds: readonly (readonly [RegExp, string])[] = [
+	[/(^|\+)image/, "synthetic images"],
+	[/(^|\+)tokens/, "random whole numbers"],
+	[/(^|\+)(normal|uniform)/, "random numbers"],
+];
+
+export function describeWorth(how: Readonly<Record<string, string>>, cases: number): string {
+	const all = Object.entries(how);
+	const given = all.map(([, one]) => one).filter(isGiven);
+	if (given.length > 0) {
+		const generated = all
+			.filter(([, one]) => !isGiven(one))
+			.map(
+				([name, one]) => `${quoteName(name, "")} ${quoteName(one.replace(/, SplitMix64| \(.*/g, ""), "")}`,
+			);
+		return `Inputs: ${[describeGiven(given, cases), generated.join(", ")].filter(Boolean).join("; ")}.`;
+	}
+	const kinds = generatedKinds.flatMap(([pattern, words]) =>
+		all.some(([, one]) => pattern.test(one)) ? words : [],
+	);
+	if (kinds.length === 0) return "Inputs: constants.";
+	return `Inputs: ${kinds.join(" and ")}. They test the arithmetic, not the accuracy of the model; pass real inputs with --inputs.`;
+}
+
+function describeGiven(given: readonly string[], cases: number): string {
+	const [, kind, pattern = ""] = /^given as (\w+)s \((.*)\)$/m.exec(given.join("\n")) ?? [];
+	return kind === undefined
+		? counted(cases, "real case")
+		: `${counted(cases, `real ${kind}`)} (${quoteName(pattern, "")})`;
 }

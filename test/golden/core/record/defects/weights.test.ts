@@ -1,9 +1,9 @@
 // Defects of weights have the size they claim, hit the row they name, and spare what they should.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { planDefects } from "../../../../../src/golden/core/record/defects/plan.ts";
 import {
 	damageWeights,
+	planDefects,
 	type WeightDefect,
 	type WeightDefectKind,
 	type WeightDType,
