@@ -1,4 +1,5 @@
 // Writes calibrated limits into a manifest, with the evidence for them.
+
 import type {
 	CalibrationRecord,
 	ComparatorSpec,
@@ -9,6 +10,7 @@ import type {
 } from "../../../../generated/golden.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { nextRevision } from "../manifest/draft.ts";
+import { own } from "../tensor/tensor.ts";
 import type { ProposedLimit } from "./propose-limits.ts";
 import { lossOf } from "./propose-limits.ts";
 
@@ -98,7 +100,7 @@ function withLimit(
 	precision: Precision,
 ): GoldenManifest["outputs"] {
 	if (state === "kept" || state === "refused") return outputs;
-	const output: GoldenOutput = Object.hasOwn(outputs, errors.output) ? (outputs[errors.output] ?? {}) : {};
+	const output: GoldenOutput = own(outputs, errors.output) ?? {};
 	const [first, ...others] = output.comparators ?? [{ kind: errors.kind } satisfies ComparatorSpec];
 	const changed = (spec: ComparatorSpec, place: number): ComparatorSpec =>
 		place === errors.comparator

@@ -1,4 +1,5 @@
 // Shows how far an engine deviates from its golden beside each limit, and proposes limits from these errors.
+
 import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { BackendFacts, Bound, GoldenVerdict, Numeric } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../../core/text/escape.ts";
@@ -9,7 +10,7 @@ import { type MetricKind, metricLabels, metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { roundedUp, rules } from "../record/limits.ts";
 import { emulatedRounding, usualRoundings } from "../record/noise-floor.ts";
-import { ofSlice } from "../tensor/tensor.ts";
+import { ofSlice, own } from "../tensor/tensor.ts";
 
 /** A limit is too tight if the error takes more of it than this, too loose if it is more than so many times too wide. */
 const tightShare = 0.5;
@@ -174,7 +175,7 @@ function errorsOfOutput(
 	manifest: GoldenManifest,
 	verdicts: readonly GoldenVerdict[],
 ): ComparatorErrors[] {
-	const named = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output]?.comparators : undefined;
+	const named = own(manifest.outputs, output)?.comparators;
 	const places = placesOf(named);
 	const cases = verdicts.flatMap((verdict) => {
 		const checks = verdict.checks.filter(

@@ -12,7 +12,7 @@ import {
 	noiseOfPart,
 	usualRoundings,
 } from "../record/noise-floor.ts";
-import { elementCount, isFloating, ofSlice, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, isFloating, ofSlice, own, type Tensor } from "../tensor/tensor.ts";
 import { toNumeric } from "./checks.ts";
 import { metricLabels } from "./registry.ts";
 
@@ -46,18 +46,16 @@ export function growthRule({
 	return { precision, noiseFloor, rounding, limits, hasOtherBase };
 }
 
-interface Errors extends Pick<GoldenCheck, "output" | "slice" | "elements"> {
+interface Growth {
 	label: string;
-	/** NaN on either side exceeds nothing. */
-	now: number;
-	before: number;
 	noise: number;
 	/**
-	 * Error that the precision explains. A builder may leave layers in fp32, so that the base's error lies below it: growth up to here
-	 * is another choice of kernels, which warns and never fails.
+	 * Error that the precision explains; by default the noise. A builder may leave layers in fp32, so that the base's error lies below
+	 * it: growth up to here is another choice of kernels, which warns and never fails.
 	 */
-	rounding: number;
-	existing: boolean;
+	rounding?: number;
+	/** NaN exceeds nothing. */
+	errorOf?(value: GoldenCheck["base"]): number;
 }
 
 const relativeL2 = "relative-l2";
@@ -71,26 +69,24 @@ export function errorGrowthChecks(
 ): GoldenCheck[] {
 	const ofExisting = existingGrowthChecks(checks, rule);
 	if (!isFloating(expected.dtype)) return ofExisting;
+	const about = { output: name, elements: elementCount(expected.shape) };
 	let asked: Partial<GoldenCheck>[] = checks.filter(({ metric }) => metric === relativeL2);
 	if (asked.length === 0)
 		asked = [{ got: distance(expected, got)?.relativeL2, base: distance(expected, base)?.relativeL2 }];
 	const { noiseFloor, rounding, precision } = rule;
-	const measured = Object.hasOwn(noiseFloor?.outputs ?? {}, name) ? noiseFloor?.outputs[name] : undefined;
-	const grown = asked.flatMap(({ existing = false, slice, ...check }) => {
-		const noise = Math.max(leastErrorFloor, noiseOfPart(measured, slice)?.relativeL2 ?? 0);
+	const grown = asked.flatMap((check) => {
+		const { slice } = check;
+		const noise = Math.max(
+			leastErrorFloor,
+			noiseOfPart(own(noiseFloor?.outputs, name), slice)?.relativeL2 ?? 0,
+		);
 		const emulated = emulatedRounding(rounding, { output: name, slice, precision });
-		const errors: Errors = {
-			output: name,
-			slice,
-			elements: elementCount(expected.shape),
+		const growth = {
 			label: `relative L2${ofSlice(slice)}`,
-			now: finite(check.got),
-			before: finite(check.base),
 			noise,
 			rounding: Math.max(noise, emulated ?? usualRoundings[precision]),
-			existing,
 		};
-		return growthCheck(errors, rule);
+		return growthCheck({ ...check, ...about }, growth, rule);
 	});
 	return [...grown, ...ofExisting];
 }
@@ -109,20 +105,10 @@ export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: Growt
 		const floor = errorOf(allowed);
 		// Decibels have no loss.
 		if (floor < 0) return [];
-		const name = Object.hasOwn(labels, metric) ? (labels[metric] ?? metric) : metric;
+		const name = own(labels, metric) ?? metric;
 		const label = bound === "at-most" ? name : `loss of ${name}`;
-		return growthCheck(errorsOf(check, label, floor, errorOf), rule);
+		return growthCheck(check, { label, noise: floor, errorOf }, rule);
 	});
-}
-
-function errorsOf(
-	{ output, slice, elements, existing, got, base }: GoldenCheck,
-	label: string,
-	floor: number,
-	errorOf: (value: GoldenCheck["base"]) => number,
-): Errors {
-	const errors = { now: errorOf(got), before: errorOf(base), noise: floor, rounding: floor };
-	return { output, slice, elements, existing: existing === true, label, ...errors };
 }
 
 const boxNoise = { score: 1e-4, overlap: 1e-3 };
@@ -133,16 +119,31 @@ export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule
 	const grown = checks.flatMap((check) => {
 		if (check.existing === true) return [];
 		if (check.metric === "box-score")
-			return growthCheck(errorsOf(check, "largest score difference", boxNoise.score, finite), warning);
+			return growthCheck(check, { label: "largest score difference", noise: boxNoise.score }, warning);
 		if (check.metric !== "box-iou") return [];
-		const loss = (iou: GoldenCheck["base"]): number => 1 - finite(iou);
-		return growthCheck(errorsOf(check, "largest loss of overlap", boxNoise.overlap, loss), warning);
+		const errorOf = (iou: GoldenCheck["base"]): number => 1 - finite(iou);
+		return growthCheck(
+			check,
+			{ label: "largest loss of overlap", noise: boxNoise.overlap, errorOf },
+			warning,
+		);
 	});
 	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
 }
 
-function growthCheck(errors: Errors, { limits, precision, hasOtherBase }: GrowthRule): GoldenCheck[] {
-	const { output, slice, elements, label, now, before, noise, rounding, existing } = errors;
+function growthCheck(
+	{
+		output,
+		slice,
+		elements,
+		existing,
+		got,
+		base,
+	}: Pick<GoldenCheck, "output" | "elements"> & Partial<GoldenCheck>,
+	{ label, noise, rounding = noise, errorOf = finite }: Growth,
+	{ limits, precision, hasOtherBase }: GrowthRule,
+): GoldenCheck[] {
+	const [now, before] = [errorOf(got), errorOf(base)];
 	const { warn, fail } = limits;
 	const certain = now / Math.max(before, rounding);
 	const growth = hasOtherBase ? certain : now / Math.max(before, noise);

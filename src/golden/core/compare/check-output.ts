@@ -1,22 +1,24 @@
 // Checks one output of one case: structure and NaN before any metric, then each comparator and the user's commands.
+
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { keepsLimit } from "../metrics/element-errors.ts";
-import { elementCount, placeSlice, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { everyValue } from "../tensor/values.ts";
 import {
+	type Coverage,
+	coveredParts,
 	findWorst,
 	layoutCheck,
 	markExisting,
 	nonFiniteCheck,
 	type OutputPart,
-	splitParts,
 	structuralCheck,
 	toNumeric,
 	worstOf,
 } from "./checks.ts";
 import { type Comparator, resolveComparators } from "./comparators.ts";
-import { coveredSides } from "./coverage.ts";
+import { makePair } from "./difference.ts";
 import { metrics } from "./registry.ts";
 import { toleranceAt } from "./tolerances.ts";
 
@@ -57,24 +59,30 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 	// Comparators of the whole set run after all cases; here the output only has to be comparable.
 	const comparators = all.filter(({ scope }) => scope !== "set");
 	if (elements === 0) return { checks: comparators.map((one) => emptyCheck(name, one)), compared: 0 };
-	const batchAxis = batchAxisOf(spec, expected);
-	const parts = partsOf({ expected, got }, batchAxis, comparators);
-	const baseParts =
-		base && baseLayout === null ? partsOf({ expected, got: base }, batchAxis, comparators) : null;
-	const unsliced = { scope: comparators[0]?.scope ?? "whole", slice: undefined, floor: 0 } as const;
+	const axis = spec?.batchAxis ?? expected.shape.length;
+	const batchAxis = axis < expected.shape.length ? axis : null;
+	// One pass serves the sums and the first allclose.
+	const planned = comparators.find(({ kind }) => kind === "allclose");
+	const partsOf = (engine: Tensor, coverage: Coverage & Pick<Comparator, "scope">): OutputPart[] =>
+		coveredParts({ expected, got: engine }, coverage, coverage.scope === "per-sample" ? batchAxis : null).map(
+			(part) => ({ ...part, ...makePair(part.expected, part.got, planned) }),
+		);
+	const comparable = baseLayout === null ? base : undefined;
+	const unsliced = { scope: comparators[0]?.scope ?? "whole" };
 	const options = { mustMatch: spec?.nonFinite === "must-match", batchAxis };
-	const nonFinite = nonFiniteCheck(name, parts(unsliced), options);
+	const nonFinite = nonFiniteCheck(name, partsOf(got, unsliced), options);
 	if (nonFinite?.pass === false) {
-		const ofBase = baseParts && nonFiniteCheck(name, baseParts(unsliced), options);
+		const ofBase = comparable && nonFiniteCheck(name, partsOf(comparable, unsliced), options);
 		return { checks: [markExisting(nonFinite, ofBase?.pass === false)], compared: 0 };
 	}
 	// A base of another precision has its own limits.
 	const ofBase =
 		basePrecision && resolveComparators(spec, { ...context, precision: basePrecision, expected });
 	const measured = comparators.map((comparator) => {
-		const check = measuredCheck(name, comparator, parts(comparator), batchAxis);
-		const own = ofBase?.[all.indexOf(comparator)];
-		return base === undefined ? check : withBase(check, comparator, own, baseParts?.(comparator) ?? null);
+		const check = measuredCheck(name, comparator, partsOf(got, comparator), batchAxis);
+		if (base === undefined) return check;
+		const parts = comparable ? partsOf(comparable, comparator) : null;
+		return withBase(check, comparator, ofBase?.[all.indexOf(comparator)], parts);
 	});
 	const custom = (answers === undefined ? [] : customSpecs(spec)).map((one, index) =>
 		customCheck(name, one, { answer: answers?.[index] ?? notRun, expected, precision }),
@@ -89,36 +97,9 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 	};
 }
 
-function batchAxisOf(spec: GoldenOutput | undefined, { shape }: Tensor): number | null {
-	const axis = spec?.batchAxis ?? null;
-	return axis !== null && axis < shape.length ? axis : null;
-}
-
 function emptyCheck(output: string, comparator: Comparator): GoldenCheck {
 	const detail = "the output is empty, as the golden is";
 	return { ...aboutCheck(output, comparator), got: null, pass: true, elements: 0, detail };
-}
-
-type Coverage = Pick<Comparator, "scope" | "slice" | "floor">;
-
-/** The parts that a comparator covers, made on first use; one pass serves the sums and the first allclose. */
-function partsOf(
-	whole: { expected: Tensor; got: Tensor },
-	batchAxis: number | null,
-	comparators: readonly Comparator[],
-): (coverage: Coverage) => readonly OutputPart[] {
-	const keyOf = ({ scope, slice, floor }: Coverage): string => JSON.stringify([scope, slice ?? null, floor]);
-	const known = new Map<string, readonly OutputPart[]>();
-	return (coverage) => {
-		const { scope, slice } = coverage;
-		const key = keyOf(coverage);
-		const planned = comparators.find((one) => one.kind === "allclose" && keyOf(one) === key);
-		const axis = scope === "per-sample" ? batchAxis : null;
-		const placed = placeSlice(slice, whole.expected.shape);
-		const parts = known.get(key) ?? splitParts(coveredSides(whole, coverage), axis, placed, planned);
-		known.set(key, parts);
-		return parts;
-	};
 }
 
 function aboutCheck(output: string, { kind, allowed, severity, slice }: Comparator) {
@@ -134,11 +115,11 @@ function measuredCheck(
 	const { kind } = comparator;
 	const { bound, measure } = metrics[kind];
 	const about = { ...aboutCheck(output, comparator), got: null, elements: 0 };
-	const parts = kind === "accuracy" ? all : all.filter(({ pair }) => pair.difference().elements > 0);
+	const parts = kind === "accuracy" ? all : all.filter((part) => part.difference().elements > 0);
 	if (parts.length === 0) {
 		// Both sides are identical, as checked before. Infinities count as values, but any broken engine returns NaN everywhere.
 		const isInfinite = (value: number): boolean => Math.abs(value) === Number.POSITIVE_INFINITY;
-		const pass = all.some(({ pair }) => !everyValue(pair.expected, (value) => !isInfinite(value)));
+		const pass = all.some(({ expected }) => !everyValue(expected, (value) => !isInfinite(value)));
 		const detail = pass
 			? "no element of the golden is finite, and the engine's are the same"
 			: "every element is NaN, so nothing was measured";
@@ -147,14 +128,13 @@ function measuredCheck(
 	const worst = findWorst(parts, bound, (pair) => measure(pair, comparator));
 	if (worst === null) return { ...about, pass: false, detail: "nothing could be measured" };
 	const { measured, part, elements } = worst;
-	const at = measured.worstAt < 0 ? null : measured.worstAt;
 	return {
 		...about,
 		sample: part.sample ?? undefined,
 		got: toNumeric(measured.value),
 		pass: keepsLimit(measured.value, bound, comparator.allowed),
 		elements,
-		worst: at === null ? undefined : worstOf(part, at, batchAxis),
+		worst: measured.worstAt < 0 ? undefined : worstOf(part, measured.worstAt, batchAxis),
 		detail: measured.detail,
 	};
 }
@@ -172,7 +152,7 @@ function withBase(
 ): GoldenCheck {
 	if (parts === null) return { ...check, base: null };
 	const { bound, measure } = metrics[comparator.kind];
-	const misplaced = parts.some(({ pair }) => pair.difference().nonFinite.differing > 0);
+	const misplaced = parts.some((part) => part.difference().nonFinite.differing > 0);
 	const value = misplaced
 		? Number.NaN
 		: findWorst(parts, bound, (pair) => measure(pair, comparator))?.measured.value;

@@ -1,18 +1,25 @@
-// Checks of an output that come before any metric, and its parts: the whole output, or samples along the batch axis.
+// Checks of an output that come before any metric, its parts that a comparator covers, and batches of cases.
 
+import type { GoldenCase, OutputSlice } from "../../../../generated/golden.ts";
 import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
 import type { Measured } from "../metrics/element-errors.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
 import {
+	cutSlice,
+	elementBytes,
 	formatShape,
+	isFloating,
 	type PlacedSlice,
+	placeSlice,
 	positionInWhole,
+	type Sides,
 	sliceTensor,
 	type Tensor,
 	tensorBytes,
 	unravel,
 } from "../tensor/tensor.ts";
-import { valueAt } from "../tensor/values.ts";
-import { type Closeness, makePair, type Pair } from "./difference.ts";
+import { pairChunks, valueAt } from "../tensor/values.ts";
+import type { Pair } from "./difference.ts";
 
 export function toNumeric(value: number): Numeric {
 	if (Number.isFinite(value)) return value;
@@ -43,8 +50,11 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	if (shape !== gotShape) return structuralCheck(output, "shape", `expected ${shape}, got ${gotShape}`);
 	const bytes = tensorBytes(expected);
 	if (got.data.length === bytes) return null;
-	const detail = `${shape} of ${got.dtype} takes ${bytes} bytes, got ${got.data.length}`;
-	return structuralCheck(output, "shape", detail);
+	return structuralCheck(
+		output,
+		"shape",
+		`${shape} of ${got.dtype} takes ${bytes} bytes, got ${got.data.length}`,
+	);
 }
 
 /** null if neither side has NaN or infinities. */
@@ -56,7 +66,7 @@ export function nonFiniteCheck(
 	const sum = { expected: 0, got: 0, differing: 0 };
 	let first: { part: OutputPart; at: number } | undefined;
 	for (const part of parts) {
-		const { nonFinite } = part.pair.difference();
+		const { nonFinite } = part.difference();
 		sum.expected += nonFinite.expected;
 		sum.got += nonFinite.got;
 		sum.differing += nonFinite.differing;
@@ -88,7 +98,7 @@ export function worstOf(
 	flat: number,
 	batchAxis: number | null,
 ): NonNullable<GoldenCheck["worst"]> {
-	const { expected, got } = part.pair;
+	const { expected, got } = part;
 	const index = unravel(flat, expected.shape);
 	if (part.sample !== null && batchAxis !== null) index[batchAxis] = part.sample;
 	return {
@@ -98,51 +108,27 @@ export function worstOf(
 	};
 }
 
-export interface OutputPart {
-	pair: Pair;
+/** What a comparator covers of an output: all of it, its slice, or one sample of either. */
+interface CoveredPart extends Sides {
 	sample: number | null;
-	/** Position of both sides in the whole output; null if they are all of it. */
 	slice: PlacedSlice | null;
 }
 
-/**
- * @param sides cut to the slice already.
- * @param axis its samples are parts of their own; null: one part.
- */
-export function splitParts(
-	sides: { expected: Tensor; got: Tensor },
-	axis: number | null,
-	slice: PlacedSlice | null,
-	planned: Closeness | undefined,
-): OutputPart[] {
-	const { expected, got } = sides;
-	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null, slice }];
-	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => {
-		const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, sample);
-		return { pair: makePair(cut(expected), cut(got), planned), sample, slice };
-	});
-}
-
-export interface Worst {
-	part: OutputPart;
-	measured: Measured;
-	elements: number;
-}
+export type OutputPart = CoveredPart & Pair;
 
 /** The part that is furthest on the wrong side, NaN before any number; null if no part holds a finite element. */
 export function findWorst(
 	parts: readonly OutputPart[],
 	bound: Bound,
 	measure: (pair: Pair) => Measured,
-): Worst | null {
-	let worst: Worst | null = null;
+): { part: OutputPart; measured: Measured; elements: number } | null {
+	let worst: { part: OutputPart; measured: Measured } | null = null;
 	let elements = 0;
 	for (const part of parts) {
-		const measured = measure(part.pair);
+		const measured = measure(part);
 		if (measured.elements === 0) continue;
 		elements += measured.elements;
-		if (worst === null || isWorse(measured.value, worst.measured.value, bound))
-			worst = { part, measured, elements };
+		if (worst === null || isWorse(measured.value, worst.measured.value, bound)) worst = { part, measured };
 	}
 	return worst && { ...worst, elements };
 }
@@ -150,4 +136,90 @@ export function findWorst(
 function isWorse(value: number, than: number, bound: Bound): boolean {
 	if (Number.isNaN(than)) return false;
 	return bound === "at-most" ? !(value <= than) : !(value >= than);
+}
+
+/** Keyed by the engine's tensor, because a defect is judged at several precisions whose comparators cover the same. */
+const knownParts = new WeakMap<Tensor, { expected: Tensor; parts: Map<string, readonly CoveredPart[]> }>();
+
+export interface Coverage {
+	slice?: OutputSlice | undefined;
+	/** Where both sides are below it, the engine's value becomes the golden's. */
+	floor?: number | undefined;
+}
+
+/** @param axis its samples are parts of their own; null: one part. */
+export function coveredParts(
+	whole: Sides,
+	{ slice, floor = 0 }: Coverage,
+	axis: number | null = null,
+): readonly CoveredPart[] {
+	let known = knownParts.get(whole.got);
+	if (known?.expected !== whole.expected) known = { expected: whole.expected, parts: new Map() };
+	knownParts.set(whole.got, known);
+	const key = JSON.stringify([slice, floor, axis]);
+	const parts = known.parts.get(key) ?? cutParts(whole, { slice, floor }, axis);
+	known.parts.set(key, parts);
+	return parts;
+}
+
+function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | null): CoveredPart[] {
+	if (axis === null) {
+		const cut = { expected: cutSlice(whole.expected, slice), got: cutSlice(whole.got, slice) };
+		if (floor > 0) cut.got = withoutNoise(cut, floor);
+		return [{ ...cut, sample: null, slice: placeSlice(slice, whole.expected.shape) }];
+	}
+	return coveredParts(whole, { slice, floor }).flatMap(({ expected, got, slice: placed }) =>
+		Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => {
+			const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, sample);
+			return { expected: cut(expected), got: cut(got), sample, slice: placed };
+		}),
+	);
+}
+
+/** Copies the tensor only if something is below the floor, and runs of noise at once. */
+function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
+	if (!isFloating(got.dtype) || isPacked(got.dtype)) return got;
+	const bytes = elementBytes[got.dtype];
+	let data: Uint8Array | null = null;
+	for (const { start, expected: left, got: right } of pairChunks({ expected, got })) {
+		let from = -1;
+		for (let i = 0; i <= left.length; i += 1) {
+			const wanted = left[i] as number;
+			const found = right[i] as number;
+			const isNoise = i < left.length && Math.abs(wanted) < floor && Math.abs(found) < floor;
+			if (isNoise && from < 0 && wanted !== found) from = i;
+			if (isNoise || from < 0) continue;
+			data ??= got.data.slice();
+			data.set(expected.data.subarray((start + from) * bytes, (start + i) * bytes), (start + from) * bytes);
+			from = -1;
+		}
+	}
+	return data === null ? got : { ...got, data };
+}
+
+export interface BatchLimits {
+	bytes: number;
+	cases: number;
+}
+
+/** Engines' outputs take as much again; a process is started for each batch, so batches should not be small. */
+export const defaultBatchLimits: BatchLimits = { bytes: 64 * 1024 * 1024, cases: 2048 };
+
+export function* cutBatches(
+	cases: readonly GoldenCase[],
+	limits: BatchLimits,
+): Generator<readonly GoldenCase[]> {
+	let start = 0;
+	let bytes = 0;
+	for (const [index, { inputs, outputs }] of cases.entries()) {
+		const files = [...Object.values(inputs), ...Object.values(outputs)];
+		const more = files.reduce((sum, file) => sum + tensorBytes(file), 0);
+		if (index > start && (bytes + more > limits.bytes || index - start >= limits.cases)) {
+			yield cases.slice(start, index);
+			start = index;
+			bytes = 0;
+		}
+		bytes += more;
+	}
+	if (start < cases.length) yield cases.slice(start);
 }

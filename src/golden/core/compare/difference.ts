@@ -1,5 +1,5 @@
 // Compares a golden output with an engine's in one pass, which serves relative-l2, max-abs and allclose together.
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, type Sides, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, forEachChunk, longReader, numberReader, valueChunks } from "../tensor/values.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
@@ -21,9 +21,7 @@ interface Difference {
 }
 
 /** Both sides have one dtype and shape. */
-export interface Pair {
-	expected: Tensor;
-	got: Tensor;
+export interface Pair extends Sides {
 	/** Without a closeness, any pass will do, and `outside` is meaningless. */
 	difference(closeness?: Closeness): Difference;
 }
@@ -183,7 +181,7 @@ export function largestFinite(tensor: Tensor): number {
 }
 
 export function rootMeanSquare(tensor: Tensor): number {
-	const { expectedNorm, elements } = measureDifference(tensor, tensor, anyCloseness);
+	const { expectedNorm, elements } = makePair(tensor, tensor).difference();
 	return elements === 0 ? 0 : Math.sqrt(expectedNorm.sumSquared / elements) / expectedNorm.scale;
 }
 

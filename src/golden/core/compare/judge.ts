@@ -7,7 +7,7 @@ import { BugError } from "../../../core/errors.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { listNames } from "../../../core/text/labels.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
-import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { own, type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./base-error.ts";
 import type { CommandAnswer } from "./check-output.ts";
 import { checkOutput, type OutputChecks } from "./check-output.ts";
@@ -118,12 +118,12 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 		return { checks: [markExisting(structuralCheck(name, "missing", detail), isMissingInBase)], compared: 0 };
 	}
 	const { outputs, detections } = input.manifest;
-	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	const spec = own(outputs, name);
 	// Boxes come in any order and number: element by element only if comparators ask for it.
 	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
 	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
 	const { precision, basePrecision, relativeL2 } = input;
-	const labels = Object.hasOwn(golden.labels ?? {}, name) ? golden.labels?.[name] : undefined;
+	const labels = own(golden.labels, name);
 	const answers = input.answers && (input.answers.get(name) ?? []);
 	const context = { spec, precision, basePrecision, relativeL2, labels, answers };
 	const checked = checkOutput({ name, expected, got, base }, context);

@@ -1,9 +1,10 @@
 // Entry of error-map/: adds to one failed check of each output a coarse map of where the engine differs.
+
 import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
 import { layoutCheck, toNumeric } from "../compare/checks.ts";
 import { wideReader } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import { cutSlice, elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
+import { cutSlice, elementCount, own, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
 
 interface Sides {
@@ -37,9 +38,7 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 	const { shape } = sides.expected;
 	const axes = planeOf(shape);
 	if (axes === null || elementCount(shape) === 0) return null;
-	const { outputs } = input.manifest;
-	const spec = Object.hasOwn(outputs, output) ? outputs[output] : undefined;
-	const axis = spec?.batchAxis ?? (shape.length >= 4 ? 0 : -1);
+	const axis = own(input.manifest.outputs, output)?.batchAxis ?? (shape.length >= 4 ? 0 : -1);
 	const size = shape[axis] ?? 1;
 	if (size < 2 || size !== expected.shape[axis] || axes.includes(axis)) return errorMap(sides, axes);
 	const shown = sample ?? worst?.index[axis] ?? 0;

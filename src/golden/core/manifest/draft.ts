@@ -1,8 +1,10 @@
 // Packs recorded cases for a manifest, and compares manifests.
+
 import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
 import { folderName } from "../../../core/config/identity.ts";
 import { outputsOf } from "../compare/judge.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { own } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 
 export interface RecordedCase {
@@ -54,7 +56,7 @@ export function packCase(
 	const files: TensorToWrite[] = [];
 	const { id, tags, inputs, outputs, labels, pictures = {} } = recorded;
 	const fileOf = (name: string, tensor: Tensor, prefix: "in" | "out"): TensorFile => {
-		const picture = prefix === "in" && Object.hasOwn(pictures, name) ? pictures[name] : undefined;
+		const picture = prefix === "in" ? own(pictures, name) : undefined;
 		const { bytes, sha256 } = picture ?? packer.pack(tensor);
 		const { ending } = picture ?? packer;
 		const path = `${folder}/${folderName(id)}/${prefix}-${folderName(name)}.${ending}`;
@@ -105,8 +107,7 @@ function essence({ model, outputs, detections, cases, policy }: GoldenManifest):
 export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
 	const known = new Set(namedOutputs(base));
 	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {
-		const own = known.has(name) ? base.outputs : head.outputs;
-		const output = Object.hasOwn(own, name) ? own[name] : undefined;
+		const output = own((known.has(name) ? base : head).outputs, name);
 		return output === undefined ? [] : [[name, output] as const];
 	});
 	const ownGroups = (head.detections ?? []).filter(

@@ -17,7 +17,7 @@ import { describeJsonFault } from "../../../core/found.ts";
 import { type SchemaProblem, toProblem } from "../../../core/schema-errors.ts";
 import { describeInvisible } from "../../../core/text/invisible.ts";
 import { boxKinds } from "../boxes/check-boxes.ts";
-import { axisFromStart, elementCount, isFloating, slicedShape, tensorBytes } from "../tensor/tensor.ts";
+import { axisFromStart, elementCount, isFloating, own, slicedShape, tensorBytes } from "../tensor/tensor.ts";
 import { comparatorProblem, layoutProblem, problem } from "./comparator-rules.ts";
 
 const maxChars = 64 * 1024 * 1024;
@@ -82,10 +82,6 @@ export function findRuleProblem(manifest: GoldenManifest): SchemaProblem | null 
 
 function* below(pointer: string, found: SchemaProblem | null): Problems {
 	if (found !== null) yield { ...found, pointer: pointer + found.pointer };
-}
-
-function own<Value>(values: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined {
-	return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
 function* nameRules({ goldenId, cases, detections }: GoldenManifest): Problems {

@@ -1,4 +1,5 @@
 // Describes the changes between two golden revisions: what became weaker, what moved, author and reason.
+
 import type { GoldenCase, GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
@@ -8,7 +9,7 @@ import { type Comparator, type ResolveContext, resolveComparators } from "../com
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { ofSlice } from "../tensor/tensor.ts";
+import { ofSlice, own } from "../tensor/tensor.ts";
 import { isEquivalentGolden } from "./draft.ts";
 
 export interface ReviewInput extends LimitContext {
@@ -136,8 +137,7 @@ function compareLimits(
 	{ expected, relativeL2 }: LimitContext,
 ): ToleranceChange[] {
 	return [...expected].flatMap(([output, tensor]) => {
-		const specOf = ({ outputs }: GoldenManifest): GoldenOutput =>
-			Object.hasOwn(outputs, output) ? (outputs[output] ?? {}) : {};
+		const specOf = ({ outputs }: GoldenManifest): GoldenOutput => own(outputs, output) ?? {};
 		const [before, after] = [specOf(base), specOf(head)];
 		const changes = precisions.flatMap((precision) => {
 			const context = { expected: tensor, precision, relativeL2 };

@@ -3,7 +3,7 @@
 import { positionsBeside } from "../record/generators/defaults.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import { elementBytes, elementCount, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import { elementBytes, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
 import { type Batch, findBatch, type ProbeSubject, type Profile, shapeOf, sizesAt } from "./subject.ts";
 
 export interface ProbeContext {
@@ -39,7 +39,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 		donated !== null &&
 		donated.pool.rows > (batch === null ? 0 : 1) &&
 		[...donated.sizes].every(([name, size]) => {
-			const range = Object.hasOwn(profile, name) ? profile[name] : undefined;
+			const range = own(profile, name);
 			return range === undefined || (size >= range.min && size <= range.max);
 		});
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
@@ -189,7 +189,7 @@ function poolOf(
 function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every(({ name, dtype, axes }) => {
-		const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
+		const tensor = own(tensors, name);
 		if (tensor?.dtype !== dtype || isPacked(dtype) || axes.length !== tensor.shape.length) return false;
 		return axes.every((axis, index) => {
 			const size = tensor.shape[index] ?? 0;

@@ -8,7 +8,7 @@ import { toNumeric } from "../compare/checks.ts";
 import { joinNorms, longerNorm, makePair, noNorm, normRatio } from "../compare/difference.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { floorOf } from "../record/noise-floor.ts";
-import { elementCount, isFloating, sliceTensor, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, isFloating, own, sliceTensor, type Tensor } from "../tensor/tensor.ts";
 import { type Comparison, pick, repetition, type Tensors, upTo } from "./context.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
 
@@ -122,7 +122,7 @@ function viewsOf(
 ): { expected: Tensor; got: Tensor; axis: number | null } | null {
 	const declared = plan.outputs.find(({ name }) => name === output)?.axes ?? null;
 	const sides = (["expected", "got"] as const).map((side) => {
-		const tensor = Object.hasOwn(outputs[side], output) ? outputs[side][output] : undefined;
+		const tensor = own(outputs[side], output);
 		const { caseId, rows } = comparison[side];
 		return { tensor, rows, batch: plan.cases.find(({ id }) => id === caseId)?.batch ?? null };
 	});

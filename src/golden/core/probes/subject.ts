@@ -1,4 +1,5 @@
 // Describes an engine to its probes: inputs and outputs by axis, profiles, batch, and how inputs are generated.
+
 import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig, ProbesConfig } from "../../../core/config/config.ts";
 import { toDType } from "../../../core/onnx/element-type.ts";
@@ -8,6 +9,7 @@ import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";
 import type { GeneratorSpec } from "../record/generators/spec.ts";
+import { own } from "../tensor/tensor.ts";
 
 export interface ProbeInput {
 	name: string;
@@ -36,20 +38,18 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	const first = engine.profiles[0] ?? {};
 	const sized: (InputToFill & { axes: readonly OnnxDim[] })[] = [];
 	for (const feed of feeds(model.graph)) {
-		const given = ownValue(config.inputs, feed.name);
+		const given = own(config.inputs, feed.name);
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		const axes = given?.pinned ?? given?.shape ?? feed.dims;
 		if (dtype === null || axes === null || !canEncode(dtype)) return noValues(feed.name);
-		const shape = axes.map((axis) =>
-			typeof axis === "number" ? axis : (ownValue(first, axis ?? "")?.opt ?? 1),
-		);
+		const shape = axes.map((axis) => (typeof axis === "number" ? axis : (own(first, axis ?? "")?.opt ?? 1)));
 		sized.push({ name: feed.name, dtype, axes, shape });
 	}
 	const names = sized.map(({ name }) => name);
 	const defaults = defaultGenerators(sized, valuesOfInputs(model, names));
 	const inputs: ProbeInput[] = [];
 	for (const { name, dtype, axes } of sized) {
-		const generator = generatorsOf(ownValue(config.inputs, name)?.fill) ?? defaults.get(name)?.specs;
+		const generator = generatorsOf(own(config.inputs, name)?.fill) ?? defaults.get(name)?.specs;
 		if (generator === undefined) return noValues(name);
 		inputs.push({ name, dtype, axes, generator });
 	}
@@ -62,10 +62,6 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
 	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
 	return fill === undefined || fill === "normal" ? undefined : [{ kind: fill }];
-}
-
-function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
-	return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 /** null if a size is missing. */
@@ -81,7 +77,7 @@ export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, numb
 
 /** The range of a dimension in a profile, from 1 up. */
 export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
-	const range = ownValue(profile, dim);
+	const range = own(profile, dim);
 	return range && { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
 }
 

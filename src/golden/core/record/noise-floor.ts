@@ -1,4 +1,5 @@
 // The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
+
 import type {
 	DType,
 	GoldenManifest,
@@ -7,10 +8,10 @@ import type {
 	Precision,
 	Spread,
 } from "../../../../generated/golden.ts";
-import { coveredSides } from "../compare/coverage.ts";
+import { type Coverage, coveredParts } from "../compare/checks.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
-import { cutSlice, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { cutSlice, isFloating, own, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
@@ -46,7 +47,7 @@ export function measureNoise(
 	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
 	const outputs = names.map((name): [string, Spread] => {
 		const whole = scatterOf(name, reference, { runs, slice: undefined });
-		const slices = Object.hasOwn(parts, name) ? (parts[name] ?? []) : [];
+		const slices = own(parts, name) ?? [];
 		const [head, ...rest] = slices.map((slice) => ({
 			slice,
 			...scatterOf(name, reference, { runs, slice }),
@@ -100,17 +101,10 @@ export function noiseOfPart(
 	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
 }
 
-/** Compares a part of an output, without elements below the floor on both sides. */
-export interface Covered {
-	slice?: OutputSlice | undefined;
-	floor?: number | undefined;
-}
-
 /** null: their shapes or types differ. Infinite if only one of two elements is finite. */
-export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Covered = {}): Scatter | null {
-	const same = expected.dtype === got.dtype && expected.shape.length === got.shape.length;
-	if (!same || expected.shape.some((size, axis) => size !== got.shape[axis])) return null;
-	const sides = coveredSides({ expected, got }, { slice, floor });
+export function distance(expected: Tensor, got: Tensor, covered: Coverage = {}): Scatter | null {
+	if (expected.dtype !== got.dtype || expected.shape.join() !== got.shape.join()) return null;
+	const [sides = { expected, got }] = coveredParts({ expected, got }, covered);
 	const pair = makePair(sides.expected, sides.got);
 	const { nonFinite, maxAbs } = pair.difference();
 	if (nonFinite.differing > 0)
@@ -157,20 +151,12 @@ export function noiseMask(
 	return floor > 0 && parts.some(isMostlyBelow) ? Number(floor.toPrecision(2)) : null;
 }
 
-interface RoundedPart {
-	output: string;
-	slice: OutputSlice | undefined;
-	precision: Precision;
-}
-
 export function emulatedRounding(
 	rounding: GoldenManifest["rounding"],
-	{ output, slice, precision }: RoundedPart,
+	{ output, slice, precision }: { output: string; slice: OutputSlice | undefined; precision: Precision },
 ): number | undefined {
 	if (precision !== "fp16" && precision !== "tf32" && precision !== "bf16") return undefined;
-	const outputs = rounding?.[precision]?.outputs ?? {};
-	const measured = Object.hasOwn(outputs, output) ? outputs[output] : undefined;
-	return noiseOfPart(measured, slice)?.relativeL2;
+	return noiseOfPart(own(rounding?.[precision]?.outputs, output), slice)?.relativeL2;
 }
 
 /** Rounding of an engine's values to the precision, as relative L2: no engine of that precision must keep less. */

@@ -1,4 +1,5 @@
 // Finds goldens that cannot fail, and cases whose outputs are noise.
+
 import type { GoldenManifest, OutputSlice } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
@@ -9,6 +10,7 @@ import {
 	cutSlice,
 	elementCount,
 	isFloating,
+	own,
 	type Tensor,
 	type TensorSet,
 	tensorMap,
@@ -125,7 +127,7 @@ function findNonFinite(
 	{ name, tensor }: { name: string; tensor: Tensor },
 ): Weakness | null {
 	const { elements, nonFinite } = makePair(tensor, tensor).difference();
-	const isAllowed = Object.hasOwn(outputs, name) && outputs[name]?.nonFinite === "must-match";
+	const isAllowed = own(outputs, name)?.nonFinite === "must-match";
 	if (nonFinite.expected === 0 || (isAllowed && elements > 0)) return null;
 	const [values, allow] =
 		elements === 0

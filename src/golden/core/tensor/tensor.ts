@@ -15,6 +15,14 @@ export interface Sides {
 	got: Tensor;
 }
 
+/** The entry of this name, and nothing that objects inherit. */
+export function own<Value>(
+	values: Readonly<Record<string, Value>> | undefined,
+	name: string,
+): Value | undefined {
+	return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
 export type TensorSet = ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>;
 
 export const elementBytes: Readonly<Record<DType, number>> = {

@@ -1,4 +1,5 @@
 // Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict is given once, at the end.
+
 import type {
 	BoxComparatorSpec,
 	Detections,
@@ -13,20 +14,19 @@ import { quoteName } from "../../../core/onnx/quote.ts";
 import { type BoxSides, boxKinds, boxLimit, matchImages } from "../boxes/check-boxes.ts";
 import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { existingGrowthChecks, growthRule } from "../compare/base-error.ts";
-import { layoutCheck, markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
+import { coveredParts, layoutCheck, markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
 import {
 	type Comparator,
 	isMetricSpec,
 	type MetricSpec,
 	resolveComparators,
 } from "../compare/comparators.ts";
-import { coveredSides } from "../compare/coverage.ts";
 import { makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
 import { metrics, setTally } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { defaultMetricOptions, keepsLimit, type Range, within } from "../metrics/element-errors.ts";
-import { elementCount, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { elementCount, own, type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
 interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
@@ -163,7 +163,7 @@ function outputSum(
 	const { bound, range } = metrics[spec.kind];
 	const tally = setTally(spec.kind);
 	// The limit of accuracy is a share of the golden's own accuracy.
-	const own = spec.kind === "accuracy" ? setTally(spec.kind) : null;
+	const ofGolden = spec.kind === "accuracy" ? setTally(spec.kind) : null;
 	let last: Comparator | undefined;
 	return {
 		output: name,
@@ -179,26 +179,26 @@ function outputSum(
 				return false;
 			if (makePair(expected, got).difference().nonFinite.differing > 0) return false;
 			if (elementCount(expected.shape) === 0) return true;
-			const labels = Object.hasOwn(golden.labels ?? {}, name) ? golden.labels?.[name] : undefined;
+			const labels = own(golden.labels, name);
 			const all = resolveComparators(output, { ...context, expected, labels });
 			last = all.filter(({ scope }) => scope === "set")[index] ?? last;
 			if (last === undefined) return false;
-			const covered = coveredSides({ expected, got }, last);
+			const [covered = { expected, got }] = coveredParts({ expected, got }, last);
 			tally?.add(makePair(covered.expected, covered.got), last, golden.id);
-			own?.add(makePair(covered.expected, covered.expected), last, golden.id);
+			ofGolden?.add(makePair(covered.expected, covered.expected), last, golden.id);
 			return true;
 		},
 		measure() {
 			const measured = tally?.measure(last ?? defaultMetricOptions) ?? { value: Number.NaN, elements: 0 };
-			const reached = own?.measure(defaultMetricOptions).value ?? Number.NaN;
+			const reached = ofGolden?.measure(defaultMetricOptions).value ?? Number.NaN;
 			if (Number.isNaN(reached)) return measured;
-			const ofGolden = `the golden itself reaches ${Number(reached.toPrecision(4))}`;
-			return { ...measured, detail: [ofGolden, measured.detail].filter(Boolean).join("; ") };
+			const reach = `the golden itself reaches ${Number(reached.toPrecision(4))}`;
+			return { ...measured, detail: [reach, measured.detail].filter(Boolean).join("; ") };
 		},
 		allowed() {
-			if (own === null || toleranceAt(spec.tolerance, context.precision) !== undefined)
+			if (ofGolden === null || toleranceAt(spec.tolerance, context.precision) !== undefined)
 				return last?.allowed ?? Number.NaN;
-			return own.measure(defaultMetricOptions).value * defaultTolerances[context.precision].topK;
+			return ofGolden.measure(defaultMetricOptions).value * defaultTolerances[context.precision].topK;
 		},
 	};
 }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { GoldenCase } from "../../../../generated/golden.ts";
-import { cutBatches } from "../../../../src/golden/core/compare/coverage.ts";
+import { cutBatches } from "../../../../src/golden/core/compare/checks.ts";
 
 function caseOf(elements: number, id: string): GoldenCase {
 	const file = { path: "y.raw", sha256: "b".repeat(64), dtype: "float32" as const, shape: [elements] };

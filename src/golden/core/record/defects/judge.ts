@@ -1,21 +1,24 @@
 // Judges at each precision whether the golden notices a defect, case by case until that is certain.
+
 import type {
 	ComparatorSpec,
 	GoldenManifest,
 	GoldenOutput,
 	Precision,
 } from "../../../../../generated/golden.ts";
+import type { Coverage } from "../../compare/checks.ts";
 import { judgeCase } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { own } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
 import { byRelativeL2 } from "../comparator-errors.ts";
 import { rules } from "../limits.ts";
-import { type Covered, distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
+import { distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
 
 /** Relative L2 by precision and part, as `partKey` names it. */
 export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, number>>>>>;
 
-export function partKey(output: string, slice: Covered["slice"]): string {
+export function partKey(output: string, slice: Coverage["slice"]): string {
 	return JSON.stringify([output, slice ?? null]);
 }
 
@@ -111,7 +114,7 @@ const usualRounding: Readonly<Record<Precision, number>> = {
 
 interface Change {
 	output: string;
-	slice: Covered["slice"];
+	slice: Coverage["slice"];
 	/** Relative L2 to the golden. */
 	size: number;
 }
@@ -129,7 +132,7 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 }
 
 /** The parts of an output that comparators cover; all of it if it has none of its own. */
-export function coveredParts(spec: GoldenOutput | undefined): Covered[] {
+export function coveredParts(spec: GoldenOutput | undefined): Coverage[] {
 	const parts = new Map(
 		(spec?.comparators ?? []).map(({ slice, floor }) => [JSON.stringify([slice, floor]), { slice, floor }]),
 	);
@@ -144,7 +147,7 @@ function changesOf(
 ): Change[] {
 	const expected = reference[index]?.[output];
 	if (expected === undefined) return [];
-	const spec = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output] : undefined;
+	const spec = own(manifest.outputs, output);
 	return coveredParts(spec).map((part) => {
 		const apart = got === undefined ? null : distance(expected, got, part);
 		return { output, slice: part.slice, size: apart?.relativeL2 ?? Number.POSITIVE_INFINITY };

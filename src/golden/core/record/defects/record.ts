@@ -1,4 +1,5 @@
 // The result of the trial: how many defects move an output, how many of these the golden notices, and whether that is enough.
+
 import type {
 	GoldenManifest,
 	Precision,
@@ -7,7 +8,7 @@ import type {
 } from "../../../../../generated/golden.ts";
 import { quoteName } from "../../../../core/onnx/quote.ts";
 import { counted, listNames } from "../../../../core/text/labels.ts";
-import { isFloating } from "../../tensor/tensor.ts";
+import { isFloating, own } from "../../tensor/tensor.ts";
 import type { RunOutputs } from "../noise-floor.ts";
 import { referencePrecision } from "../noise-floor.ts";
 import type { Weakness } from "../sensitivity.ts";
@@ -176,7 +177,7 @@ function describeNoticed(record: SensitivityRecord, precision: Precision): strin
 
 function describeMiss({ kind, weight, output, change }: SensitivityMiss): string {
 	const all: Readonly<Record<string, { label: string }>> = { ...weightDefects, ...outputDefects };
-	const label = Object.hasOwn(all, kind) ? all[kind]?.label : kind;
+	const label = own(all, kind)?.label ?? kind;
 	if (weight === undefined) return `output ${quoteName(output ?? "")} ${label}`;
 	const moves = change === undefined ? "" : ` (an output moves by ${Number(change.toPrecision(2))})`;
 	return `${quoteName(weight)} ${label}${moves}`;
