@@ -37,10 +37,14 @@ export function resolveComparators(output: GoldenOutput | undefined, context: Re
 		: { kind: "allclose", rtol: 0, atol: 0, tolerance: 0 };
 	return (output?.comparators ?? [plain])
 		.filter(isMetricSpec)
-		.map((spec) => resolve(spec, output ?? {}, context));
+		.map((spec) => resolveComparator(spec, output ?? {}, context));
 }
 
-function resolve(spec: MetricSpec, output: GoldenOutput, context: ResolveContext): Comparator {
+export function resolveComparator(
+	spec: MetricSpec,
+	output: GoldenOutput,
+	context: ResolveContext,
+): Comparator {
 	const { precision, expected } = context;
 	const part = (): Tensor =>
 		coveredParts({ expected, got: expected }, { slice: spec.slice })[0]?.expected ?? expected;

@@ -96,7 +96,12 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	};
 }
 
-export function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
+export function outputsOf({
+	boxes,
+	scores,
+	classes,
+	count,
+}: Pick<Detections, "boxes" | "scores" | "classes" | "count">): string[] {
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 

@@ -1,10 +1,11 @@
 // Derives limits from the deviation of correct outputs: emulated rounding, other implementations, rounding of the output's type.
+
 import type { DType, Precision } from "../../../../generated/golden.ts";
 import { isQuantised, type OnnxModel } from "../../../core/onnx/model.ts";
 import { scopesOf } from "../../../core/onnx/walk.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
-import { floorOf } from "./noise-floor.ts";
+import { floorOf, usualRoundings } from "./noise-floor.ts";
 
 /** Unit roundoff of the precisions that are emulated. */
 export const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
@@ -47,9 +48,6 @@ export const rules = {
 	/** The largest share of changed rows or elements that a limit allows. */
 	mostChanged: 0.5,
 } as const;
-
-/** An engine rounds its results at least once: about a third of the unit roundoff. */
-const ownRounding: Readonly<Record<Emulated, number>> = { fp16: 3e-4, tf32: 3e-4, bf16: 2.5e-3 };
 
 export interface NetworkTraits {
 	isQuantised: boolean;
@@ -107,7 +105,7 @@ export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, St
 	for (const precision of emulatedPrecisions) {
 		const error = strayed.rounding[precision];
 		if (error === undefined || !Number.isFinite(error)) continue;
-		const stray = Math.max(error, ownRounding[precision], single);
+		const stray = Math.max(error, usualRoundings[precision], single);
 		limits[precision] = { stray, limit: Math.max(withRoom(stray), fp32.limit) };
 	}
 	return limits;

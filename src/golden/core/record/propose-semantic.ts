@@ -1,6 +1,8 @@
 // Guesses what an output is from its shape and values, and which outputs hold boxes: proposals that a person reviews.
+
 import type { BoxComparatorSpec, Detections, GoldenOutput, Spread } from "../../../../generated/golden.ts";
 import { makePair } from "../compare/difference.ts";
+import { outputsOf } from "../compare/judge.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { everyValue, forEachRow, forEachValue, tensorStatistics, valuesOf } from "../tensor/values.ts";
@@ -188,9 +190,8 @@ function splitGroup(
 	const count = find(/num|count|valid/i, images);
 	// Without classes or a count the boxes may be a raw head, where each box has a fixed position.
 	if (scores === undefined || (classes === undefined && count === undefined)) return null;
-	const named = [boxes, scores, classes, count].filter((name) => name !== undefined);
-	const because = `${named.join(", ")} have the names and shapes of selected boxes`;
-	return { boxes, scores, ...(classes ? { classes } : {}), ...(count ? { count } : {}), because };
+	const roles = { boxes, scores, ...(classes && { classes }), ...(count && { count }) };
+	return { ...roles, because: `${outputsOf(roles).join(", ")} have the names and shapes of selected boxes` };
 }
 
 const packedColumns = 6;
@@ -223,15 +224,14 @@ function rowsOf(tensor: Tensor, columns: number): number[][] {
 
 function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal {
 	const { because, ...roles } = found;
-	const { boxes, scores, classes, count } = roles;
 	const images = cases.reduce(
-		(sum, outputs) => sum + elementCount(outputs[boxes]?.shape.slice(0, -2) ?? []),
+		(sum, outputs) => sum + elementCount(outputs[found.boxes]?.shape.slice(0, -2) ?? []),
 		0,
 	);
 	const format = formatOf(found, cases);
 	return {
 		detections: { name: "detections", ...roles, format, comparators: comparatorsOf(found, images, noise) },
-		outputs: [boxes, scores, classes, count].filter((name) => name !== undefined),
+		outputs: outputsOf(roles),
 		why: `Treated as ${format} boxes in any order, because ${because}.`,
 	};
 }

@@ -6,21 +6,15 @@ import type {
 	GoldenCase,
 	GoldenManifest,
 	GoldenOutput,
-	OutputSlice,
 	Precision,
 } from "../../../../generated/golden.ts";
-import type { Bound, GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { type BoxSides, boxKinds, boxLimit, matchImages } from "../boxes/check-boxes.ts";
 import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { existingGrowthChecks, growthRule } from "../compare/base-error.ts";
 import { coveredParts, layoutCheck, markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
-import {
-	type Comparator,
-	isMetricSpec,
-	type MetricSpec,
-	resolveComparators,
-} from "../compare/comparators.ts";
+import { type Comparator, isMetricSpec, type MetricSpec, resolveComparator } from "../compare/comparators.ts";
 import { makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
 import { metrics, setTally } from "../compare/registry.ts";
@@ -29,7 +23,7 @@ import { defaultMetricOptions, keepsLimit, type Range, within } from "../metrics
 import { elementCount, own, type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
-interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
+export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
 	/** The base's own golden differs, so a failure of its engine excuses nothing. */
 	isNewSet?: boolean | undefined;
 }
@@ -100,19 +94,15 @@ function addAll(
 }
 
 function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
-	const { output, metric, slice, bound, severity } = sum;
+	const { bound } = sum.about;
 	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();
 	const ofBase = base?.measure().value;
 	const check: GoldenCheck = {
-		output,
-		metric,
-		slice,
+		...sum.about,
 		got: toNumeric(value),
 		allowed: Number.isFinite(allowed) ? allowed : null,
-		bound,
 		pass: keepsLimit(value, bound, allowed),
-		severity,
 		base: ofBase === undefined ? undefined : toNumeric(ofBase),
 		elements,
 		detail: Number.isNaN(value) ? (detail ?? "nothing was compared") : detail,
@@ -122,12 +112,8 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 }
 
 interface Sum {
-	output: string;
-	metric: GoldenCheck["metric"];
-	slice?: OutputSlice;
-	bound: Bound;
+	about: Pick<GoldenCheck, "output" | "metric" | "slice" | "bound" | "severity">;
 	range: Range;
-	severity: "fail" | "warn";
 	/** False if the case holds nothing that can be compared. */
 	add(golden: GoldenCase, sides: Omit<BoxSides, "base">): boolean;
 	measure(): SetMeasured;
@@ -145,7 +131,7 @@ function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 		(output.comparators ?? [])
 			.filter(isOfSet)
 			.filter(isMetricSpec)
-			.map((spec, index) => outputSum(name, output, { spec, index }, context)),
+			.map((spec) => outputSum(name, output, spec, context)),
 	);
 	const ofBoxes = (manifest.detections ?? []).flatMap((group) =>
 		(group.comparators ?? []).filter(isOfSet).map((spec) => boxSum(group, spec, context.precision)),
@@ -153,25 +139,16 @@ function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 	return [...ofOutputs, ...ofBoxes];
 }
 
-/** @param index its place among the output's comparators of the whole set. */
-function outputSum(
-	name: string,
-	output: GoldenOutput,
-	{ spec, index }: { spec: MetricSpec; index: number },
-	context: SumContext,
-): Sum {
-	const { bound, range } = metrics[spec.kind];
-	const tally = setTally(spec.kind);
+function outputSum(name: string, output: GoldenOutput, spec: MetricSpec, context: SumContext): Sum {
+	const { kind, slice, severity = "fail" } = spec;
+	const { bound, range } = metrics[kind];
+	const tally = setTally(kind);
 	// The limit of accuracy is a share of the golden's own accuracy.
-	const ofGolden = spec.kind === "accuracy" ? setTally(spec.kind) : null;
+	const ofGolden = kind === "accuracy" ? setTally(kind) : null;
 	let last: Comparator | undefined;
 	return {
-		output: name,
-		metric: spec.kind,
-		slice: spec.slice,
-		bound,
+		about: { output: name, metric: kind, slice, bound, severity },
 		range,
-		severity: spec.severity ?? "fail",
 		add(golden, sides) {
 			if (!Object.hasOwn(golden.outputs, name)) return true;
 			const [expected, got] = [sides.expected.get(name), sides.got.get(name)];
@@ -180,9 +157,7 @@ function outputSum(
 			if (makePair(expected, got).difference().nonFinite.differing > 0) return false;
 			if (elementCount(expected.shape) === 0) return true;
 			const labels = own(golden.labels, name);
-			const all = resolveComparators(output, { ...context, expected, labels });
-			last = all.filter(({ scope }) => scope === "set")[index] ?? last;
-			if (last === undefined) return false;
+			last = resolveComparator(spec, output, { ...context, expected, labels });
 			const [covered = { expected, got }] = coveredParts({ expected, got }, last);
 			tally?.add(makePair(covered.expected, covered.got), last, golden.id);
 			ofGolden?.add(makePair(covered.expected, covered.expected), last, golden.id);
@@ -204,17 +179,15 @@ function outputSum(
 }
 
 function boxSum(group: Detections, spec: BoxComparatorSpec, precision: Precision): Sum {
-	const { bound, range, set } = boxKinds[spec.kind];
+	const { kind, severity = "fail" } = spec;
+	const { bound, range, set } = boxKinds[kind];
 	const sums = { matches: 0, missing: 0, extra: 0 };
 	let imageCount = 0;
 	let boxes = 0;
 	const tally = precisionTally();
 	return {
-		output: group.name,
-		metric: spec.kind,
-		bound,
+		about: { output: group.name, metric: kind, bound, severity },
 		range,
-		severity: spec.severity ?? "fail",
 		allowed: () => boxLimit(spec, precision),
 		add(_, sides) {
 			const images = matchImages(group, sides, precision);
@@ -222,7 +195,7 @@ function boxSum(group: Detections, spec: BoxComparatorSpec, precision: Precision
 			for (const image of images) {
 				imageCount += 1;
 				boxes += image.expected.length;
-				if (spec.kind === "map") tally.add(image);
+				if (kind === "map") tally.add(image);
 				sums.matches += image.matches.length;
 				sums.missing += image.missing.length;
 				sums.extra += image.extra.length;

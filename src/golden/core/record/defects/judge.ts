@@ -7,11 +7,11 @@ import type {
 	Precision,
 } from "../../../../../generated/golden.ts";
 import type { Coverage } from "../../compare/checks.ts";
-import { judgeCase } from "../../compare/judge.ts";
+import { judgeCase, outputsOf } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { own } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
-import { byRelativeL2 } from "../comparator-errors.ts";
+import { anyEngine, byRelativeL2 } from "../comparator-errors.ts";
 import { rules } from "../limits.ts";
 import { distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
 
@@ -158,15 +158,9 @@ function changesOf(
 function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs): string[] {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));
-	for (const { boxes, scores, classes, count } of manifest.detections ?? []) {
-		const group = [boxes, scores, classes, count].filter((name) => name !== undefined);
+	for (const group of (manifest.detections ?? []).map(outputsOf))
 		if (group.some((name) => changed.has(name))) for (const name of group) changed.add(name);
-	}
 	return names.filter((name) => changed.has(name));
-}
-
-function placeOf({ manifest, relativeL2 }: Trial, precision: Precision) {
-	return { manifest, relativeL2, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
 }
 
 function failsCase(
@@ -181,7 +175,7 @@ function failsCase(
 	const pick = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 	const { state } = judgeCase({
-		...placeOf(trial, precision),
+		...anyEngine(trial, precision),
 		caseId: golden.id,
 		golden: { ...golden, outputs: pick(golden.outputs) },
 		expected,
@@ -195,5 +189,5 @@ function failsSet(trial: Trial, outputs: ReadonlyMap<number, Outputs>, precision
 		golden,
 		sides: { expected: trial.reference[index] ?? {}, got: outputs.get(index) ?? {} },
 	}));
-	return judgeSet(placeOf(trial, precision), seen)?.state === "mismatch";
+	return judgeSet(anyEngine(trial, precision), seen)?.state === "mismatch";
 }

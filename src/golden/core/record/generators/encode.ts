@@ -5,7 +5,7 @@ import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../tens
 
 type Write = (view: DataView, at: number, value: number) => void;
 
-const writers: Partial<Record<DType, Write>> = {
+export const writers = {
 	float32: (view, at, value) => view.setFloat32(at, value, true),
 	float64: (view, at, value) => view.setFloat64(at, value, true),
 	float16: (view, at, value) => view.setUint16(at, halfBits(value), true),
@@ -19,10 +19,10 @@ const writers: Partial<Record<DType, Write>> = {
 	int64: (view, at, value) => view.setBigInt64(at, BigInt(Math.round(value)), true),
 	uint64: (view, at, value) => view.setBigUint64(at, BigInt(Math.round(value)), true),
 	bool: (view, at, value) => view.setUint8(at, value === 0 ? 0 : 1),
-};
+} as const satisfies Partial<Record<DType, Write>>;
 
-export function canEncode(dtype: DType): boolean {
-	return writers[dtype] !== undefined;
+export function canEncode(dtype: DType): dtype is keyof typeof writers {
+	return Object.hasOwn(writers, dtype);
 }
 
 export function encodeTensor(
@@ -31,8 +31,8 @@ export function encodeTensor(
 	valueAt: (index: number) => number,
 ): Tensor {
 	if (isSmall(dtype)) return encodeSmall(dtype, shape, valueAt);
-	const write = writers[dtype];
-	if (write === undefined) throw new RangeError(`no values are made for ${dtype}`);
+	if (!canEncode(dtype)) throw new RangeError(`no values are made for ${dtype}`);
+	const write: Write = writers[dtype];
 	const size = elementBytes[dtype];
 	const elements = elementCount(shape);
 	const data = new Uint8Array(elements * size);
@@ -56,13 +56,6 @@ function encodeSmall(
 	return { dtype, shape, data };
 }
 
-const scratch = new DataView(new ArrayBuffer(4));
-
-function floatBits(value: number): number {
-	scratch.setFloat32(0, value);
-	return scratch.getUint32(0);
-}
-
 /** IEEE 754 binary16, rounded to nearest, ties to even; too large values become infinite. */
 export function halfBits(value: number): number {
 	const sign = Object.is(value, -0) || value < 0 ? 0x8000 : 0;
@@ -83,8 +76,11 @@ function roundEven(value: number): number {
 	return fraction > 0.5 || (fraction === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
 
+const scratch = new DataView(new ArrayBuffer(4));
+
 export function brainFloatBits(value: number): number {
 	if (Number.isNaN(value)) return 0x7fc0;
-	const bits = floatBits(value);
+	scratch.setFloat32(0, value);
+	const bits = scratch.getUint32(0);
 	return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
 }
