@@ -52,19 +52,16 @@ function floatTensors(model: OnnxModel) {
 	return { types: new Map(types), fixed };
 }
 
-/** Relative L2 to the reference. */
 export interface TensorErrors {
 	head: number;
-	/** The same figure for the base's engine; null if there is none. */
+	/** That of the base's engine. */
 	base: number | null;
 }
 
 export interface Search {
-	/** This tensor diverges, so everything that it is computed from is under suspicion. */
+	/** Diverges, so everything that it is computed from is under suspicion. */
 	bad: string;
-	/** Tensors compared so far. */
 	errors: ReadonlyMap<string, TensorErrors>;
-	/** The error above which a tensor diverges. */
 	allowed: number;
 }
 
@@ -78,7 +75,6 @@ export function deviates({ head, base }: TensorErrors, allowed: number): boolean
 /** An output that is only a little too far off has smaller errors before it. */
 const shareOfOutput = 0.5;
 
-/** null if the output itself does not diverge from the reference. */
 export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
 	const smaller = Math.min(limit, shareOfOutput * errors.head);
 	const allowed = Number.isFinite(smaller) ? smaller : limit;
@@ -123,11 +119,9 @@ export function nextTensors(graph: BisectGraph, search: Search, most: number): s
 	}
 	const names = narrow.length > 0 ? narrow : open;
 	if (names.length <= most) return names;
-	// Evenly spread.
 	return Array.from({ length: most }, (_, at) => names[Math.floor(((at + 0.5) * names.length) / most)] ?? "");
 }
 
-/** The next one is the first diverging tensor in the order of the graph. */
 export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
 	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
 	const wrong = [...found].filter(([, own]) => deviates(own, search.allowed)).map(([name]) => name);
@@ -135,7 +129,6 @@ export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<st
 	return { ...search, bad, errors: new Map([...search.errors, ...found]) };
 }
 
-/** The largest error among the right tensors that the suspects read. */
 function errorBefore(graph: BisectGraph, search: Search): number {
 	const read = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
 	const known = read.flatMap((name) => search.errors.get(name) ?? []);
@@ -213,7 +206,6 @@ export function describeAgreement(output: string, isOwnModel: boolean): Finding 
 	};
 }
 
-/** Explains that the output is right again once these tensors are marked as outputs. */
 export function describeHealed(left: Pick<Found, "search" | "graph">, marked: readonly string[]): Finding {
 	const names = listNames(marked.map(quoted), 3);
 	const why = `With ${names} marked as outputs, the output no longer diverges: a fusion across them is the likely cause.`;

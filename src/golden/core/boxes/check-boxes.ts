@@ -112,7 +112,6 @@ export function boxLimit({ kind, tolerance }: BoxComparatorSpec, precision: Prec
 	return toleranceAt(tolerance, precision) ?? boxKinds[kind].defaultLimit(boxTolerances[precision]);
 }
 
-/** The images of a case with their boxes paired, or the reason why that failed. */
 export function matchImages(
 	spec: Detections,
 	sides: Omit<BoxSides, "base">,
@@ -168,7 +167,6 @@ export function checkBoxes(
 			detail,
 		};
 		if (base === undefined) return check;
-		// The base engine's output cannot be compared.
 		if (typeof base === "string") return { ...check, base: null };
 		const { value: ofBase } = measure(base);
 		return markExisting({ ...check, base: toNumeric(ofBase) }, !keepsLimit(ofBase, bound, allowed));

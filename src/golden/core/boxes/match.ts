@@ -175,7 +175,6 @@ type Images = readonly (readonly Detection[])[] | string;
 const maxBoxes = 1000;
 const packedColumns = 6;
 
-/** Each image's detections at or above the threshold, largest score first. */
 export function readDetections(outputs: ReadonlyMap<string, Tensor>, spec: Detections): Images {
 	const boxes = outputs.get(spec.boxes);
 	if (boxes === undefined) return `no output ${JSON.stringify(spec.boxes)}`;

@@ -21,11 +21,10 @@ interface GrowthRule {
 	noiseFloor: NoiseFloor | undefined;
 	rounding: GoldenManifest["rounding"];
 	limits: Threshold;
-	/** If the base has another precision, growth that the head's precision explains does not count. */
 	hasOtherBase: boolean;
 }
 
-/** A golden that allows more growth than the config replaces the config's limit. */
+/** The golden may allow more growth than the config. */
 export function growthRule({
 	manifest,
 	precision,
@@ -54,13 +53,12 @@ interface Growth {
 	 * it: growth up to here is another choice of kernels, which warns and never fails.
 	 */
 	rounding?: number;
-	/** NaN exceeds nothing. */
 	errorOf?(value: GoldenCheck["base"]): number;
 }
 
 const relativeL2 = "relative-l2";
 
-/** Checks growth of each relative L2 that the golden asks for, else of the whole output's, and of all that head and base both fail. */
+/** Of each relative L2 that the golden asks for, else of the whole output's, and of what head and base both fail. */
 export function errorGrowthChecks(
 	checks: readonly GoldenCheck[],
 	name: string,
@@ -95,7 +93,7 @@ function finite(value: GoldenCheck["base"]): number {
 	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** A check that the base fails too still fails the head if the head's error, or loss, is far larger. */
+/** What the base fails too still fails the head if its error is far larger. */
 export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
 	const labels: Readonly<Record<string, string>> = metricLabels;
 	return checks.flatMap((check) => {

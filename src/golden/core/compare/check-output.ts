@@ -192,7 +192,7 @@ const longestDetail = 500;
 const shownAnswer = 80;
 
 /**
- * Exit 0 passes and 1 fails. The last line of stdout may be a JSON object with `value` (a number, larger is worse), `pass` and
+ * Exit 0 passes and 1 fails. The last line of stdout may be an object with `value` (a number, larger is worse), `pass` and
  * `detail`. Exit 1 fails whatever the JSON says.
  */
 export function parseCommandAnswer(stdout: string, exitCode: number): CommandAnswer {

@@ -36,7 +36,7 @@ export function markExisting(check: GoldenCheck, baseFails: boolean): GoldenChec
 	return check.pass || !baseFails ? check : { ...check, existing: true };
 }
 
-/** null: no check fails. existing: the base fails every check that the head fails. */
+/** existing: the base fails every check that the head fails. */
 export function mismatchState(checks: readonly GoldenCheck[]): "mismatch" | "existing" | null {
 	const failing = checks.filter(({ pass, severity }) => !pass && severity === "fail");
 	if (failing.length === 0) return null;
@@ -57,7 +57,6 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	);
 }
 
-/** null if neither side has NaN or infinities. */
 export function nonFiniteCheck(
 	output: string,
 	parts: readonly OutputPart[],
@@ -92,7 +91,6 @@ export function nonFiniteCheck(
 	};
 }
 
-/** The worst element, in the coordinates of the whole output. */
 export function worstOf(
 	part: OutputPart,
 	flat: number,
@@ -116,7 +114,7 @@ interface CoveredPart extends Sides {
 
 export type OutputPart = CoveredPart & Pair;
 
-/** The part that is furthest on the wrong side, NaN before any number; null if no part holds a finite element. */
+/** NaN is worse than any number; null if no part holds a finite element. */
 export function findWorst(
 	parts: readonly OutputPart[],
 	bound: Bound,
@@ -138,7 +136,7 @@ function isWorse(value: number, than: number, bound: Bound): boolean {
 	return bound === "at-most" ? !(value <= than) : !(value >= than);
 }
 
-/** Keyed by the engine's tensor, because a defect is judged at several precisions whose comparators cover the same. */
+/** Keyed by the engine's tensor: a defect is judged at several precisions. */
 const knownParts = new WeakMap<Tensor, { expected: Tensor; parts: Map<string, readonly CoveredPart[]> }>();
 
 export interface Coverage {
@@ -202,7 +200,7 @@ export interface BatchLimits {
 	cases: number;
 }
 
-/** Engines' outputs take as much again; a process is started for each batch, so batches should not be small. */
+/** Engines' outputs take as much again, and each batch starts a process. */
 export const defaultBatchLimits: BatchLimits = { bytes: 64 * 1024 * 1024, cases: 2048 };
 
 export function* cutBatches(

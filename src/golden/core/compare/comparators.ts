@@ -30,7 +30,6 @@ export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
 	return spec.kind !== "custom";
 }
 
-/** Without comparators in the golden: relative-l2 for floats, equality for integers and bools. */
 export function resolveComparators(output: GoldenOutput | undefined, context: ResolveContext): Comparator[] {
 	const plain: ComparatorSpec = isFloating(context.expected.dtype)
 		? { kind: "relative-l2" }
@@ -90,7 +89,7 @@ const givenKeys = [
 	"minScore",
 ] as const satisfies (keyof MetricOptions)[];
 
-/** The range of the finite values, up to the largest binary64; 255 for bytes. */
+/** Of the finite values; 255 for bytes. */
 function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor): number {
 	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;
 	if (expected.dtype === "uint8") return 255;
@@ -108,7 +107,7 @@ function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => 
 	return most >= least ? Math.min(most - least, Number.MAX_VALUE) : 0;
 }
 
-/** As in numpy, a tolerance that is not given is 0 if the other is. If neither is given, the precision decides; integers get 0. */
+/** As in numpy, one that is not given is 0 if the other is. */
 function closenessOf(
 	{ kind, rtol, atol }: MetricSpec,
 	{ expected, precision }: ResolveContext,

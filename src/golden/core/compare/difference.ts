@@ -16,13 +16,12 @@ interface Difference {
 	maxAbs: number;
 	maxAbsAt: number;
 	outside: number;
-	/** NaN and infinities by side; `differing` counts positions where the sides are not identical. */
+	/** `differing` counts positions where the sides are not identical. */
 	nonFinite: { expected: number; got: number; differing: number; firstDiffering: number };
 }
 
-/** Both sides have one dtype and shape. */
 export interface Pair extends Sides {
-	/** Without a closeness, any pass will do, and `outside` is meaningless. */
+	/** Without a closeness, `outside` is meaningless. */
 	difference(closeness?: Closeness): Difference;
 }
 
@@ -30,10 +29,10 @@ const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
 
 type Pass = { closeness: Closeness; difference: Difference };
 
-/** Keyed by the engine's tensor, because a defect is judged at several precisions. */
+/** Keyed by the engine's tensor: a defect is judged at several precisions. */
 const knownPasses = new WeakMap<Tensor, { expected: Tensor; passes: Pass[] }>();
 
-/** Passes are cached; `planned` is the closeness that will be asked for, so that one pass serves all metrics. */
+/** @param planned will be asked for, so that one pass serves all metrics. */
 export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
 	const before = knownPasses.get(got);
 	const passes = before?.expected === expected ? before.passes : [];
@@ -140,7 +139,6 @@ interface WideChunk {
 	difference: Float64Array | null;
 }
 
-/** A chunk is valid until the next call. */
 export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
 	const readExpected = numberReader(expected);
 	const readGot = numberReader(got);
@@ -195,7 +193,6 @@ export const noNorm: Norm = { sumSquared: 0, scale: 1 };
 
 const maxExponent = 400;
 
-/** Brings values of this size near 1; 1 if their squares are safe. */
 export function scaleFor(largest: number): number {
 	if (largest === 0) return 1;
 	const exponent = Math.floor(Math.log2(largest));

@@ -26,15 +26,15 @@ export interface CaseRef {
 export interface CaseInput extends CaseRef {
 	expected: TensorSet;
 	got: TensorSet;
-	/** The base engine's outputs: the report shows its error, which limits the head's. */
+	/** The base engine's error limits the head's. */
 	base?: TensorSet;
-	/** The base engine's precision, if it differs: its error is judged by its own limits. */
+	/** If it differs: the base's error is judged by its own limits. */
 	basePrecision?: Precision | undefined;
 	/** The base's own golden lacks this case, so a failure of its engine excuses nothing. */
 	isNewCase?: boolean | undefined;
 	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** The config's limits on the head's error as a multiple of the base's; absent: the defaults. */
+	/** On the head's error as a multiple of the base's. */
 	errorGrowth?: Threshold;
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }
@@ -61,7 +61,6 @@ function bug(message: string): BugError {
 	return new BugError({ code: "internal", message });
 }
 
-/** The verdict on a case without engine output: never a match. */
 export function judgeUnanswered(ref: CaseRef, message: string): GoldenVerdict {
 	return { ...aboutCase(ref), state: "error", message, checks: [] };
 }
@@ -105,7 +104,6 @@ export function outputsOf({
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 
-/** An output that fails if the base passes needs no growth check. */
 function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }

@@ -41,7 +41,7 @@ export interface Metric {
 	label: string;
 	bound: Bound;
 	range: Range;
-	/** A limit that every output keeps, which a golden may therefore not set. */
+	/** A limit that every output keeps. */
 	emptyLimit?: number;
 	measure(pair: Pair, options: MetricOptions): Measured;
 	defaultLimit(facts: LimitFacts): number;
@@ -196,7 +196,6 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		...agreement,
 		label: "share of rows that are right by their labels",
 		measure: accuracy,
-		// A share of the golden's own score.
 		defaultLimit: ({ defaults, part, options }) =>
 			(accuracy(makePair(part(), part()), options).value || 0) * defaults.topK,
 		keys: ["k", "ignore"],
@@ -215,7 +214,6 @@ export const metrics = Object.fromEntries(
 	]),
 ) as Readonly<Record<MetricKind, Metric>>;
 
-/** null if cases cannot be added up under this metric. */
 export function setTally(kind: MetricKind): SetTally | null {
 	const { set, measure, bound } = metrics[kind];
 	return set === "mean" ? meanTally(measure, bound) : (set?.() ?? null);

@@ -12,7 +12,7 @@ interface Sides {
 	got: Tensor;
 }
 
-/** @param most limits the maps, because each takes some kilobytes and a pass over the output. */
+/** Each map takes some kilobytes and a pass over the output. */
 export function attachErrorMaps(
 	verdict: GoldenVerdict,
 	input: CaseInput,
@@ -29,7 +29,7 @@ export function attachErrorMaps(
 	return { verdict: { ...verdict, checks }, drawn: drawn.size };
 }
 
-/** Null if the sides cannot be overlaid, or the output has no plane. Shows the sample of the worst element. */
+/** Shows the sample of the worst element; null without a plane. */
 function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput): ErrorMap | null {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
@@ -47,10 +47,9 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 }
 
 const maxCells = 48;
-/** A smaller plane shows no more than a list would. */
 const minSide = 8;
 
-/** Height and width: the last two axes, or the two before the last if channels come last. Null: too narrow. */
+/** Height and width; null if they are too small for a map. */
 export function planeOf(shape: readonly number[]): [number, number] | null {
 	const channelsLast = shape.length >= 3 && (shape.at(-1) ?? 0) < minSide;
 	const height = shape.length - (channelsLast ? 3 : 2);
@@ -79,7 +78,6 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
 	const bytes = Array.from(cells, (value) => {
 		if (value === Number.POSITIVE_INFINITY) return 255;
-		// The smallest difference stays visible.
 		return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
 	});
 	const encoded = btoa(String.fromCharCode(...bytes));

@@ -88,7 +88,6 @@ function limitProblem({ kind, tolerance }: ComparatorSpec): SchemaProblem | null
 
 type Layout = { dtype: DType; shape: readonly number[] };
 
-/** Says why a slice or class axis does not fit an output of this layout. */
 export function layoutProblem(
 	spec: ComparatorSpec,
 	file: Layout,

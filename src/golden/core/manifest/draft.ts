@@ -34,7 +34,7 @@ export interface TensorPacker {
 	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
 }
 
-/** Each revision has its own folder, so that the old one stays whole until the manifest is replaced. */
+/** The old revision stays whole until the manifest is replaced. */
 export function revisionFolder(revision: number): string {
 	return `r${revision}`;
 }
@@ -103,7 +103,7 @@ function essence({ model, outputs, detections, cases, policy }: GoldenManifest):
 	];
 }
 
-/** Puts the head's cases under the base's limits; outputs that only the head has keep their own. */
+/** Outputs that only the head has keep their own limits. */
 export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
 	const known = new Set(namedOutputs(base));
 	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {

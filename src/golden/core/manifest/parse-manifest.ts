@@ -124,7 +124,7 @@ function* emptyRules({ cases }: GoldenManifest): Problems {
 		}
 }
 
-/** Whether a path is absolute, names a drive, goes upwards, or could be read so by another system. */
+/** Absolute, upwards, or so for another system. */
 function escapes(path: string): boolean {
 	return /^\/|^[A-Za-z]:|\\|\0/.test(path) || path.split("/").includes("..");
 }
@@ -132,7 +132,7 @@ function escapes(path: string): boolean {
 function* outputRules({ outputs, cases }: GoldenManifest): Problems {
 	const named = new Set(cases.flatMap((golden) => Object.keys(golden.outputs)));
 	const known = [...named].map((name) => formatName(name)).join(", ");
-	// Comparators for an output that no case has would compare nothing; the name is probably misspelt.
+	// The name is probably misspelt.
 	for (const name of Object.keys(outputs))
 		if (!named.has(name))
 			yield problem(childPointer("/outputs", name), `an output of the cases: ${known}`, formatName(name));
@@ -177,7 +177,6 @@ function* labelRules({ outputs, cases }: GoldenManifest): Problems {
 	}
 }
 
-/** Labels that nothing reads are probably misspelt. */
 function labelProblem(
 	name: string,
 	count: number,

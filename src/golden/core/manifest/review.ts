@@ -29,7 +29,6 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 	const size = ({ relativeL2 }: MovedOutput): number =>
 		typeof relativeL2 === "number" ? relativeL2 : Number.MAX_VALUE;
 	const moved = [...input.moved].sort((left, right) => size(right) - size(left));
-	// An old reason does not explain a change by hand.
 	const reason = head.goldenId === base.goldenId && head.reason === base.reason ? undefined : head.reason;
 	return {
 		model,
@@ -150,7 +149,7 @@ function compareLimits(
 	});
 }
 
-/** The limit of a comparator on its part of the output, or of a command, which has only a limit and a severity. */
+/** A command has only a limit and a severity. */
 interface Limit extends Omit<Partial<Comparator>, "kind" | "slice" | "labels" | "allowed"> {
 	allowed: number | null;
 }
@@ -161,7 +160,7 @@ interface LimitOf {
 	limit: Limit;
 }
 
-/** Keys hold the kind, the slice and the position among comparators of the same kind and slice. */
+/** By kind, slice and place among those alike. */
 function limitsOf(output: GoldenOutput, context: ResolveContext): Map<string, LimitOf> {
 	const measured = resolveComparators(output, context).map(({ kind, slice, labels: __, ...limit }) => {
 		return { kind: `${kind}${ofSlice(slice)}`, atLeast: metrics[kind].bound === "at-least", limit };
@@ -207,7 +206,7 @@ function shown(value: unknown): Shown {
 	return value === undefined || value === null ? null : String(value);
 }
 
-/** Strictest first: a bad sample must not hide in the whole, nor a bad case in the set. */
+/** Strictest first. */
 const scopes: readonly Shown[] = ["per-sample", "whole", "set"];
 const looserWhenLarger: ReadonlySet<string> = new Set([
 	"allowed",

@@ -55,7 +55,6 @@ export const share: Range = { least: 0, most: 1 };
 
 const rangeSlack = 1e-9;
 
-/** NaN with the reason, if a value is outside the range. */
 export function within<Value extends Pick<Measured, "value" | "detail">>(
 	measured: Value,
 	{ least, most }: Range,
@@ -145,7 +144,7 @@ export function cosineDistance(pair: Pair): number {
 	return (gg * across) / (lengths * (lengths + gc));
 }
 
-/** Sides whose peaks differ by less are divided by the same size, which keeps their difference exact. */
+/** Dividing both sides by the same size keeps their difference exact. */
 const sameSize = 4;
 
 /** Powers of two to divide both sides by, so that no square leaves binary64; null if both are zero. */

@@ -9,13 +9,11 @@ import type { Measured, MetricOptions } from "./element-errors.ts";
 export const maxVectors = 2048;
 
 export interface Vectors {
-	/** Unit vectors, or zeros. */
 	expected: readonly Float64Array[];
 	got: readonly Float64Array[];
 }
 
 export interface VectorScores {
-	/** Mean over vectors; NaN if it is not defined. */
 	value: number;
 	lowest: number;
 	at: number;
@@ -97,7 +95,6 @@ function meanScore(
 	return { value: sum / expected.length, lowest, at };
 }
 
-/** Scales a copy to length 1; values that are not finite count as 0. */
 export function unit(vector: Float64Array): Float64Array {
 	const finite = vector.map((value) => (Number.isFinite(value) ? value : 0));
 	const peak = finite.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
@@ -107,7 +104,7 @@ export function unit(vector: Float64Array): Float64Array {
 	return scaled.map((value) => value / length);
 }
 
-/** Similarities to all vectors; -Infinity to the vector itself, which is not its own neighbour. */
+/** A vector is not its own neighbour. */
 function similarities(vectors: readonly Float64Array[], index: number): Float64Array {
 	const own = vectors[index] as Float64Array;
 	return Float64Array.from(vectors, (other, at) => {

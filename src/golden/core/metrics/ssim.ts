@@ -113,7 +113,7 @@ interface PlaneTask {
 /** x, y, x², y² and xy. */
 const maps = 5;
 
-/** Filters each row once and keeps as many rows as a window has. Subtracts the first value so that variances do not cancel. */
+/** Keeps as many filtered rows as a window has. Subtracts the first value so that variances do not cancel. */
 function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 	const { grid, filter, rows } = task;
 	const size = filter.weights.length;
@@ -193,7 +193,6 @@ function addWindows(
 	}
 }
 
-/** Two zeros are equal. */
 function ratio(part: number, whole: number): number {
 	return part === whole ? 1 : part / whole;
 }

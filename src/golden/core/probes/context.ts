@@ -11,7 +11,6 @@ export interface ProbeContext {
 	profile: Profile;
 	/** A string says why there is none. */
 	batch: Batch | string;
-	/** Sizes of all dimensions except the batch. */
 	sizes: ReadonlyMap<string, number>;
 	pool: Pool;
 	/** Rows of the batch that most probes send; 1 without a batch. */
@@ -45,7 +44,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
 	let rows = 1;
 	if (batch !== null) {
-		// Uses the size that the profile is fastest for, at least two, and fewer if that takes too much memory.
+		// The size that the profile is fastest for, at least two, and fewer if that takes too much memory.
 		const { min, opt, max } = batch.range;
 		const least = Math.max(min, Math.min(2, max));
 		rows = Math.max(least, opt);
@@ -78,7 +77,6 @@ export function caseBytes(
 export interface ProbeCase {
 	id: string;
 	inputs: Readonly<Record<string, Tensor>>;
-	/** Rows of the batch; null if there is none. */
 	batch: number | null;
 }
 
@@ -88,25 +86,22 @@ interface View {
 	rows: readonly number[] | null;
 }
 
-/** Two views that must be equal. */
 export interface Comparison {
 	expected: View;
 	got: View;
 	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
-	/** For outputs with padding: the axis as the file declares it, the positions that count, and the number of all positions. */
+	/** For outputs with padding; the axis is as the file declares it. */
 	positions?: { axis: string | number; counted: number; padded: number };
 }
 
-/** The cases and comparisons of one probe. */
 export interface ProbeRequest {
 	cases: readonly ProbeCase[];
 	comparisons: readonly Comparison[];
-	/** Appended to the message of the result. */
 	note?: string;
 }
 
-/** The case that most others are compared with, and its repetition. */
+/** Most others are compared with it. */
 export const anchor = "anchor";
 export const again = "again";
 
@@ -136,7 +131,7 @@ const seed = 20;
 /** More distinct rows find nothing more and take longer to generate. */
 const maxRows = 8;
 
-/** Generates rows; a string says why it cannot, such as a missing size. */
+/** A string says why it cannot. */
 export function makePool(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -160,7 +155,7 @@ export function makePool(
 	return { rows, tensors, axes };
 }
 
-/** Takes the rows of golden cases that have the first case's sizes; null if the first does not fit the model. */
+/** The rows of golden cases that have the first case's sizes; null if the first does not fit the model. */
 function poolOf(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -185,7 +180,7 @@ function poolOf(
 	return { pool: { rows, tensors, axes }, sizes: new Map(sizes.filter(([dim]) => !dim.startsWith("\0"))) };
 }
 
-/** Sizes of all axes but the batch; unnamed axes get a key of their own. null if sizes contradict the model or each other. */
+/** Of all axes but the batch. null if sizes contradict the model or each other. */
 function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every(({ name, dtype, axes }) => {
@@ -203,12 +198,10 @@ function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors)
 	return fits ? [...sizes] : null;
 }
 
-/** Whether both exist and hold the same bytes. */
 export function isSame(left: Tensor | undefined, right: Tensor | undefined): boolean {
 	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
 }
 
-/** Composes a batch of rows by their index in the pool, which wraps around. */
 export function composeBatch(pool: Pool, rows: readonly number[]): Record<string, Tensor> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	const places = rows.map((row) => row % pool.rows);
@@ -219,7 +212,7 @@ export function composeBatch(pool: Pool, rows: readonly number[]): Record<string
 	return tensors;
 }
 
-/** Finds the first row from `from` on that differs from `row` in some input; null if all are equal. */
+/** The first from `from` on that differs from `row` in some input. */
 export function otherRow(pool: Pool, row: number, from: number): number | null {
 	const names = [...pool.axes.keys()];
 	const own = composeBatch(pool, [row]);
@@ -251,7 +244,6 @@ export function pick(tensor: Tensor, axis: number, places: readonly number[]): T
 	return { dtype, shape: shape.with(axis, places.length), data };
 }
 
-/** Tensors must differ only in their size along the axis. */
 export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
 	const { dtype, shape } = tensors[0];
 	const sizes = tensors.map((tensor) => tensor.shape[axis] ?? 1);
@@ -270,7 +262,6 @@ export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Ten
 	return { dtype, shape: shape.with(axis, size), data };
 }
 
-/** 0, 1, … */
 export function upTo(count: number): number[] {
 	return Array.from({ length: count }, (_, index) => index);
 }

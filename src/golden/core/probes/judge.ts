@@ -13,18 +13,14 @@ import { type Comparison, pick, repetition, type Tensors, upTo } from "./context
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
 
 export type ProbeAnswer = { state: "done"; outputs: Tensors } | { state: "failed"; message: string };
-/** Answers by case. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
-/** The outcome of one probe of one engine, before it is compared with its base. */
 export interface JudgedProbe {
 	probe: ProbeName;
 	state: "agrees" | "differs" | "skipped";
-	/** null if nothing was compared. */
 	got: number | null;
 	allowed: number | null;
 	output?: string;
-	/** Sentences. */
 	message: string;
 }
 
@@ -68,7 +64,6 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	}
 	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
-	// NaN is worse than any difference.
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
 		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
 	if (worst === null) {
@@ -97,7 +92,6 @@ function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers)
 	return null;
 }
 
-/** Outputs that both answers have and that two runs agree on. */
 function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
 	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
 	if (expected?.state !== "done" || got?.state !== "done") return [];
@@ -113,7 +107,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 	});
 }
 
-/** The rows and positions of an output to compare, and the axis of its rows; null if it has none, such as a sum over the batch. */
+/** null if the output has no rows, such as a sum over the batch. */
 function viewsOf(
 	output: string,
 	comparison: Comparison,
@@ -139,7 +133,6 @@ function viewsOf(
 	return expected == null || got == null ? null : { expected, got, axis };
 }
 
-/** The counted positions along every axis that holds positions. */
 function cutPositions(
 	tensor: Tensor,
 	declared: readonly OnnxDim[] | null,
@@ -160,7 +153,6 @@ function cutPositions(
 	return cut;
 }
 
-/** The compared outputs, for messages. */
 const answerLabels: Readonly<Record<ProbeName, string>> = {
 	determinism: "Two runs of the same input",
 	"duplicate-rows": "Equal rows of one batch",
@@ -183,7 +175,7 @@ function sentence(probe: ProbeName, worst: Measure): string {
 	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
 
-/** Different kernel choices change the error by less than this factor; error growth uses the same. */
+/** Other kernels change the error by less. */
 const maxGrowth = 2;
 
 /** @param base probed only if the head differs; null: there is no base, or its probes did not run. */
@@ -263,11 +255,10 @@ interface AllowanceRule {
 	cap: number;
 }
 
-/** The same kernels may differ only by the order of atomic additions: in fp32 by 1e-4, in fp16 by half an ulp, 5e-4. */
+/** The same kernels differ only by the order of atomic additions: in fp32 by 1e-4, in fp16 by 5e-4. */
 const sameShare = 0.1;
-/** The difference of two runs is a single sample; another one is rarely three times as large. */
+/** Another difference of two runs is rarely three times as large. */
 const noiseFactor = 3;
-/** Allows for rounding the output itself, twice. */
 const roundings = 2;
 
 /**

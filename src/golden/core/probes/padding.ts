@@ -17,7 +17,7 @@ import { type ProbeInput, type ProbeSubject, rangeIn } from "./subject.ts";
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
 const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
 
-/** The input that marks padding, and the position axis of every input that has one. */
+/** The input that marks padding, and every input's axis of positions. */
 interface Marker {
 	isMask: boolean;
 	input: ProbeInput;
@@ -48,7 +48,6 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 		...compareViews(arithmetic, [zeros.id, shared], [id, shared]),
 		positions: { axis, counted, padded: size },
 	});
-	// Whether the engine takes the counted positions alone.
 	const range = typeof axis === "string" ? rangeIn(context.profile, axis) : undefined;
 	const none = range !== undefined && counted >= range.min && counted <= range.max ? [send("none")] : [];
 	return {
@@ -98,7 +97,7 @@ function chooseMarker({ inputs, mask, length }: ProbeSubject): ProbeInput | stri
 	);
 }
 
-/** others: the next row's values, rotated by one so that even a single row changes. none: the counted positions alone. */
+/** others: the next row's values, rotated so that even a single row changes. none: the counted positions alone. */
 type Filling = "zeros" | "others" | "none";
 
 function padInputs(

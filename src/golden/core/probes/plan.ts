@@ -29,7 +29,6 @@ export type PlannedProbe =
 export interface ProbePlan {
 	outputs: ProbeSubject["outputs"];
 	batch: Batch | null;
-	/** Cases in the order in which they run; the last repeats the first. */
 	cases: readonly ProbeCase[];
 	probes: readonly PlannedProbe[];
 }
@@ -41,7 +40,6 @@ interface RowContext extends ProbeContext {
 /** A string says why the probe is skipped. */
 type Probe = (context: ProbeContext) => ProbeRequest | string;
 
-/** Listed in the order of the reports. */
 const probes: Readonly<Record<ProbeName, Probe>> = {
 	determinism: () => ({ cases: [], comparisons: [repetition] }),
 	"duplicate-rows": withRows(2, ({ rows, pool }) => {
@@ -93,7 +91,7 @@ export function planProbes(
 	return { outputs: context.subject.outputs, batch, cases, probes: planned };
 }
 
-/** Replaces first the odd, then the even rows: a leak in one direction, such as a running sum, shows in one of the two. */
+/** A leak in one direction, such as a running sum, shows in one of the two halves. */
 function probeNeighbours({ rows, pool }: RowContext): ProbeRequest | string {
 	const replacements = upTo(rows).map((row) => otherRow(pool, row, row + rows));
 	if (replacements.includes(null))
@@ -121,7 +119,6 @@ function probeBatchSize({ batch, rows, pool }: RowContext): ProbeRequest | strin
 	};
 }
 
-/** A config may name 16 profiles; probing more than these takes too long. */
 const maxProfiles = 4;
 
 function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
@@ -161,7 +158,7 @@ function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | nul
 	return batch && (rangeIn(profile, batch.dim ?? "") ?? batch.range);
 }
 
-/** Compares the smallest batch with larger ones, or with itself if it is the only one. A string says why the end is skipped. */
+/** Compares the smallest batch with larger ones, or with itself if it is the only one. */
 function probeEnd(
 	context: ProbeContext,
 	{ profile, end, id, caseIndex }: { profile: Profile; end: End; id: string; caseIndex: number },

@@ -23,16 +23,14 @@ export type Profile = Readonly<Record<string, DimRange>>;
 
 export interface ProbeSubject {
 	inputs: readonly ProbeInput[];
-	/** Axes as the file declares them; null if it does not declare them. */
+	/** As the file declares them. */
 	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
 	/** At least one. */
 	profiles: readonly Profile[];
-	/** Inputs that the config names, for padding. */
 	mask?: string;
 	length?: string;
 }
 
-/** A string says why no inputs can be made. */
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
 	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
 	const first = engine.profiles[0] ?? {};
@@ -58,13 +56,12 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	return { inputs, outputs, profiles: engine.profiles, mask, length };
 }
 
-/** undefined: the generators of `golden record`, which fit an input better than `normal`. */
+/** The generators of `golden record` fit an input better than `normal`. */
 function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
 	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
 	return fill === undefined || fill === "normal" ? undefined : [{ kind: fill }];
 }
 
-/** null if a size is missing. */
 export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, number>): number[] | null {
 	const shape = axes.map((axis) => (typeof axis === "number" ? axis : sizes.get(axis ?? "")));
 	return shape.every((size) => size !== undefined) ? shape : null;
@@ -75,7 +72,6 @@ export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, numb
 	return new Map(Object.entries(profile).map(([name, range]) => [name, Math.max(1, range[end])]));
 }
 
-/** The range of a dimension in a profile, from 1 up. */
 export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
 	const range = own(profile, dim);
 	return range && { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
@@ -84,7 +80,6 @@ export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
 export interface Batch {
 	/** Name of the dimension; null if the size is fixed. */
 	dim: string | null;
-	/** Range of the batch in the probed profile. */
 	range: DimRange;
 	/** Axis by input; inputs that are not here serve all rows. */
 	axes: ReadonlyMap<string, number>;

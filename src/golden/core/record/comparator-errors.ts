@@ -33,7 +33,6 @@ export function byRelativeL2(manifest: GoldenManifest): GoldenManifest {
 	return { ...manifest, outputs: Object.fromEntries(outputs) };
 }
 
-/** What names an engine in a verdict that nobody reads. */
 export function anyEngine(
 	{ manifest, relativeL2 }: Pick<SetRef, "manifest" | "relativeL2">,
 	precision: Precision,
@@ -41,7 +40,7 @@ export function anyEngine(
 	return { manifest, relativeL2, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
 }
 
-/** The worst number of each comparator over all cases of all runs. Yields its progress. */
+/** Over all cases of all runs. Yields its progress. */
 export function* measureErrors(
 	manifest: GoldenManifest,
 	reference: RunOutputs,

@@ -50,7 +50,7 @@ interface Measured extends LimitEvidence {
 	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
 }
 
-/** Keeps the kinds of the manifest's comparators, and derives their limits. Yields its progress. */
+/** Keeps the kinds of the comparators. Yields its progress. */
 export function* deriveLimits(
 	manifest: GoldenManifest,
 	evidence: LimitEvidence,
@@ -74,7 +74,7 @@ export function* deriveLimits(
 	return { outputs: Object.fromEntries(outputs), detections: groups as DerivedLimits["detections"], why };
 }
 
-/** The relative L2 of a part of the output, from which the limits of its other comparators follow. */
+/** The relative L2 of a part, from which the limits of its other comparators follow. */
 interface Basis {
 	rounding: Partial<Record<Emulated, number>>;
 	limits: Partial<Record<Precision, StrayAt>>;
@@ -152,7 +152,7 @@ function deriveShare(spec: MetricSpec, key: string, name: string, measured: Meas
 	});
 }
 
-/** The smallest share, over all cases, of rows that lead by more than twice the largest error, so that no rounding turns them. */
+/** The smallest share of rows that lead by more than twice the largest error, so that no rounding turns them. */
 function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
 	const run = measured.rounded.find((other) => other.precision === precision);
 	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };
@@ -220,7 +220,7 @@ interface Loosening {
 	measuredAt(precision: Precision): number | undefined;
 }
 
-/** Changes the limit at the precisions where a correct engine would break the usual one, or come near it. */
+/** At the precisions where a correct engine would break the usual limit, or come near it. */
 function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
 	spec: Spec,
 	{ bound, usualAt, measuredAt }: Loosening,

@@ -7,7 +7,6 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 import { floorOf, usualRoundings } from "./noise-floor.ts";
 
-/** Unit roundoff of the precisions that are emulated. */
 export const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
 export type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
@@ -45,7 +44,6 @@ export const rules = {
 	/** Above this limit, zeros would pass, so the room shrinks, but not below `minRoom`. */
 	mostLimit: 0.9,
 	minRoom: 1.2,
-	/** The largest share of changed rows or elements that a limit allows. */
 	mostChanged: 0.5,
 } as const;
 
@@ -64,7 +62,7 @@ export function networkTraits(model: OnnxModel): NetworkTraits {
 export interface Strayed extends NetworkTraits {
 	dtype: DType;
 	noise: number;
-	/** Relative L2 of the emulated precisions; absent if one was not emulated or gave no numbers. */
+	/** Relative L2. */
 	rounding: Readonly<Partial<Record<Emulated, number>>>;
 	/** The largest value of all cases ÷ the root mean square of the smallest case. */
 	peakRatio: number;
@@ -134,7 +132,7 @@ export function growthOf(kind: string): Growth {
 	return growths[kind] ?? "share";
 }
 
-/** The limit of a metric for an error `times` as large as the one it was measured at; null if none follows. */
+/** For an error `times` as large as the one that it was measured at. */
 export function scaledLimit(
 	kind: string,
 	bound: "at-most" | "at-least",
@@ -162,7 +160,7 @@ function roundedDown(value: number): number {
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }
 
-/** At least 1. Elements below the floor do not count. Numbers from 0 to 1 are treated as results of a sigmoid, whose peak is 1. */
+/** At least 1. Numbers from 0 to 1 are treated as results of a sigmoid, whose peak is 1. */
 export function peakToRms(tensors: readonly Tensor[], floor = 0): number {
 	let [min, max, smallest] = [0, 0, Number.POSITIVE_INFINITY];
 	for (const tensor of tensors) {

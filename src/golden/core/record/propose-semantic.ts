@@ -111,7 +111,7 @@ function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64A
 const minDecided = 0.8;
 const minInside = 1e-3;
 
-/** Whether most of a mask, except its edges, is near 0 or 1, and some of it is inside. */
+/** Most of a mask, except its edges, is near 0 or 1, and some of it is inside. */
 function isDecided(tensors: readonly Tensor[]): boolean {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
@@ -148,7 +148,7 @@ interface GroupProposal {
 	why: string;
 }
 
-/** null if the outputs hold no boxes, or boxes at fixed positions, which are better compared element by element. */
+/** null also for boxes at fixed positions, which are better compared element by element. */
 export function proposeDetections(
 	cases: RunOutputs,
 	noise: Readonly<Record<string, Spread>>,
@@ -171,7 +171,7 @@ interface Found {
 	because: string;
 }
 
-/** Boxes, scores, and classes or a count in outputs of their own, as NMS plugins of TensorRT and exports with NMS inside give them. */
+/** As NMS plugins of TensorRT and exports with NMS inside give them. */
 function splitGroup(
 	boxes: string,
 	names: readonly string[],
@@ -188,7 +188,7 @@ function splitGroup(
 	const scores = find(/score|conf/i, each);
 	const classes = find(/class|label/i, each);
 	const count = find(/num|count|valid/i, images);
-	// Without classes or a count the boxes may be a raw head, where each box has a fixed position.
+	// Otherwise the boxes may be a raw head, where each has a fixed position.
 	if (scores === undefined || (classes === undefined && count === undefined)) return null;
 	const roles = { boxes, scores, ...(classes && { classes }), ...(count && { count }) };
 	return { ...roles, because: `${outputsOf(roles).join(", ")} have the names and shapes of selected boxes` };

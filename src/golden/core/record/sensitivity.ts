@@ -22,9 +22,7 @@ import { proposeDetections } from "./propose-semantic.ts";
 export interface Weakness {
 	kind: "non-finite" | "constant" | "same-for-all" | "one-case" | "unnoticed" | "unseen" | "unmeasured";
 	severity: "refuse" | "warn";
-	/** Absent: all outputs. */
 	output?: string;
-	/** Absent: all cases. */
 	case?: string;
 	message: string;
 	fix: string;
@@ -42,7 +40,6 @@ export function watchSensitivity(manifest: GoldenManifest): {
 	findings(): Weakness[];
 } {
 	const watches = new Map<string, OutputWatch>();
-	/** The first finding of each output. */
 	const nonFinite = new Map<string, Weakness>();
 	let seen = 0;
 	/** Outputs of the first case; null once a case differs. */
@@ -147,7 +144,6 @@ function findNonFinite(
 	};
 }
 
-/** Warnings: a single case, and outputs that never change. */
 export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const found = Object.keys(manifest.outputs).flatMap((output): Weakness[] => {
 		const value = constantOf(cases.flatMap((outputs) => outputs[output] ?? []));
@@ -161,7 +157,7 @@ export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Wea
 	return [...found, { kind: "one-case", severity: "warn", message, fix }];
 }
 
-/** The only value of an output in all elements and cases; null if it varies, is not finite, or has at most one element. */
+/** null if it varies, is not finite, or has at most one element. */
 export function constantOf(tensors: readonly Tensor[]): number | null {
 	const filled = tensors.filter(({ shape }) => elementCount(shape) > 1);
 	const statistics = filled.map(tensorStatistics);
@@ -172,7 +168,7 @@ export function constantOf(tensors: readonly Tensor[]): number | null {
 	return isConstant ? (first?.min ?? null) : null;
 }
 
-/** Runs of one model that differ by more than this share show noise. */
+/** Runs that differ by more show noise. */
 const mostScatter = 0.01;
 
 /** @returns the reason by the case's index. Integers are never noise, nor are boxes, whose order may vary. */
@@ -199,7 +195,7 @@ export function findNoiseCases(
 	return found;
 }
 
-/** By case: why this part of an output is noise; null if it is not. No list if no case has elements. */
+/** By case; null if it is no noise. No list if no case has elements. */
 function noiseOfCases(
 	name: string,
 	slice: OutputSlice | undefined,

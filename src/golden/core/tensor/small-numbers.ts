@@ -65,7 +65,6 @@ export function nibbleAt(data: Uint8Array, flat: number): number {
 	return flat & 1 ? byte >> 4 : byte & 15;
 }
 
-/** The pattern of the nearest finite value, the even pattern if two are as near. */
 export function smallBits(dtype: SmallDType, value: number): number {
 	const table = smallValues(dtype);
 	let best = 0;

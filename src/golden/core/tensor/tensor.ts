@@ -9,7 +9,6 @@ export interface Tensor {
 	data: Uint8Array;
 }
 
-/** What an engine should give and what it gives. */
 export interface Sides {
 	expected: Tensor;
 	got: Tensor;
@@ -61,7 +60,6 @@ const floating: ReadonlySet<DType> = new Set([
 	"float4e2m1",
 ]);
 
-/** Whether values of this dtype carry rounding; integers and bools do not. */
 export function isFloating(dtype: DType): boolean {
 	return floating.has(dtype);
 }

@@ -55,7 +55,6 @@ export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	};
 }
 
-/** Values as numbers: float32 as they are stored, other types widened to binary64. A chunk is valid until the next one. */
 export function numberReader(tensor: Tensor): ChunkReader<Float32Array | Float64Array> {
 	if (tensor.dtype !== "float32") return float64Reader(tensor);
 	return (start, count) => viewChunk(tensor, Float32Array, start, count);
@@ -117,7 +116,7 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 		visit(start, Math.min(chunkElements, elements - start));
 }
 
-/** A chunk's array is valid until the next step. */
+/** The array is valid until the next step. */
 export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);
@@ -153,7 +152,7 @@ export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float
 	return all;
 }
 
-/** Cached, because recording asks for the statistics of an output many times. */
+/** Recording asks for the statistics of an output many times. */
 const knownStatistics = new WeakMap<Tensor, TensorStatistics>();
 
 /** Mean and population standard deviation of the finite values in one pass (Welford 1962). */

@@ -24,7 +24,7 @@ import { elementCount, own, type TensorSet, tensorMap } from "../tensor/tensor.t
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
 export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
-	/** The base's own golden differs, so a failure of its engine excuses nothing. */
+	/** As isNewCase: the base's own golden differs. */
 	isNewSet?: boolean | undefined;
 }
 

@@ -125,5 +125,4 @@ export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores
 	};
 }
 
-/** Replaces the case id in the verdict on the whole set. */
 export const wholeSet = "whole set";

@@ -34,14 +34,13 @@ export type DefectState = "noticed" | "missed" | "unmoved";
 
 export interface DefectVerdict {
 	states: Readonly<Partial<Record<Precision, DefectState>>>;
-	/** Relative L2 of the output that moves furthest. */
 	change: number;
 }
 
 type Outputs = Readonly<Record<string, Tensor>>;
 
 export interface DefectWatch {
-	/** Takes the outputs of one case. @returns whether the verdict is settled, so that the other cases need not run. */
+	/** @returns whether the verdict is settled, so that the other cases need not run. */
 	see(index: number, outputs: Outputs): boolean;
 	verdict(): DefectVerdict;
 }
@@ -82,7 +81,6 @@ export function watchDefect(trial: Trial): DefectWatch {
 	};
 }
 
-/** The verdict on a model that the defect breaks, so that it gives no outputs. */
 export function brokenVerdict(trial: Trial): DefectVerdict {
 	const states = Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"]));
 	return { states, change: Number.POSITIVE_INFINITY };
@@ -115,7 +113,6 @@ const usualRounding: Readonly<Record<Precision, number>> = {
 interface Change {
 	output: string;
 	slice: Coverage["slice"];
-	/** Relative L2 to the golden. */
 	size: number;
 }
 
@@ -131,7 +128,7 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 	return size / Math.max(noise, own ?? usualRounding[precision]);
 }
 
-/** The parts of an output that comparators cover; all of it if it has none of its own. */
+/** All of it without comparators of its own. */
 export function coveredParts(spec: GoldenOutput | undefined): Coverage[] {
 	const parts = new Map(
 		(spec?.comparators ?? []).map(({ slice, floor }) => [JSON.stringify([slice, floor]), { slice, floor }]),

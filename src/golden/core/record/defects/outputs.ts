@@ -78,7 +78,7 @@ function tryOne(
 	return isDamaged ? watch.verdict() : null;
 }
 
-/** The output of one case with the defect; null if the defect has no meaning for it. */
+/** null if the defect has no meaning for this output. */
 export function damageOutput(
 	tensors: readonly Tensor[],
 	index: number,

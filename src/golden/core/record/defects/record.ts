@@ -29,7 +29,6 @@ export function emptyRecord(
 	return { state: "untested", ...about, tested: 0, precisions: {} };
 }
 
-/** Replaces what the record says about defects of outputs. */
 export function withOutputDefects(
 	record: SensitivityRecord,
 	tried: readonly TriedOutput[],
@@ -106,7 +105,6 @@ export function countsAt({ precisions }: SensitivityRecord, precision: Precision
 	return sides;
 }
 
-/** The precisions at which too small a share is noticed, of weights or of outputs. */
 export function shortfalls(record: SensitivityRecord, least: LeastShares) {
 	return (Object.entries(least) as [Precision, number][]).flatMap(([precision, wanted]) => {
 		const { weights, outputs } = countsAt(record, precision);
@@ -149,7 +147,6 @@ export function findSensitivityWeaknesses(
 	return [...found, unseen];
 }
 
-/** Sentences on how many defects were tried, and how many the golden notices at each precision. */
 export function describeSensitivity(record: SensitivityRecord): string[] {
 	const { state, tested, planned, tensors } = record;
 	const precisions = Object.keys(record.precisions) as Precision[];

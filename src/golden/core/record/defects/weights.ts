@@ -44,7 +44,7 @@ export interface WeightDefect {
 	seed: number;
 }
 
-/** A copy with the defect; `changed` is false if no byte differs: zeros stay zeros. */
+/** A copy; `changed` is false if no byte differs: zeros stay zeros. */
 export function damageWeights(
 	bytes: Uint8Array,
 	{ dtype, dims }: Pick<WeightLocation, "dtype" | "dims">,
@@ -84,7 +84,7 @@ function storable(value: number, dtype: WeightDType): number {
 	return dtype === "uint8" ? Math.min(255, Math.max(0, Math.round(value))) : value;
 }
 
-/** Quantised weights surround a zero point that is stored elsewhere, so their mean is used instead. */
+/** The mean stands for the zero point of quantised weights, which is stored elsewhere. */
 function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	if (dtype !== "int8" && dtype !== "uint8") return 0;
 	const values = valuesOf({ dtype, shape: [bytes.length], data: bytes });

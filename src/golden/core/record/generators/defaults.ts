@@ -10,7 +10,7 @@ import type { GeneratorSpec } from "./spec.ts";
 export interface InputToFill {
 	name: string;
 	dtype: DType;
-	/** Axes that the model declares; null if it declares no shape. */
+	/** As the model declares them. */
 	axes: readonly OnnxDim[] | null;
 	shape: readonly number[];
 }
@@ -22,7 +22,7 @@ export interface DefaultGenerator {
 	why?: string;
 }
 
-/** Returns generators by input; null if nothing says which values suit it, so that a person has to choose. */
+/** null: a person has to choose. */
 export function defaultGenerators(
 	inputs: readonly InputToFill[],
 	values: ReadonlyMap<string, InputValues>,
@@ -104,7 +104,7 @@ export function looksLikePicture(shape: readonly number[]): boolean {
 
 const mostParameters = 8;
 
-/** A few numbers beside the data, such as scales of a voice or the size of a picture, whose meanings are unknown. */
+/** A few numbers of unknown meaning beside the data, such as scales of a voice. */
 function isParameters({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
 	const [count] = axes ?? [];
 	const isVector = axes?.length === 1 && typeof count === "number" && count >= 2 && count <= mostParameters;
@@ -131,7 +131,7 @@ function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
 	return shape.length <= 1 && (values.kind === "length" || lengthNames.test(name));
 }
 
-/** The size that a length counts, from the first other input with several axes: its last open axis behind the first, else its second. */
+/** From the first other input with several axes: its last open axis behind the first, else its second. */
 export function positionsBeside(
 	name: string,
 	inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[],

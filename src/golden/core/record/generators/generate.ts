@@ -43,7 +43,7 @@ interface Layout {
 	channelsLast: boolean;
 }
 
-/** Photographs have 1, 3 or 4 channels, so an axis this short behind a longer one is assumed to be channels. */
+/** An axis this short behind a longer one is assumed to be channels. */
 const mostChannels = 4;
 
 export function imageLayout(shape: readonly number[]): Layout {
@@ -55,7 +55,7 @@ export function imageLayout(shape: readonly number[]): Layout {
 		: { images, channels: first, height: second, width: third, channelsLast };
 }
 
-/** Values from 0 to 1 in the order of the tensor. Channels share their lighting, and differ by a smaller field of their own. */
+/** Values from 0 to 1. Channels share their lighting, and differ by a smaller field of their own. */
 function imageValues(shape: readonly number[], random: RandomSource): Float64Array {
 	const layout = imageLayout(shape);
 	const { images, channels, height, width, channelsLast } = layout;

@@ -35,7 +35,6 @@ export function parseGenerator(text: string): ParsedGenerator {
 	return { state: "ok", input: text.slice(0, at), specs };
 }
 
-/** A string is the problem. */
 function parseSpec(text: string): GeneratorSpec | string {
 	const [name = "", range] = text.split(/:(.*)/s);
 	const kind = generatorKinds.find((known) => known === name);

@@ -12,12 +12,12 @@ interface Word {
 	low: number;
 }
 
-/** Constants of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014), as in java.util.SplittableRandom. */
+/** Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014), as in java.util.SplittableRandom. */
 const gamma: Word = { high: 0x9e3779b9, low: 0x7f4a7c15 };
 const mixA: Word = { high: 0xbf58476d, low: 0x1ce4e5b9 };
 const mixB: Word = { high: 0x94d049bb, low: 0x133111eb };
 
-/** Streams of one seed differ in `stream`, a list of small numbers such as case and input. */
+/** @param stream small numbers such as case and input. */
 export function splitMix64(seed: number, stream: readonly number[] = []): RandomSource {
 	let state = wordOf(seed);
 	for (const part of stream) state = mix(add(mix(add(state, gamma)), wordOf(part)));
