@@ -203,34 +203,35 @@ function lowestF1(images: readonly MatchedImage[]): BoxMeasured {
 	return images.length === 0 ? { value: 1 } : lowest;
 }
 
-function worstMatch(
-	images: readonly MatchedImage[],
-	badness: (match: Match) => number,
-): { match: Match; image: number } | null {
-	let worst: { match: Match; image: number; bad: number } | null = null;
+function worstMatch(images: readonly MatchedImage[], badness: (match: Match) => number) {
+	let worst: { match: Match; image: number; bad: number } | undefined;
 	for (const { image, matches } of images)
 		for (const match of matches) {
 			const bad = badness(match);
-			if (worst === null || (!Number.isNaN(worst.bad) && !(bad <= worst.bad))) worst = { match, image, bad };
+			if (worst === undefined || (!Number.isNaN(worst.bad) && !(bad <= worst.bad)))
+				worst = { match, image, bad };
 		}
 	return worst;
 }
 
 function smallestOverlap(images: readonly MatchedImage[]): BoxMeasured {
-	const worst = worstMatch(images, ({ iou }) => 1 - iou);
-	if (worst === null) return { value: 1 };
-	const { expected, got, iou } = worst.match;
-	return { value: iou, image: worst.image, detail: `expected ${describe(expected)}, got ${describe(got)}` };
+	const { match, image } = worstMatch(images, ({ iou }) => 1 - iou) ?? {};
+	if (match === undefined) return { value: 1 };
+	return {
+		value: match.iou,
+		image,
+		detail: `expected ${describe(match.expected)}, got ${describe(match.got)}`,
+	};
 }
 
 function largestScoreDifference(images: readonly MatchedImage[]): BoxMeasured {
-	const badness = ({ expected, got }: Match) => Math.abs(got.score - expected.score);
-	const worst = worstMatch(images, badness);
-	if (worst === null) return { value: 0 };
+	const worst = worstMatch(images, ({ expected, got }) => Math.abs(got.score - expected.score));
+	if (worst === undefined) return { value: 0 };
+	const { bad, image } = worst;
 	const { expected, got } = worst.match;
 	return {
-		value: badness(worst.match),
-		image: worst.image,
+		value: bad,
+		image,
 		worst: { index: [got.at], got: toNumeric(got.score), expected: toNumeric(expected.score) },
 		detail: describe(expected),
 	};

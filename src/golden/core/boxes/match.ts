@@ -15,15 +15,10 @@ export interface Matching {
 	extra: readonly Detection[];
 }
 
-interface MatchRule {
-	matching: "hungarian" | "greedy";
-	iou: number;
-}
-
 export function matchBoxes(
 	expected: readonly Detection[],
 	got: readonly Detection[],
-	rule: MatchRule,
+	rule: { matching: "hungarian" | "greedy"; iou: number },
 ): Matching {
 	const classes = new Set([...expected, ...got].map((box) => box.class));
 	const pair = rule.matching === "greedy" ? pairGreedily : pairBest;
@@ -80,42 +75,27 @@ function pairBest(expected: readonly Detection[], got: readonly Detection[], lea
  */
 export function assignColumns(gains: readonly Float64Array[]): number[] {
 	const columns = gains[0]?.length ?? 0;
-	const state: Assignment = {
-		rowPotential: new Float64Array(gains.length + 1),
-		columnPotential: new Float64Array(columns + 1),
-		// Rows and columns count from 1; row 0 means unassigned, column 0 is the start of a path.
-		rowOf: new Int32Array(columns + 1),
-	};
-	for (let row = 1; row <= gains.length; row += 1) augment(row, gains, state);
-	const assigned = new Array<number>(gains.length).fill(-1);
-	for (let column = 1; column <= columns; column += 1) {
-		const row = state.rowOf[column] as number;
-		if (row > 0) assigned[row - 1] = column - 1;
+	// Rows and columns count from 1; row 0 means unassigned, column 0 is the start of a path.
+	const rowOf = new Int32Array(columns + 1);
+	const rowPotential = new Float64Array(gains.length + 1);
+	const columnPotential = new Float64Array(columns + 1);
+	for (let row = 1; row <= gains.length; row += 1) {
+		const path: Path = {
+			least: new Float64Array(columns + 1).fill(Number.POSITIVE_INFINITY),
+			before: new Int32Array(columns + 1),
+			used: new Uint8Array(columns + 1),
+		};
+		rowOf[0] = row;
+		let column = 0;
+		while (rowOf[column] !== 0)
+			column = advance(column, gains, { rowOf, rowPotential, columnPotential, ...path });
+		while (column !== 0) {
+			const before = path.before[column] as number;
+			rowOf[column] = rowOf[before] as number;
+			column = before;
+		}
 	}
-	return assigned;
-}
-
-interface Assignment {
-	rowPotential: Float64Array;
-	columnPotential: Float64Array;
-	rowOf: Int32Array;
-}
-
-function augment(row: number, gains: readonly Float64Array[], state: Assignment): void {
-	const { rowOf } = state;
-	const path: Path = {
-		least: new Float64Array(rowOf.length).fill(Number.POSITIVE_INFINITY),
-		before: new Int32Array(rowOf.length),
-		used: new Uint8Array(rowOf.length),
-	};
-	rowOf[0] = row;
-	let column = 0;
-	while (rowOf[column] !== 0) column = advance(column, gains, { state, path });
-	while (column !== 0) {
-		const before = path.before[column] as number;
-		rowOf[column] = rowOf[before] as number;
-		column = before;
-	}
+	return gains.map((_, row) => rowOf.indexOf(row + 1, 1) - 1);
 }
 
 interface Path {
@@ -128,10 +108,9 @@ interface Path {
 function advance(
 	column: number,
 	gains: readonly Float64Array[],
-	{ state, path }: { state: Assignment; path: Path },
+	state: Path & Record<"rowPotential" | "columnPotential", Float64Array> & { rowOf: Int32Array },
 ): number {
-	const { rowPotential, columnPotential, rowOf } = state;
-	const { least, before, used } = path;
+	const { rowPotential, columnPotential, rowOf, least, before, used } = state;
 	used[column] = 1;
 	const row = rowOf[column] as number;
 	const own = gains[row - 1] ?? new Float64Array(0);

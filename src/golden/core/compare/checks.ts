@@ -18,7 +18,7 @@ import {
 	tensorBytes,
 	unravel,
 } from "../tensor/tensor.ts";
-import { pairChunks, valueAt } from "../tensor/values.ts";
+import { forEachPair, valueAt } from "../tensor/values.ts";
 import type { Pair } from "./difference.ts";
 
 export function toNumeric(value: number): Numeric {
@@ -174,24 +174,17 @@ function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | n
 	);
 }
 
-/** Copies the tensor only if something is below the floor, and runs of noise at once. */
+/** Copies the tensor only if something is below the floor. */
 function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
 	if (!isFloating(got.dtype) || isPacked(got.dtype)) return got;
 	const bytes = elementBytes[got.dtype];
 	let data: Uint8Array | null = null;
-	for (const { start, expected: left, got: right } of pairChunks({ expected, got })) {
-		let from = -1;
-		for (let i = 0; i <= left.length; i += 1) {
-			const wanted = left[i] as number;
-			const found = right[i] as number;
-			const isNoise = i < left.length && Math.abs(wanted) < floor && Math.abs(found) < floor;
-			if (isNoise && from < 0 && wanted !== found) from = i;
-			if (isNoise || from < 0) continue;
-			data ??= got.data.slice();
-			data.set(expected.data.subarray((start + from) * bytes, (start + i) * bytes), (start + from) * bytes);
-			from = -1;
-		}
-	}
+	forEachPair({ expected, got }, (wanted, found, at) => {
+		if (wanted === found || !(Math.abs(wanted) < floor && Math.abs(found) < floor)) return;
+		data ??= got.data.slice();
+		for (let byte = at * bytes; byte < (at + 1) * bytes; byte += 1)
+			data[byte] = expected.data[byte] as number;
+	});
 	return data === null ? got : { ...got, data };
 }
 

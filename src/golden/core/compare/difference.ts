@@ -1,6 +1,7 @@
 // Compares a golden output with an engine's in one pass, which serves relative-l2, max-abs and allclose together.
+
 import { elementCount, type Sides, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, forEachChunk, longReader, numberReader, valueChunks } from "../tensor/values.ts";
+import { chunkElements, forEachChunk, forEachValue, longReader, numberReader } from "../tensor/values.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
 export interface Closeness {
@@ -169,12 +170,10 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 
 export function largestFinite(tensor: Tensor): number {
 	let largest = 0;
-	for (const { values } of valueChunks(tensor)) {
-		for (let i = 0; i < values.length; i += 1) {
-			const size = Math.abs(values[i] as number);
-			if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
-		}
-	}
+	forEachValue(tensor, (value) => {
+		const size = Math.abs(value);
+		if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
+	});
 	return largest;
 }
 

@@ -2,7 +2,8 @@
 
 import type { Bound } from "../../../../generated/result.ts";
 import { normRatio, type Pair } from "../compare/difference.ts";
-import { pairChunks } from "../tensor/values.ts";
+import type { Sides } from "../tensor/tensor.ts";
+import { forEachPair } from "../tensor/values.ts";
 
 /** ‖got − expected‖ / ‖expected‖ in binary64 (numpy: `norm(c - g) / norm(g)`). For a golden of zeros: 0 or infinite. */
 export function relativeL2(pair: Pair): Measured {
@@ -125,7 +126,7 @@ export function cosineDistance(pair: Pair): number {
 	let cc = 0;
 	let gc = 0;
 	let gd = 0;
-	forEachPair(pair, (expected, got) => {
+	forEachFinite(pair, (expected, got) => {
 		const g = expected / sizes.expected;
 		const c = got / sizes.got;
 		gg += g * g;
@@ -137,7 +138,7 @@ export function cosineDistance(pair: Pair): number {
 	const lengths = Math.sqrt(gg) * Math.sqrt(cc);
 	if (gc <= 0) return 1 - Math.max(-1, gc / lengths);
 	let across = 0;
-	forEachPair(pair, (expected, got) => {
+	forEachFinite(pair, (expected, got) => {
 		const g = expected / sizes.expected;
 		across += (got / sizes.got - g - g * (gd / gg)) ** 2;
 	});
@@ -151,7 +152,7 @@ const sameSize = 4;
 function sizesOf(pair: Pair): { expected: number; got: number } | null {
 	let expectedPeak = 0;
 	let gotPeak = 0;
-	forEachPair(pair, (expected, got) => {
+	forEachFinite(pair, (expected, got) => {
 		expectedPeak = Math.max(expectedPeak, Math.abs(expected));
 		gotPeak = Math.max(gotPeak, Math.abs(got));
 	});
@@ -165,12 +166,8 @@ function sizeOf(peak: number): number {
 	return peak === 0 ? 1 : 2 ** Math.min(1023, Math.floor(Math.log2(peak)));
 }
 
-function forEachPair(pair: Pair, visit: (expected: number, got: number) => void): void {
-	for (const { expected, got } of pairChunks(pair)) {
-		for (let i = 0; i < expected.length; i += 1) {
-			const a = expected[i] as number;
-			const b = got[i] as number;
-			if (Number.isFinite(a) && Number.isFinite(b)) visit(a, b);
-		}
-	}
+function forEachFinite(pair: Sides, visit: (expected: number, got: number) => void): void {
+	forEachPair(pair, (expected, got) => {
+		if (Number.isFinite(expected) && Number.isFinite(got)) visit(expected, got);
+	});
 }

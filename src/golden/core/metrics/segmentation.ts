@@ -1,7 +1,8 @@
 // Compares segmentations: mean intersection over union, and the share of pixels that differ.
+
 import type { Pair } from "../compare/difference.ts";
 import { isFloating } from "../tensor/tensor.ts";
-import { forEachRow, pairChunks } from "../tensor/values.ts";
+import { forEachPair, forEachRow } from "../tensor/values.ts";
 import { argMax } from "./classification.ts";
 import type { Measured, MetricOptions } from "./element-errors.ts";
 
@@ -74,10 +75,7 @@ export function tallyClasses(
 		return tally;
 	}
 	const classOf = (value: number): number => (threshold === null ? value : Number(value > threshold));
-	for (const { start, expected, got } of pairChunks(pair)) {
-		for (let i = 0; i < expected.length; i += 1)
-			add(classOf(expected[i] as number), classOf(got[i] as number), start + i);
-	}
+	forEachPair(pair, (wanted, found, flat) => add(classOf(wanted), classOf(found), flat));
 	return tally;
 }
 
@@ -85,15 +83,14 @@ function isClass(value: number): boolean {
 	return value >= 0 && value < maxClasses && Number.isInteger(value);
 }
 
-const counted = ["both", "expected", "got"] as const;
-
 function addPixel(tally: ClassTally, expected: number, got: number, flat: number): void {
 	if (!isClass(expected) || !isClass(got)) {
 		tally.stray ??= isClass(expected) ? got : expected;
 		return;
 	}
 	const most = Math.max(expected, got);
-	while (tally.both.length <= most) for (const key of counted) tally[key].push(0);
+	while (tally.both.length <= most)
+		for (const counts of [tally.both, tally.expected, tally.got]) counts.push(0);
 	tally.pixels += 1;
 	tally.expected[expected] = (tally.expected[expected] as number) + 1;
 	tally.got[got] = (tally.got[got] as number) + 1;

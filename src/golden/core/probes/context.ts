@@ -3,14 +3,23 @@
 import { positionsBeside } from "../record/generators/defaults.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import { elementBytes, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
-import { type Batch, findBatch, type ProbeSubject, type Profile, shapeOf, sizesAt } from "./subject.ts";
+import { cutRanges, elementBytes, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import {
+	type Batch,
+	findBatch,
+	type ProbeInput,
+	type ProbeSubject,
+	type Profile,
+	shapeOf,
+	sizesAt,
+} from "./subject.ts";
 
 export interface ProbeContext {
 	subject: ProbeSubject;
 	profile: Profile;
-	/** A string says why there is none. */
-	batch: Batch | string;
+	batch: Batch | null;
+	/** Why there is no batch. */
+	noBatch: string;
 	sizes: ReadonlyMap<string, number>;
 	pool: Pool;
 	/** Rows of the batch that most probes send; 1 without a batch. */
@@ -20,10 +29,6 @@ export interface ProbeContext {
 /** About a dozen cases are in memory at once. */
 export const maxCaseBytes = 64 * 1024 * 1024;
 
-export function batchOf({ batch }: Pick<ProbeContext, "batch">): Batch | null {
-	return typeof batch === "string" ? null : batch;
-}
-
 /** A string says why there are no inputs. */
 export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors[]): ProbeContext | string {
 	const holdsTwo = (candidate: Profile): boolean => {
@@ -32,7 +37,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	};
 	const profile = subject.profiles.find(holdsTwo) ?? subject.profiles[0] ?? {};
 	const found = findBatch(subject, profile);
-	const batch = batchOf({ batch: found });
+	const [batch, noBatch] = typeof found === "string" ? [null, found] : [found, ""];
 	const donated = poolOf(subject, batch, donors);
 	const usable =
 		donated !== null &&
@@ -54,7 +59,7 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	if (caseBytes(subject, batch, sizes, rows) > maxCaseBytes)
 		return `One batch takes more than ${maxCaseBytes / 2 ** 20} MiB.`;
 	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, caseIndex: 0 });
-	return typeof pool === "string" ? pool : { subject, profile, batch: found, sizes, pool, rows };
+	return typeof pool === "string" ? pool : { subject, profile, batch, noBatch, sizes, pool, rows };
 }
 
 /** Inputs, and outputs if the file declares them. */
@@ -65,19 +70,23 @@ export function caseBytes(
 	rows: number,
 ): number {
 	const sizes = new Map(sizesBeside);
-	if (batch !== null && batch.dim !== null) sizes.set(batch.dim, rows);
-	let sum = 0;
-	for (const { axes, dtype } of subject.inputs)
-		sum += tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] });
-	for (const { axes } of subject.outputs)
-		sum += elementCount((axes && shapeOf(axes, sizes)) ?? []) * elementBytes.float32;
-	return sum;
+	if (batch?.dim != null) sizes.set(batch.dim, rows);
+	const outputs = subject.outputs.map(({ axes }) => ({ dtype: "float32" as const, axes: axes ?? [] }));
+	return [...subject.inputs, ...outputs].reduce(
+		(sum, { axes, dtype }) => sum + tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] }),
+		0,
+	);
 }
 
 export interface ProbeCase {
 	id: string;
 	inputs: Readonly<Record<string, Tensor>>;
 	batch: number | null;
+}
+
+/** A case of these rows of the pool. */
+export function caseOf(id: string, pool: Pool, rows: readonly number[]): ProbeCase {
+	return { id, inputs: composeBatch(pool, rows), batch: pool.axes.size === 0 ? null : rows.length };
 }
 
 /** Rows of an output, in order, possibly repeated; null: all of it. */
@@ -139,13 +148,12 @@ export function makePool(
 ): Pool | string {
 	const axes: Batch["axes"] = batch?.axes ?? new Map();
 	const rows = batch === null ? 1 : Math.min(maxRows, at.rows);
-	const sized: (ProbeSubject["inputs"][number] & { shape: number[] })[] = [];
+	const sized: (ProbeInput & { shape: number[] })[] = [];
 	for (const input of subject.inputs) {
 		const shape = shapeOf(input.axes, at.sizes);
 		if (shape === null) return `The config gives no size for an axis of input ${JSON.stringify(input.name)}.`;
 		const axis = axes.get(input.name);
-		if (axis !== undefined) shape[axis] = rows;
-		sized.push({ ...input, shape });
+		sized.push({ ...input, shape: axis === undefined ? shape : shape.with(axis, rows) });
 	}
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const [inputIndex, { name, dtype, shape, generator: specs }] of sized.entries()) {
@@ -226,22 +234,14 @@ export function otherRow(pool: Pool, row: number, from: number): number | null {
 
 /** null for 4-bit elements, which share bytes, and for indexes out of range. */
 export function pick(tensor: Tensor, axis: number, places: readonly number[]): Tensor | null {
-	const { dtype, shape } = tensor;
-	const size = shape[axis];
-	if (isPacked(dtype) || size === undefined || places.some((place) => !(place >= 0 && place < size)))
+	const size = tensor.shape[axis];
+	if (isPacked(tensor.dtype) || size === undefined || places.some((place) => !(place >= 0 && place < size)))
 		return null;
-	const blockBytes = elementCount(shape.slice(axis + 1)) * elementBytes[dtype];
-	const blocks = elementCount(shape.slice(0, axis));
-	const data = new Uint8Array(blocks * places.length * blockBytes);
-	let to = 0;
-	for (let block = 0; block < blocks; block += 1) {
-		for (const place of places) {
-			const from = (block * size + place) * blockBytes;
-			data.set(tensor.data.subarray(from, from + blockBytes), to);
-			to += blockBytes;
-		}
-	}
-	return { dtype, shape: shape.with(axis, places.length), data };
+	return cutRanges(
+		tensor,
+		axis,
+		places.map((place) => [place, place + 1]),
+	);
 }
 
 export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Tensor {

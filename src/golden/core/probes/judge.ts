@@ -4,11 +4,11 @@ import type { DType, Precision } from "../../../../generated/golden.ts";
 import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
-import { toNumeric } from "../compare/checks.ts";
-import { joinNorms, longerNorm, makePair, noNorm, normRatio } from "../compare/difference.ts";
+import { coveredParts, toNumeric } from "../compare/checks.ts";
+import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from "../compare/difference.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { floorOf } from "../record/noise-floor.ts";
-import { elementCount, isFloating, own, sliceTensor, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, isFloating, own, type Tensor } from "../tensor/tensor.ts";
 import { type Comparison, pick, repetition, type Tensors, upTo } from "./context.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
 
@@ -229,11 +229,8 @@ export function distanceBetween(expected: Tensor, got: Tensor, axis: number | nu
 		const { outside, elements } = makePair(expected, got, exact).difference(exact);
 		return outside / elements;
 	}
-	const rows: { difference: number; apart: typeof noNorm; own: typeof noNorm }[] = [];
-	const count = axis === null ? 1 : (expected.shape[axis] ?? 0);
-	for (let row = 0; row < count; row += 1) {
-		const left = axis === null ? expected : sliceTensor(expected, axis, row);
-		const right = axis === null ? got : sliceTensor(got, axis, row);
+	const rows: { difference: number; apart: Norm; own: Norm }[] = [];
+	for (const { expected: left, got: right } of coveredParts({ expected, got }, {}, axis)) {
 		const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(left, right).difference();
 		if (nonFinite.differing > 0) return Number.POSITIVE_INFINITY;
 		if (elements === 0) continue;

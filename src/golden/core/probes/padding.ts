@@ -2,7 +2,6 @@
 import { encodeTensor } from "../record/generators/encode.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import {
-	batchOf,
 	compareViews,
 	composeBatch,
 	isSame,
@@ -35,7 +34,7 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 		return `There is only one position along ${name}.`;
 	}
 	const counted = Math.floor(size / 2);
-	const batch = batchOf(context) === null ? null : context.rows;
+	const batch = context.batch && context.rows;
 	const send = (filling: Filling) => {
 		const inputs = padInputs(context, marker, { size, counted, filling });
 		return { id: `padding-${filling}`, inputs, batch };
@@ -57,11 +56,11 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 }
 
 function findMarker(context: ProbeContext): Marker | string {
-	const { subject } = context;
+	const { subject, batch } = context;
 	const input = chooseMarker(subject);
 	if (typeof input === "string") return input;
 	const isMask = subject.mask !== undefined || (subject.length === undefined && maskLabels.test(input.name));
-	const rowAxis = (name: string) => batchOf(context)?.axes.get(name);
+	const rowAxis = (name: string) => batch?.axes.get(name);
 	const positionAxes = ({ name, axes }: ProbeInput) => axes.filter((_, index) => index !== rowAxis(name));
 	const others = subject.inputs.filter(({ name, axes }) => name !== input.name && axes.length >= 1);
 	// A length counts along the first axis beside the rows of the first input that has one.

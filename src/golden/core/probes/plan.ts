@@ -1,13 +1,13 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
+
 import type { ProbeName } from "../../../../generated/result.ts";
 import {
 	again,
 	anchor,
-	batchOf,
 	type Comparison,
 	caseBytes,
+	caseOf,
 	compareViews,
-	composeBatch,
 	makePool,
 	maxCaseBytes,
 	openProbeContext,
@@ -47,7 +47,7 @@ const probes: Readonly<Record<ProbeName, Probe>> = {
 		const first = upTo(rows).map(() => 0);
 		// Another row of a batch may use another tile of a kernel.
 		const comparison = compareViews("other", [id, first.slice(1)], [id, upTo(rows).slice(1)]);
-		return { cases: [{ id, inputs: composeBatch(pool, first), batch: rows }], comparisons: [comparison] };
+		return { cases: [caseOf(id, pool, first)], comparisons: [comparison] };
 	}),
 	neighbours: withRows(2, probeNeighbours),
 	"batch-size": withRows(1, probeBatchSize),
@@ -57,7 +57,7 @@ const probes: Readonly<Record<ProbeName, Probe>> = {
 
 function withRows(least: number, probe: (context: RowContext) => ProbeRequest | string): Probe {
 	return ({ batch, ...context }) => {
-		if (typeof batch === "string") return batch;
+		if (batch === null) return context.noBatch;
 		return context.rows < least ? "Its batch has only one row." : probe({ ...context, batch });
 	};
 }
@@ -84,10 +84,9 @@ export function planProbes(
 		sent.push(...request.cases);
 		return { probe, state: "planned", comparisons: request.comparisons, note: request.note };
 	});
-	const batch = batchOf(context);
-	const { rows, pool } = context;
-	const plain = { inputs: composeBatch(pool, upTo(rows)), batch: batch === null ? null : rows };
-	const cases = [{ id: anchor, ...plain }, ...sent, { id: again, ...plain }];
+	const { rows, pool, batch } = context;
+	const [first, last] = [anchor, again].map((id) => caseOf(id, pool, upTo(rows)));
+	const cases = [first, ...sent, last].filter((one) => one !== undefined);
 	return { outputs: context.subject.outputs, batch, cases, probes: planned };
 }
 
@@ -101,7 +100,7 @@ function probeNeighbours({ rows, pool }: RowContext): ProbeRequest | string {
 		const places = upTo(rows).map((row) => (row % 2 === parity ? row : (replacements[row] ?? row)));
 		const watched = upTo(rows).filter((row) => row % 2 === parity);
 		return {
-			sent: { id, inputs: composeBatch(pool, places), batch: rows },
+			sent: caseOf(id, pool, places),
 			comparison: compareViews("same", [anchor, watched], [id, watched]),
 		};
 	});
@@ -114,7 +113,7 @@ function probeBatchSize({ batch, rows, pool }: RowContext): ProbeRequest | strin
 	const ends = { first: upTo(few), last: upTo(rows).slice(rows - few) };
 	const named = Object.entries(ends).map(([end, places]) => ({ id: `batch-${few}-${end}`, places }));
 	return {
-		cases: named.map(({ id, places }) => ({ id, inputs: composeBatch(pool, places), batch: few })),
+		cases: named.map(({ id, places }) => caseOf(id, pool, places)),
 		comparisons: named.map(({ id, places }) => compareViews("other", [anchor, places], [id, upTo(few)])),
 	};
 }
@@ -143,9 +142,8 @@ function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 type End = "min" | "max";
 
 /** Both ends if a dimension beside the batch has a range; one if only the batch has. */
-function endsOf(context: ProbeContext, profile: Profile): End[] {
-	const batch = batchOf(context);
-	const used = new Set(context.subject.inputs.flatMap(({ axes }) => axes));
+function endsOf({ batch, subject }: ProbeContext, profile: Profile): End[] {
+	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
 	const isRanged = Object.entries(profile).some(
 		([name, { min, max }]) => name !== batch?.dim && used.has(name) && max > Math.max(1, min),
 	);
@@ -160,11 +158,9 @@ function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | nul
 
 /** Compares the smallest batch with larger ones, or with itself if it is the only one. */
 function probeEnd(
-	context: ProbeContext,
+	{ subject, batch }: ProbeContext,
 	{ profile, end, id, caseIndex }: { profile: Profile; end: End; id: string; caseIndex: number },
 ): ProbeRequest | string {
-	const { subject } = context;
-	const batch = batchOf(context);
 	const sizes = sizesAt(profile, end);
 	const range = batchRange(batch, profile) ?? { min: 1, opt: 1, max: 1 };
 	const batches = [...new Set([range.min, range.opt, range.max])].sort((a, b) => a - b);
@@ -174,9 +170,7 @@ function probeEnd(
 		return `Sizes whose batch takes more than ${maxCaseBytes / 2 ** 20} MiB are left out.`;
 	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), caseIndex });
 	if (typeof pool === "string") return pool;
-	const send = (rows: number, name: string): ProbeCase => {
-		return { id: name, inputs: composeBatch(pool, upTo(rows)), batch: batch === null ? null : rows };
-	};
+	const send = (rows: number, name: string): ProbeCase => caseOf(name, pool, upTo(rows));
 	const first = send(least, `${id}-${least}`);
 	const others =
 		more.length === 0 ? [send(least, `${first.id}-again`)] : more.map((rows) => send(rows, `${id}-${rows}`));

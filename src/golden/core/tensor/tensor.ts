@@ -95,7 +95,11 @@ export function sliceTensor(tensor: Tensor, axis: number, at: number): Tensor {
 }
 
 /** Some indices of an axis, which keeps its place. A view if they lie in one piece, else a copy. */
-function cutRanges({ dtype, shape, data }: Tensor, axis: number, ranges: readonly IndexRange[]): Tensor {
+export function cutRanges(
+	{ dtype, shape, data }: Tensor,
+	axis: number,
+	ranges: readonly IndexRange[],
+): Tensor {
 	const kept = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 	const cut = { dtype, shape: shape.map((length, index) => (index === axis ? kept : length)) };
 	const bytes = elementBytes[dtype];

@@ -124,15 +124,15 @@ export function* valueChunks(tensor: Tensor): Generator<{ start: number; values:
 		yield { start, values: read(start, Math.min(chunkElements, elements - start)) };
 }
 
-export function* pairChunks({
-	expected,
-	got,
-}: Record<"expected" | "got", Tensor>): Generator<
-	{ start: number } & Record<"expected" | "got", Float64Array>
-> {
+export function forEachPair(
+	{ expected, got }: Sides,
+	visit: (expected: number, got: number, flat: number) => void,
+): void {
 	const read = float64Reader(got);
-	for (const { start, values } of valueChunks(expected))
-		yield { start, expected: values, got: read(start, values.length) };
+	for (const { start, values } of valueChunks(expected)) {
+		const others = read(start, values.length);
+		for (let i = 0; i < values.length; i += 1) visit(values[i] as number, others[i] as number, start + i);
+	}
 }
 
 export function forEachValue(tensor: Tensor, visit: (value: number, flat: number) => void): void {
