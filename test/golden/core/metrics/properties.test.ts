@@ -1,9 +1,15 @@
 // Properties of the metrics for all values.
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../generated/golden.ts";
+import { checkBoxes } from "../../../../src/golden/core/boxes/check-boxes.ts";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";
+import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
+import { type MetricKind, metricLabels, metrics } from "../../../../src/golden/core/compare/registry.ts";
 import {
+	accuracy,
 	klDivergence,
+	tokenAgreement,
 	topIndices,
 	topKAgreement,
 } from "../../../../src/golden/core/metrics/classification.ts";
@@ -11,10 +17,15 @@ import {
 	allclose,
 	cosine,
 	defaultMetricOptions,
+	type MetricOptions,
 	maxAbs,
+	psnr,
 	relativeL2,
 } from "../../../../src/golden/core/metrics/element-errors.ts";
-import { float32, float64 } from "../../../support/golden-tensors.ts";
+import { recallAtK } from "../../../../src/golden/core/metrics/neighbours.ts";
+import { meanIou, pixelDisagreement } from "../../../../src/golden/core/metrics/segmentation.ts";
+import { ssim } from "../../../../src/golden/core/metrics/ssim.ts";
+import { caseInput, float32, float64, int64 } from "../../../support/golden-tensors.ts";
 
 const options = defaultMetricOptions;
 // Multiples of 2^-10, so that no test meets subnormal numbers by chance.
@@ -182,3 +193,263 @@ it("KL divergence reads rows longer than a chunk", () => {
 	expect(klDivergence(pair, options)).toMatchObject({ elements: 150_000, worstAt: 149_999 });
 	expect(topKAgreement(pair, options).value).toBe(1);
 });
+
+const side = 12;
+const image = fc.array(value, { minLength: side * side, maxLength: side * side });
+const shape = [side, side];
+const ids = (values: readonly number[]) => int64(values.map(BigInt));
+const optionsOf = (more: Partial<MetricOptions>): MetricOptions => ({ ...defaultMetricOptions, ...more });
+
+it("PSNR falls with the noise", () => {
+	fc.assert(
+		fc.property(image, image, fc.double({ min: 1, max: 9, noNaN: true }), (golden, noise, more) => {
+			const at = (size: number): Pair => {
+				const got = golden.map((x, i) => x + size * (noise[i] ?? 0));
+				return makePair(float64(golden, shape), float64(got, shape));
+			};
+			const options = optionsOf({ dataRange: 2048 });
+			expect(psnr(at(1), options).value).toBeGreaterThanOrEqual(psnr(at(more), options).value - 1e-9);
+		}),
+		{ numRuns: 40 },
+	);
+});
+
+it("segmentation ignores absent classes, lets empty masks agree, and gives NaN for a value that is not a class", () => {
+	const iou = (expected: number[], got: number[], more: Partial<MetricOptions> = {}) =>
+		meanIou(makePair(ids(expected), ids(got)), optionsOf(more));
+	expect(iou([7, 7, 9, 9], [7, 9, 9, 9]).value).toBeCloseTo((1 / 2 + 2 / 3) / 2, 15);
+	const mask = (got: number[]) =>
+		meanIou(makePair(float32([0, 0]), float32(got)), optionsOf({ threshold: 0.5 }));
+	expect(mask([0.2, 0.5]).value).toBe(1);
+	expect(mask([0, 1]).value).toBe(0);
+	expect(iou([-1, 2], [2, 2])).toMatchObject({
+		value: Number.NaN,
+		detail: "-1 is not a class from 0 to 65535",
+	});
+	expect(iou([-1, 2], [2, 2], { ignore: -1 }).value).toBe(1);
+	expect(pixelDisagreement(makePair(ids([70_000]), ids([1])), optionsOf({})).value).toBeNaN();
+	expect(iou([1, 2, 3], [1, 3, 3])).toMatchObject({
+		worstAt: 1,
+		detail: expect.stringContaining("0 of class 2; 1 of 3 pixels"),
+	});
+});
+
+it("SSIM of an image smaller than its window is NaN, and channels may come last", () => {
+	const small = float32(new Array<number>(60).fill(1), [6, 10]);
+	expect(ssim(makePair(small, small), optionsOf({}))).toMatchObject({
+		value: Number.NaN,
+		detail: expect.stringContaining("11 × 11"),
+	});
+	const numbers = Array.from({ length: 2 * 12 * 13 }, (_, i) => Math.sin(i * i));
+	const noisy = numbers.map((x, i) => x + 0.1 * Math.cos(i));
+	const last = (list: readonly number[]): number[] =>
+		list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
+	const first = ssim(makePair(float64(numbers, [2, 12, 13]), float64(noisy, [2, 12, 13])), optionsOf({}));
+	const turned = makePair(float64(last(numbers), [12, 13, 2]), float64(last(noisy), [12, 13, 2]));
+	expect(ssim(turned, optionsOf({ channels: "last" })).value).toBeCloseTo(first.value, 12);
+});
+
+it("recall of one vector, or of too many, is NaN, and vectors of zeros are like nothing", () => {
+	const one = float32([1, 2], [1, 2]);
+	expect(recallAtK(makePair(one, one), optionsOf({})).value).toBeNaN();
+	const many = float32(new Array<number>(2049).fill(1), [2049, 1]);
+	expect(recallAtK(makePair(many, many), optionsOf({}))).toMatchObject({
+		value: Number.NaN,
+		detail: "more than 2048 vectors",
+	});
+	const zeros = float32([0, 0, 1, 0, 0, 1], [3, 2]);
+	expect(recallAtK(makePair(zeros, zeros), optionsOf({})).value).toBe(1);
+});
+
+it("token agreement leaves padding out and names the first token that differs", () => {
+	const pair = makePair(int64([5n, 6n, 0n, 0n]), int64([5n, 7n, 9n, 0n]));
+	expect(tokenAgreement(pair, optionsOf({}))).toMatchObject({ value: 0.5, worstAt: 1, elements: 4 });
+	expect(tokenAgreement(pair, optionsOf({ ignore: 0 }))).toMatchObject({
+		value: 0.5,
+		elements: 2,
+		detail: expect.stringContaining("1 of 2 tokens differ"),
+	});
+});
+
+it("accuracy is NaN if labels do not fit, and shows a row that only the golden got right", () => {
+	const pair = makePair(float32([3, 1, 1, 3], [2, 2]), float32([3, 1, 3, 1], [2, 2]));
+	expect(accuracy(pair, optionsOf({ labels: [0, 1] }))).toMatchObject({
+		value: 0.5,
+		worstAt: 3,
+		detail: "1 of 2 right; the golden has 2",
+	});
+	expect(accuracy(pair, optionsOf({ labels: [0] }))).toMatchObject({
+		value: Number.NaN,
+		detail: "2 rows, but 1 labels",
+	});
+	expect(accuracy(pair, optionsOf({ labels: [0, -1], ignore: -1 })).value).toBe(1);
+	expect(accuracy(makePair(ids([4, 5]), ids([4, 6])), optionsOf({ labels: [4, 6] })).value).toBe(1);
+});
+
+const [rows, classes] = [40, 24];
+const tableShape = [1, 1, rows, classes];
+
+/** Whether the number stays the same with both sides swapped, and what it is for equal sides. */
+const laws: Readonly<
+	Record<MetricKind, { symmetric: boolean; perfect: number; ask?: Partial<MetricOptions> }>
+> = {
+	"relative-l2": { symmetric: false, perfect: 0 },
+	"max-abs": { symmetric: true, perfect: 0 },
+	allclose: { symmetric: false, perfect: 0, ask: { rtol: 1e-2, atol: 1e-2 } },
+	cosine: { symmetric: true, perfect: 1 },
+	"top-k": { symmetric: true, perfect: 1, ask: { k: 3 } },
+	kl: { symmetric: false, perfect: 0 },
+	psnr: { symmetric: true, perfect: Number.POSITIVE_INFINITY, ask: { dataRange: 6 } },
+	ssim: { symmetric: true, perfect: 1, ask: { dataRange: 6 } },
+	miou: { symmetric: true, perfect: 1, ask: { threshold: 0.5 } },
+	"pixel-disagreement": { symmetric: true, perfect: 0 },
+	"recall-at-k": { symmetric: true, perfect: 1, ask: { k: 5 } },
+	"rank-agreement": { symmetric: true, perfect: 1 },
+	"token-agreement": { symmetric: true, perfect: 1 },
+	accuracy: { symmetric: false, perfect: 1 },
+};
+const kinds = Object.keys(laws) as MetricKind[];
+
+const seeds = fc.integer({ min: 1, max: 2 ** 30 });
+
+/** About standard normal. */
+function noise(seed: number, count: number): number[] {
+	let state = seed;
+	const next = (): number => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		return state / 2 ** 32;
+	};
+	return Array.from({ length: count }, () => next() + next() + next() + next() - 2).map(
+		(value) => value * Math.sqrt(3),
+	);
+}
+
+function pairAt(seed: number, size: number) {
+	const golden = noise(seed, rows * classes);
+	const errors = noise(seed + 77, rows * classes);
+	return { golden, got: golden.map((value, index) => value + size * (errors[index] ?? 0)) };
+}
+
+function measure(kind: MetricKind, golden: readonly number[], got: readonly number[]): number {
+	// Labels that the golden gets right: its own accuracy is 1.
+	const labels = Array.from({ length: rows }, (_, row) => {
+		const values = [...Float32Array.from(golden.slice(row * classes, (row + 1) * classes))];
+		return values.indexOf(Math.max(...values));
+	});
+	const options = { ...defaultMetricOptions, labels, ...laws[kind].ask };
+	return metrics[kind].measure(makePair(float32(golden, tableShape), float32(got, tableShape)), options)
+		.value;
+}
+
+it.each(kinds.filter((kind) => laws[kind].symmetric))("%s is the same with both sides swapped", (kind) => {
+	fc.assert(
+		fc.property(seeds, (seed) => {
+			const { golden, got } = pairAt(seed, 0.5);
+			expect(measure(kind, golden, got)).toBeCloseTo(measure(kind, got, golden), 9);
+		}),
+		{ numRuns: 10 },
+	);
+});
+
+describe.each(kinds)("%s", (kind) => {
+	const { perfect } = laws[kind];
+	const worse = (value: number): number => (metrics[kind].bound === "at-most" ? value : -value);
+
+	it("every metric is perfect between an output and itself", () => {
+		fc.assert(
+			fc.property(seeds, (seed) => {
+				const { golden } = pairAt(seed, 0);
+				if (Number.isFinite(perfect)) expect(measure(kind, golden, golden)).toBeCloseTo(perfect, 12);
+				else expect(measure(kind, golden, golden)).toBe(perfect);
+			}),
+			{ numRuns: 10 },
+		);
+	});
+
+	it("every metric never gets better while noise grows by tens, and is worse in the end", () => {
+		fc.assert(
+			fc.property(seeds, (seed) => {
+				const values = [0, 0.001, 0.03, 1].map((size) => {
+					const { golden, got } = pairAt(seed, size);
+					return worse(measure(kind, golden, got));
+				});
+				for (const [index, value] of values.entries())
+					expect(value).toBeGreaterThanOrEqual((values[index - 1] ?? value) - 1e-12);
+				expect(values.at(-1)).toBeGreaterThan(values[0] ?? Number.NaN);
+			}),
+			{ numRuns: 10 },
+		);
+	});
+
+	it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+		"every metric has a name for people, and fails an output that holds a %s",
+		(bad) => {
+			expect(metricLabels[kind]).toMatch(/\w{3}/);
+			const { golden } = pairAt(5, 0);
+			const expected = float32(golden, tableShape);
+			const specs = { y: { comparators: [{ kind, severity: "warn" }] } as GoldenOutput };
+			const got = float32([bad, ...golden.slice(1)], tableShape);
+			const judged = judgeCase(caseInput({ y: expected }, { y: got }, { specs, precision: "int8" }));
+			expect(judged).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
+		},
+	);
+});
+
+const boxKinds: Readonly<Record<BoxComparatorKind, { atMost: boolean; perfect: number }>> = {
+	"box-missing": { atMost: true, perfect: 0 },
+	"box-extra": { atMost: true, perfect: 0 },
+	"box-iou": { atMost: false, perfect: 1 },
+	"box-score": { atMost: true, perfect: 0 },
+	"box-f1": { atMost: false, perfect: 1 },
+	map: { atMost: false, perfect: 1 },
+};
+
+describe.each(Object.entries(boxKinds) as [BoxComparatorKind, { atMost: boolean; perfect: number }][])(
+	"%s",
+	(kind, { atMost, perfect }) => {
+		const count = 30;
+		/** Boxes far apart, all surely above the threshold; what noise does to a pair, it does to no other. */
+		function boxesAt(seed: number, size: number) {
+			const errors = noise(seed, count * 5);
+			const at = (index: number): number => size * (errors[index] ?? 0);
+			const corners = Array.from({ length: count }, (_, box) => {
+				const [x, y] = [(box % 6) * 200, Math.floor(box / 6) * 200];
+				return [x, y, x + 100, y + 100].map((corner, side) => corner + 40 * at(box * 5 + side));
+			});
+			const scores = Array.from({ length: count }, (_, box) =>
+				Math.min(1, Math.max(0.3, 0.6 + box / 100 + 0.1 * at(box * 5 + 4))),
+			);
+			return new Map([
+				["boxes", float32(corners.flat(), [1, count, 4])],
+				["scores", float32(scores, [1, count])],
+			]);
+		}
+		const spec: Detections = {
+			name: "d",
+			boxes: "boxes",
+			scores: "scores",
+			format: "xyxy",
+			comparators: [{ kind }],
+		};
+		const measureBoxes = (
+			golden: Map<string, ReturnType<typeof float32>>,
+			got: Map<string, ReturnType<typeof float32>>,
+		): number => Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
+
+		it("every metric is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
+			fc.assert(
+				fc.property(seeds, (seed) => {
+					const values = [0, 0.01, 0.1, 1].map((size) => measureBoxes(boxesAt(seed, 0), boxesAt(seed, size)));
+					expect(values[0]).toBeCloseTo(perfect, 12);
+					// If pairs no longer overlap enough, only that they are missing is measured.
+					const paired = kind === "box-iou" || kind === "box-score" ? values.slice(0, 3) : values;
+					const badness = paired.map((value) => (atMost ? value : -value));
+					for (const [index, value] of badness.entries())
+						expect(value).toBeGreaterThanOrEqual((badness[index - 1] ?? value) - 1e-12);
+					expect(badness.at(-1)).toBeGreaterThan(badness[0] ?? Number.NaN);
+				}),
+				{ numRuns: 10 },
+			);
+		});
+	},
+);

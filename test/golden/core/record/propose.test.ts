@@ -2,13 +2,18 @@
 import { expect, it } from "vitest";
 import type { DType } from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/golden-validator.js";
+import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
 import { findRuleProblem } from "../../../../src/golden/core/manifest/parse-manifest.ts";
+import { deriveLimits } from "../../../../src/golden/core/record/derive-limits.ts";
 import { encodeTensor } from "../../../../src/golden/core/record/generators/encode.ts";
 import { splitMix64 } from "../../../../src/golden/core/record/generators/split-mix.ts";
-import { isBatched, proposeOutput } from "../../../../src/golden/core/record/propose.ts";
+import { findScaleParts, isBatched, proposeOutput } from "../../../../src/golden/core/record/propose.ts";
+import { proposeDetections } from "../../../../src/golden/core/record/propose-semantic.ts";
 import { findWeaknesses } from "../../../../src/golden/core/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
-import { float32, manifestOf, zeros } from "../../../support/golden-tensors.ts";
+import { changeHead, detectorHead, type Head } from "../../../support/detector-heads.ts";
+import { finish } from "../../../support/finish.ts";
+import { float32, manifestOf, modelSha256, zeros } from "../../../support/golden-tensors.ts";
 
 function noise(dtype: DType, shape: number[], scale = 1): Tensor {
 	const random = splitMix64(5, shape);
@@ -86,4 +91,173 @@ it.each<[string, readonly Record<string, Tensor>[], string[]]>([
 ])("findWeaknesses of %s", (_, outputs, found) => {
 	const manifest = manifestOf(outputs[0] ?? {}, { y: {} });
 	expect(findWeaknesses(manifest, outputs).map(({ kind }) => kind)).toEqual(found);
+});
+
+type Outputs = Record<string, Tensor>;
+
+const corners = float32([1, 1, 5, 6, 2, 3, 9, 9, 0, 0, 0, 0], [1, 3, 4]);
+const centers = float32([8, 8, 2, 2, 5, 5, 1, 3, 7, 7, 4, 4], [1, 3, 4]);
+const scores = float32([0.9, 0.5, 0], [1, 3]);
+const classes = float32([1, 0, -1], [1, 3]);
+const count = float32([2], [1, 1]);
+const nms = { num_dets: count, det_boxes: corners, det_scores: scores, det_classes: classes };
+
+function packed(rows: readonly (readonly number[])[]): Tensor {
+	return float32(rows.flat(), [1, rows.length, 6]);
+}
+
+it.each<[string, Outputs, object]>([
+	[
+		"the four outputs of an NMS plugin",
+		nms,
+		{ boxes: "det_boxes", scores: "det_scores", classes: "det_classes", count: "num_dets", format: "xyxy" },
+	],
+	[
+		"boxes with scores and labels, as torchvision exports them",
+		{ boxes: corners, labels: classes, scores },
+		{ classes: "labels", format: "xyxy" },
+	],
+	["boxes by their center", { boxes: centers, labels: classes, scores }, { format: "cxcywh" }],
+	[
+		"boxes that are named by corner and size",
+		{ boxes_xywh: centers, labels: classes, scores },
+		{ format: "xywh" },
+	],
+	[
+		"rows of box, score and class",
+		{
+			output0: packed([
+				[1, 1, 5, 5, 0.9, 3],
+				[2, 2, 3, 3, 0.4, 0],
+				[0, 0, 0, 0, 0, 0],
+			]),
+		},
+		{ boxes: "output0", format: "xyxy" },
+	],
+])("proposeDetections finds %s", (_, outputs, detections) => {
+	const proposal = proposeDetections([outputs], {});
+	expect(proposal?.detections).toMatchObject(detections);
+	expect(proposal?.why).toContain("boxes in any order");
+	const plain = manifestOf(outputs, Object.fromEntries(Object.keys(outputs).map((name) => [name, {}])));
+	const manifest = {
+		...plain,
+		detections: [proposal!.detections] as [NonNullable<typeof proposal>["detections"]],
+	};
+	expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
+	expect(findRuleProblem(manifest)).toBeNull();
+});
+
+it.each<[string, Outputs]>([
+	["a raw head, whose boxes have their places", { boxes: corners, scores }],
+	[
+		"numbers of six columns that are no scores",
+		{
+			output0: packed([
+				[1, 1, 5, 5, 1.9, 3],
+				[2, 2, 3, 3, 0.4, 0.5],
+				[0, 0, 0, 0, 0, 1],
+			]),
+		},
+	],
+	["logits", { logits: scores }],
+	["nothing", {}],
+])("proposeDetections leaves %s alone", (_, outputs) => {
+	expect(proposeDetections([outputs], {})).toBeNull();
+});
+
+it("proposeDetections adds mAP over the whole set if there are images enough", () => {
+	const kinds = (cases: number) =>
+		proposeDetections(
+			Array.from({ length: cases }, () => nms),
+			{},
+		)?.detections.comparators?.map(({ kind, scope }) => [kind, scope]);
+	expect(kinds(3)).not.toContainEqual(["map", "set"]);
+	expect(kinds(4)).toContainEqual(["map", "set"]);
+});
+
+/** Each column is normal with its scale, or between 0 and its scale. */
+function columns(scales: readonly number[], rows: number, areScores = false): Tensor {
+	const random = splitMix64(7, scales);
+	const value = (): number => (areScores ? Math.abs(Math.sin(random.normal())) : random.normal());
+	const values = Array.from({ length: rows }, () => scales.map((scale) => scale * value()));
+	return float32(values.flat(), [1, rows, scales.length]);
+}
+
+const yolo: Head = { anchors: 2100, classes: 18, channels: "first", best: 0.9 };
+const yolox: Head = { anchors: 900, classes: 20, channels: "last", best: 0.8 };
+const heads = [
+	[yolo, 1, 22],
+	[yolox, -1, 24],
+] as const;
+
+it.each(heads)("findScaleParts tells boxes and scores apart: $channels", (head, axis, end) => {
+	const parts = findScaleParts([1, 2].map((seed) => detectorHead(head, seed)));
+	expect(parts.map(({ slice }) => slice)).toEqual([
+		{ axis, from: 0, to: 4 },
+		{ axis, from: 4, to: end },
+	]);
+});
+
+const picture = Array.from({ length: 1024 }, (_, at) => (at < 512 ? 1e-6 : Math.sin(at)));
+
+it.each<[string, readonly Tensor[]]>([
+	["scales less than 100 times apart", [columns([1, 5, 60, 20], 50)]],
+	["channels that vary by themselves, without a gap", [columns([1e-3, 1e-2, 0.1, 1, 10], 50)]],
+	["a dead channel", [columns([1, 2, 0, 1], 50)]],
+	["the rows of a picture", [float32(picture, [1, 1, 32, 32])]],
+	["scores alone, though some classes are not shown", [columns([0.9, 1e-4, 0.5], 50, true)]],
+	["too few rows to tell", [columns([1e4, 1, 1e-4], 5)]],
+	["tensors of other widths", [columns([1e4, 1], 50), columns([1e4, 1, 1], 50)]],
+	["vectors", [float32([1e4, 1e-4])]],
+])("findScaleParts leaves %s together", (_, tensors) => {
+	expect(findScaleParts(tensors)).toEqual([]);
+});
+
+type Change = (channel: number, anchor: number, value: (channel: number) => number) => number;
+
+const changes: Readonly<Record<string, (classes: number) => Change>> = {
+	right: () => (channel, anchor, value) => value(channel) * (1 + 1e-3 * Math.sin(channel + 31 * anchor)),
+	permuted: (classes) => (channel, _, value) =>
+		value(channel < 4 ? channel : 4 + ((channel - 4 + 1) % classes)),
+	"two classes swapped": () => (channel, _, value) => value(channel === 5 ? 6 : channel === 6 ? 5 : channel),
+	"scores × 0.1": () => (channel, _, value) => value(channel) * (channel < 4 ? 1 : 0.1),
+	"5 % noise": () => (channel, anchor, value) =>
+		value(channel) * (1 + 0.05 * Math.sign(Math.sin(channel + 31 * anchor))),
+	"boxes shifted": () => (channel, _, value) => value(channel) + (channel < 4 ? 8 : 0),
+};
+
+it.each(heads.flatMap(([head]) => Object.keys(changes).map((name) => [name, head] as const)))(
+	"the proposal for an output of mixed scales judges at fp16 what is %s",
+	(name, head) => {
+		const cases = [1, 2, 3].map((seed) => detectorHead(head, seed));
+		const { output } = proposeOutput({ tensors: cases, batched: true });
+		const [expected] = cases as [Tensor];
+		const manifest = manifestOf({ y: expected }, { y: output });
+		expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
+		expect(findRuleProblem(manifest)).toBeNull();
+		const got = changeHead(expected, head, changes[name]!(head.classes));
+		const place = { manifest, caseId: "only", model: "net", engine: "fp16", modelSha256, relativeL2: {} };
+		const { state } = judgeCase({ ...place, precision: "fp16", expected: { y: expected }, got: { y: got } });
+		expect(state).toBe(name === "right" ? "match" : "mismatch");
+	},
+);
+
+it("the proposal for an output of mixed scales gives each part its own noise", () => {
+	const tensors = [1, 2].map((seed) => detectorHead(yolo, seed));
+	const shake: Change = (channel, anchor, value) =>
+		value(channel) * (1 + (channel < 4 ? 1e-6 : 1e-4) * Math.sign(Math.sin(anchor)));
+	const outputs = tensors.map((tensor) => ({ y: changeHead(tensor, yolo, shake) }));
+	const { output } = proposeOutput({ tensors, batched: true });
+	const derived = finish(
+		deriveLimits(manifestOf({ y: tensors[0] as Tensor }, { y: output }), {
+			reference: tensors.map((y) => ({ y })),
+			noise: [{ label: "again", outputs }],
+			rounded: [],
+			network: { isQuantised: false, normalisesInstances: false },
+		}),
+	);
+	expect(derived.outputs["y"]?.comparators?.map(({ tolerance }) => tolerance)).toEqual([
+		{ fp32: 2e-5 },
+		{ fp32: expect.closeTo(9e-4, 4) },
+	]);
 });
