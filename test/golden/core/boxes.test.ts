@@ -1,6 +1,6 @@
 // Detections through the judge: layouts, formats, order, missing and extra boxes, hostile values.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Detections } from "../../../generated/golden.ts";
 import { checkBoxes } from "../../../src/golden/core/boxes/check-boxes.ts";
 import { judgeCase } from "../../../src/golden/core/compare/judge.ts";
@@ -167,55 +167,53 @@ it("checkBoxes does not depend on the order of boxes", () => {
 	);
 });
 
-describe("with detections", () => {
-	const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detections: [nms] as [Detections] };
-	const place = caseInput({}, {}, { manifest, expected: separate(golden) });
+const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detections: [nms] as [Detections] };
+const place = caseInput({}, {}, { manifest, expected: separate(golden) });
 
-	it("judgeCase compares boxes by their group alone, and reports the base's error too", () => {
-		const verdict = judgeCase({
-			...place,
-			got: separate(golden.toReversed()),
-			base: separate(golden.slice(0, 2), 1),
-		});
+it("judgeCase compares boxes by their group alone, and reports the base's error too", () => {
+	const verdict = judgeCase({
+		...place,
+		got: separate(golden.toReversed()),
+		base: separate(golden.slice(0, 2), 1),
+	});
+	expect(verdict.state).toBe("match");
+	expect(verdict.checks.map(({ output, metric, base }) => [output, metric, base])).toEqual([
+		["detections", "box-missing", 1],
+		["detections", "box-extra", 0],
+		["detections", "box-iou", 1],
+		["detections", "box-score", 0],
+	]);
+});
+
+it.each([
+	["scores", [0, 0.004], [0, 0.001], /grew 4×: its largest score difference went from 0\.001 .* to 0\.004/],
+	["boxes", [2, 0], [0.5, 0], /grew [\d.]+×: its largest loss of overlap went from/],
+	["scores from noise", [0, 0.004], [0, 0], /grew 40×: its largest score difference went from noise \(0\)/],
+	["nothing much", [0, 0.0015], [0, 0.001], null],
+	["less than the base", [0, 0.001], [0, 0.004], null],
+] as const)(
+	"judgeCase warns if the error of %s grew beyond the base's, still within the limits",
+	(_, head, base, says) => {
+		const off = ([pixels, score]: readonly [number, number]) =>
+			separate(
+				golden.map(([x1, y1, x2, y2, s, label]) => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]),
+			);
+		const comparators: Detections["comparators"] = [
+			{ kind: "box-score" },
+			{ kind: "box-iou", tolerance: 0.8 },
+		];
+		const limits = { ...manifest, detections: [{ ...nms, comparators }] as [Detections] };
+		const verdict = judgeCase({ ...place, manifest: limits, got: off(head), base: off(base) });
 		expect(verdict.state).toBe("match");
-		expect(verdict.checks.map(({ output, metric, base }) => [output, metric, base])).toEqual([
-			["detections", "box-missing", 1],
-			["detections", "box-extra", 0],
-			["detections", "box-iou", 1],
-			["detections", "box-score", 0],
-		]);
-	});
+		const growth = verdict.checks.find(({ metric }) => metric === "error-growth");
+		expect(growth?.severity).toBe(says === null ? undefined : "warn");
+		if (says !== null) expect(growth?.detail).toMatch(says);
+	},
+);
 
-	it.each([
-		["scores", [0, 0.004], [0, 0.001], /grew 4×: its largest score difference went from 0\.001 .* to 0\.004/],
-		["boxes", [2, 0], [0.5, 0], /grew [\d.]+×: its largest loss of overlap went from/],
-		["scores from noise", [0, 0.004], [0, 0], /grew 40×: its largest score difference went from noise \(0\)/],
-		["nothing much", [0, 0.0015], [0, 0.001], null],
-		["less than the base", [0, 0.001], [0, 0.004], null],
-	] as const)(
-		"judgeCase warns if the error of %s grew beyond the base's, still within the limits",
-		(_, head, base, says) => {
-			const off = ([pixels, score]: readonly [number, number]) =>
-				separate(
-					golden.map(([x1, y1, x2, y2, s, label]) => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]),
-				);
-			const comparators: Detections["comparators"] = [
-				{ kind: "box-score" },
-				{ kind: "box-iou", tolerance: 0.8 },
-			];
-			const limits = { ...manifest, detections: [{ ...nms, comparators }] as [Detections] };
-			const verdict = judgeCase({ ...place, manifest: limits, got: off(head), base: off(base) });
-			expect(verdict.state).toBe("match");
-			const growth = verdict.checks.find(({ metric }) => metric === "error-growth");
-			expect(growth?.severity).toBe(says === null ? undefined : "warn");
-			if (says !== null) expect(growth?.detail).toMatch(says);
-		},
-	);
-
-	it("judgeCase reports which output is missing", () => {
-		const got = new Map([...separate(golden)].filter(([name]) => name !== "scores"));
-		const verdict = judgeCase({ ...place, got });
-		expect(verdict.state).toBe("mismatch");
-		expect(verdict.checks[0]).toMatchObject({ output: "scores", metric: "missing", pass: false });
-	});
+it("judgeCase reports which output is missing", () => {
+	const got = new Map([...separate(golden)].filter(([name]) => name !== "scores"));
+	const verdict = judgeCase({ ...place, got });
+	expect(verdict.state).toBe("mismatch");
+	expect(verdict.checks[0]).toMatchObject({ output: "scores", metric: "missing", pass: false });
 });

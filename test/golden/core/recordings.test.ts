@@ -1,4 +1,5 @@
 // Answers of TensorRT 10.6 on an H200 beside ONNX Runtime's in fp32: the default tolerances must tell right from wrong.
+
 import { expect, it } from "vitest";
 import type { GoldenOutput, Precision } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";
@@ -6,7 +7,7 @@ import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { judgeCase } from "../../../src/golden/core/compare/judge.ts";
 import { findInsensitive } from "../../../src/golden/core/record/sensitivity.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
-import { int64, manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
+import { caseInput, int64, manifestOf } from "../../support/golden-tensors.ts";
 import { recordedBytes, recordedRuns, wholeShape } from "../../support/recorded-goldens.ts";
 
 const relativeL2 = { fp32: 1e-3, fp16: 5e-3, int8: 5e-2 };
@@ -35,18 +36,9 @@ function load({ name, output }: Recorded): { expected: Tensor; got: Tensor } {
 
 function judge(recorded: Recorded, precision: Precision, spec: GoldenOutput = {}): GoldenVerdict {
 	const { expected, got } = load(recorded);
-	const outputs = { [recorded.output]: expected };
-	return judgeCase({
-		manifest: manifestOf(outputs, { [recorded.output]: spec }),
-		caseId: "only",
-		model: "net",
-		engine: precision,
-		precision,
-		modelSha256,
-		expected: outputs,
-		got: { [recorded.output]: got },
-		relativeL2,
-	});
+	const { output } = recorded;
+	const about = { specs: { [output]: spec }, precision, relativeL2 };
+	return judgeCase(caseInput({ [output]: expected }, { [output]: got }, about));
 }
 
 const everyKind: GoldenOutput = {
@@ -123,17 +115,7 @@ it("the verdict on recorded engines names the dump of a data-dependent output, w
 		[2, 7],
 	);
 	const got: Tensor = { ...expected, data: expected.data.subarray(0, 8) };
-	const manifest = manifestOf({ y: expected });
-	const about = {
-		manifest,
-		caseId: "only",
-		model: "net",
-		engine: "fp32",
-		precision: "fp32" as const,
-		modelSha256,
-		relativeL2,
-	};
-	expect(judgeCase({ ...about, expected: { y: expected }, got: { y: got } }).checks[0]).toMatchObject({
+	expect(judgeCase(caseInput({ y: expected }, { y: got })).checks[0]).toMatchObject({
 		metric: "shape",
 		pass: false,
 	});

@@ -1,6 +1,6 @@
 // Comparators of a part of an output: the same numbers as of the part alone, at the places of the whole.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenCase, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
 import {
 	type CommandAnswer,
@@ -124,35 +124,32 @@ it("a comparator of a slice sees what the whole hides: class scores that are per
 	expect(byPart.checks.map(({ pass }) => pass)).toEqual([true, false]);
 });
 
-describe("the floor of a comparator", () => {
-	const expected = float32([1, 0.5, 1e-8, -2e-8, 3e-3]);
-	const spec = (floor?: number): GoldenOutput => ({
-		comparators: [{ kind: "allclose", rtol: 1e-5, tolerance: 0, ...(floor ? { floor } : {}) }],
-	});
-	it("the floor of a comparator leaves out what is below it on both sides, and only that", () => {
-		const noisy = float32([1, 0.5, -7e-8, 0, 3e-3]);
-		expect(judge(expected, noisy, spec()).verdict.state).toBe("mismatch");
-		expect(judge(expected, noisy, spec(1e-6)).verdict.checks[0]).toMatchObject({ got: 0, pass: true });
-		expect(judge(expected, float32([1, 0.5, 1e-8, 2e-6, 3e-3]), spec(1e-6)).verdict.state).toBe("mismatch");
-		expect(judge(expected, float32([1, 0.5, 1e-8, -2e-8, 0]), spec(1e-6)).verdict.state).toBe("mismatch");
-	});
+const tiny = float32([1, 0.5, 1e-8, -2e-8, 3e-3]);
+const floored = (floor?: number): GoldenOutput => ({
+	comparators: [{ kind: "allclose", rtol: 1e-5, tolerance: 0, ...(floor ? { floor } : {}) }],
+});
+it("the floor of a comparator leaves out what is below it on both sides, and only that", () => {
+	const noisy = float32([1, 0.5, -7e-8, 0, 3e-3]);
+	expect(judge(tiny, noisy, floored()).verdict.state).toBe("mismatch");
+	expect(judge(tiny, noisy, floored(1e-6)).verdict.checks[0]).toMatchObject({ got: 0, pass: true });
+	expect(judge(tiny, float32([1, 0.5, 1e-8, 2e-6, 3e-3]), floored(1e-6)).verdict.state).toBe("mismatch");
+	expect(judge(tiny, float32([1, 0.5, 1e-8, -2e-8, 0]), floored(1e-6)).verdict.state).toBe("mismatch");
 });
 
-describe("top-k of rows that reach a score", () => {
-	const output: GoldenOutput = { comparators: [{ kind: "top-k", axis: 1, minScore: 0.25 }] };
-	const scores = float32([0.9, 0.01, 0.011, 0.05, 0.011, 0.01], [1, 2, 3]);
-	it("top-k of rows that reach a score ignores the background, whose best class is noise", () => {
-		const check = (values: number[]) => judge(scores, float32(values, [1, 2, 3]), output).verdict.checks[0];
-		expect(check([0.9, 0.011, 0.01, 0.05, 0.01, 0.011])).toMatchObject({ got: 1 });
-		expect(check([0.05, 0.01, 0.01, 0.9, 0.01, 0.01])).toMatchObject({ got: 0, pass: false });
-	});
-	it("top-k of rows that reach a score agrees if no row reaches it, and reports it", () => {
-		const quiet = float32([0.1, 0.2, 0.1, 0.2, 0.1, 0.2], [1, 2, 3]);
-		expect(judge(quiet, quiet, output).verdict.checks[0]).toMatchObject({
-			got: 1,
-			pass: true,
-			detail: "no row of the golden reaches 0.25",
-		});
+const background: GoldenOutput = { comparators: [{ kind: "top-k", axis: 1, minScore: 0.25 }] };
+const scores = float32([0.9, 0.01, 0.011, 0.05, 0.011, 0.01], [1, 2, 3]);
+it("top-k of rows that reach a score ignores the background, whose best class is noise", () => {
+	const ofScores = (values: number[]) =>
+		judge(scores, float32(values, [1, 2, 3]), background).verdict.checks[0];
+	expect(ofScores([0.9, 0.011, 0.01, 0.05, 0.01, 0.011])).toMatchObject({ got: 1 });
+	expect(ofScores([0.05, 0.01, 0.01, 0.9, 0.01, 0.01])).toMatchObject({ got: 0, pass: false });
+});
+it("top-k of rows that reach a score agrees if no row reaches it, and reports it", () => {
+	const quiet = float32([0.1, 0.2, 0.1, 0.2, 0.1, 0.2], [1, 2, 3]);
+	expect(judge(quiet, quiet, background).verdict.checks[0]).toMatchObject({
+		got: 1,
+		pass: true,
+		detail: "no row of the golden reaches 0.25",
 	});
 });
 
@@ -255,34 +252,32 @@ it("parseCommandAnswer cuts what it says, and is not changed by keys of objects"
 const y = float32([1, 2, 3]);
 const spec = { kind: "custom", name: "lpips" } as const;
 
-describe("a custom check", () => {
-	const check = (answer: CommandAnswer, tolerance?: number) =>
-		customCheck(
-			"y",
-			{ ...spec, ...(tolerance === undefined ? {} : { tolerance }) },
-			{ answer, expected: y, precision: "fp16" },
-		);
+const check = (answer: CommandAnswer, tolerance?: number) =>
+	customCheck(
+		"y",
+		{ ...spec, ...(tolerance === undefined ? {} : { tolerance }) },
+		{ answer, expected: y, precision: "fp16" },
+	);
 
-	const answer = (pass: boolean, value: number | null): CommandAnswer => ({ state: "answered", pass, value });
-	it.each<[string, CommandAnswer, number | undefined, boolean]>([
-		["passes where the command decides without a limit", answer(true, 9), undefined, true],
-		["passes where the limit is kept", answer(true, 0.1), 0.1, true],
-		["fails where the limit is broken", answer(true, 0.2), 0.1, false],
-		["fails where a limit has no value", answer(true, null), 0.1, false],
-		["fails where the command is stricter than the limit", answer(false, 0), 0.1, false],
-		["fails without an answer", { state: "failed", message: "it died" }, undefined, false],
-	])("a custom check %s", (_, given, tolerance, pass) => {
-		expect(check(given, tolerance).pass).toBe(pass);
-	});
+const answer = (pass: boolean, value: number | null): CommandAnswer => ({ state: "answered", pass, value });
+it.each<[string, CommandAnswer, number | undefined, boolean]>([
+	["passes where the command decides without a limit", answer(true, 9), undefined, true],
+	["passes where the limit is kept", answer(true, 0.1), 0.1, true],
+	["fails where the limit is broken", answer(true, 0.2), 0.1, false],
+	["fails where a limit has no value", answer(true, null), 0.1, false],
+	["fails where the command is stricter than the limit", answer(false, 0), 0.1, false],
+	["fails without an answer", { state: "failed", message: "it died" }, undefined, false],
+])("a custom check %s", (_, given, tolerance, pass) => {
+	expect(check(given, tolerance).pass).toBe(pass);
+});
 
-	it("a custom check is part of the verdict, and a missing answer is not a match", () => {
-		const specs: Record<string, GoldenOutput> = { y: { comparators: [spec] } };
-		const of = (answers: ReadonlyMap<string, readonly CommandAnswer[]>) =>
-			judgeCase(caseInput({ y }, { y }, { specs, answers })).state;
-		expect(of(new Map([["y", [answer(true, null)]]]))).toBe("match");
-		expect(of(new Map([["y", [answer(false, null)]]]))).toBe("mismatch");
-		expect(of(new Map())).toBe("mismatch");
-	});
+it("a custom check is part of the verdict, and a missing answer is not a match", () => {
+	const specs: Record<string, GoldenOutput> = { y: { comparators: [spec] } };
+	const of = (answers: ReadonlyMap<string, readonly CommandAnswer[]>) =>
+		judgeCase(caseInput({ y }, { y }, { specs, answers })).state;
+	expect(of(new Map([["y", [answer(true, null)]]]))).toBe("match");
+	expect(of(new Map([["y", [answer(false, null)]]]))).toBe("mismatch");
+	expect(of(new Map())).toBe("mismatch");
 });
 
 function caseOf(elements: number, id: string): GoldenCase {

@@ -376,117 +376,78 @@ it("pick and join refuses places that are not there, and elements that share byt
 	expect(pick({ dtype: "int4", shape: [2], data: new Uint8Array(1) }, 0, [0])).toBeNull();
 });
 
-describe("distanceBetween", () => {
-	const rows = (...values: number[][]) => float32(values.flat(), [values.length, values[0]!.length]);
+const rowsOf = (...values: number[][]) => float32(values.flat(), [values.length, values[0]!.length]);
 
-	it.each([
-		["the same values", rows([1, 2], [3, 4]), rows([1, 2], [3, 4]), 0],
-		[
-			"the worst row, against the longer of the two",
-			rows([3, 4], [3, 4]),
-			rows([3, 4], [3, 4.5]),
-			0.5 / Math.hypot(3, 4.5),
-		],
-		[
-			"a row that is nearly zero, against the usual row",
-			rows([1], [1e-6]),
-			rows([1], [2e-6]),
-			1e-6 / Math.sqrt(0.5),
-		],
-		["zeros against something", rows([0, 0]), rows([1, 0]), 1],
-		["opposites, the furthest that finite rows can be", rows([1, 2]), rows([-1, -2]), 2],
-		["a NaN on one side", rows([1, 2]), rows([1, Number.NaN]), Number.POSITIVE_INFINITY],
-		[
-			"the same infinity on both",
-			rows([1, Number.POSITIVE_INFINITY]),
-			rows([1, Number.POSITIVE_INFINITY]),
-			0,
-		],
-		["nothing finite at all", rows([Number.NaN]), rows([Number.NaN]), Number.NaN],
-		["another shape", rows([1, 2]), float32([1, 2], [2]), Number.POSITIVE_INFINITY],
-		["another type", rows([1]), int64([1n], [1, 1]), Number.POSITIVE_INFINITY],
-		[
-			"rows whose squares leave binary64",
-			float64([1e200, 2e200, 3e200, 4e200], [2, 2]),
-			float64([1e200, 2e200, 3e200, 4.5e200], [2, 2]),
-			0.5 / Math.hypot(3, 4.5),
-		],
-		["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
-		[
-			"integers by the share that differs",
-			int64([1n, 2n, 3n, 4n], [4]),
-			int64([1n, 2n, 3n, 1000n], [4]),
-			0.25,
-		],
-	])("distanceBetween is of %s", (_, left, right, expected) => {
-		const got = distanceBetween(left, right, 0);
-		if (Number.isFinite(expected) && expected > 0) expect(got).toBeCloseTo(expected, 6);
-		else expect(got).toBe(expected);
-	});
-
-	it("distanceBetween does not depend on which answer came first, nor on scale", () => {
-		const numbers = fc.array(
-			fc
-				.double({ min: -100, max: 100, noNaN: true })
-				.filter((value) => value === 0 || Math.abs(value) > 1e-3),
-			{
-				minLength: 6,
-				maxLength: 6,
-			},
-		);
-		fc.assert(
-			fc.property(numbers, numbers, (left, right) => {
-				const [a, b] = [float32(left, [3, 2]), float32(right, [3, 2])];
-				const there = distanceBetween(a, b, 0);
-				expect(distanceBetween(b, a, 0)).toBeCloseTo(there, 9);
-				const scaled = distanceBetween(
-					float32(
-						left.map((value) => value * 8),
-						[3, 2],
-					),
-					float32(
-						right.map((value) => value * 8),
-						[3, 2],
-					),
-					0,
-				);
-				expect(scaled).toBeCloseTo(there, 6);
-				expect(there).toBeLessThanOrEqual(2 + 1e-9);
-			}),
-		);
-	});
+it.each([
+	["the same values", rowsOf([1, 2], [3, 4]), rowsOf([1, 2], [3, 4]), 0],
+	[
+		"the worst row, against the longer of the two",
+		rowsOf([3, 4], [3, 4]),
+		rowsOf([3, 4], [3, 4.5]),
+		0.5 / Math.hypot(3, 4.5),
+	],
+	[
+		"a row that is nearly zero, against the usual row",
+		rowsOf([1], [1e-6]),
+		rowsOf([1], [2e-6]),
+		1e-6 / Math.sqrt(0.5),
+	],
+	["zeros against something", rowsOf([0, 0]), rowsOf([1, 0]), 1],
+	["opposites, the furthest that finite rows can be", rowsOf([1, 2]), rowsOf([-1, -2]), 2],
+	["a NaN on one side", rowsOf([1, 2]), rowsOf([1, Number.NaN]), Number.POSITIVE_INFINITY],
+	[
+		"the same infinity on both",
+		rowsOf([1, Number.POSITIVE_INFINITY]),
+		rowsOf([1, Number.POSITIVE_INFINITY]),
+		0,
+	],
+	["nothing finite at all", rowsOf([Number.NaN]), rowsOf([Number.NaN]), Number.NaN],
+	["another shape", rowsOf([1, 2]), float32([1, 2], [2]), Number.POSITIVE_INFINITY],
+	["another type", rowsOf([1]), int64([1n], [1, 1]), Number.POSITIVE_INFINITY],
+	[
+		"rows whose squares leave binary64",
+		float64([1e200, 2e200, 3e200, 4e200], [2, 2]),
+		float64([1e200, 2e200, 3e200, 4.5e200], [2, 2]),
+		0.5 / Math.hypot(3, 4.5),
+	],
+	["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
+	["integers by the share that differs", int64([1n, 2n, 3n, 4n], [4]), int64([1n, 2n, 3n, 1000n], [4]), 0.25],
+])("distanceBetween is of %s", (_, left, right, expected) => {
+	const got = distanceBetween(left, right, 0);
+	if (Number.isFinite(expected) && expected > 0) expect(got).toBeCloseTo(expected, 6);
+	else expect(got).toBe(expected);
 });
 
-describe("allowance", () => {
-	const fp32 = { precision: "fp32", cap: 1e-3 } as const;
-	it.each([
-		[
-			"a tenth of the cap for the same kernels",
-			fp32,
-			{ arithmetic: "same", dtype: "float32", noise: 0 },
-			1e-4,
-		],
-		["the cap for others", fp32, { arithmetic: "other", dtype: "float32", noise: 0 }, 1e-3],
-		[
-			"three times the noise where that is more",
-			fp32,
-			{ arithmetic: "same", dtype: "float32", noise: 1e-3 },
-			3e-3,
-		],
-		[
-			"two roundings of the output",
-			{ precision: "fp16", cap: 5e-3 },
-			{ arithmetic: "same", dtype: "float16", noise: 0 },
-			6e-4,
-		],
-		["nothing for integers of the same kernels", fp32, { arithmetic: "same", dtype: "int64", noise: 0.5 }, 0],
-		[
-			"what top-k may lose for integers of others",
-			fp32,
-			{ arithmetic: "other", dtype: "int64", noise: 0 },
-			0.01,
-		],
-	] as const)("allowance is %s", (_, rule, of, expected) => {
-		expect(allowance(rule, of)).toBeCloseTo(expected, 9);
-	});
+it("distanceBetween does not depend on which answer came first, nor on scale", () => {
+	const number = fc.double({ min: -100, max: 100, noNaN: true });
+	const usual = number.filter((value) => value === 0 || Math.abs(value) > 1e-3);
+	const numbers = fc.array(usual, { minLength: 6, maxLength: 6 });
+	fc.assert(
+		fc.property(numbers, numbers, (left, right) => {
+			const [a, b] = [float32(left, [3, 2]), float32(right, [3, 2])];
+			const there = distanceBetween(a, b, 0);
+			expect(distanceBetween(b, a, 0)).toBeCloseTo(there, 9);
+			const times8 = (list: readonly number[]) =>
+				float32(
+					list.map((value) => value * 8),
+					[3, 2],
+				);
+			const scaled = distanceBetween(times8(left), times8(right), 0);
+			expect(scaled).toBeCloseTo(there, 6);
+			expect(there).toBeLessThanOrEqual(2 + 1e-9);
+		}),
+	);
+});
+
+const fp32 = { precision: "fp32", cap: 1e-3 } as const;
+const fp16 = { precision: "fp16", cap: 5e-3 } as const;
+it.each([
+	["a tenth of the cap for the same kernels", fp32, "same", "float32", 0, 1e-4],
+	["the cap for others", fp32, "other", "float32", 0, 1e-3],
+	["three times the noise where that is more", fp32, "same", "float32", 1e-3, 3e-3],
+	["two roundings of the output", fp16, "same", "float16", 0, 6e-4],
+	["nothing for integers of the same kernels", fp32, "same", "int64", 0.5, 0],
+	["what top-k may lose for integers of others", fp32, "other", "int64", 0, 0.01],
+] as const)("allowance is %s", (_, rule, arithmetic, dtype, noise, expected) => {
+	expect(allowance(rule, { arithmetic, dtype, noise })).toBeCloseTo(expected, 9);
 });

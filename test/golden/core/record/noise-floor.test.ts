@@ -1,6 +1,7 @@
 // The noise floor is the widest spread of all runs, and what lies below it does not count.
+
 import { expect, it } from "vitest";
-import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { deriveLimits } from "../../../../src/golden/core/record/derive-limits.ts";
 import {
 	measuredCases,
@@ -16,7 +17,7 @@ import {
 } from "../../../../src/golden/core/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { finish } from "../../../support/finish.ts";
-import { float32, int64, manifestOf, zeros } from "../../../support/golden-tensors.ts";
+import { float32, int64, manifestOf, manifestOfCases, zeros } from "../../../support/golden-tensors.ts";
 
 it("measureNoise keeps the widest spread of all runs and cases, by output", () => {
 	const reference = [{ y: float32([1, 2]) }, { y: float32([3, 4]) }];
@@ -110,13 +111,6 @@ it.each<[string, readonly Scales[], number, Record<string, Tensor>, number[]]>([
 
 type Outputs = Record<string, Tensor>;
 
-function manifestFor(cases: readonly Outputs[], specs: Record<string, GoldenOutput> = {}): GoldenManifest {
-	const manifest = manifestOf(cases[0] ?? {}, specs);
-	const [only] = manifest.cases;
-	const [first = only, ...others] = cases.map((_, index) => ({ ...only, id: `case ${index}` }));
-	return { ...manifest, cases: [first, ...others] };
-}
-
 const varied = float32([1, 2, 3]);
 const other = float32([3, 1, 2]);
 const dead = zeros("float32", [3]);
@@ -162,13 +156,13 @@ it.each<[string, Outputs[], string[], Record<string, GoldenOutput>?]>([
 		[],
 	],
 ])("findInsensitive of %s", (_, cases, kinds, specs) => {
-	const found = findInsensitive(manifestFor(cases, specs), cases);
+	const found = findInsensitive(manifestOfCases(cases, specs), cases);
 	expect(found.map(({ kind, output }) => (output === undefined ? kind : `${kind} ${output}`))).toEqual(kinds);
 });
 
 it("refuseInsensitive names the golden, the output and what to do", () => {
 	const cases = [{ y: dead }, { y: dead }];
-	const manifest = manifestFor(cases);
+	const manifest = manifestOfCases(cases);
 	expect(() => refuseInsensitive(manifest, findInsensitive(manifest, cases))).toThrow(
 		expect.objectContaining({
 			code: "golden-uninformative",
@@ -183,10 +177,10 @@ it("findInsensitive names each output that holds NaN once", () => {
 		{ y: nan, z: nan },
 		{ y: nan, z: varied },
 	];
-	const found = findInsensitive(manifestFor(cases), cases);
+	const found = findInsensitive(manifestOfCases(cases), cases);
 	expect(found.map(({ message }) => message)).toEqual([
-		'output "y" of case "case 0" holds NaN or infinite values (1)',
-		'output "z" of case "case 0" holds NaN or infinite values (1)',
+		'output "y" of case "case-0" holds NaN or infinite values (1)',
+		'output "z" of case "case-0" holds NaN or infinite values (1)',
 	]);
 	expect(found[0]?.fix).toContain("`--non-finite y` when recording");
 });
