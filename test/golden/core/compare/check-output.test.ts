@@ -68,14 +68,20 @@ const engine = float32(
 	values(0).map((value, at) => value + 0.02 * Math.cos(at * 3.1)),
 	shape,
 );
-const threeRanges: OutputSlice["ranges"] = [
-	[0, 2],
-	[3, 4],
-	[6, 9],
-];
 const slices: readonly { slice: OutputSlice; axis: number; kept: readonly number[] }[] = [
 	{ slice: { axis: 1, from: 2, to: 9 }, axis: 1, kept: [2, 3, 4, 5, 6, 7, 8] },
-	{ slice: { axis: -3, ranges: threeRanges }, axis: 1, kept: [0, 1, 3, 6, 7, 8] },
+	{
+		slice: {
+			axis: -3,
+			ranges: [
+				[0, 2],
+				[3, 4],
+				[6, 9],
+			],
+		},
+		axis: 1,
+		kept: [0, 1, 3, 6, 7, 8],
+	},
 	{ slice: { axis: -1, from: 1 }, axis: 3, kept: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
 ];
 
@@ -179,28 +185,17 @@ it("cutSlice keeps the elements of the ranges, of every width of element", () =>
 	);
 });
 
+const ranges = (...all: [[number, number], ...[number, number][]]): OutputSlice => ({ axis: 1, ranges: all });
+
 it.each<[OutputSlice, string]>([
 	[{ axis: 3, to: 2 }, "an axis of the output, which has 3"],
 	[{ axis: 1, from: 4, to: 30 }, "indices up to 22, the size of the axis"],
 	[{ axis: 1, from: 22 }, "indices up to 22, the size of the axis"],
 	[{ axis: 1, from: 4, to: 4 }, "an end behind the start, 4"],
 	[{ axis: 1, from: 0, ranges: [[0, 1]] }, "either ranges, or from and to"],
-	[
-		{
-			axis: 1,
-			ranges: [
-				[4, 6],
-				[5, 8],
-			],
-		},
-		"a range from 6 on",
-	],
+	[ranges([4, 6], [5, 8]), "a range from 6 on"],
 ])("sliceProblem of %j: expected %s", (slice, expected) => {
 	expect(sliceProblem(slice, [1, 22, 8400])?.expected).toContain(expected);
-});
-
-it("sliceProblem is null for slices inside of the shape", () => {
-	expect(sliceProblem({ axis: -2, from: 4, to: 22 }, [1, 22, 8400])).toBeNull();
 });
 
 it.each<[OutputSlice, string]>([
@@ -208,16 +203,7 @@ it.each<[OutputSlice, string]>([
 	[{ axis: -1, to: 4 }, "columns 0…3"],
 	[{ axis: 1, from: 4, to: 5 }, "channel 4"],
 	[{ axis: 2, from: 7 }, "7… of axis 2"],
-	[
-		{
-			axis: 1,
-			ranges: [
-				[0, 4],
-				[5, 6],
-			],
-		},
-		"channels 0…3, 5",
-	],
+	[ranges([0, 4], [5, 6]), "channels 0…3, 5"],
 ])("sliceLabel of %j is %s", (slice, label) => {
 	expect(sliceLabel(slice)).toBe(label);
 });

@@ -1,10 +1,12 @@
 // The verdict on a golden case: what passes, what fails, and the messages.
+
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../../src/core/config/config.ts";
 import { type CaseInput, judgeCase } from "../../../../src/golden/core/compare/judge.ts";
+import { type MetricKind, metrics } from "../../../../src/golden/core/compare/registry.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { caseInput, float32, float64, int64, manifestOf, zeros } from "../../../support/golden-tensors.ts";
 
@@ -37,12 +39,6 @@ it("judgeCase matches equal outputs and reports how many elements it compared", 
 	});
 });
 
-it("judgeCase calls an output beyond the config's limit a mismatch, and names the worst place", () => {
-	const verdict = judge({ y: golden }, { y: float32([1, 2, 3, 4, 5.5, 6], [2, 3]) });
-	expect(verdict.state).toBe("mismatch");
-	expect(verdict.checks[0]).toMatchObject({ pass: false, worst: { index: [1, 1], got: 5.5, expected: 5 } });
-});
-
 it.each<[string, Outputs, string, RegExp]>([
 	["a missing output", {}, "missing", /no outputs/],
 	["an output of another name", { z: golden }, "missing", /it has "z"/],
@@ -58,21 +54,11 @@ it.each<[string, Outputs, string, RegExp]>([
 	expect(verdict.checks[0]?.detail).toMatch(detail);
 });
 
-it("judgeCase fails on an output that the golden does not have", () => {
-	const verdict = judge({ y: golden }, { y: golden, extra: golden });
-	expect(verdict.state).toBe("mismatch");
-	expect(verdict.checks.at(-1)).toMatchObject({ output: "extra", metric: "missing", pass: false });
-});
-
 it("judgeCase keeps outputs named __proto__ apart from the language's own", () => {
 	const named = Object.fromEntries([["__proto__", golden]]);
 	expect(judge(named, named).checks[0]).toMatchObject({ output: "__proto__", pass: true, elements: 6 });
 	expect(judge(named, {}).state).toBe("mismatch");
 	expect(judge({ constructor: golden }, {}).checks[0]?.metric).toBe("missing");
-});
-
-it("judgeCase reads maps as well as records", () => {
-	expect(judge({ y: golden }, {}, { got: new Map([["y", golden]]) }).state).toBe("match");
 });
 
 it("judgeCase passes empty outputs of one shape, but never a case in which nothing was compared", () => {
@@ -193,7 +179,7 @@ it("judgeCase fails each kind of comparator when the engine puts NaN or an infin
 		length: fc.integer({ min: 1, max: 9 }),
 		place: fc.nat(),
 		value: fc.constantFrom(nan, infinity, -infinity),
-		kind: fc.constantFrom(...(["relative-l2", "max-abs", "allclose", "cosine", "top-k", "kl"] as const)),
+		kind: fc.constantFrom(...(Object.keys(metrics) as MetricKind[])),
 		wide: fc.boolean(),
 		nonFinite: fc.constantFrom("reject" as const, "must-match" as const),
 		batchAxis: fc.constantFrom(0, null),

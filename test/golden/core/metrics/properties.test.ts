@@ -1,11 +1,10 @@
 // Properties of the metrics for all values.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../generated/golden.ts";
+import type { BoxComparatorKind, Detections } from "../../../../generated/golden.ts";
 import { checkBoxes } from "../../../../src/golden/core/boxes/check-boxes.ts";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";
-import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
-import { type MetricKind, metricLabels, metrics } from "../../../../src/golden/core/compare/registry.ts";
+import { type MetricKind, metrics } from "../../../../src/golden/core/compare/registry.ts";
 import {
 	accuracy,
 	klDivergence,
@@ -25,7 +24,7 @@ import {
 import { recallAtK } from "../../../../src/golden/core/metrics/neighbours.ts";
 import { meanIou, pixelDisagreement } from "../../../../src/golden/core/metrics/segmentation.ts";
 import { ssim } from "../../../../src/golden/core/metrics/ssim.ts";
-import { caseInput, float32, float64, int64 } from "../../../support/golden-tensors.ts";
+import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 
 const options = defaultMetricOptions;
 // Multiples of 2^-10, so that no test meets subnormal numbers by chance.
@@ -80,18 +79,13 @@ it("relative L2 and cosine do not change when both tensors are scaled by a power
 	);
 });
 
-it("relative L2 and cosine of opposite tensors are 2 and −1", () => {
-	const pair = makePair(float32([1, -2, 3]), float32([-1, 2, -3]));
-	expect(relativeL2(pair).value).toBe(2);
-	expect(cosine(pair).value).toBeCloseTo(-1, 15);
-});
-
-it("relative L2 and cosine follow their conventions if a side is zero", () => {
+it("relative L2 and cosine follow their conventions if a side is zero or the opposite", () => {
 	const [zero, one] = [float32([0, -0]), float32([1, 0])];
 	const both = (pair: Pair) => [relativeL2(pair).value, cosine(pair).value];
 	expect(both(makePair(zero, zero))).toEqual([0, 1]);
 	expect(both(makePair(zero, one))).toEqual([Number.POSITIVE_INFINITY, 0]);
 	expect(both(makePair(one, zero))).toEqual([1, 0]);
+	expect(both(makePair(one, float32([-1, 0])))).toEqual([2, -1]);
 });
 
 it("top-k orders as a stable descending sort does, by insertion and by sorting alike", () => {
@@ -178,13 +172,6 @@ it("KL divergence adds nothing for 0 against 0, and scales what it reads a 0 as"
 	const lost = 0.5 * Math.log(0.5 * 1025) + 0.5 * Math.log((0.5 * 1025) / 1024);
 	expect(klOf([0.5, 0.5], [0, 1], 2 ** -10).value).toBeCloseTo(lost, 12);
 	expect(klOf([1 - 2 ** -12, 2 ** -12], [1, 0], 2 ** -10).value).toBeLessThan(1e-7);
-});
-
-it("KL divergence walks rows along an inner axis as along the last", () => {
-	const inner = makePair(float64([1, 5, 2, 6, 3, 7], [3, 2]), float64([1.5, 5, 2, 6.5, 3, 7], [3, 2]));
-	const last = makePair(float64([1, 2, 3, 5, 6, 7], [2, 3]), float64([1.5, 2, 3, 5, 6.5, 7], [2, 3]));
-	const wanted = klDivergence(last, options).value;
-	expect(klDivergence(inner, { ...options, axis: 0 }).value).toBeCloseTo(wanted, 14);
 });
 
 it("KL divergence reads rows longer than a chunk", () => {
@@ -380,19 +367,6 @@ describe.each(kinds)("%s", (kind) => {
 			{ numRuns: 10 },
 		);
 	});
-
-	it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
-		"every metric has a name for people, and fails an output that holds a %s",
-		(bad) => {
-			expect(metricLabels[kind]).toMatch(/\w{3}/);
-			const { golden } = pairAt(5, 0);
-			const expected = float32(golden, tableShape);
-			const specs = { y: { comparators: [{ kind, severity: "warn" }] } as GoldenOutput };
-			const got = float32([bad, ...golden.slice(1)], tableShape);
-			const judged = judgeCase(caseInput({ y: expected }, { y: got }, { specs, precision: "int8" }));
-			expect(judged).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
-		},
-	);
 });
 
 const boxKinds: Readonly<Record<BoxComparatorKind, { atMost: boolean; perfect: number }>> = {
