@@ -148,91 +148,69 @@ export interface Detection {
 	at: number;
 }
 
-type Images = readonly (readonly Detection[])[] | string;
-
 /** Limit per image, because matching takes cubic time. */
 const maxBoxes = 1000;
 const packedColumns = 6;
+/** Below this score, most detectors give noise. */
+export const defaultScoreThreshold = 0.05;
 
-export function readDetections(outputs: ReadonlyMap<string, Tensor>, spec: Detections): Images {
+/** Each image's detections, largest score first; a string says why there are none. */
+export function readDetections(
+	outputs: ReadonlyMap<string, Tensor>,
+	spec: Detections,
+): Detection[][] | string {
 	const boxes = outputs.get(spec.boxes);
 	if (boxes === undefined) return `no output ${JSON.stringify(spec.boxes)}`;
+	const { shape } = boxes;
 	const packed = spec.scores === undefined;
-	const grid = gridOf(boxes.shape, packed ? packedColumns : 4);
-	if (grid === null)
-		return `boxes of shape [${boxes.shape.join(", ")}], where the last axis has ${packed ? packedColumns : 4}`;
-	const each = grid.images * grid.rows;
-	const column = (name: string | undefined): Float64Array | undefined => {
+	const columns = packed ? packedColumns : 4;
+	if (shape.at(-1) !== columns || shape.length < 2)
+		return `boxes of shape [${shape.join(", ")}], where the last axis has ${columns}`;
+	const [imageCount, rows] = [elementCount(shape.slice(0, -2)), shape.at(-2) ?? 0];
+	const read = (name: string | undefined, elements: number): Float64Array | undefined => {
 		const tensor = name === undefined ? undefined : outputs.get(name);
-		return tensor && elementCount(tensor.shape) === each ? valuesOf(tensor) : undefined;
+		return tensor && elementCount(tensor.shape) === elements ? valuesOf(tensor) : undefined;
 	};
-	const [scores, classes] = [column(spec.scores), column(spec.classes)];
+	const [scores, classes] = [spec.scores, spec.classes].map((name) => read(name, imageCount * rows));
 	if (!packed && (scores === undefined || (spec.classes !== undefined && classes === undefined)))
-		return `scores or classes that are not ${grid.images} × ${grid.rows}`;
-	const rows = { ...grid, coordinates: valuesOf(boxes), scores, classes };
-	const counts = spec.count === undefined ? null : countsOf(outputs.get(spec.count), grid);
-	if (typeof counts === "string") return counts;
-	const images = Array.from({ length: grid.images }, (_, image) =>
-		readImage(rows, { image, spec, count: counts?.[image] ?? null }),
-	);
+		return `scores or classes that are not ${imageCount} × ${rows}`;
+	const counts = read(spec.count, imageCount);
+	if (spec.count !== undefined && counts === undefined) return `no count for each of ${imageCount} images`;
+	const bad = counts?.find((count) => !(Number.isInteger(count) && count >= 0 && count <= rows));
+	if (bad !== undefined) return `a count of ${bad}, where there are ${rows} boxes`;
+	const all = { values: valuesOf(boxes), columns, scores, classes };
+	const threshold = spec.scoreThreshold ?? defaultScoreThreshold;
+	const images = Array.from({ length: imageCount }, (_, image) => {
+		const detections = Array.from({ length: counts?.[image] ?? rows }, (_row, row) =>
+			readRow(all, image * rows + row, spec.format),
+		);
+		// Detectors without a count pad with a negative class.
+		return detections
+			.filter(({ score, class: label }) => !(score < threshold || (counts === undefined && label < 0)))
+			.sort((a, b) => b.score - a.score || a.class - b.class || a.x1 - b.x1 || a.y1 - b.y1 || a.at - b.at);
+	});
 	const crowded = images.find((detections) => detections.length > maxBoxes);
 	return crowded === undefined
 		? images
 		: `${crowded.length} boxes in one image, where ${maxBoxes} can be matched: raise scoreThreshold`;
 }
 
-interface Grid {
-	images: number;
-	rows: number;
+interface Rows {
+	values: Float64Array;
 	columns: number;
-}
-
-function gridOf(shape: readonly number[], columns: number): Grid | null {
-	if (shape.at(-1) !== columns || shape.length < 2) return null;
-	return { images: elementCount(shape.slice(0, -2)), rows: shape.at(-2) ?? 0, columns };
-}
-
-interface Rows extends Grid {
-	coordinates: Float64Array;
 	scores: Float64Array | undefined;
 	classes: Float64Array | undefined;
 }
 
-function countsOf(tensor: Tensor | undefined, grid: Grid): readonly number[] | string {
-	if (tensor === undefined || elementCount(tensor.shape) !== grid.images)
-		return `no count for each of ${grid.images} images`;
-	const counts = [...valuesOf(tensor)];
-	const bad = counts.find((count) => !(Number.isInteger(count) && count >= 0 && count <= grid.rows));
-	return bad === undefined ? counts : `a count of ${bad}, where there are ${grid.rows} boxes`;
-}
-
-/** Below this score, most detectors give noise. */
-export const defaultScoreThreshold = 0.05;
-
-function readImage(
-	rows: Rows,
-	{ image, spec, count }: { image: number; spec: Detections; count: number | null },
-): Detection[] {
-	const threshold = spec.scoreThreshold ?? defaultScoreThreshold;
-	const detections: Detection[] = [];
-	for (let row = 0; row < (count ?? rows.rows); row += 1) {
-		const detection = readRow(rows, image * rows.rows + row, spec.format);
-		// Detectors without a count pad with a negative class.
-		if (detection.score < threshold || (count === null && detection.class < 0)) continue;
-		detections.push(detection);
-	}
-	return detections.sort(
-		(a, b) => b.score - a.score || a.class - b.class || a.x1 - b.x1 || a.y1 - b.y1 || a.at - b.at,
-	);
-}
-
-function readRow(rows: Rows, row: number, format: Detections["format"]): Detection {
-	const at = row * rows.columns;
-	const value = (column: number): number => rows.coordinates[at + column] as number;
-	const packed = rows.columns === packedColumns;
-	const score = packed ? value(4) : (rows.scores?.[row] ?? Number.NaN);
-	const label = packed ? value(5) : (rows.classes?.[row] ?? 0);
-	return { ...cornersOf([value(0), value(1), value(2), value(3)], format), score, class: label, at };
+function readRow(
+	{ values, columns, scores, classes }: Rows,
+	row: number,
+	format: Detections["format"],
+): Detection {
+	const at = row * columns;
+	const [a = 0, b = 0, c = 0, d = 0, score = scores?.[row] ?? Number.NaN, label = classes?.[row] ?? 0] =
+		values.subarray(at, at + columns);
+	return { ...cornersOf([a, b, c, d], format), score, class: label, at };
 }
 
 function cornersOf(

@@ -3,7 +3,7 @@
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
 import { keepsLimit } from "../metrics/element-errors.ts";
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, type Sides, type Tensor } from "../tensor/tensor.ts";
 import { everyValue } from "../tensor/values.ts";
 import {
 	type Coverage,
@@ -21,13 +21,6 @@ import { type Comparator, resolveComparators } from "./comparators.ts";
 import { makePair } from "./difference.ts";
 import { metrics } from "./registry.ts";
 import { toleranceAt } from "./tolerances.ts";
-
-interface OutputSides {
-	name: string;
-	expected: Tensor;
-	got: Tensor;
-	base: Tensor | undefined;
-}
 
 interface OutputContext {
 	spec: GoldenOutput | undefined;
@@ -47,8 +40,10 @@ export interface OutputChecks {
 const notRun: CommandAnswer = { state: "failed", message: "it was not run" };
 
 /** The checks of an output that both sides have. Metrics run only on what can be measured. */
-export function checkOutput(sides: OutputSides, context: OutputContext): OutputChecks {
-	const { name, expected, got, base } = sides;
+export function checkOutput(
+	{ name, expected, got, base }: Sides & { name: string; base: Tensor | undefined },
+	context: OutputContext,
+): OutputChecks {
 	const { spec, precision, basePrecision, answers } = context;
 	const layout = layoutCheck(name, expected, got);
 	const baseLayout = base && layoutCheck(name, expected, base);
@@ -58,7 +53,10 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 	const all = resolveComparators(spec, { ...context, expected });
 	// Comparators of the whole set run after all cases; here the output only has to be comparable.
 	const comparators = all.filter(({ scope }) => scope !== "set");
-	if (elements === 0) return { checks: comparators.map((one) => emptyCheck(name, one)), compared: 0 };
+	if (elements === 0) {
+		const empty = { got: null, pass: true, elements: 0, detail: "the output is empty, as the golden is" };
+		return { checks: comparators.map((one) => ({ ...aboutCheck(name, one), ...empty })), compared: 0 };
+	}
 	const axis = spec?.batchAxis ?? expected.shape.length;
 	const batchAxis = axis < expected.shape.length ? axis : null;
 	// One pass serves the sums and the first allclose.
@@ -87,19 +85,10 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 	const custom = (answers === undefined ? [] : customSpecs(spec)).map((one, index) =>
 		customCheck(name, one, { answer: answers?.[index] ?? notRun, expected, precision }),
 	);
-	const checks = [...measured, ...custom];
-	const hasSetComparators = comparators.length < all.length || checks.length === 0;
-	return {
-		checks: nonFinite === null ? checks : [nonFinite, ...checks],
-		compared: hasSetComparators
-			? elements
-			: Math.max(nonFinite?.elements ?? 0, ...checks.map((check) => check.elements)),
-	};
-}
-
-function emptyCheck(output: string, comparator: Comparator): GoldenCheck {
-	const detail = "the output is empty, as the golden is";
-	return { ...aboutCheck(output, comparator), got: null, pass: true, elements: 0, detail };
+	const checks = [...(nonFinite === null ? [] : [nonFinite]), ...measured, ...custom];
+	const hasSetComparators = comparators.length < all.length || measured.length + custom.length === 0;
+	const compared = hasSetComparators ? elements : Math.max(0, ...checks.map((check) => check.elements));
+	return { checks, compared };
 }
 
 function aboutCheck(output: string, { kind, allowed, severity, slice }: Comparator) {
@@ -118,8 +107,8 @@ function measuredCheck(
 	const parts = kind === "accuracy" ? all : all.filter((part) => part.difference().elements > 0);
 	if (parts.length === 0) {
 		// Both sides are identical, as checked before. Infinities count as values, but any broken engine returns NaN everywhere.
-		const isInfinite = (value: number): boolean => Math.abs(value) === Number.POSITIVE_INFINITY;
-		const pass = all.some(({ expected }) => !everyValue(expected, (value) => !isInfinite(value)));
+		const isNotInfinite = (value: number): boolean => Math.abs(value) !== Number.POSITIVE_INFINITY;
+		const pass = all.some(({ expected }) => !everyValue(expected, isNotInfinite));
 		const detail = pass
 			? "no element of the golden is finite, and the engine's are the same"
 			: "every element is NaN, so nothing was measured";
@@ -200,25 +189,19 @@ export function parseCommandAnswer(stdout: string, exitCode: number): CommandAns
 	if (exitCode !== 0 && exitCode !== 1) return failed(`it exited with code ${exitCode}; expected 0 or 1`);
 	const line = stdout.trimEnd().split("\n").at(-1)?.trim() ?? "";
 	if (!line.startsWith("{")) return { state: "answered", pass: exitCode === 0, value: null };
-	const answer = parseObject(line);
 	const show = (value: unknown): string | undefined => JSON.stringify(value)?.slice(0, shownAnswer);
-	if (answer === null)
+	let answer: { value?: unknown; pass?: unknown; detail?: unknown };
+	try {
+		answer = JSON.parse(line);
+	} catch {
 		return failed(`its last line is not a JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}`);
+	}
 	const { value = null, pass = true, detail } = answer;
 	if (value !== null && (typeof value !== "number" || !Number.isFinite(value)))
 		return failed(`its value is ${show(value)}; expected a finite number`);
 	if (typeof pass !== "boolean") return failed(`its pass is ${show(pass)}; expected true or false`);
 	const shownDetail = typeof detail === "string" ? { detail: detail.slice(0, longestDetail) } : {};
 	return { state: "answered", pass: pass && exitCode === 0, value, ...shownDetail };
-}
-
-function parseObject(line: string): Readonly<{ value?: unknown; pass?: unknown; detail?: unknown }> | null {
-	try {
-		const parsed: unknown = JSON.parse(line);
-		return typeof parsed === "object" && !Array.isArray(parsed) ? parsed : null;
-	} catch {
-		return null;
-	}
 }
 
 /** A value must keep its limit, if there is one; a failure that the command reports always fails. */

@@ -4,13 +4,16 @@ import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../../generated
 import { layoutCheck, toNumeric } from "../compare/checks.ts";
 import { wideReader } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import { cutSlice, elementCount, own, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
+import {
+	cutSlice,
+	elementCount,
+	own,
+	type Sides,
+	sliceTensor,
+	type Tensor,
+	tensorMap,
+} from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
-
-interface Sides {
-	expected: Tensor;
-	got: Tensor;
-}
 
 /** Each map takes some kilobytes and a pass over the output. */
 export function attachErrorMaps(

@@ -18,7 +18,7 @@ import { type SchemaProblem, toProblem } from "../../../core/schema-errors.ts";
 import { describeInvisible } from "../../../core/text/invisible.ts";
 import { boxKinds } from "../boxes/check-boxes.ts";
 import { axisFromStart, elementCount, isFloating, own, slicedShape, tensorBytes } from "../tensor/tensor.ts";
-import { comparatorProblem, layoutProblem, problem } from "./comparator-rules.ts";
+import { comparatorProblem, layoutProblem, limitsIn, notOverSet, problem } from "./comparator-rules.ts";
 
 const maxChars = 64 * 1024 * 1024;
 
@@ -28,12 +28,10 @@ const maxChars = 64 * 1024 * 1024;
  */
 export function parseManifest(text: string, path: string): GoldenManifest {
 	if (text.length > maxChars) {
-		throw invalid(path, {
-			pointer: "",
-			expected: `at most ${maxChars} characters`,
-			got: `${text.length}`,
-			fix: "Split the golden set.",
-		});
+		throw invalid(
+			path,
+			problem("", `at most ${maxChars} characters`, `${text.length}`, "Split the golden set."),
+		);
 	}
 	const value = parseJson(text, path);
 	if (!validate(value))
@@ -42,8 +40,8 @@ export function parseManifest(text: string, path: string): GoldenManifest {
 			toProblem(validate.errors ?? [], value, { schema: goldenSchema, what: "a golden manifest" }),
 		);
 	const manifest = value as GoldenManifest;
-	const problem = findRuleProblem(manifest);
-	if (problem !== null) throw invalid(path, problem);
+	const broken = findRuleProblem(manifest);
+	if (broken !== null) throw invalid(path, broken);
 	return manifest;
 }
 
@@ -56,12 +54,11 @@ function parseJson(text: string, path: string): unknown {
 			? "Run `git lfs pull`; in a workflow, check out with `lfs: true`."
 			: "Restore the file, or record the golden again.";
 		const got = lfs ? "a Git LFS pointer" : describeJsonFault(cause);
-		throw invalid(path, { pointer: "", expected: "JSON", got, fix });
+		throw invalid(path, problem("", "JSON", got, fix));
 	}
 }
 
-function invalid(path: string, problem: SchemaProblem): ConfigError {
-	const { pointer, expected, got, fix } = problem;
+function invalid(path: string, { pointer, expected, got, fix }: SchemaProblem): ConfigError {
 	const place = pointer === "" ? "the golden manifest" : pointer;
 	return new ConfigError({
 		code: "golden-invalid",
@@ -240,11 +237,9 @@ function* groupRules(spec: Detections, cases: readonly GoldenCase[], pointer: st
 }
 
 function* boxRules({ kind, scope, tolerance }: BoxComparatorSpec, pointer: string): Problems {
-	const setKinds = Object.entries(boxKinds).flatMap(([name, { set }]) => (set === undefined ? [] : [name]));
-	const fix = `Remove the key; the worst case decides. Kinds over the set: ${setKinds.join(", ")}.`;
-	if (scope === "set" && !setKinds.includes(kind))
-		yield problem(`${pointer}/scope`, `whole for ${kind}`, "set", fix);
-	const limits = typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
+	if (scope === "set" && boxKinds[kind].set === undefined)
+		yield notOverSet(boxKinds, `${pointer}/scope`, `whole for ${kind}`);
+	const limits = limitsIn(tolerance);
 	const bad = limits.find((limit) => limit > 1 || limit === 0);
 	if (boxKinds[kind].range.most === 1 && bad !== undefined)
 		yield problem(`${pointer}/tolerance`, "a limit above 0 and up to 1", String(bad));

@@ -43,11 +43,10 @@ export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): st
 }
 
 function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
-	for (const { id, outputs } of cases) {
-		const misfit = sideMisfit("output", `case ${quoteName(id)}`, outputs, model.graph.outputs);
-		if (misfit !== null) return misfit;
-	}
-	return null;
+	const misfits = cases.map(({ id, outputs }) =>
+		sideMisfit("output", `case ${quoteName(id)}`, outputs, model.graph.outputs),
+	);
+	return misfits.find((misfit) => misfit !== null) ?? null;
 }
 
 function sideMisfit(

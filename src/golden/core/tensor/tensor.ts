@@ -1,5 +1,7 @@
 // Entry of tensor/: a tensor in memory (dtype, shape, little-endian bytes), its positions, and the slices that comparators name.
+
 import type { DType, OutputSlice } from "../../../../generated/golden.ts";
+import type { SchemaProblem } from "../../../core/schema-errors.ts";
 import { isPacked, nibbleAt } from "./small-numbers.ts";
 
 export interface Tensor {
@@ -191,13 +193,7 @@ export function positionInWhole(position: readonly number[], slice: PlacedSlice 
 	return [...position];
 }
 
-interface SliceProblem {
-	pointer: string;
-	expected: string;
-	got: string;
-}
-
-export function sliceProblem(slice: OutputSlice, shape: readonly number[]): SliceProblem | null {
+export function sliceProblem(slice: OutputSlice, shape: readonly number[]): SchemaProblem | null {
 	const axis = axisFromStart(slice.axis, shape.length);
 	if (axis < 0)
 		return {
