@@ -10,7 +10,6 @@ import { toNumeric } from "../compare/checks.ts";
 
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];
-	/** Index of the node that writes each tensor, except constants and tensors computed from shapes. */
 	writers: ReadonlyMap<string, number>;
 	/** Tensors in `writers` that each node reads, including inside its bodies. */
 	reads: readonly (readonly string[])[];
@@ -54,7 +53,6 @@ function floatTensors(model: OnnxModel) {
 
 export interface TensorErrors {
 	head: number;
-	/** That of the base's engine. */
 	base: number | null;
 }
 
@@ -82,7 +80,6 @@ export function beginSearch(output: string, errors: TensorErrors, limit: number)
 	return { bad: output, errors: new Map([[output, errors]]), allowed };
 }
 
-/** Nodes between the tensor that diverges and those that do not, in the order of the graph. */
 export function suspectNodes(graph: BisectGraph, { bad, errors, allowed }: Search): number[] {
 	const last = graph.writers.get(bad);
 	if (last === undefined) return [];
@@ -188,7 +185,6 @@ function changeOf(node: OnnxNode | undefined, reference: OnnxModel): string {
 		: "The base's model has a different node there.";
 }
 
-/** Omits the values of tensors, which may be large. */
 function shapeOf(node: OnnxNode | undefined): string {
 	const attributes = node?.attributes.map(({ name, value }) => [name, value]);
 	return JSON.stringify([node?.op, node?.domain, node?.inputs, attributes]);

@@ -49,7 +49,6 @@ interface BoxKind {
 	bound: Bound;
 	range: Range;
 	measure(images: readonly MatchedImage[]): BoxMeasured;
-	/** The value under `scope: set`; absent if the worst case decides anyway. */
 	set?(sums: BoxSums): number;
 	defaultLimit(defaults: BoxTolerances): number;
 }
@@ -135,7 +134,6 @@ export function matchImages(
 	});
 }
 
-/** `compared` is the number of the golden's boxes and images. */
 export function checkBoxes(
 	spec: Detections,
 	sides: BoxSides,

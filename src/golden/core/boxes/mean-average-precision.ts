@@ -1,7 +1,6 @@
 // COCO's mean average precision with the golden's boxes as ground truth: agreement, not accuracy.
 import { type Detection, overlap } from "./match.ts";
 
-/** Same values as Params in cocoeval.py. */
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
 const maxBoxes = 100;
@@ -64,7 +63,6 @@ function meanOf(classes: readonly ClassAnswers[]): number {
 	if (wanted.length === 0) return classes.some(({ scores }) => scores.length > 0) ? 0 : 1;
 	const precisions = wanted.flatMap((answers) => {
 		const { scores } = answers;
-		// Largest score first; stable, like COCO's merge sort.
 		const order = Uint32Array.from(scores, (_, index) => index);
 		order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));

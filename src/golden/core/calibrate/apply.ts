@@ -78,7 +78,6 @@ function keyOf({ errors }: ProposedLimit, precision: Precision): string {
 	return JSON.stringify([errors.output, errors.comparator, precision]);
 }
 
-/** Whether a calibration repeats an earlier one: same limits, engines, devices and versions. */
 export function isSameCalibration(before: GoldenManifest, after: GoldenManifest): boolean {
 	const essence = ({ outputs, calibration = [] }: GoldenManifest): string =>
 		JSON.stringify([

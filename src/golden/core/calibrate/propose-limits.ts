@@ -108,7 +108,6 @@ export interface CalibratedErrors extends EngineErrors {
 
 const maxFaults = 5;
 
-/** Shows each proposed limit of each engine with the error that it follows from. */
 export function renderCalibration(engines: readonly CalibratedErrors[], backend: BackendFacts): string {
 	const where = withCaveat(`${cleanName(backend.name)} ${cleanName(backend.version)}`, backend);
 	const texts = engines.map(({ engine, precision, golden, faults, limits }) => {
@@ -149,7 +148,6 @@ export interface ComparatorErrors {
 	bound: Bound;
 	/** For relative L2: how far rounding to the precision moves the output, if the golden was recorded with that. */
 	rounding?: number;
-	/** Worst first. */
 	cases: readonly CaseError[];
 }
 
@@ -199,7 +197,6 @@ function errorsOfOutput(
 	});
 }
 
-/** Positions of the comparators that check each case; the default comparator has position 0. */
 function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] {
 	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0];
 }

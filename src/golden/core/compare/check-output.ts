@@ -28,7 +28,6 @@ interface OutputContext {
 	basePrecision?: Precision | undefined;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	labels?: readonly number[] | undefined;
-	/** Answers of the output's commands, in order; absent if no commands run, as during recording. */
 	answers?: readonly CommandAnswer[] | undefined;
 }
 
@@ -39,7 +38,6 @@ export interface OutputChecks {
 
 const notRun: CommandAnswer = { state: "failed", message: "it was not run" };
 
-/** The checks of an output that both sides have. Metrics run only on what can be measured. */
 export function checkOutput(
 	{ name, expected, got, base }: Sides & { name: string; base: Tensor | undefined },
 	context: OutputContext,
@@ -160,12 +158,10 @@ export interface CommandRequest {
 	model: string;
 	engine: string;
 	precision: Precision;
-	/** The golden's limit at this precision; null if the command alone decides. */
 	tolerance: number | null;
 	labels?: readonly number[];
 }
 
-/** failed: no result, which never passes. */
 export type CommandAnswer =
 	| { state: "answered"; pass: boolean; value: number | null; detail?: string }
 	| { state: "failed"; message: string };

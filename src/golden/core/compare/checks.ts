@@ -36,7 +36,6 @@ export function markExisting(check: GoldenCheck, baseFails: boolean): GoldenChec
 	return check.pass || !baseFails ? check : { ...check, existing: true };
 }
 
-/** existing: the base fails every check that the head fails. */
 export function mismatchState(checks: readonly GoldenCheck[]): "mismatch" | "existing" | null {
 	const failing = checks.filter(({ pass, severity }) => !pass && severity === "fail");
 	if (failing.length === 0) return null;
@@ -106,7 +105,6 @@ export function worstOf(
 	};
 }
 
-/** What a comparator covers of an output: all of it, its slice, or one sample of either. */
 interface CoveredPart extends Sides {
 	sample: number | null;
 	slice: PlacedSlice | null;
@@ -114,7 +112,6 @@ interface CoveredPart extends Sides {
 
 export type OutputPart = CoveredPart & Pair;
 
-/** NaN is worse than any number; null if no part holds a finite element. */
 export function findWorst(
 	parts: readonly OutputPart[],
 	bound: Bound,
@@ -174,7 +171,6 @@ function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | n
 	);
 }
 
-/** Copies the tensor only if something is below the floor. */
 function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
 	if (!isFloating(got.dtype) || isPacked(got.dtype)) return got;
 	const bytes = elementBytes[got.dtype];

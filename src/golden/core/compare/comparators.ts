@@ -89,7 +89,6 @@ const givenKeys = [
 	"minScore",
 ] as const satisfies (keyof MetricOptions)[];
 
-/** Of the finite values; 255 for bytes. */
 function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor): number {
 	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;
 	if (expected.dtype === "uint8") return 255;

@@ -10,14 +10,12 @@ export interface Closeness {
 }
 
 interface Difference {
-	/** Pairs that are finite on both sides; only these enter the figures below. */
 	elements: number;
 	differenceNorm: Norm;
 	expectedNorm: Norm;
 	maxAbs: number;
 	maxAbsAt: number;
 	outside: number;
-	/** `differing` counts positions where the sides are not identical. */
 	nonFinite: { expected: number; got: number; differing: number; firstDiffering: number };
 }
 
@@ -184,7 +182,6 @@ export function rootMeanSquare(tensor: Tensor): number {
 
 export interface Norm {
 	sumSquared: number;
-	/** A power of two; 1 unless squares would leave binary64. */
 	scale: number;
 }
 

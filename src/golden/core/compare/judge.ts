@@ -26,15 +26,10 @@ export interface CaseRef {
 export interface CaseInput extends CaseRef {
 	expected: TensorSet;
 	got: TensorSet;
-	/** The base engine's error limits the head's. */
 	base?: TensorSet;
-	/** If it differs: the base's error is judged by its own limits. */
 	basePrecision?: Precision | undefined;
-	/** The base's own golden lacks this case, so a failure of its engine excuses nothing. */
 	isNewCase?: boolean | undefined;
-	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** On the head's error as a multiple of the base's. */
 	errorGrowth?: Threshold;
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }

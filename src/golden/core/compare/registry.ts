@@ -45,15 +45,12 @@ export interface Metric {
 	emptyLimit?: number;
 	measure(pair: Pair, options: MetricOptions): Measured;
 	defaultLimit(facts: LimitFacts): number;
-	/** Keys of the comparator that only some metrics read, except `axis`. */
 	keys: readonly (keyof ComparatorSpec)[];
 	axis?: { default: number; holds: "classes" | "vectors" };
 	k?: number;
-	/** Integers are classes and need no axis. */
 	readsIds?: boolean;
 	/** By default, or always, covers the whole output instead of each sample. */
 	whole?: "by default" | "always";
-	/** How `scope: set` adds up cases; absent if the worst case decides anyway. */
 	set?: "mean" | (() => SetTally);
 	refuses?: "bool";
 }

@@ -32,7 +32,6 @@ export function attachErrorMaps(
 	return { verdict: { ...verdict, checks }, drawn: drawn.size };
 }
 
-/** Shows the sample of the worst element; null without a plane. */
 function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput): ErrorMap | null {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
@@ -52,7 +51,6 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 const maxCells = 48;
 const minSide = 8;
 
-/** Height and width; null if they are too small for a map. */
 export function planeOf(shape: readonly number[]): [number, number] | null {
 	const channelsLast = shape.length >= 3 && (shape.at(-1) ?? 0) < minSide;
 	const height = shape.length - (channelsLast ? 3 : 2);

@@ -160,7 +160,6 @@ interface LimitOf {
 	limit: Limit;
 }
 
-/** By kind, slice and place among those alike. */
 function limitsOf(output: GoldenOutput, context: ResolveContext): Map<string, LimitOf> {
 	const measured = resolveComparators(output, context).map(({ kind, slice, labels: __, ...limit }) => {
 		return { kind: `${kind}${ofSlice(slice)}`, atLeast: metrics[kind].bound === "at-least", limit };

@@ -73,7 +73,7 @@ export function argMax(values: Float64Array): number {
 	return best;
 }
 
-/** Up to this k, insertion into a short list is faster than sorting the row. */
+/** Up to here, insertion into a short list is faster than sorting. */
 const insertionLimit = 32;
 
 /** Indices of the k largest values, largest first, the lower index first of equals. */
@@ -97,7 +97,6 @@ export function topIndices(values: Float64Array, k: number): number[] {
 	return best;
 }
 
-/** Infinities are equal to themselves, although their difference is NaN. */
 function compareDescending(a: number, b: number): number {
 	if (a === b) return 0;
 	return a > b ? -1 : 1;
@@ -232,7 +231,6 @@ function klOfRow(expected: Float64Array, got: Float64Array, options: MetricOptio
 	return sum;
 }
 
-/** Below this, terms of the series after the sixth power no longer matter. */
 const seriesLimit = 1e-2;
 
 /**

@@ -128,7 +128,6 @@ function rankCorrelation(left: Float64Array, right: Float64Array): number {
 	return dot(a, b) / Math.sqrt(ofA * ofB);
 }
 
-/** Ranks from 0; equal values share the mean of their ranks. */
 function ranksOf(values: Float64Array): Float64Array {
 	const order = Float64Array.from(values, (_, index) => index);
 	order.sort((i, j) => (values[i] as number) - (values[j] as number));

@@ -31,7 +31,6 @@ interface Grid {
 	planes: number;
 	height: number;
 	width: number;
-	/** Elements from one pixel to the next in its row: 1, or the number of channels if they come last. */
 	step: number;
 }
 
@@ -110,7 +109,6 @@ interface PlaneTask {
 	origin: number;
 }
 
-/** x, y, x², y² and xy. */
 const maps = 5;
 
 /** Keeps as many filtered rows as a window has. Subtracts the first value so that variances do not cancel. */

@@ -22,7 +22,6 @@ export interface ProbeContext {
 	noBatch: string;
 	sizes: ReadonlyMap<string, number>;
 	pool: Pool;
-	/** Rows of the batch that most probes send; 1 without a batch. */
 	rows: number;
 }
 
@@ -62,7 +61,6 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	return typeof pool === "string" ? pool : { subject, profile, batch, noBatch, sizes, pool, rows };
 }
 
-/** Inputs, and outputs if the file declares them. */
 export function caseBytes(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -220,7 +218,6 @@ export function composeBatch(pool: Pool, rows: readonly number[]): Record<string
 	return tensors;
 }
 
-/** The first from `from` on that differs from `row` in some input. */
 export function otherRow(pool: Pool, row: number, from: number): number | null {
 	const names = [...pool.axes.keys()];
 	const own = composeBatch(pool, [row]);

@@ -28,7 +28,6 @@ interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
-	/** Difference between two runs of the same input, by output. */
 	noise: ReadonlyMap<string, Measure>;
 }
 
@@ -76,7 +75,6 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	return { probe, state, ...worst, message: [sentence(probe, worst), note].filter(Boolean).join(" ") };
 }
 
-/** Two runs that differ by more than is allowed: other probes cannot judge this output. */
 function isUnsteady({ got, allowed }: Measure): boolean {
 	return !(got <= allowed);
 }
@@ -99,7 +97,6 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 		const own = noise.get(output);
 		if (own !== undefined && isUnsteady(own)) return [];
 		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
-		// An output without elements agrees with everything.
 		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
 		const { arithmetic } = comparison;
 		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: own?.got ?? 0 });

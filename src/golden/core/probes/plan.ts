@@ -37,7 +37,6 @@ interface RowContext extends ProbeContext {
 	batch: Batch;
 }
 
-/** A string says why the probe is skipped. */
 type Probe = (context: ProbeContext) => ProbeRequest | string;
 
 const probes: Readonly<Record<ProbeName, Probe>> = {

@@ -14,7 +14,6 @@ import { own } from "../tensor/tensor.ts";
 export interface ProbeInput {
 	name: string;
 	dtype: DType;
-	/** Sizes, names of dimensions, or null if unknown. */
 	axes: readonly OnnxDim[];
 	generator: readonly GeneratorSpec[];
 }
@@ -23,9 +22,7 @@ export type Profile = Readonly<Record<string, DimRange>>;
 
 export interface ProbeSubject {
 	inputs: readonly ProbeInput[];
-	/** As the file declares them. */
 	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
-	/** At least one. */
 	profiles: readonly Profile[];
 	mask?: string;
 	length?: string;
@@ -78,10 +75,8 @@ export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
 }
 
 export interface Batch {
-	/** Name of the dimension; null if the size is fixed. */
 	dim: string | null;
 	range: DimRange;
-	/** Axis by input; inputs that are not here serve all rows. */
 	axes: ReadonlyMap<string, number>;
 }
 

@@ -15,7 +15,6 @@ export interface RoundedRun {
 
 export type ComparatorErrors = ReadonlyMap<string, number>;
 
-/** `place` counts comparators of the same kind and slice. */
 export function comparatorKey(
 	output: string,
 	kind: string,
@@ -40,7 +39,6 @@ export function anyEngine(
 	return { manifest, relativeL2, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
 }
 
-/** Over all cases of all runs. Yields its progress. */
 export function* measureErrors(
 	manifest: GoldenManifest,
 	reference: RunOutputs,

@@ -50,7 +50,6 @@ interface Measured extends LimitEvidence {
 	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
 }
 
-/** Keeps the kinds of the comparators. Yields its progress. */
 export function* deriveLimits(
 	manifest: GoldenManifest,
 	evidence: LimitEvidence,

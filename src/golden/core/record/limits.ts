@@ -115,7 +115,6 @@ function withRoom(stray: number): number {
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
 }
 
-/** How a metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
 type Growth = "linear" | "square" | "decibels" | "share" | "count";
 const growths: Readonly<Record<string, Growth>> = {
 	"relative-l2": "linear",

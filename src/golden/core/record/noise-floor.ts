@@ -87,7 +87,6 @@ const rounding = 1e-7;
 /** Noise that grows with the values must not hide any larger than this share of the largest. */
 const maxFloorShare = 1e-3;
 
-/** Elements below it are noise. */
 export function signalFloor(peak: number, noise: number): number {
 	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }

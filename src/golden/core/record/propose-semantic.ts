@@ -111,7 +111,6 @@ function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64A
 const minDecided = 0.8;
 const minInside = 1e-3;
 
-/** Most of a mask, except its edges, is near 0 or 1, and some of it is inside. */
 function isDecided(tensors: readonly Tensor[]): boolean {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
@@ -247,7 +246,6 @@ function formatOf({ boxes, scores }: Found, cases: RunOutputs): Detections["form
 }
 
 const imagesForMap = 4;
-/** Room above the noise floor, and the least that two correct fp32 builds differ by in scores from 0 to 1. */
 const noiseRoom = 10;
 const leastScore = 1e-4;
 

@@ -47,7 +47,6 @@ function ofFloats(
 	return parts.map(({ slice }) => relativeL2(slice));
 }
 
-/** Parts of the output with a scale of their own, and therefore with their own noise and limits. */
 export function outputParts(tensors: readonly Tensor[]): OutputSlice[] {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	return partsOf(guessSemantic(filled), filled).map(({ slice }) => slice);
@@ -95,7 +94,6 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): ComparatorSp
 			{ kind: "miou", threshold },
 		];
 	if (semantic !== "logits" && semantic !== "probabilities") return [];
-	// Along axis 1 there is a class for each pixel.
 	if (axis === 1) return [{ kind: "pixel-disagreement" }, { kind: "miou" }];
 	return [
 		{ kind: "top-k", k: 1 },
@@ -223,7 +221,6 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	return parts.length < 2 || ranges > maxRanges ? [] : parts;
 }
 
-/** Channels of similar scale: a group ends wherever the sorted scales leave a wide gap. */
 function clusters(channels: readonly Channel[]): Channel[][] {
 	const groups: Channel[][] = [];
 	let before = 0;

@@ -42,7 +42,6 @@ export function watchSensitivity(manifest: GoldenManifest): {
 	const watches = new Map<string, OutputWatch>();
 	const nonFinite = new Map<string, Weakness>();
 	let seen = 0;
-	/** Outputs of the first case; null once a case differs. */
 	let first: ReadonlyMap<string, Tensor> | null = null;
 	return {
 		see(set) {
@@ -195,7 +194,6 @@ export function findNoiseCases(
 	return found;
 }
 
-/** By case; null if it is no noise. No list if no case has elements. */
 function noiseOfCases(
 	name: string,
 	slice: OutputSlice | undefined,

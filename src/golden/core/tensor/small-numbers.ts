@@ -55,7 +55,6 @@ export function isSmall(dtype: DType): dtype is SmallDType {
 	return Object.hasOwn(floatFormats, dtype) || dtype === "int4" || dtype === "uint4";
 }
 
-/** Two elements a byte, the first in the low half. */
 export function isPacked(dtype: DType): boolean {
 	return dtype === "int4" || dtype === "uint4" || dtype === "float4e2m1";
 }

@@ -7,7 +7,7 @@ import { isPacked, nibbleAt } from "./small-numbers.ts";
 export interface Tensor {
 	dtype: DType;
 	shape: readonly number[];
-	/** Row-major, little-endian; tensorBytes long. */
+	/** Row-major, little-endian. */
 	data: Uint8Array;
 }
 
@@ -47,7 +47,6 @@ export const elementBytes: Readonly<Record<DType, number>> = {
 	float4e2m1: 0.5,
 };
 
-/** Rounded up to whole bytes for 4-bit elements. */
 export function tensorBytes(tensor: { dtype: DType; shape: readonly number[] }): number {
 	return Math.ceil(elementCount(tensor.shape) * elementBytes[tensor.dtype]);
 }
@@ -70,7 +69,6 @@ export function elementCount(shape: readonly number[]): number {
 	return shape.reduce((product, size) => product * size, 1);
 }
 
-/** `[2, 3]`, or `a scalar`. */
 export function formatShape(shape: readonly number[]): string {
 	return shape.length === 0 ? "a scalar" : `[${shape.join(", ")}]`;
 }
@@ -131,7 +129,6 @@ function* runsOf(
 		for (const [from, to] of ranges) yield [start + from * inner, start + to * inner];
 }
 
-/** Runs of 4-bit elements may begin in the middle of a byte. */
 function copyNibbles(
 	data: Uint8Array,
 	[from, to]: IndexRange,

@@ -183,15 +183,12 @@ function measureStatistics(tensor: Tensor): TensorStatistics {
 }
 
 interface RowPosition {
-	/** Flat index of the row's first element, and the step to the next. */
 	first: number;
 	stride: number;
 }
 
-/** The values are valid only during the call. */
 type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
 
-/** Calls `visit` for every row along the axis; a scalar is one row of one. */
 export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
 	const { shape } = pair.expected;
 	const along = axisFromStart(axis, shape.length);

@@ -24,7 +24,6 @@ import { elementCount, own, type TensorSet, tensorMap } from "../tensor/tensor.t
 import { type SetMeasured, wholeSet } from "./tally.ts";
 
 export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
-	/** As isNewCase: the base's own golden differs. */
 	isNewSet?: boolean | undefined;
 }
 
@@ -37,7 +36,6 @@ export interface SetWatch {
 	verdict(): GoldenVerdict | null;
 }
 
-/** null if no comparator of the golden covers the whole set. */
 export function watchSet(ref: SetRef): SetWatch | null {
 	const { manifest, model, engine, precision } = ref;
 	const sums = sumsOf(manifest, ref);
@@ -114,7 +112,6 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 interface Sum {
 	about: Pick<GoldenCheck, "output" | "metric" | "slice" | "bound" | "severity">;
 	range: Range;
-	/** False if the case holds nothing that can be compared. */
 	add(golden: GoldenCase, sides: Omit<BoxSides, "base">): boolean;
 	measure(): SetMeasured;
 	allowed(): number;

@@ -13,7 +13,6 @@ export interface SetTally {
 
 export type SetMeasured = Pick<Measured, "value" | "elements" | "detail">;
 
-/** A share of rows times their number is a whole number; rounding may shift it by this. */
 const countSlack = 1e-6;
 
 export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measured, bound: Bound): SetTally {
@@ -79,7 +78,6 @@ export function squareTally(): SetTally {
 }
 
 const maxBytes = 128 * 1024 * 1024;
-/** Fewer vectors have hardly any neighbourhood. */
 const minVectors = 16;
 
 /** If memory is full, every second vector is dropped and then half as many are taken: an even sample, equal in every run. */

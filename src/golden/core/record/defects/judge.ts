@@ -15,7 +15,6 @@ import { anyEngine, byRelativeL2 } from "../comparator-errors.ts";
 import { rules } from "../limits.ts";
 import { distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
 
-/** Relative L2 by precision and part, as `partKey` names it. */
 export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, number>>>>>;
 
 export function partKey(output: string, slice: Coverage["slice"]): string {
@@ -128,7 +127,6 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 	return size / Math.max(noise, own ?? usualRounding[precision]);
 }
 
-/** All of it without comparators of its own. */
 export function coveredParts(spec: GoldenOutput | undefined): Coverage[] {
 	const parts = new Map(
 		(spec?.comparators ?? []).map(({ slice, floor }) => [JSON.stringify([slice, floor]), { slice, floor }]),

@@ -56,7 +56,6 @@ export function withWeightDefect(
 	return verdict === null ? counted : withVerdict(counted, verdict, { kind, weight });
 }
 
-/** Includes kinds that earlier versions tried. */
 function isOfWeights(kind: string): boolean {
 	return /^(tensor|rows?)-/.test(kind);
 }
@@ -180,7 +179,6 @@ function describeMiss({ kind, weight, output, change }: SensitivityMiss): string
 	return `${quoteName(weight)} ${label}${moves}`;
 }
 
-/** null if the trial was completed, or the golden was recorded without one. */
 export function unfinishedNote({ goldenId, producer, sensitivity }: GoldenManifest): string | null {
 	if (sensitivity?.state !== "untested" && sensitivity?.state !== "unfinished") return null;
 	const command = producer.command === undefined ? "the command that recorded it" : `\`${producer.command}\``;

@@ -12,9 +12,7 @@ export interface WeightLocation {
 	name: string;
 	dtype: WeightDType;
 	dims: readonly number[];
-	/** Location of the external data; null: the model's own file. */
 	file: string | null;
-	/** Offset of the first value, and length, in bytes. */
 	offset: number;
 	bytes: number;
 }

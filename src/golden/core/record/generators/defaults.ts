@@ -10,7 +10,6 @@ import type { GeneratorSpec } from "./spec.ts";
 export interface InputToFill {
 	name: string;
 	dtype: DType;
-	/** As the model declares them. */
 	axes: readonly OnnxDim[] | null;
 	shape: readonly number[];
 }
@@ -22,7 +21,6 @@ export interface DefaultGenerator {
 	why?: string;
 }
 
-/** null: a person has to choose. */
 export function defaultGenerators(
 	inputs: readonly InputToFill[],
 	values: ReadonlyMap<string, InputValues>,
@@ -61,7 +59,6 @@ function placesIn(
 	inputs: readonly InputToFill[],
 	values: Extract<InputValues, { kind: "rows" }>,
 ): DefaultGenerator | null {
-	// Two axes called `?` may differ, because it is not a name.
 	const smallest = inputs
 		.flatMap(({ axes, shape }) =>
 			(axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])),
