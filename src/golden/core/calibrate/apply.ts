@@ -55,13 +55,10 @@ export function applyCalibration(
 	return { ...old, goldenId, ...change, outputs, calibration: [...records, ...kept].slice(0, maxRecords) };
 }
 
-interface PreciseLimit {
-	limit: ProposedLimit;
-	precision: Precision;
-}
-
-function widestLimits(engines: readonly CalibratedEngine[]): Map<string, PreciseLimit> {
-	const widest = new Map<string, PreciseLimit>();
+function widestLimits(
+	engines: readonly CalibratedEngine[],
+): Map<string, { limit: ProposedLimit; precision: Precision }> {
+	const widest = new Map<string, { limit: ProposedLimit; precision: Precision }>();
 	for (const { precision, limits } of engines) {
 		for (const limit of limits) {
 			const key = keyOf(limit, precision);
@@ -100,15 +97,12 @@ function withLimit(
 ): GoldenManifest["outputs"] {
 	if (state === "kept" || state === "refused") return outputs;
 	const output: GoldenOutput = own(outputs, errors.output) ?? {};
-	const [first, ...others] = output.comparators ?? [{ kind: errors.kind } satisfies ComparatorSpec];
-	const changed = (spec: ComparatorSpec, place: number): ComparatorSpec =>
+	const specs: ComparatorSpec[] = output.comparators ?? [{ kind: errors.kind }];
+	const comparators = specs.map((spec, place) =>
 		place === errors.comparator
 			? { ...spec, tolerance: withPrecision(spec.tolerance, precision, limit) }
-			: spec;
-	const comparators: NonNullable<GoldenOutput["comparators"]> = [
-		changed(first, 0),
-		...others.map((spec, index) => changed(spec, index + 1)),
-	];
+			: spec,
+	) as NonNullable<GoldenOutput["comparators"]>;
 	return { ...outputs, [errors.output]: { ...output, comparators } };
 }
 

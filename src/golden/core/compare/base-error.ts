@@ -74,10 +74,8 @@ export function errorGrowthChecks(
 	const { noiseFloor, rounding, precision } = rule;
 	const grown = asked.flatMap((check) => {
 		const { slice } = check;
-		const noise = Math.max(
-			leastErrorFloor,
-			noiseOfPart(own(noiseFloor?.outputs, name), slice)?.relativeL2 ?? 0,
-		);
+		const measured = noiseOfPart(own(noiseFloor?.outputs, name), slice)?.relativeL2 ?? 0;
+		const noise = Math.max(leastErrorFloor, measured);
 		const emulated = emulatedRounding(rounding, { output: name, slice, precision });
 		const growth = {
 			label: `relative L2${ofSlice(slice)}`,

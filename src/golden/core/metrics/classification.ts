@@ -1,7 +1,8 @@
 // Metrics of classes: top-k agreement, accuracy by labels, token agreement, KL divergence.
+
 import { makePair, type Pair, wideReader } from "../compare/difference.ts";
-import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk, forEachExactRow, forEachRow } from "../tensor/values.ts";
+import { elementCount, isFloating, type Sides, type Tensor } from "../tensor/tensor.ts";
+import { forEachChunk, forEachExactRow, forEachPair, forEachRow } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./element-errors.ts";
 
 /**
@@ -147,10 +148,28 @@ function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: A
 		});
 		return;
 	}
-	const readExpected = float64Reader(pair.expected);
-	const readGot = float64Reader(pair.got);
-	for (let flat = 0; flat < elementCount(pair.expected.shape); flat += 1)
-		visit({ expected: [...readExpected(flat, 1)], got: [...readGot(flat, 1)], flat, elements: 1 });
+	forEachPair(pair, (expected, got, flat) => visit({ expected: [expected], got: [got], flat, elements: 1 }));
+}
+
+type ClassVisitor = (expected: number, got: number, at: { flat: number; isSame: boolean }) => void;
+
+/** The largest value of each row along the axis is its class; integers are classes themselves. */
+export function forEachClass(pair: Sides, axis: number, visit: ClassVisitor): void {
+	if (isFloating(pair.expected.dtype)) {
+		forEachRow(pair, axis, (expected, got, { first, stride }) => {
+			const [wanted, found] = [argMax(expected), argMax(got)];
+			visit(wanted, found, { flat: first + wanted * stride, isSame: wanted === found });
+		});
+		return;
+	}
+	const read = wideReader(pair.expected, pair.got);
+	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
+		const { expected, got, difference } = read(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const isSame = difference === null ? expected[i] === got[i] : difference[i] === 0;
+			visit(expected[i] as number, got[i] as number, { flat: start + i, isSame });
+		}
+	});
 }
 
 /**
@@ -160,29 +179,12 @@ function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: A
  */
 export function tokenAgreement(pair: Pair, { axis, ignore }: MetricOptions): Measured {
 	let [tokens, same, first] = [0, 0, -1];
-	const add = (expected: number, isSame: boolean, flat: number): void => {
+	forEachClass(pair, axis, (expected, _, { flat, isSame }) => {
 		if (expected === ignore) return;
 		tokens += 1;
 		if (isSame) same += 1;
 		else if (first < 0) first = flat;
-	};
-	if (isFloating(pair.expected.dtype)) {
-		forEachRow(pair, axis, (expected, got, place) => {
-			const wanted = argMax(expected);
-			add(wanted, wanted === argMax(got), place.first + wanted * place.stride);
-		});
-	} else {
-		const read = wideReader(pair.expected, pair.got);
-		forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-			const { expected, got, difference } = read(start, count);
-			for (let i = 0; i < count; i += 1)
-				add(
-					expected[i] as number,
-					difference === null ? expected[i] === got[i] : difference[i] === 0,
-					start + i,
-				);
-		});
-	}
+	});
 	const value = tokens === 0 ? Number.NaN : same / tokens;
 	const detail = `${tokens - same} of ${tokens} tokens differ, the first of them is shown`;
 	return { value, elements: tokens, worstAt: first, ...(same < tokens ? { detail } : {}) };

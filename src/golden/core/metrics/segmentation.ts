@@ -1,9 +1,8 @@
 // Compares segmentations: mean intersection over union, and the share of pixels that differ.
 
 import type { Pair } from "../compare/difference.ts";
-import { isFloating } from "../tensor/tensor.ts";
-import { forEachPair, forEachRow } from "../tensor/values.ts";
-import { argMax } from "./classification.ts";
+import { forEachPair } from "../tensor/values.ts";
+import { forEachClass } from "./classification.ts";
 import type { Measured, MetricOptions } from "./element-errors.ts";
 
 const maxClasses = 65_536;
@@ -67,15 +66,9 @@ export function tallyClasses(
 	const add = (wanted: number, got: number, flat: number): void => {
 		if (wanted !== ignore) addPixel(tally, wanted, got, flat);
 	};
-	if (threshold === null && isFloating(pair.expected.dtype)) {
-		forEachRow(pair, axis, (expected, got, place) => {
-			const wanted = argMax(expected);
-			add(wanted, argMax(got), place.first + wanted * place.stride);
-		});
-		return tally;
-	}
-	const classOf = (value: number): number => (threshold === null ? value : Number(value > threshold));
-	forEachPair(pair, (wanted, found, flat) => add(classOf(wanted), classOf(found), flat));
+	if (threshold === null) forEachClass(pair, axis, (wanted, got, { flat }) => add(wanted, got, flat));
+	else
+		forEachPair(pair, (wanted, got, flat) => add(Number(wanted > threshold), Number(got > threshold), flat));
 	return tally;
 }
 

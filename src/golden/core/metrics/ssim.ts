@@ -20,7 +20,7 @@ export function ssim(pair: Pair, options: MetricOptions): Measured {
 		const detail = `an image of at least ${size} × ${size} is needed`;
 		return { value: Number.NaN, elements, worstAt: -1, detail };
 	}
-	const sums: Sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
+	const sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
 	const task = { grid, filter, ...scaledReaders(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
@@ -93,12 +93,7 @@ function gridReader(
 	};
 }
 
-interface Sums {
-	total: number;
-	windows: number;
-	worst: number;
-	worstAt: number;
-}
+type Sums = Record<"total" | "windows" | "worst" | "worstAt", number>;
 
 interface PlaneTask {
 	grid: Grid;
@@ -150,17 +145,15 @@ function filterRow(
 	}
 }
 
-interface RingRow {
-	ring: Float64Array;
-	valid: number;
-	row: number;
-	plane: number;
-	shift: number;
-}
-
 function addWindows(
 	sums: Sums,
-	{ ring, valid, row, plane, shift }: RingRow,
+	{
+		ring,
+		valid,
+		row,
+		plane,
+		shift,
+	}: { ring: Float64Array } & Record<"valid" | "row" | "plane" | "shift", number>,
 	{ grid, filter, c1, c2, origin }: PlaneTask,
 ): void {
 	const { weights, covariance } = filter;

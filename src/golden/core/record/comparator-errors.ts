@@ -2,7 +2,7 @@
 
 import type { GoldenManifest, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
-import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
+import { checkBoxes } from "../boxes/check-boxes.ts";
 import { checkOutput } from "../compare/check-output.ts";
 import { tensorMap } from "../tensor/tensor.ts";
 import { judgeSet, type SetRef } from "../whole-set/judge-set.ts";
@@ -69,23 +69,17 @@ function checksOfCase(
 		const sides = { name, expected: wanted, got: found, base: undefined };
 		return checkOutput(sides, { spec, precision, relativeL2: {} }).checks;
 	});
-	const sides: BoxSides = { expected: tensorMap(expected), got: tensorMap(got), base: undefined };
-	return [
-		...outputs,
-		...(manifest.detections ?? []).flatMap((spec) => checkBoxes(spec, sides, precision).checks),
-	];
+	const sides = { expected: tensorMap(expected), got: tensorMap(got), base: undefined };
+	const boxes = (manifest.detections ?? []).flatMap((spec) => checkBoxes(spec, sides, precision).checks);
+	return [...outputs, ...boxes];
 }
 
-function checksOfSet(
-	manifest: GoldenManifest,
-	reference: RunOutputs,
-	{ precision, outputs }: RoundedRun,
-): GoldenCheck[] {
+function checksOfSet(manifest: GoldenManifest, reference: RunOutputs, run: RoundedRun): GoldenCheck[] {
 	const seen = manifest.cases.flatMap((golden, index) => {
-		const [expected, got] = [reference[index], outputs[index]];
+		const [expected, got] = [reference[index], run.outputs[index]];
 		return expected === undefined || got === undefined ? [] : [{ golden, sides: { expected, got } }];
 	});
-	return judgeSet(anyEngine({ manifest, relativeL2: {} }, precision), seen)?.checks ?? [];
+	return judgeSet(anyEngine({ manifest, relativeL2: {} }, run.precision), seen)?.checks ?? [];
 }
 
 function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): void {

@@ -156,26 +156,33 @@ export function proposeDetections(
 	if (first === undefined) return null;
 	const names = Object.keys(first).filter((name) => cases.every((outputs) => Object.hasOwn(outputs, name)));
 	for (const boxes of names) {
-		const found = splitGroup(boxes, names, first) ?? packedGroup(boxes, cases);
-		if (found !== null) return finish(found, cases, noise);
+		const tensors = cases.flatMap((outputs) => outputs[boxes] ?? []);
+		const split = splitRoles(boxes, names, first);
+		if (split === null && !holdPackedBoxes(tensors)) continue;
+		const roles = split ?? { boxes };
+		const outputs = outputsOf(roles);
+		const because =
+			split === null
+				? `each row of ${boxes} holds a box, a score from 0 to 1 and a whole number`
+				: `${outputs.join(", ")} have the names and shapes of selected boxes`;
+		const images = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -2)), 0);
+		const format = formatOf(boxes, tensors);
+		const comparators = comparatorsOf(split === null ? 0 : (noise[split.scores]?.maxAbs ?? 0), images);
+		return {
+			detections: { name: "detections", ...roles, format, comparators },
+			outputs,
+			why: `Treated as ${format} boxes in any order, because ${because}.`,
+		};
 	}
 	return null;
 }
 
-interface Found {
-	boxes: string;
-	scores?: string;
-	classes?: string;
-	count?: string;
-	because: string;
-}
-
 /** As NMS plugins of TensorRT and exports with NMS inside give them. */
-function splitGroup(
+function splitRoles(
 	boxes: string,
 	names: readonly string[],
 	outputs: Readonly<Record<string, Tensor>>,
-): Found | null {
+): (Pick<Detections, "boxes" | "classes" | "count"> & { scores: string }) | null {
 	const shape = outputs[boxes]?.shape ?? [];
 	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;
 	const each = elementCount(shape.slice(0, -1));
@@ -189,59 +196,33 @@ function splitGroup(
 	const count = find(/num|count|valid/i, images);
 	// Otherwise the boxes may be a raw head, where each has a fixed position.
 	if (scores === undefined || (classes === undefined && count === undefined)) return null;
-	const roles = { boxes, scores, ...(classes && { classes }), ...(count && { count }) };
-	return { ...roles, because: `${outputsOf(roles).join(", ")} have the names and shapes of selected boxes` };
+	return { boxes, scores, ...(classes && { classes }), ...(count && { count }) };
 }
 
 const packedColumns = 6;
 
-function packedGroup(boxes: string, cases: RunOutputs): Found | null {
-	const tensors = cases.flatMap((outputs) => outputs[boxes] ?? []);
-	if (
-		tensors.length === 0 ||
-		!tensors.every(({ shape }) => shape.length >= 2 && shape.at(-1) === packedColumns)
-	)
-		return null;
-	const rows = tensors.flatMap((tensor) => rowsOf(tensor, packedColumns));
+function holdPackedBoxes(tensors: readonly Tensor[]): boolean {
+	if (!tensors.every(({ shape }) => shape.length >= 2 && shape.at(-1) === packedColumns)) return false;
+	const rows = tensors.flatMap(rowsOf);
 	const fits = rows.every(
 		([, , , , score = -1, label = 0.5]) => score >= 0 && score <= 1 && Number.isInteger(label),
 	);
-	const varied = new Set(rows.map((row) => row[4])).size > 2;
-	return fits && varied
-		? { boxes, because: `each row of ${boxes} holds a box, a score from 0 to 1 and a whole number` }
-		: null;
+	return fits && new Set(rows.map((row) => row[4])).size > 2;
 }
 
 const mostRows = 2000;
 
-function rowsOf(tensor: Tensor, columns: number): number[][] {
+function rowsOf(tensor: Tensor): number[][] {
+	const columns = tensor.shape.at(-1) ?? 1;
 	const values = valuesOf(tensor, mostRows * columns);
 	return Array.from({ length: values.length / columns }, (_, row) => [
 		...values.subarray(row * columns, (row + 1) * columns),
 	]);
 }
 
-function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal {
-	const { because, ...roles } = found;
-	const images = cases.reduce(
-		(sum, outputs) => sum + elementCount(outputs[found.boxes]?.shape.slice(0, -2) ?? []),
-		0,
-	);
-	const format = formatOf(found, cases);
-	return {
-		detections: { name: "detections", ...roles, format, comparators: comparatorsOf(found, images, noise) },
-		outputs: outputsOf(roles),
-		why: `Treated as ${format} boxes in any order, because ${because}.`,
-	};
-}
-
 /** The boxes are corners if the second corner is never left of or above the first. */
-function formatOf({ boxes, scores }: Found, cases: RunOutputs): Detections["format"] {
-	const columns = scores === undefined ? packedColumns : 4;
-	const rows = cases.flatMap((outputs) =>
-		outputs[boxes] === undefined ? [] : rowsOf(outputs[boxes], columns),
-	);
-	if (rows.every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) return "xyxy";
+function formatOf(boxes: string, tensors: readonly Tensor[]): Detections["format"] {
+	if (tensors.flatMap(rowsOf).every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) return "xyxy";
 	return /xywh/i.test(boxes) && !/cxcywh/i.test(boxes) ? "xywh" : "cxcywh";
 }
 
@@ -249,12 +230,7 @@ const imagesForMap = 4;
 const noiseRoom = 10;
 const leastScore = 1e-4;
 
-function comparatorsOf(
-	{ scores }: Found,
-	images: number,
-	noise: Readonly<Record<string, Spread>>,
-): [BoxComparatorSpec, ...BoxComparatorSpec[]] {
-	const floor = scores === undefined ? 0 : (noise[scores]?.maxAbs ?? 0);
+function comparatorsOf(floor: number, images: number): [BoxComparatorSpec, ...BoxComparatorSpec[]] {
 	const score = Number(Math.min(0.01, Math.max(leastScore, noiseRoom * floor)).toPrecision(2));
 	return [
 		{ kind: "box-missing" },

@@ -7,26 +7,25 @@ import { forEachValue } from "../tensor/values.ts";
 import { noiseMask } from "./noise-floor.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
 
-interface ProposalInput {
+export function proposeOutput({
+	tensors,
+	noise,
+	batched,
+}: {
 	tensors: readonly Tensor[];
 	noise?: Spread | undefined;
 	batched: boolean;
-}
-
-export function proposeOutput({ tensors, noise, batched }: ProposalInput): {
-	output: GoldenOutput;
-	why: string[];
-} {
+}): { output: GoldenOutput; why: string[] } {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	const guess = guessSemantic(filled);
 	const [first] = filled;
 	const batchAxis = batched && first !== undefined && first.shape.length > 0 ? { batchAxis: 0 } : {};
-	const label = guess.semantic === "tensor" ? "plain numbers" : guess.semantic;
-	const why = [`Treated as ${label}, because ${guess.because}.`];
+	const { semantic, because } = guess;
+	const why = [`Treated as ${semantic === "tensor" ? "plain numbers" : semantic}, because ${because}.`];
 	const isFloat = first !== undefined && isFloating(first.dtype);
 	const proposed = isFloat ? ofFloats(guess, filled, { noise, why }) : ofIntegers(guess, filled);
 	const comparators = proposed as NonNullable<GoldenOutput["comparators"]>;
-	return { output: { semantic: guess.semantic, ...batchAxis, comparators }, why };
+	return { output: { semantic, ...batchAxis, comparators }, why };
 }
 
 function ofFloats(
@@ -213,7 +212,7 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 		.sort((left, right) => (left[0]?.index ?? 0) - (right[0]?.index ?? 0))
 		.map(
 			(channels): ScalePart => ({
-				rms: quadraticMean(channels),
+				rms: Math.sqrt(channels.reduce((sum, { rms }) => sum + rms * rms, 0) / channels.length),
 				slice: sliceOf(axis, rangesOf(channels, all.length, live)),
 			}),
 		);
@@ -231,10 +230,6 @@ function clusters(channels: readonly Channel[]): Channel[][] {
 		before = channel.rms;
 	}
 	return groups.map((group) => group.sort((left, right) => left.index - right.index));
-}
-
-function quadraticMean(channels: readonly Channel[]): number {
-	return Math.sqrt(channels.reduce((sum, { rms }) => sum + rms * rms, 0) / channels.length);
 }
 
 /** Runs of neighbouring channels. Dead channels belong to the live one before them, or to the first. */

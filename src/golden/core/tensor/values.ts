@@ -214,15 +214,9 @@ export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
 	}
 }
 
-interface Strip {
-	length: number;
-	stride: number;
-	width: number;
-}
-
 function stripReader(
 	tensor: Tensor,
-	{ length, stride, width }: Strip,
+	{ length, stride, width }: Record<"length" | "stride" | "width", number>,
 ): (first: number, columns: number) => Float64Array {
 	const read = float64Reader(tensor);
 	const rows = new Float64Array(length * width);

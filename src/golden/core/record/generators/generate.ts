@@ -1,14 +1,10 @@
 // Makes the inputs of golden cases from a seed: the same bytes for the same seed, on every machine.
-import type { DType } from "../../../../../generated/golden.ts";
 import { elementCount, isFloating, type Tensor } from "../../tensor/tensor.ts";
 import { encodeTensor } from "./encode.ts";
 import type { GeneratorKind, GeneratorSpec } from "./spec.ts";
 import { type RandomSource, splitMix64 } from "./split-mix.ts";
 
-interface GeneratedInput {
-	name: string;
-	dtype: DType;
-	shape: readonly number[];
+interface GeneratedInput extends Pick<Tensor, "dtype" | "shape"> {
 	specs: readonly GeneratorSpec[];
 	positions?: number;
 }
@@ -65,19 +61,14 @@ function imageValues(shape: readonly number[], random: RandomSource): Float64Arr
 		for (let channel = 0; channel < channels; channel += 1) {
 			const tint = smoothField(layout, random);
 			for (let pixel = 0; pixel < height * width; pixel += 1) {
-				const value = clamp(
-					0.5 + 0.35 * (light[pixel] as number) + (channels === 1 ? 0 : 0.12) * (tint[pixel] as number),
-				);
+				const value =
+					0.5 + 0.35 * (light[pixel] as number) + (channels === 1 ? 0 : 0.12) * (tint[pixel] as number);
 				const at = channelsLast ? pixel * channels + channel : channel * height * width + pixel;
-				values[image * channels * height * width + at] = value;
+				values[image * channels * height * width + at] = Math.min(1, Math.max(0, value));
 			}
 		}
 	}
 	return values;
-}
-
-function clamp(value: number): number {
-	return Math.min(1, Math.max(0, value));
 }
 
 /** Octaves of random lattices, each twice as fine and half as strong: amplitude falls as 1/f. About ±1. */
@@ -93,16 +84,9 @@ function smoothField({ height, width }: Layout, random: RandomSource): Float64Ar
 	return field;
 }
 
-interface Octave {
-	height: number;
-	width: number;
-	step: number;
-	amplitude: number;
-}
-
 function addLattice(
 	field: Float64Array,
-	{ height, width, step, amplitude }: Octave,
+	{ height, width, step, amplitude }: Record<"height" | "width" | "step" | "amplitude", number>,
 	random: RandomSource,
 ): void {
 	const columns = Math.ceil(width / step) + 2;
@@ -133,10 +117,8 @@ function paintEdges(field: Float64Array, { height, width }: Layout, random: Rand
 		};
 		const brightness = 2.4 * random.uniform() - 1.2;
 		const isDisc = random.uniform() < 0.5;
-		const [left, top] = [
-			Math.max(0, Math.ceil(centre.x - radius.x)),
-			Math.max(0, Math.ceil(centre.y - radius.y)),
-		];
+		const left = Math.max(0, Math.ceil(centre.x - radius.x));
+		const top = Math.max(0, Math.ceil(centre.y - radius.y));
 		for (let y = top; y < Math.min(height, centre.y + radius.y); y += 1) {
 			for (let x = left; x < Math.min(width, centre.x + radius.x); x += 1) {
 				const inDisc = ((x - centre.x) / radius.x) ** 2 + ((y - centre.y) / radius.y) ** 2 <= 1;
