@@ -11,7 +11,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
-import { describeWorth, isGiven } from "../core/record/generators/spec.ts";
+import { describeWorth, isGiven } from "../core/record/generators/defaults.ts";
 import { formatShape, ofSlice } from "../core/tensor/tensor.ts";
 import {
 	type InspectedLimit,

@@ -9,8 +9,8 @@ import type { EmulationResult } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { inParallel } from "../../stages/in-parallel.ts";
-import type { RoundedRun } from "../core/record/comparator-errors.ts";
 import { coveredParts, partKey, type RoundingTable } from "../core/record/defects/judge.ts";
+import type { RoundedRun } from "../core/record/limits.ts";
 import {
 	type Emulated,
 	emulatedPrecisions,

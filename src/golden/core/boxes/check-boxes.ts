@@ -37,7 +37,7 @@ interface MatchedImage extends ImagePair, Matching {
 	image: number;
 }
 
-export interface BoxSums {
+interface BoxSums {
 	matches: number;
 	missing: number;
 	extra: number;

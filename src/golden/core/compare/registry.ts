@@ -21,8 +21,14 @@ import {
 	share,
 	within,
 } from "../metrics/element-errors.ts";
-import { measureRanks, measureRecall, rankAgreement, recallAtK } from "../metrics/neighbours.ts";
-import { meanIou, pixelDisagreement } from "../metrics/segmentation.ts";
+import {
+	meanIou,
+	measureRanks,
+	measureRecall,
+	pixelDisagreement,
+	rankAgreement,
+	recallAtK,
+} from "../metrics/segmentation.ts";
 import { ssim } from "../metrics/ssim.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import { classTally, meanTally, type SetTally, squareTally, vectorTally } from "../whole-set/tally.ts";

@@ -66,7 +66,7 @@ export function holdsNaN(values: Float64Array): boolean {
 	return false;
 }
 
-export function argMax(values: Float64Array): number {
+function argMax(values: Float64Array): number {
 	let best = 0;
 	for (let i = 1; i < values.length; i += 1) {
 		if ((values[i] as number) > (values[best] as number) || Number.isNaN(values[best])) best = i;

@@ -8,7 +8,7 @@ import { feeds, type OnnxDim, type OnnxModel } from "../../../core/onnx/model.ts
 import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";
-import type { GeneratorSpec } from "../record/generators/spec.ts";
+import type { GeneratorSpec } from "../record/generators/generate.ts";
 import { own } from "../tensor/tensor.ts";
 
 export interface ProbeInput {

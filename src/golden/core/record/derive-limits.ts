@@ -20,15 +20,13 @@ import {
 	byRelativeL2,
 	type ComparatorErrors,
 	comparatorKey,
-	measureErrors,
-	type RoundedRun,
-} from "./comparator-errors.ts";
-import {
 	type Emulated,
 	emulatedPrecisions,
 	growthOf,
+	measureErrors,
 	type NetworkTraits,
 	peakToRms,
+	type RoundedRun,
 	relativeL2Limits,
 	rules,
 	type StrayAt,

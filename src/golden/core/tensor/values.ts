@@ -117,7 +117,7 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 }
 
 /** The array is valid until the next step. */
-export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
+function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);
 	for (let start = 0; start < elements; start += chunkElements)

@@ -12,11 +12,11 @@ import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { type BoxSides, boxKinds, boxLimit, matchImages } from "../boxes/check-boxes.ts";
 import { precisionTally } from "../boxes/mean-average-precision.ts";
-import { existingGrowthChecks, growthRule } from "../compare/base-error.ts";
 import { coveredParts, layoutCheck, markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
 import { type Comparator, isMetricSpec, type MetricSpec, resolveComparator } from "../compare/comparators.ts";
 import { makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
+import { existingGrowthChecks, growthRule } from "../compare/judge.ts";
 import { metrics, setTally } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { defaultMetricOptions, keepsLimit, type Range, within } from "../metrics/element-errors.ts";

@@ -2,8 +2,15 @@
 import type { Bound } from "../../../../generated/result.ts";
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
 import type { Measured, MetricOptions } from "../metrics/element-errors.ts";
-import { maxVectors, unit, type VectorScores, type Vectors } from "../metrics/neighbours.ts";
-import { emptyClassTally, iouOfTally, tallyClasses } from "../metrics/segmentation.ts";
+import {
+	emptyClassTally,
+	iouOfTally,
+	maxVectors,
+	tallyClasses,
+	unit,
+	type VectorScores,
+	type Vectors,
+} from "../metrics/segmentation.ts";
 import { forEachRow } from "../tensor/values.ts";
 
 export interface SetTally {

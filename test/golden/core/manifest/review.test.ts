@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import type { OnnxDim, OnnxModel, OnnxValue } from "../../../../src/core/onnx/model.ts";
+import { validateAgainstModel } from "../../../../src/golden/core/manifest/draft.ts";
 import { type ReviewInput, reviewGolden, reviewGone } from "../../../../src/golden/core/manifest/review.ts";
-import { validateAgainstModel } from "../../../../src/golden/core/manifest/validate-against-model.ts";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 
 const y = float32([1, 2]);

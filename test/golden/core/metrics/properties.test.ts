@@ -21,8 +21,7 @@ import {
 	psnr,
 	relativeL2,
 } from "../../../../src/golden/core/metrics/element-errors.ts";
-import { recallAtK } from "../../../../src/golden/core/metrics/neighbours.ts";
-import { meanIou, pixelDisagreement } from "../../../../src/golden/core/metrics/segmentation.ts";
+import { meanIou, pixelDisagreement, recallAtK } from "../../../../src/golden/core/metrics/segmentation.ts";
 import { ssim } from "../../../../src/golden/core/metrics/ssim.ts";
 import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 

@@ -11,8 +11,7 @@ import { judgeCase, outputsOf } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { own } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
-import { anyEngine, byRelativeL2 } from "../comparator-errors.ts";
-import { rules } from "../limits.ts";
+import { anyEngine, byRelativeL2, rules } from "../limits.ts";
 import { distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
 
 export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, number>>>>>;
@@ -38,7 +37,7 @@ export interface DefectVerdict {
 
 type Outputs = Readonly<Record<string, Tensor>>;
 
-export interface DefectWatch {
+interface DefectWatch {
 	/** @returns whether the verdict is settled, so that the other cases need not run. */
 	see(index: number, outputs: Outputs): boolean;
 	verdict(): DefectVerdict;

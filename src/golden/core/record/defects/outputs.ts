@@ -1,8 +1,7 @@
 // Defects of the output itself, as a fault behind the last layer would cause. They need no model, so each is tried on every output.
 import { elementCount, isFloating, type Tensor } from "../../tensor/tensor.ts";
 import { valuesOf } from "../../tensor/values.ts";
-import { canEncode, encodeTensor } from "../generators/encode.ts";
-import { splitMix64 } from "../generators/split-mix.ts";
+import { canEncode, encodeTensor, splitMix64 } from "../generators/encode.ts";
 import { constantOf } from "../sensitivity.ts";
 import { type DefectVerdict, type Trial, watchDefect } from "./judge.ts";
 

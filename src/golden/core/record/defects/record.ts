@@ -16,7 +16,7 @@ import type { DefectVerdict } from "./judge.ts";
 import { outputDefects, type TriedOutput } from "./outputs.ts";
 import { type WeightDefectKind, weightDefects } from "./weights.ts";
 
-export interface TriedDefect {
+interface TriedDefect {
 	kind: WeightDefectKind;
 	weight: string;
 	/** null if the defect changed no byte, so that nothing was tried. */

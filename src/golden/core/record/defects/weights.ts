@@ -2,8 +2,7 @@
 
 import { elementBytes, elementCount } from "../../tensor/tensor.ts";
 import { forEachValue, valuesOf } from "../../tensor/values.ts";
-import { writers } from "../generators/encode.ts";
-import { splitMix64 } from "../generators/split-mix.ts";
+import { splitMix64, writers } from "../generators/encode.ts";
 
 export const weightDTypes = ["float32", "float64", "float16", "bfloat16", "int8", "uint8"] as const;
 export type WeightDType = (typeof weightDTypes)[number];

@@ -1,8 +1,24 @@
 // Makes the inputs of golden cases from a seed: the same bytes for the same seed, on every machine.
 import { elementCount, isFloating, type Tensor } from "../../tensor/tensor.ts";
-import { encodeTensor } from "./encode.ts";
-import type { GeneratorKind, GeneratorSpec } from "./spec.ts";
-import { type RandomSource, splitMix64 } from "./split-mix.ts";
+import { encodeTensor, type RandomSource, splitMix64 } from "./encode.ts";
+
+export const generatorKinds = [
+	"normal",
+	"uniform",
+	"image",
+	"tokens",
+	"zeros",
+	"ones",
+	"const",
+	"length",
+] as const;
+export type GeneratorKind = (typeof generatorKinds)[number];
+
+export interface GeneratorSpec {
+	kind: GeneratorKind;
+	/** Both ends included for tokens; the interval of the values of uniform and image; twice the value of const. */
+	range?: readonly [low: number, high: number];
+}
 
 interface GeneratedInput extends Pick<Tensor, "dtype" | "shape"> {
 	specs: readonly GeneratorSpec[];

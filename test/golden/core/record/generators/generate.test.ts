@@ -5,12 +5,16 @@ import type { DType } from "../../../../../generated/golden.ts";
 import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
 import {
 	defaultGenerators,
+	formatGenerator,
+	parseGenerator,
 	positionsBeside,
 } from "../../../../../src/golden/core/record/generators/defaults.ts";
-import { brainFloatBits, halfBits } from "../../../../../src/golden/core/record/generators/encode.ts";
+import {
+	brainFloatBits,
+	halfBits,
+	splitMix64,
+} from "../../../../../src/golden/core/record/generators/encode.ts";
 import { generateInput } from "../../../../../src/golden/core/record/generators/generate.ts";
-import { formatGenerator, parseGenerator } from "../../../../../src/golden/core/record/generators/spec.ts";
-import { splitMix64 } from "../../../../../src/golden/core/record/generators/split-mix.ts";
 import { decodeBrainFloat, decodeHalf } from "../../../../../src/golden/core/tensor/small-numbers.ts";
 
 const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
