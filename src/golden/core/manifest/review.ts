@@ -145,7 +145,7 @@ function compareLimits(
 		const [was = "reject", is = "reject"] = [before.nonFinite, after.nonFinite];
 		const looser = is === "must-match";
 		const nonFinite = { output, kind: "non-finite", what: "nonFinite", base: was, head: is, looser };
-		return [...joinPrecisions(changes), ...(was === is ? [] : [nonFinite])];
+		return was === is ? joinPrecisions(changes) : [...joinPrecisions(changes), nonFinite];
 	});
 }
 

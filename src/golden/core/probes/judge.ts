@@ -57,10 +57,11 @@ function skipped(probe: ProbeName, message: string): JudgedProbe {
 function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
 	const { probe, comparisons, note } = planned;
 	const failure = firstFailure(comparisons, context.answers);
-	if (failure !== null) {
-		const message = `The engine failed at a size within its profile: ${failure}`;
-		return { probe, state: "differs", got: null, allowed: null, message };
-	}
+	if (failure !== null)
+		return {
+			...skipped(probe, `The engine failed at a size within its profile: ${failure}`),
+			state: "differs",
+		};
 	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
@@ -80,12 +81,10 @@ function isUnsteady({ got, allowed }: Measure): boolean {
 }
 
 function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers): string | null {
-	for (const { expected, got } of comparisons) {
-		for (const { caseId } of [expected, got]) {
-			const answer = answers.get(caseId);
-			if (answer === undefined) return "it ended before this case.";
-			if (answer.state === "failed") return answer.message;
-		}
+	for (const { caseId } of comparisons.flatMap(({ expected, got }) => [expected, got])) {
+		const answer = answers.get(caseId);
+		if (answer === undefined) return "it ended before this case.";
+		if (answer.state === "failed") return answer.message;
 	}
 	return null;
 }

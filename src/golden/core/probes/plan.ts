@@ -98,16 +98,15 @@ function probeNeighbours({ rows, pool }: RowContext): ProbeRequest | string {
 	const replacements = upTo(rows).map((row) => otherRow(pool, row, row + rows));
 	if (replacements.includes(null))
 		return "All rows of its inputs are equal, so neighbours cannot be replaced.";
-	const halves = ["even", "odd"].map((kept, parity) => {
-		const id = `neighbours-of-${kept}`;
-		const places = upTo(rows).map((row) => (row % 2 === parity ? row : (replacements[row] ?? row)));
-		const watched = upTo(rows).filter((row) => row % 2 === parity);
-		return {
-			sent: caseOf(id, pool, places),
-			comparison: compareViews("same", [anchor, watched], [id, watched]),
-		};
-	});
-	return { cases: halves.map(({ sent }) => sent), comparisons: halves.map(({ comparison }) => comparison) };
+	const halves = ["even", "odd"].map((kept, parity) => ({
+		id: `neighbours-of-${kept}`,
+		places: upTo(rows).map((row) => (row % 2 === parity ? row : (replacements[row] ?? row))),
+		watched: upTo(rows).filter((row) => row % 2 === parity),
+	}));
+	return {
+		cases: halves.map(({ id, places }) => caseOf(id, pool, places)),
+		comparisons: halves.map(({ id, watched }) => compareViews("same", [anchor, watched], [id, watched])),
+	};
 }
 
 function probeBatchSize({ batch, rows, pool }: RowContext): ProbeRequest | string {
@@ -127,15 +126,17 @@ function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 	const cases: ProbeCase[] = [];
 	const comparisons: Comparison[] = [];
 	let omitted: string | undefined;
-	for (const [index, profile] of context.subject.profiles.slice(0, maxProfiles).entries()) {
-		for (const end of endsOf(context, profile)) {
-			const at = { profile, end, id: `profile-${index}-${end}`, caseIndex: 1 + cases.length };
-			const request = probeEnd(context, at);
-			if (typeof request === "string") omitted ??= request;
-			else {
-				cases.push(...request.cases);
-				comparisons.push(...request.comparisons);
-			}
+	const ends = context.subject.profiles
+		.slice(0, maxProfiles)
+		.flatMap((profile, index) =>
+			endsOf(context, profile).map((end) => ({ profile, end, id: `profile-${index}-${end}` })),
+		);
+	for (const end of ends) {
+		const request = probeEnd(context, { ...end, caseIndex: 1 + cases.length });
+		if (typeof request === "string") omitted ??= request;
+		else {
+			cases.push(...request.cases);
+			comparisons.push(...request.comparisons);
 		}
 	}
 	if (comparisons.length === 0) return omitted ?? "Its sizes are fixed, so its profile has no ends.";

@@ -123,15 +123,12 @@ function explainLimits(
 	{ slice }: ComparatorSpec,
 	{ noise, limits }: { noise: number; limits: Basis["limits"] },
 ): string[] {
-	const all = Object.entries(limits) as [Precision, StrayAt][];
+	const all = Object.entries(limits);
 	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
 	const sentence = `relative-l2${ofSlice(slice)} may be ${list}: ${rules.room} times the deviation of correct outputs (noise ${twoDigits(noise)}); other precisions keep their defaults.`;
 	const lost = all.filter(([, { stray }]) => stray > rules.mostStray).map(([precision]) => precision);
-	if (lost.length === 0) return [sentence];
-	return [
-		sentence,
-		`At ${lost.join(", ")} this golden says little: correct outputs deviate so much that a wrong engine may pass.`,
-	];
+	const warning = `At ${lost.join(", ")} this golden says little: correct outputs deviate so much that a wrong engine may pass.`;
+	return lost.length === 0 ? [sentence] : [sentence, warning];
 }
 
 /** Shares of rows and elements keep their defaults unless rounding alone comes near them. */
@@ -211,16 +208,14 @@ function deriveGroup(group: Detections, rounding: Measured["roundingErrors"]): D
 	return { ...group, comparators: comparators as Detections["comparators"] };
 }
 
-interface Loosening {
-	bound: Bound;
-	usualAt(precision: Precision): number | undefined;
-	measuredAt(precision: Precision): number | undefined;
-}
-
 /** At the precisions where a correct engine would break the usual limit, or come near it. */
 function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
 	spec: Spec,
-	{ bound, usualAt, measuredAt }: Loosening,
+	{
+		bound,
+		usualAt,
+		measuredAt,
+	}: { bound: Bound } & Record<"usualAt" | "measuredAt", (precision: Precision) => number | undefined>,
 ): Spec {
 	const limits: Partial<Record<Precision, number>> = {};
 	for (const precision of emulatedPrecisions) {
