@@ -13,7 +13,6 @@ export interface BisectGraph {
 	writers: ReadonlyMap<string, number>;
 	/** Tensors in `writers` that each node reads, including inside its bodies. */
 	reads: readonly (readonly string[])[];
-	/** Float tensors that both models compute, by name. */
 	comparable: ReadonlyMap<string, OnnxDType>;
 }
 

@@ -31,7 +31,6 @@ interface ClassAnswers {
 	right: number[];
 }
 
-/** COCO's largest set has about this many answers; with more, the value is NaN. */
 const maxAnswers = 4_000_000;
 
 export function precisionTally(): { add(image: ImagePair): void; value(): number } {

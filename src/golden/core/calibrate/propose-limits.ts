@@ -209,7 +209,6 @@ function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
 	if (got === null) return 0;
 	if (typeof got === "string") return Number.POSITIVE_INFINITY;
 	const [error, limit] = [lossOf(got, bound), lossOf(allowed, bound)];
-	// Decibels.
 	if (bound === "at-least" && limit < 0) return got > 0 ? allowed / got : Number.POSITIVE_INFINITY;
 	if (error <= 0) return 0;
 	return limit > 0 ? error / limit : Number.POSITIVE_INFINITY;

@@ -49,7 +49,6 @@ export function checkOutput(
 		return { checks: [markExisting(layout, baseLayout?.detail === layout.detail)], compared: 0 };
 	const elements = elementCount(expected.shape);
 	const all = resolveComparators(spec, { ...context, expected });
-	// Comparators of the whole set run after all cases; here the output only has to be comparable.
 	const comparators = all.filter(({ scope }) => scope !== "set");
 	if (elements === 0) {
 		const empty = { got: null, pass: true, elements: 0, detail: "the output is empty, as the golden is" };
@@ -148,7 +147,6 @@ function withBase(
 	return markExisting(shown, !keepsLimit(value, bound, (own ?? comparator).allowed));
 }
 
-/** Sent to a command as JSON on stdin; its arguments name the tensor files. */
 export interface CommandRequest {
 	schemaVersion: 1;
 	comparator: string;
@@ -200,7 +198,6 @@ export function parseCommandAnswer(stdout: string, exitCode: number): CommandAns
 	return { state: "answered", pass: pass && exitCode === 0, value, ...shownDetail };
 }
 
-/** A value must keep its limit, if there is one; a failure that the command reports always fails. */
 export function customCheck(
 	output: string,
 	spec: CustomSpec,

@@ -86,7 +86,6 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	const base = input.base && tensorMap(input.base);
 	const sides = { expected, got, base };
 	const all = Object.keys(golden.outputs).map((name) => checkNamed(name, input, golden, sides));
-	// A group with a missing output is reported by that output alone.
 	const groups = (input.manifest.detections ?? []).filter((spec) =>
 		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && got.has(name)),
 	);
@@ -223,7 +222,6 @@ export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: Growt
 		if (!existing || metric === relativeL2 || allowed === null) return [];
 		const errorOf = (value: GoldenCheck["base"]) => (bound === "at-most" ? finite(value) : 1 - finite(value));
 		const floor = errorOf(allowed);
-		// Decibels have no loss.
 		if (floor < 0) return [];
 		const name = own(labels, metric) ?? metric;
 		const label = bound === "at-most" ? name : `loss of ${name}`;

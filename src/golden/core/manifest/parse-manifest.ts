@@ -129,7 +129,6 @@ function escapes(path: string): boolean {
 function* outputRules({ outputs, cases }: GoldenManifest): Problems {
 	const named = new Set(cases.flatMap((golden) => Object.keys(golden.outputs)));
 	const known = [...named].map((name) => formatName(name)).join(", ");
-	// The name is probably misspelt.
 	for (const name of Object.keys(outputs))
 		if (!named.has(name))
 			yield problem(childPointer("/outputs", name), `an output of the cases: ${known}`, formatName(name));

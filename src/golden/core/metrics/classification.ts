@@ -8,7 +8,7 @@ import type { Measured, MetricOptions } from "./element-errors.ts";
 /**
  * Share of rows along the axis in which golden and engine have the same k largest classes, the lower index first of equals
  * (numpy: `argsort(-x, kind="stable")[:k]`). k is cut to the number of classes. The worst element is in the row whose golden
- * class leads the engine's choice by most: a flip at a wide margin is a fault, at a narrow one noise.
+ * class leads by most: a flip at a wide margin is a fault, at a narrow one noise.
  */
 export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions): Measured {
 	let [rows, agreeing, overlap, elements] = [0, 0, 0, 0];
@@ -174,7 +174,7 @@ export function forEachClass(pair: Sides, axis: number, visit: ClassVisitor): vo
 
 /**
  * #{got = expected} / n over tokens, which are ids or the largest logits along the axis (numpy: `mean(g == c)` after
- * `argmax(axis)`). Tokens whose golden is `ignore` (padding) are left out. The worst element is the first that differs,
+ * `argmax(axis)`). The worst element is the first that differs,
  * because text that a model writes itself diverges from there.
  */
 export function tokenAgreement(pair: Pair, { axis, ignore }: MetricOptions): Measured {
@@ -192,7 +192,7 @@ export function tokenAgreement(pair: Pair, { axis, ignore }: MetricOptions): Mea
 
 /**
  * Mean over rows of Σ p · (ln p − ln q) in nats, p the golden's distribution, q the engine's (scipy: `entropy(p, q)`).
- * Infinite if p > 0 and q = 0; NaN if a row is not a distribution. Rows in which the golden is NaN are left out. A tiny
+ * Infinite if p > 0 and q = 0; NaN if a row is not a distribution. A tiny
  * probability underflows to 0 in an engine's arithmetic, so a 0 of the engine counts as up to `zeroProbability`.
  */
 export function klDivergence(pair: Pair, options: MetricOptions): Measured {

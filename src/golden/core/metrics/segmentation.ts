@@ -111,7 +111,7 @@ export interface VectorScores {
 
 /**
  * Recall@k: mean over vectors of |Nk(golden) ∩ Nk(engine)| / k, Nk the k other vectors of the largest cosine similarity
- * (numpy: `argsort(-s, kind="stable")[:k]`). k is cut to the vectors there are; a vector of zeros has similarity 0 to all.
+ * (numpy: `argsort(-s, kind="stable")[:k]`). k is cut to the vectors there are.
  */
 export function recallAtK(pair: Pair, options: MetricOptions): Measured {
 	return measureOutput(pair, options, measureRecall);

@@ -25,7 +25,6 @@ export interface ProbeContext {
 	rows: number;
 }
 
-/** About a dozen cases are in memory at once. */
 export const maxCaseBytes = 64 * 1024 * 1024;
 
 /** A string says why there are no inputs. */
@@ -121,7 +120,6 @@ export function compareViews(
 	return { expected, got: { caseId: gotId, rows: gotRows }, arithmetic };
 }
 
-/** Runs last, so that it also shows state left in the engine by other inferences. */
 export const repetition = compareViews("same", [anchor, null], [again, null]);
 
 export type Tensors = Readonly<Record<string, Tensor>>;
@@ -133,9 +131,7 @@ interface Pool {
 	axes: Batch["axes"];
 }
 
-/** The same inputs every night, so that two nights can be compared. */
 const seed = 20;
-/** More distinct rows find nothing more and take longer to generate. */
 const maxRows = 8;
 
 /** A string says why it cannot. */

@@ -215,7 +215,6 @@ function besideBase(got: number | null, base: JudgedProbe | undefined, known: bo
  * The mean row is there because a row that is nearly zero by cancellation carries rounding of the usual size.
  * Integers and bools: differing elements / elements.
  * Infinity if shape, dtype or non-finite values differ; NaN if nothing is finite.
- * @param axis along which rows lie; null: the whole is one row.
  */
 export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): number {
 	if (expected.dtype !== got.dtype || String(expected.shape) !== String(got.shape))
@@ -255,12 +254,9 @@ const noiseFactor = 3;
 const roundings = 2;
 
 /**
- * The most that may lie between two answers:
- *   same kernels:  max(cap / 10, 2 · rounding of the output's dtype, 3 · noise)
- *   other kernels: max(cap,      2 · rounding of the output's dtype, 3 · noise)
- * where noise is what two runs of the same input on this engine differed by (0 for the determinism probe itself). The cap is about
- * five times the rounding measured on a nine-layer network (config/defaults.ts), so two right answers lie well within it.
- * Integers: 0, or for other kernels the share that top-k may lose, because nearly equal scores may change places.
+ * The most that may lie between two answers; noise is what two runs of the same input differed by. The cap is about five times the
+ * rounding measured on a nine-layer network, so two right answers lie well within it. Integers of other kernels may differ by the
+ * share that top-k may lose, because nearly equal scores may change places.
  */
 export function allowance(
 	rule: AllowanceRule,

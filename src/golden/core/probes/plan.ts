@@ -66,7 +66,7 @@ function withRows(least: number, probe: (context: RowContext) => ProbeRequest | 
 }
 
 /**
- * @param subject a string is the reason why no inputs can be made.
+ * @param subject a string says why no inputs can be made.
  * @param only empty: all. `donors`: inputs of golden cases, which are better than generated ones.
  */
 export function planProbes(
@@ -143,10 +143,8 @@ function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 	return { cases, comparisons, note: omitted };
 }
 
-type End = "min" | "max";
-
 /** Both ends if a dimension beside the batch has a range; one if only the batch has. */
-function endsOf({ batch, subject }: ProbeContext, profile: Profile): End[] {
+function endsOf({ batch, subject }: ProbeContext, profile: Profile): ("min" | "max")[] {
 	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
 	const isRanged = Object.entries(profile).some(
 		([name, { min, max }]) => name !== batch?.dim && used.has(name) && max > Math.max(1, min),
@@ -163,7 +161,7 @@ function batchRange(batch: Batch | null, profile: Profile): Batch["range"] | nul
 /** Compares the smallest batch with larger ones, or with itself if it is the only one. */
 function probeEnd(
 	{ subject, batch }: ProbeContext,
-	{ profile, end, id, caseIndex }: { profile: Profile; end: End; id: string; caseIndex: number },
+	{ profile, end, id, caseIndex }: { profile: Profile; end: "min" | "max"; id: string; caseIndex: number },
 ): ProbeRequest | string {
 	const sizes = sizesAt(profile, end);
 	const range = batchRange(batch, profile) ?? { min: 1, opt: 1, max: 1 };
@@ -174,12 +172,13 @@ function probeEnd(
 		return `Sizes whose batch takes more than ${maxCaseBytes / 2 ** 20} MiB are left out.`;
 	const pool = makePool(subject, batch, { sizes, rows: Math.max(...fitting), caseIndex });
 	if (typeof pool === "string") return pool;
-	const send = (rows: number, name: string): ProbeCase => caseOf(name, pool, upTo(rows));
+	const send = (rows: number, name: string) => caseOf(name, pool, upTo(rows));
 	const first = send(least, `${id}-${least}`);
-	const others =
-		more.length === 0 ? [send(least, `${first.id}-again`)] : more.map((rows) => send(rows, `${id}-${rows}`));
-	const [arithmetic, shared] =
-		more.length === 0 ? (["same", null] as const) : (["other", upTo(least)] as const);
+	const isAlone = more.length === 0;
+	const others = isAlone
+		? [send(least, `${first.id}-again`)]
+		: more.map((rows) => send(rows, `${id}-${rows}`));
+	const [arithmetic, shared] = isAlone ? (["same", null] as const) : (["other", upTo(least)] as const);
 	return {
 		cases: [first, ...others],
 		comparisons: others.map((other) => compareViews(arithmetic, [first.id, shared], [other.id, shared])),
@@ -189,7 +188,6 @@ function probeEnd(
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
 const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
 
-/** The input that marks padding, and every input's axis of positions. */
 interface Marker {
 	isMask: boolean;
 	input: ProbeInput;

@@ -16,10 +16,8 @@ import { forEachValue } from "../tensor/values.ts";
 
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
-/** A dozen runs keep their outputs until the limits are derived, so this bounds memory. */
 const mostOutputBytes = 64 * 1024 ** 2;
 
-/** The number of first cases that noise and rounding are measured on; bounded by size, so that it is the same on every machine. */
 export function measuredCases(reference: RunOutputs): number {
 	let bytes = 0;
 	const beyond = reference.findIndex((outputs) => {
@@ -36,7 +34,6 @@ export interface LabelledRun {
 
 export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
 
-/** The largest distance of any run from the reference, by output and part of it; worst case. */
 export function measureNoise(
 	reference: RunOutputs,
 	runs: readonly LabelledRun[],

@@ -32,7 +32,6 @@ export function guessSemantic(tensors: readonly Tensor[]): Guess {
 
 function guessIntegers({ dtype, shape }: Tensor): Guess {
 	if (dtype === "uint8" && shape.length >= 3) {
-		// A picture with one channel more likely holds labels, so only 3 or 4 channels count.
 		const channels = pictureLayout(shape, [3, 4]);
 		if (channels !== null) return { semantic: "image", channels, because: "it holds eight-bit colours" };
 	}
@@ -133,7 +132,6 @@ function mayBeColours(tensors: readonly Tensor[]): boolean {
 	return ranges.every(({ min }) => min === null || min >= Math.min(minColour, -most * mostBelow));
 }
 
-/** If all rows choose the same column, they hold plain numbers rather than logits. */
 function choosesSeveral(tensors: readonly Tensor[]): boolean {
 	const best = new Set<number>();
 	for (const tensor of tensors)

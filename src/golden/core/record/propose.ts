@@ -203,7 +203,6 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	const live = all.filter(({ rms }) => rms > deadShare * largest);
 	const smallest = Math.min(...live.map(({ rms }) => rms));
 	if (!(largest > maxRatio * smallest)) return [];
-	// Scores always have the scale 1, even those of a class that no picture shows.
 	const scores = live.filter(({ min, max }) => min >= 0 && max <= 1);
 	if (scores.length === live.length) return [];
 	const apart = scores.length >= minScoreShare * all.length;

@@ -3,10 +3,8 @@ import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
 import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
 import { axisFromStart, elementBytes, elementCount, type Sides, type Tensor } from "./tensor.ts";
 
-/** Two chunks of binary32 fit in the second-level cache of every host. */
 export const chunkElements = 65_536;
 
-/** Reads `count` (at most chunkElements) values from `start`; the array is valid until the next call. */
 type ChunkReader<Values> = (start: number, count: number) => Values;
 
 interface ViewOf<Values> {
@@ -44,7 +42,6 @@ function viewChunk<Values>(
 	return new View(data.slice(start * size, (start + count) * size).buffer, 0, count);
 }
 
-/** For every dtype; 64-bit integers beyond 2^53 are rounded. */
 export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	const scratch = new Float64Array(Math.min(chunkElements, elementCount(tensor.shape)));
 	const fill = filler(tensor, scratch.length);
@@ -89,7 +86,6 @@ function filler(tensor: Tensor, longest: number): (out: Float64Array, start: num
 	};
 }
 
-/** 64-bit integers, exactly; null for every other dtype. */
 export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 	const View = longViews[tensor.dtype];
 	return View === undefined ? null : (start, count) => viewChunk(tensor, View, start, count);
@@ -102,7 +98,6 @@ export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float6
 	return (start, count) => Float64Array.from(long(start, count), (value: bigint) => Number(value - origin));
 }
 
-/** The first 64-bit integer; 0 for every other dtype. */
 export function originOf(tensor: Tensor): bigint {
 	return elementCount(tensor.shape) === 0 ? 0n : (longReader(tensor)?.(0, 1)[0] ?? 0n);
 }
@@ -152,7 +147,6 @@ export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float
 	return all;
 }
 
-/** Recording asks for the statistics of an output many times. */
 const knownStatistics = new WeakMap<Tensor, TensorStatistics>();
 
 /** Mean and population standard deviation of the finite values in one pass (Welford 1962). */

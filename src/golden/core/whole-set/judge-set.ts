@@ -30,7 +30,6 @@ export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected"
 type SetSides = Pick<CaseInput, "expected" | "got" | "base">;
 
 export interface SetWatch {
-	/** To be called for every case of the golden; `sides` is null if the engine gave no output. */
 	see(golden: GoldenCase, sides: SetSides | null): void;
 	/** null if the golden is stale by its own policy, so that nothing is compared. */
 	verdict(): GoldenVerdict | null;

@@ -119,7 +119,6 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 	const { rounding, manifest, reference } = trial;
 	const dtype = reference[0]?.[output]?.dtype ?? "float32";
 	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
-	// Integers that never scatter are not rounded.
 	if (noise === 0) return Number.POSITIVE_INFINITY;
 	const measured = rounding[precision] ?? {};
 	const own = measured[partKey(output, slice)] ?? measured[partKey(output, undefined)];

@@ -12,7 +12,6 @@ interface Channels {
 
 type Damage = (values: Float64Array, channels: Channels) => (index: number) => number;
 
-/** Tried in this order. `damage` is null for the output of another case. */
 export const outputDefects = {
 	"output-scale-up": { label: "scaled by 1.5", damage: (values) => (at) => 1.5 * (values[at] ?? 0) },
 	"output-noise": {

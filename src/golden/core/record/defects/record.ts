@@ -85,7 +85,6 @@ function withVerdict(
 	return { ...record, precisions };
 }
 
-/** Smallest share of the defects that move an output which a golden has to notice, by precision. */
 export type LeastShares = Readonly<Partial<Record<Precision, number>>>;
 
 export const defaultLeastShares: LeastShares = { fp32: 1, fp16: 0.95 };
@@ -131,7 +130,6 @@ export function findSensitivityWeaknesses(
 	});
 	const { weights } = countsAt(record, referencePrecision);
 	if (weights.tried < minTested || 2 * weights.moving >= weights.tried) return found;
-	// Integer outputs hide most defects, whatever the limits are.
 	const isHidden = !reference.some((outputs) =>
 		Object.values(outputs).some(({ dtype }) => isFloating(dtype)),
 	);

@@ -18,7 +18,6 @@ export interface WeightLocation {
 
 type Change = (value: number, index: number) => number;
 
-/** `change` is null if rows move. */
 export const weightDefects = {
 	"tensor-scale": { label: "scaled by 1.5", change: () => (value) => value * 1.5 },
 	"tensor-noise": { label: "changed by 1 %", change: (defect) => noise(defect, 0.01) },

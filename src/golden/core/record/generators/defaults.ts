@@ -16,7 +16,6 @@ export interface InputToFill {
 	shape: readonly number[];
 }
 
-/** setting: an input beside the data, such as a switch, a length, a mask or a state. */
 export interface DefaultGenerator {
 	role: "data" | "setting";
 	specs: readonly [GeneratorSpec];

@@ -66,7 +66,6 @@ export function halfBits(value: number): number {
 	const exponent = size < 2 ** -14 ? -14 : Math.floor(Math.log2(size));
 	// A step of the value's binade; a product by a power of two is exact.
 	const steps = roundEven(size * 2 ** (10 - exponent));
-	// The exponent's bits are right above the fraction's, so a carry works by itself.
 	return sign | (steps + (exponent + 14) * 1024);
 }
 
