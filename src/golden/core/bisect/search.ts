@@ -11,7 +11,6 @@ import { toNumeric } from "../compare/checks.ts";
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];
 	writers: ReadonlyMap<string, number>;
-	/** Tensors in `writers` that each node reads, including inside its bodies. */
 	reads: readonly (readonly string[])[];
 	comparable: ReadonlyMap<string, OnnxDType>;
 }

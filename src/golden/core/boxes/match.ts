@@ -104,7 +104,6 @@ interface Path {
 	used: Uint8Array;
 }
 
-/** Reaches the nearest unused column and shifts the potentials so that its distance is 0. */
 function advance(
 	column: number,
 	gains: readonly Float64Array[],
@@ -154,7 +153,6 @@ const packedColumns = 6;
 /** Below this score, most detectors give noise. */
 export const defaultScoreThreshold = 0.05;
 
-/** Each image's detections, largest score first; a string says why there are none. */
 export function readDetections(
 	outputs: ReadonlyMap<string, Tensor>,
 	spec: Detections,

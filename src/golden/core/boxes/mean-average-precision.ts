@@ -24,7 +24,6 @@ export function meanAveragePrecision(images: readonly ImagePair[]): number {
 	return tally.value();
 }
 
-/** The engine's boxes of a class; `right` has one bit for each threshold at which a box is right. */
 interface ClassAnswers {
 	wanted: number;
 	scores: number[];
@@ -89,7 +88,7 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 	return sum / recallLevels.length;
 }
 
-/** Each box, by falling score, takes the free golden box that it overlaps most; of equals, the last, as in COCO's loop. */
+/** Each box takes the free golden box that it overlaps most; of equals, the last, as in COCO's loop. */
 function judgeBoxes({ expected, got }: ImagePair, threshold: number): boolean[] {
 	const free = new Set(expected);
 	return got.map((box) => {

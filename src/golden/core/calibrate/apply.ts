@@ -21,7 +21,7 @@ export interface CalibratedEngine extends Omit<CalibrationRecord, "limits"> {
 const maxRecords = 100;
 
 /**
- * The manifest with the limits of all engines, the widest if several share an output and precision. Earlier evidence of the
+ * The widest limit counts if several engines share an output and precision. Earlier evidence of the
  * same engine, device and backend is replaced.
  */
 export function applyCalibration(

@@ -12,7 +12,7 @@ import { roundedUp, rules } from "../record/limits.ts";
 import { emulatedRounding, usualRoundings } from "../record/noise-floor.ts";
 import { ofSlice, own } from "../tensor/tensor.ts";
 
-/** A limit is too tight if the error takes more of it than this, too loose if it is more than so many times too wide. */
+/** Too tight if the error takes more of the limit, too loose if it is more than so many times too wide. */
 const tightShare = 0.5;
 const looseTimes = 5;
 /** An error this many times as large as rounding or the precision explains shows that the engine is wrong. */
@@ -35,7 +35,7 @@ export interface CalibrationRule {
 	given: ReadonlyMap<string, number>;
 }
 
-/** Proposes a limit for each comparator with errors, in the order of the outputs, except for decibels, which have no loss. */
+/** Decibels have no loss, so they get no limit. */
 export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
 	return errors.flatMap((one): ProposedLimit[] => {
 		const [worst] = one.cases;
@@ -146,7 +146,7 @@ export interface ComparatorErrors {
 	kind: MetricKind;
 	slice?: OutputSlice;
 	bound: Bound;
-	/** For relative L2: how far rounding to the precision moves the output, if the golden was recorded with that. */
+	/** For relative L2: how far rounding to the precision moves the output. */
 	rounding?: number;
 	cases: readonly CaseError[];
 }

@@ -1,4 +1,5 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
+
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import { defaultMetricOptions, type MetricOptions } from "../metrics/element-errors.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";

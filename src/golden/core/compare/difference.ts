@@ -20,7 +20,6 @@ interface Difference {
 }
 
 export interface Pair extends Sides {
-	/** Without a closeness, `outside` is meaningless. */
 	difference(closeness?: Closeness): Difference;
 }
 

@@ -1,4 +1,5 @@
-// Entry of compare/: judges one golden case, and growth of its error over the base's. Only here do outputs become a verdict.
+// Entry of compare/: judges one golden case, and growth of its error over the base's.
+
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../core/config/config.ts";
@@ -155,7 +156,6 @@ function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean):
 
 type GrowthRule = ReturnType<typeof growthRule>;
 
-/** The golden may allow more growth than the config. */
 export function growthRule({
 	manifest,
 	precision,

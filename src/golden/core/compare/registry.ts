@@ -72,7 +72,6 @@ const agreement = { bound: "at-least", range: share, emptyLimit: 0, defaultLimit
 const disagreement = { bound: "at-most", range: share, emptyLimit: 1 } as const;
 const similarity = { bound: "at-least", range: signed } as const;
 const lastAxis = { default: -1, holds: "classes" } as const;
-/** Images have their channels, and with them the classes, before height and width. */
 const classMap = {
 	keys: ["threshold", "ignore"],
 	axis: { default: 1, holds: "classes" },

@@ -121,7 +121,7 @@ function* emptyRules({ cases }: GoldenManifest): Problems {
 		}
 }
 
-/** Absolute, upwards, or so for another system. */
+/** Also for another system. */
 function escapes(path: string): boolean {
 	return /^\/|^[A-Za-z]:|\\|\0/.test(path) || path.split("/").includes("..");
 }

@@ -149,7 +149,6 @@ function compareLimits(
 	});
 }
 
-/** A command has only a limit and a severity. */
 interface Limit extends Omit<Partial<Comparator>, "kind" | "slice" | "labels" | "allowed"> {
 	allowed: number | null;
 }

@@ -77,7 +77,6 @@ function argMax(values: Float64Array): number {
 /** Up to here, insertion into a short list is faster than sorting. */
 const insertionLimit = 32;
 
-/** Indices of the k largest values, largest first, the lower index first of equals. */
 export function topIndices(values: Float64Array, k: number): number[] {
 	const wanted = Math.min(k, values.length);
 	if (wanted > insertionLimit) {
@@ -247,7 +246,7 @@ function divergenceTerm(logP: number, logQ: number): number {
 	return p * r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r / 5040)))));
 }
 
-/** Subtracts the maximum first, beside which the logarithm of the sum would be lost. Infinite maxima share all probability. */
+/** Subtracts the maximum, beside which the logarithm of the sum would be lost. Infinite maxima share all probability. */
 function logSoftmax(logits: Float64Array): Float64Array {
 	let max = Number.NEGATIVE_INFINITY;
 	for (const value of logits) max = Math.max(max, value);

@@ -86,7 +86,6 @@ export function caseOf(id: string, pool: Pool, rows: readonly number[]): ProbeCa
 	return { id, inputs: composeBatch(pool, rows), batch: pool.axes.size === 0 ? null : rows.length };
 }
 
-/** Rows of an output, in order, possibly repeated; null: all of it. */
 interface View {
 	caseId: string;
 	rows: readonly number[] | null;
@@ -97,7 +96,6 @@ export interface Comparison {
 	got: View;
 	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
-	/** For outputs with padding; the axis is as the file declares it. */
 	positions?: { axis: string | number; counted: number; padded: number };
 }
 
@@ -125,7 +123,6 @@ export const repetition = compareViews("same", [anchor, null], [again, null]);
 export type Tensors = Readonly<Record<string, Tensor>>;
 
 interface Pool {
-	/** Rows to choose from; 1 if the model has no batch. */
 	rows: number;
 	tensors: Tensors;
 	axes: Batch["axes"];

@@ -171,7 +171,6 @@ function sentence(probe: ProbeName, worst: Measure): string {
 	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
 
-/** Other kernels change the error by less. */
 const maxGrowth = 2;
 
 /** @param base probed only if the head differs; null: there is no base, or its probes did not run. */

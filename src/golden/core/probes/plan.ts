@@ -143,7 +143,6 @@ function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 	return { cases, comparisons, note: omitted };
 }
 
-/** Both ends if a dimension beside the batch has a range; one if only the batch has. */
 function endsOf({ batch, subject }: ProbeContext, profile: Profile): ("min" | "max")[] {
 	const used = new Set(subject.inputs.flatMap(({ axes }) => axes));
 	const isRanged = Object.entries(profile).some(
@@ -234,7 +233,6 @@ function findMarker(context: ProbeContext): Marker | string {
 	const rowAxis = (name: string) => batch?.axes.get(name);
 	const positionAxes = ({ name, axes }: ProbeInput) => axes.filter((_, index) => index !== rowAxis(name));
 	const others = subject.inputs.filter(({ name, axes }) => name !== input.name && axes.length >= 1);
-	// A length counts along the first axis beside the rows of the first input that has one.
 	const holder =
 		others.find(({ name, axes }) => axes.length >= 2 && rowAxis(name) !== undefined) ?? others[0];
 	const last = input.axes.length - 1;
@@ -251,7 +249,7 @@ function findMarker(context: ProbeContext): Marker | string {
 	return { isMask, input, axis, places };
 }
 
-/** Some frameworks set the mask to true for padding, so only names that mark counted positions are guessed. */
+/** Some frameworks set the mask for padding, so only names that mark counted positions are guessed. */
 function chooseMarker({ inputs, mask, length }: ProbeSubject): ProbeInput | string {
 	const chosen = mask ?? length;
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));

@@ -71,7 +71,6 @@ export function* deriveLimits(
 	return { outputs: Object.fromEntries(outputs), detections: groups as DerivedLimits["detections"], why };
 }
 
-/** The relative L2 of a part, from which the limits of its other comparators follow. */
 interface Basis {
 	rounding: Partial<Record<Emulated, number>>;
 	limits: Partial<Record<Precision, StrayAt>>;

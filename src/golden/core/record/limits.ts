@@ -73,7 +73,6 @@ interface Strayed extends NetworkTraits {
 	noise: number;
 	/** Relative L2. */
 	rounding: Readonly<Partial<Record<Emulated, number>>>;
-	/** The largest value of all cases ÷ the root mean square of the smallest case. */
 	peakRatio: number;
 }
 
@@ -140,7 +139,6 @@ export function growthOf(kind: string): Growth {
 	return growths[kind] ?? "share";
 }
 
-/** For an error `times` as large as the one that it was measured at. */
 export function scaledLimit(
 	kind: string,
 	bound: "at-most" | "at-least",

@@ -125,7 +125,6 @@ export const leastErrorFloor = 1e-5;
 
 export const referencePrecision: Precision = "fp32";
 
-/** The floor of noise; null if it would leave out little of every case. */
 export function noiseMask(
 	tensors: readonly Tensor[],
 	noise: Spread | undefined,
@@ -155,7 +154,7 @@ export function emulatedRounding(
 	return noiseOfPart(own(rounding?.[precision]?.outputs, output), slice)?.relativeL2;
 }
 
-/** Rounding of an engine's values to the precision, as relative L2: no engine of that precision must keep less. */
+/** Relative L2 of rounding to the precision: no engine of that precision must keep less. */
 export const usualRoundings: Readonly<Record<Precision, number>> = {
 	fp64: 1e-15,
 	fp32: leastErrorFloor,

@@ -1,4 +1,4 @@
-// Entry of record/: proposes comparators for an output from its meaning and noise; derive-limits.ts sets their limits.
+// Entry of record/: proposes comparators for an output from its meaning, scales and noise.
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../../../generated/golden.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
@@ -56,7 +56,6 @@ function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
 }
 
-/** The share of pixels that may differ: if two classes are near, rounding decides. */
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
 const mostClasses = 65_536;
 
@@ -117,7 +116,6 @@ function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): Co
 	return comparators;
 }
 
-/** Whether the first axis of an output counts samples: it has the name of an input's first axis, or both are 1. */
 export function isBatched(
 	output: readonly OnnxDim[] | null,
 	inputs: readonly (readonly OnnxDim[] | null)[],
@@ -147,7 +145,7 @@ export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
 	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));
 }
 
-/** The axis of channels: the second or the last (-1), whichever is shorter. null if no tensor has one, or they differ in it. */
+/** The second or the last (-1), whichever is shorter. */
 function channelAxis(tensors: readonly Tensor[]): number | null {
 	const shape = tensors[0]?.shape ?? [];
 	const last = shape.length - 1;

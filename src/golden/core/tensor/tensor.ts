@@ -1,4 +1,4 @@
-// Entry of tensor/: a tensor in memory (dtype, shape, little-endian bytes), its positions, and the slices that comparators name.
+// Entry of tensor/: a tensor in memory, its positions, and the slices that comparators name.
 
 import type { DType, OutputSlice } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../../core/schema-errors.ts";
@@ -141,7 +141,6 @@ function copyNibbles(
 	}
 }
 
-/** Resolves a negative axis, counted from the end; -1 if there is no such axis. */
 export function axisFromStart(axis: number, rank: number): number {
 	const index = axis < 0 ? axis + rank : axis;
 	return index >= 0 && index < rank ? index : -1;
@@ -152,7 +151,6 @@ export interface PlacedSlice {
 	ranges: readonly IndexRange[];
 }
 
-/** The tensor itself without a slice. Indices beyond the shape are left out; sliceProblem reports them. */
 export function cutSlice(tensor: Tensor, slice: OutputSlice | undefined): Tensor {
 	const placed = placeSlice(slice, tensor.shape);
 	return placed === null ? tensor : cutRanges(tensor, placed.axis, placed.ranges);

@@ -227,7 +227,7 @@ function stripReader(
 
 interface Exactness {
 	axis: number;
-	/** Property of values beyond 2^53 that the visitor needs: their order, or how far each lies below its row's largest. */
+	/** Of values beyond 2^53: their order, or how far each lies below its row's largest. */
 	keep: "order" | "differences";
 }
 

@@ -1,4 +1,4 @@
-// Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict is given once, at the end.
+// Entry of whole-set/: judges all cases of a golden together.
 
 import type {
 	BoxComparatorSpec,

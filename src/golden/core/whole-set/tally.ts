@@ -87,7 +87,7 @@ export function squareTally(): SetTally {
 const maxBytes = 128 * 1024 * 1024;
 const minVectors = 16;
 
-/** If memory is full, every second vector is dropped and then half as many are taken: an even sample, equal in every run. */
+/** If memory is full, every second vector is dropped and half as many are taken: an even sample, equal in every run. */
 export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores): SetTally {
 	let sampled: { expected: Float64Array; got: Float64Array; id: string }[] = [];
 	let seen = 0;

@@ -350,7 +350,9 @@ it("attachErrorMaps covers the slice of the check", () => {
 
 it("attachErrorMaps draws one map for each output", () => {
 	const comparators: GoldenOutput["comparators"] = [{ kind: "relative-l2" }, { kind: "max-abs" }];
-	const { verdict, drawn } = attach(caseInput({ y: zeroMap }, { y: wrong }, { specs: { y: { comparators } } }));
+	const { verdict, drawn } = attach(
+		caseInput({ y: zeroMap }, { y: wrong }, { specs: { y: { comparators } } }),
+	);
 	expect(drawn).toBe(1);
 	expect(verdict.checks.map(({ errorMap: map }) => map !== undefined)).toEqual([true, false]);
 });

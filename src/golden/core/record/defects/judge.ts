@@ -1,4 +1,4 @@
-// Judges at each precision whether the golden notices a defect, case by case until that is certain.
+// Judges at each precision whether the golden notices a defect.
 
 import type {
 	ComparatorSpec,
@@ -27,7 +27,7 @@ export interface Trial {
 	rounding: RoundingTable;
 }
 
-/** unmoved: no output moves by more than a multiple of its rounding, so that no golden could tell it from a correct engine. */
+/** unmoved: no output moves by much more than its rounding, so no golden could tell it from a correct engine. */
 export type DefectState = "noticed" | "missed" | "unmoved";
 
 export interface DefectVerdict {
@@ -84,7 +84,6 @@ export function brokenVerdict(trial: Trial): DefectVerdict {
 	return { states, change: Number.POSITIVE_INFINITY };
 }
 
-/** fp32, fp16, and the precisions that limits name, unless they name all. */
 function precisionsOf({ manifest }: Trial): Precision[] {
 	const specs = [...Object.values(manifest.outputs), ...(manifest.detections ?? [])].flatMap(
 		({ comparators }): Pick<ComparatorSpec, "tolerance">[] => comparators ?? [],

@@ -1,4 +1,4 @@
-// Defects of the output itself, as a fault behind the last layer would cause. They need no model, so each is tried on every output.
+// Defects of the output itself, as a fault behind the last layer would cause.
 import { elementCount, isFloating, type Tensor } from "../../tensor/tensor.ts";
 import { valuesOf } from "../../tensor/values.ts";
 import { canEncode, encodeTensor, splitMix64 } from "../generators/encode.ts";
@@ -45,7 +45,7 @@ export interface TriedOutput {
 	verdict: DefectVerdict;
 }
 
-/** Tries every defect on every output that varies, kind by kind, so that a time limit leaves some of all outputs. */
+/** Kind by kind, so that a time limit leaves some of all outputs. */
 export function* tryOutputDefects(trial: Trial): Generator<TriedOutput> {
 	const { reference } = trial;
 	const tensors = new Map<string, Tensor[]>();
@@ -76,7 +76,6 @@ function tryOne(
 	return isDamaged ? watch.verdict() : null;
 }
 
-/** null if the defect has no meaning for this output. */
 export function damageOutput(
 	tensors: readonly Tensor[],
 	index: number,
@@ -97,7 +96,7 @@ export function damageOutput(
 	return encodeTensor(dtype, shape, damage(valuesOf(tensor), channels));
 }
 
-/** The axis before or behind the height and width of a map; else the shortest axis except the first, which counts samples. */
+/** Before or behind the height and width of a map; else the shortest axis except the first, which counts samples. */
 function channelsOf(shape: readonly number[]): Channels {
 	const axes = shape.length === 4 ? [1, 3] : [...shape.keys()].slice(shape.length > 1 ? 1 : 0);
 	let shortest = axes[0] ?? 0;

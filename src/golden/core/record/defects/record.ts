@@ -1,4 +1,4 @@
-// The result of the trial: how many defects move an output, how many of these the golden notices, and whether that is enough.
+// How many defects move an output, how many of these the golden notices, and whether that is enough.
 
 import type {
 	GoldenManifest,
@@ -19,7 +19,6 @@ import { type WeightDefectKind, weightDefects } from "./weights.ts";
 interface TriedDefect {
 	kind: WeightDefectKind;
 	weight: string;
-	/** null if the defect changed no byte, so that nothing was tried. */
 	verdict: DefectVerdict | null;
 }
 

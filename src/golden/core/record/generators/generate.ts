@@ -16,7 +16,7 @@ export type GeneratorKind = (typeof generatorKinds)[number];
 
 export interface GeneratorSpec {
 	kind: GeneratorKind;
-	/** Both ends included for tokens; the interval of the values of uniform and image; twice the value of const. */
+	/** Both ends included for tokens; twice the value of const. */
 	range?: readonly [low: number, high: number];
 }
 
@@ -55,7 +55,6 @@ interface Layout {
 	channelsLast: boolean;
 }
 
-/** An axis this short behind a longer one is assumed to be channels. */
 const mostChannels = 4;
 
 export function imageLayout(shape: readonly number[]): Layout {
