@@ -15,7 +15,7 @@ import { boxComparators, boxKinds, boxLimit } from "../core/boxes/check-boxes.ts
 import { resolveComparators } from "../core/compare/comparators.ts";
 import { outputsOf } from "../core/compare/judge.ts";
 import { metrics } from "../core/compare/registry.ts";
-import { tryOutputDefects } from "../core/record/defects/outputs.ts";
+import { tryOutputDefects } from "../core/record/defects/judge.ts";
 import {
 	countsAt,
 	defaultLeastShares,

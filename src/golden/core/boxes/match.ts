@@ -211,10 +211,7 @@ function readRow(
 	return { ...cornersOf([a, b, c, d], format), score, class: label, at };
 }
 
-function cornersOf(
-	[a, b, c, d]: readonly [number, number, number, number],
-	format: Detections["format"],
-): Pick<Detection, "x1" | "y1" | "x2" | "y2"> {
+function cornersOf([a, b, c, d]: readonly [number, number, number, number], format: Detections["format"]) {
 	if (format === "xyxy") return { x1: a, y1: b, x2: c, y2: d };
 	if (format === "xywh") return { x1: a, y1: b, x2: a + c, y2: b + d };
 	return { x1: a - c / 2, y1: b - d / 2, x2: a + c / 2, y2: b + d / 2 };

@@ -75,10 +75,8 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
 	const allowed = lossOf(before, bound);
 	const isL2 = kind === "relative-l2";
-	const expected =
-		rounding === undefined
-			? defaultTolerances[precision].relativeL2
-			: Math.max(rounding, usualRoundings[precision]);
+	const usual = defaultTolerances[precision].relativeL2;
+	const expected = rounding === undefined ? usual : Math.max(rounding, usualRoundings[precision]);
 	const suspect = suspectTimes * (isL2 ? expected : allowed);
 	if (!(error <= suspect)) {
 		const why = `an error of ${formatValue(got)} at ${precision} says that the engine is wrong: above ${formatValue(suspect)}, a limit would hide defects`;

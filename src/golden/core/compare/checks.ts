@@ -49,11 +49,8 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	if (shape !== gotShape) return structuralCheck(output, "shape", `expected ${shape}, got ${gotShape}`);
 	const bytes = tensorBytes(expected);
 	if (got.data.length === bytes) return null;
-	return structuralCheck(
-		output,
-		"shape",
-		`${shape} of ${got.dtype} takes ${bytes} bytes, got ${got.data.length}`,
-	);
+	const detail = `${shape} of ${got.dtype} takes ${bytes} bytes, got ${got.data.length}`;
+	return structuralCheck(output, "shape", detail);
 }
 
 export function nonFiniteCheck(

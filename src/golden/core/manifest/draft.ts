@@ -63,11 +63,8 @@ export function packCase(
 		const { ending } = picture ?? packer;
 		const path = `${folder}/${folderName(id)}/${prefix}-${folderName(name)}.${ending}`;
 		files.push({ path, bytes });
-		const image = picture && {
-			format: "image" as const,
-			preprocess: picture.preprocess,
-			tensorSha256: picture.tensorSha256,
-		};
+		const { preprocess, tensorSha256 } = picture ?? {};
+		const image = picture && { format: "image" as const, preprocess, tensorSha256 };
 		const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
 		return { path, sha256, ...image, ...layout };
 	};
@@ -75,7 +72,7 @@ export function packCase(
 		Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fileOf(name, tensor, prefix)]));
 	const golden = {
 		id,
-		tags: tags === undefined ? undefined : [...tags],
+		tags: tags && [...tags],
 		inputs: side(inputs, "in"),
 		outputs: side(outputs, "out"),
 		labels,
@@ -89,13 +86,10 @@ export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest):
 
 function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
 	const hashes = (files: GoldenCase["inputs"]): unknown =>
-		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 = null }]) => [
-			name,
-			sha256,
-			dtype,
-			shape,
-			tensorSha256,
-		]);
+		Object.entries(files).map(([name, file]) => {
+			const { sha256, dtype, shape, tensorSha256 = null } = file;
+			return [name, sha256, dtype, shape, tensorSha256];
+		});
 	return [
 		model.sha256,
 		outputs,
@@ -117,9 +111,8 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 	);
 	const [first, ...others] = [...(base.detections ?? []), ...ownGroups];
 	const { noiseFloor, rounding } = base.model.sha256 === head.model.sha256 ? base : head;
-	const { detections: _, noiseFloor: __, rounding: ___, policy: ____, ...rest } = head;
 	return {
-		...rest,
+		...head,
 		noiseFloor,
 		rounding,
 		outputs: Object.fromEntries(outputs),

@@ -125,22 +125,14 @@ function findNonFinite(
 	const { elements, nonFinite } = makePair(tensor, tensor).difference();
 	const isAllowed = own(outputs, name)?.nonFinite === "must-match";
 	if (nonFinite.expected === 0 || (isAllowed && elements > 0)) return null;
-	const [values, allow] =
-		elements === 0
-			? ["nothing but NaN or infinite values", ""]
-			: [
-					`NaN or infinite values (${nonFinite.expected})`,
-					` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`,
-				];
+	const isNothingElse = elements === 0;
+	const values = isNothingElse
+		? "nothing but NaN or infinite values"
+		: `NaN or infinite values (${nonFinite.expected})`;
+	const allow = ` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`;
 	const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
-	return {
-		kind: "non-finite",
-		severity: refuse,
-		output: name,
-		case: id,
-		message,
-		fix: `${recordAgain}${allow}`,
-	};
+	const fix = isNothingElse ? recordAgain : `${recordAgain}${allow}`;
+	return { kind: "non-finite", severity: refuse, output: name, case: id, message, fix };
 }
 
 export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {

@@ -13,7 +13,7 @@ import type { RunOutputs } from "../noise-floor.ts";
 import { referencePrecision } from "../noise-floor.ts";
 import type { Weakness } from "../sensitivity.ts";
 import type { DefectVerdict } from "./judge.ts";
-import { outputDefects, type TriedOutput } from "./outputs.ts";
+import { outputDefects, type TriedOutput } from "./judge.ts";
 import { type WeightDefectKind, weightDefects } from "./weights.ts";
 
 interface TriedDefect {
@@ -32,19 +32,15 @@ export function withOutputDefects(
 	record: SensitivityRecord,
 	tried: readonly TriedOutput[],
 ): SensitivityRecord {
-	const precisions = Object.fromEntries(
-		Object.entries(record.precisions).map(([precision, { kinds, missed }]) => [
-			precision,
-			{
-				kinds: Object.fromEntries(Object.entries(kinds).filter(([kind]) => isOfWeights(kind))),
-				missed: missed.filter(({ kind }) => isOfWeights(kind)),
-			},
-		]),
-	);
-	return tried.reduce((sum, { kind, output, verdict }) => withVerdict(sum, verdict, { kind, output }), {
-		...record,
-		precisions,
+	const ofWeights = Object.entries(record.precisions).map(([precision, { kinds, missed }]) => {
+		const kept = Object.entries(kinds).filter(([kind]) => isOfWeights(kind));
+		const found = { kinds: Object.fromEntries(kept), missed: missed.filter(({ kind }) => isOfWeights(kind)) };
+		return [precision, found];
 	});
+	return tried.reduce<SensitivityRecord>(
+		(sum, { kind, output, verdict }) => withVerdict(sum, verdict, { kind, output }),
+		{ ...record, precisions: Object.fromEntries(ofWeights) },
+	);
 }
 
 export function withWeightDefect(
@@ -89,10 +85,8 @@ export type LeastShares = Readonly<Partial<Record<Precision, number>>>;
 export const defaultLeastShares: LeastShares = { fp32: 1, fp16: 0.95 };
 
 export function countsAt({ precisions }: SensitivityRecord, precision: Precision) {
-	const sides = {
-		weights: { tried: 0, moving: 0, noticed: 0 },
-		outputs: { tried: 0, moving: 0, noticed: 0 },
-	};
+	const none = { tried: 0, moving: 0, noticed: 0 };
+	const sides = { weights: { ...none }, outputs: { ...none } };
 	for (const [kind, count] of Object.entries(precisions[precision]?.kinds ?? {})) {
 		const side = sides[isOfWeights(kind) ? "weights" : "outputs"];
 		side.tried += count.tried;

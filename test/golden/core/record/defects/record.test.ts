@@ -7,14 +7,12 @@ import {
 	brokenVerdict,
 	type DefectState,
 	type DefectVerdict,
-	partKey,
-	watchDefect,
-} from "../../../../../src/golden/core/record/defects/judge.ts";
-import {
 	damageOutput,
 	type OutputDefectKind,
+	partKey,
 	tryOutputDefects,
-} from "../../../../../src/golden/core/record/defects/outputs.ts";
+	watchDefect,
+} from "../../../../../src/golden/core/record/defects/judge.ts";
 import {
 	countsAt,
 	defaultLeastShares,
