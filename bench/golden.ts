@@ -3,8 +3,12 @@
 import { spawnSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { makePair } from "../src/golden/core/compare/difference.ts";
-import { allclose, maxAbs, relativeL2 } from "../src/golden/core/metrics/element-errors.ts";
-import { defaultMetricOptions } from "../src/golden/core/metrics/measured.ts";
+import {
+	allclose,
+	defaultMetricOptions,
+	maxAbs,
+	relativeL2,
+} from "../src/golden/core/metrics/element-errors.ts";
 import type { Tensor } from "../src/golden/core/tensor/tensor.ts";
 
 const rounds = 9;

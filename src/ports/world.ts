@@ -7,7 +7,7 @@ import type { Fault, ToolCode } from "../core/errors.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
-import type { CommandAnswer, CommandRequest } from "../golden/core/compare/custom.ts";
+import type { CommandAnswer, CommandRequest } from "../golden/core/compare/check-output.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
 
 /** The stage decides what the failure stops. */

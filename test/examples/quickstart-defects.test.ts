@@ -6,7 +6,7 @@ import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { judgeCase } from "../../src/golden/core/compare/judge.ts";
 import { parseManifest } from "../../src/golden/core/manifest/parse-manifest.ts";
-import { tryOutputDefects } from "../../src/golden/core/record/defects/outputs.ts";
+import { tryOutputDefects } from "../../src/golden/core/record/defects/judge.ts";
 import {
 	defaultLeastShares,
 	emptyRecord,

@@ -8,7 +8,7 @@ import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
-import { isSameCase, underLimitsOf } from "../../src/golden/core/manifest/base-limits.ts";
+import { isSameCase, underLimitsOf } from "../../src/golden/core/manifest/draft.ts";
 import { loadGoldens } from "../../src/golden/stages/load-goldens.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { loaded, withModel } from "../core/config/load.ts";

@@ -1,5 +1,5 @@
 // Raw heads of detectors as public models give them: boxes in pixels beside class scores, most rows background.
-import { splitMix64 } from "../../src/golden/core/record/generators/split-mix.ts";
+import { splitMix64 } from "../../src/golden/core/record/generators/encode.ts";
 import type { Tensor } from "../../src/golden/core/tensor/tensor.ts";
 import { float32 } from "./golden-tensors.ts";
 

@@ -1,6 +1,6 @@
 // Tensors and manifests for tests of golden comparison.
 
-import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
+import type { DType, GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
 import type { CaseInput } from "../../src/golden/core/compare/judge.ts";
 import { elementBytes, elementCount, type Tensor } from "../../src/golden/core/tensor/tensor.ts";
 
@@ -39,17 +39,29 @@ export function manifestOf(
 	outputs: Readonly<Record<string, Tensor>>,
 	specs: Readonly<Record<string, GoldenOutput>> = {},
 ): GoldenManifest {
+	return { ...manifestOfCases([outputs], specs), cases: [{ ...caseOf(outputs), id: "only" }] };
+}
+
+function caseOf(outputs: Readonly<Record<string, Tensor>>): GoldenCase {
 	const files = Object.entries(outputs).map(([name, { dtype, shape }]): [string, TensorFile] => [
 		name,
 		{ path: `${name}.raw`, sha256: "b".repeat(64), dtype, shape: [...shape] },
 	]);
+	return { id: "", inputs: {}, outputs: Object.fromEntries(files) };
+}
+
+/** Its cases are case-0, case-1, … */
+export function manifestOfCases(
+	cases: readonly Readonly<Record<string, Tensor>>[],
+	specs: Readonly<Record<string, GoldenOutput>> = {},
+): GoldenManifest {
 	return {
 		schemaVersion: 1,
 		goldenId: "net@1",
 		model: { path: "net.onnx", sha256: modelSha256 },
 		producer: { backend: "onnxruntime-wasm", version: "1.0", precision: "fp32" },
 		outputs: specs,
-		cases: [{ id: "only", inputs: {}, outputs: Object.fromEntries(files) }],
+		cases: cases.map((outputs, index) => ({ ...caseOf(outputs), id: `case-${index}` })) as [GoldenCase],
 	};
 }
 

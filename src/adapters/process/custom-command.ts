@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
-import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/custom.ts";
+import { type CommandAnswer, parseCommandAnswer } from "../../golden/core/compare/check-output.ts";
 import type { CommandJob, CustomCommands, Shell } from "../../ports/world.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";

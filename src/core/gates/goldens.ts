@@ -9,7 +9,7 @@ import type {
 	InterfaceChange,
 	ProbeResult,
 } from "../../../generated/result.ts";
-import { ofSlice } from "../../golden/core/tensor/slice.ts";
+import { ofSlice } from "../../golden/core/tensor/tensor.ts";
 import type { Config, Gates } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import { counted, interfaceText, listNames } from "../text/labels.ts";

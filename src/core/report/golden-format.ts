@@ -7,7 +7,7 @@ import type {
 	Numeric,
 } from "../../../generated/result.ts";
 import { metricLabels } from "../../golden/core/compare/registry.ts";
-import { ofSlice } from "../../golden/core/tensor/slice.ts";
+import { ofSlice } from "../../golden/core/tensor/tensor.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, present } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";

@@ -2,10 +2,11 @@
 
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import {
-	accessors,
 	type WeightDType,
 	type WeightLocation,
+	weightDTypes,
 } from "../../golden/core/record/defects/weights.ts";
+import { elementBytes } from "../../golden/core/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { limits } from "./cursor.ts";
 import { externalDataOf, readPair } from "./tensor.ts";
@@ -87,14 +88,14 @@ function readTensorField(wire: WireReader, field: number, draft: Draft): void {
 
 function weightDType(code: number): WeightDType | undefined {
 	const dtype = toDType(elementTypeOfCode(code));
-	return (Object.keys(accessors) as WeightDType[]).find((weight) => weight === dtype);
+	return weightDTypes.find((weight) => weight === dtype);
 }
 
 function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least: number }): void {
 	const dtype = weightDType(draft.code);
 	const elements = draft.dims.reduce((product, size) => product * size, 1);
-	if (dtype === undefined || !(elements >= (accessors[dtype].size === 1 ? minQuantised : into.least))) return;
-	const bytes = elements * accessors[dtype].size;
+	if (dtype === undefined || !(elements >= (elementBytes[dtype] === 1 ? minQuantised : into.least))) return;
+	const bytes = elements * elementBytes[dtype];
 	const place = placeOf(wire, draft, bytes);
 	wire.keep();
 	if (place === null) into.found.unplaced.push(draft.name);

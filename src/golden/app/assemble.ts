@@ -5,7 +5,7 @@ import { ConfigError, usageError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextRevision, packCase, revisionFolder, type TensorToWrite } from "../core/manifest/draft.ts";
-import { findRuleProblem } from "../core/manifest/rules.ts";
+import { findRuleProblem } from "../core/manifest/parse-manifest.ts";
 import type { Evidence, Limits } from "../stages/record.ts";
 import type { GoldenPorts } from "./compose.ts";
 import { tensorPaths } from "./keep.ts";

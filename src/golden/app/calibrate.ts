@@ -17,10 +17,10 @@ import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { applyCalibration, type CalibratedEngine, isSameCalibration } from "../core/calibrate/apply.ts";
-import { errorsOf } from "../core/calibrate/errors.ts";
 import {
 	type CalibratedErrors,
 	type CalibrationRule,
+	errorsOf,
 	proposeLimits,
 	renderCalibration,
 } from "../core/calibrate/propose-limits.ts";

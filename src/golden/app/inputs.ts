@@ -1,4 +1,5 @@
 // Generates inputs from the types and shapes of the model: whole cases, or the inputs that a case's files leave out.
+
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
@@ -9,16 +10,13 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import {
 	type DefaultGenerator,
 	defaultGenerators,
+	formatGenerator,
+	isDrawn,
+	parseGenerator,
 	positionsBeside,
 } from "../core/record/generators/defaults.ts";
 import { canEncode } from "../core/record/generators/encode.ts";
-import { generateInput } from "../core/record/generators/generate.ts";
-import {
-	formatGenerator,
-	type GeneratorSpec,
-	isDrawn,
-	parseGenerator,
-} from "../core/record/generators/spec.ts";
+import { type GeneratorSpec, generateInput } from "../core/record/generators/generate.ts";
 import { elementCount, formatShape, isFloating, type Tensor } from "../core/tensor/tensor.ts";
 import type { CaseToRecord } from "../stages/record-reference.ts";
 

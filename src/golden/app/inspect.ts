@@ -11,9 +11,8 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
-import { describeWorth, isGiven } from "../core/record/inputs-worth.ts";
-import { ofSlice } from "../core/tensor/slice.ts";
-import { formatShape } from "../core/tensor/tensor.ts";
+import { describeWorth, isGiven } from "../core/record/generators/defaults.ts";
+import { formatShape, ofSlice } from "../core/tensor/tensor.ts";
 import {
 	type InspectedLimit,
 	type InspectedOutput,

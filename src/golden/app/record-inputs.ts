@@ -26,7 +26,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
 import type { Picture } from "../core/manifest/draft.ts";
-import { findInputMisfit } from "../core/manifest/validate-against-model.ts";
+import { findInputMisfit } from "../core/manifest/draft.ts";
 import { looksLikePicture } from "../core/record/generators/defaults.ts";
 import { readTensors } from "../stages/load-goldens.ts";
 import type { CaseToRecord } from "../stages/record-reference.ts";

@@ -12,7 +12,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { counted } from "../../core/text/labels.ts";
 import { isEquivalentGolden, type TensorToWrite } from "../core/manifest/draft.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
-import { describeWorth } from "../core/record/inputs-worth.ts";
+import { describeWorth } from "../core/record/generators/defaults.ts";
 import { type Evidence, type Limits, type Recorded, record } from "../stages/record.ts";
 import { assembleGolden, type Recording } from "./assemble.ts";
 import { withGoldenPorts } from "./compose.ts";

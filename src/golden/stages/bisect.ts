@@ -7,23 +7,21 @@ import type { Backend, BuiltEngine, InferCase, InferResult } from "../../ports/b
 import type { Ports } from "../../ports/ports.ts";
 import type { Clock, ModelOnDisk } from "../../ports/world.ts";
 import {
+	type BisectGraph,
+	beginSearch,
+	bisectGraph,
 	describeAgreement,
 	describeFound,
 	describeHealed,
 	describeUnfinished,
-	type Finding,
-} from "../core/bisect/describe.ts";
-import {
-	type BisectGraph,
-	beginSearch,
-	bisectGraph,
 	deviates,
+	type Finding,
 	nextTensors,
 	type Search,
 	settle,
 	type TensorErrors,
 } from "../core/bisect/search.ts";
-import { distanceBetween } from "../core/probes/distance.ts";
+import { distanceBetween } from "../core/probes/judge.ts";
 import type { Tensor } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 

@@ -15,7 +15,7 @@ import { boxComparators, boxKinds, boxLimit } from "../core/boxes/check-boxes.ts
 import { resolveComparators } from "../core/compare/comparators.ts";
 import { outputsOf } from "../core/compare/judge.ts";
 import { metrics } from "../core/compare/registry.ts";
-import { tryOutputDefects } from "../core/record/defects/outputs.ts";
+import { tryOutputDefects } from "../core/record/defects/judge.ts";
 import {
 	countsAt,
 	defaultLeastShares,
@@ -26,7 +26,7 @@ import {
 import { emulatedPrecisions } from "../core/record/limits.ts";
 import { floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../core/record/noise-floor.ts";
 import { proposeOutput } from "../core/record/propose.ts";
-import { proposeDetections } from "../core/record/propose-detections.ts";
+import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
 import { elementCount, type Tensor } from "../core/tensor/tensor.ts";
 import { tensorStatistics } from "../core/tensor/values.ts";

@@ -10,7 +10,6 @@ import type { ReferenceVariant } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { inParallel } from "../../stages/in-parallel.ts";
-import { findNoiseCases } from "../core/record/noise-cases.ts";
 import {
 	type LabelledRun,
 	measuredCases,
@@ -19,6 +18,7 @@ import {
 	type RunOutputs,
 } from "../core/record/noise-floor.ts";
 import { outputParts } from "../core/record/propose.ts";
+import { findNoiseCases } from "../core/record/sensitivity.ts";
 import type { RecordPorts } from "./record-sensitivity.ts";
 
 interface NoiseInput {

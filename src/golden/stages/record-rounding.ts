@@ -9,8 +9,8 @@ import type { EmulationResult } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { inParallel } from "../../stages/in-parallel.ts";
-import type { RoundedRun } from "../core/record/comparator-errors.ts";
 import { coveredParts, partKey, type RoundingTable } from "../core/record/defects/judge.ts";
+import type { RoundedRun } from "../core/record/limits.ts";
 import {
 	type Emulated,
 	emulatedPrecisions,
@@ -26,7 +26,7 @@ import {
 	type OutputParts,
 	type RunOutputs,
 } from "../core/record/noise-floor.ts";
-import { cutSlice } from "../core/tensor/slice.ts";
+import { cutSlice } from "../core/tensor/tensor.ts";
 import { partsOfOutputs } from "./record-noise.ts";
 import type { Answers } from "./record-reference.ts";
 import type { RecordPorts } from "./record-sensitivity.ts";

@@ -8,9 +8,9 @@ import type { DefectResult, PlannedDefect, Reference, ReferenceVariant } from ".
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import type { DefectVerdict, Trial } from "../core/record/defects/judge.ts";
-import { type TriedOutput, tryOutputDefects } from "../core/record/defects/outputs.ts";
-import { planDefects } from "../core/record/defects/plan.ts";
+import { type TriedOutput, tryOutputDefects } from "../core/record/defects/judge.ts";
 import { emptyRecord, withOutputDefects, withWeightDefect } from "../core/record/defects/record.ts";
+import { planDefects } from "../core/record/defects/weights.ts";
 
 interface SensitivityInput {
 	model: ModelOnDisk;

@@ -19,7 +19,7 @@ import { deriveLimits, type LimitEvidence } from "../core/record/derive-limits.t
 import { networkTraits } from "../core/record/limits.ts";
 import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { isBatched, proposeOutput } from "../core/record/propose.ts";
-import { proposeDetections } from "../core/record/propose-detections.ts";
+import { proposeDetections } from "../core/record/propose-semantic.ts";
 import { findInsensitive, findWeaknesses, type Weakness } from "../core/record/sensitivity.ts";
 import { measureScatter } from "./record-noise.ts";
 import {

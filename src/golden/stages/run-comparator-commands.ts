@@ -2,8 +2,8 @@
 import type { CommandConfig } from "../../core/config/config.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { CustomCommands } from "../../ports/world.ts";
+import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/compare/check-output.ts";
 import { layoutCheck } from "../core/compare/checks.ts";
-import { type CommandAnswer, type CustomSpec, customSpecs } from "../core/compare/custom.ts";
 import type { CaseInput } from "../core/compare/judge.ts";
 import { toleranceAt } from "../core/compare/tolerances.ts";
 import { tensorMap } from "../core/tensor/tensor.ts";

@@ -11,7 +11,7 @@ import { formatCount } from "../../core/text/units.ts";
 import type { BuiltEngine, InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { CustomCommands } from "../../ports/world.ts";
-import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/compare/coverage.ts";
+import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/compare/checks.ts";
 import { judgeCase, judgeUnanswered } from "../core/compare/judge.ts";
 import { attachErrorMaps } from "../core/error-map/attach-error-maps.ts";
 import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { customCommands, userShell } from "../../../src/adapters/process/custom-command.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import type { CommandAnswer } from "../../../src/golden/core/compare/custom.ts";
+import type { CommandAnswer } from "../../../src/golden/core/compare/check-output.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trtgate-custom-test-"));

@@ -1,7 +1,7 @@
 // The length of a run follows from what a pilot shows.
 import { expect, it } from "vitest";
 import { chooseRunLength } from "../../../src/core/compare/run-length.ts";
-import { splitMix64 } from "../../../src/golden/core/record/generators/split-mix.ts";
+import { splitMix64 } from "../../../src/golden/core/record/generators/encode.ts";
 
 interface Pilot {
 	medianMs: number;

@@ -15,7 +15,7 @@ import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { withGoldenPorts } from "../../../src/golden/app/compose.ts";
 import { findRecordInputs, previousCases, type RecordInputs } from "../../../src/golden/app/record-inputs.ts";
 import { parseRecordOptions } from "../../../src/golden/app/record-options.ts";
-import { describeWorth } from "../../../src/golden/core/record/inputs-worth.ts";
+import { describeWorth } from "../../../src/golden/core/record/generators/defaults.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";

@@ -1,15 +1,30 @@
 // The metrics against numpy, scipy and mpmath (test/oracles/golden.py).
+
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { makePair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
-import { topKAgreement } from "../../../src/golden/core/metrics/classification.ts";
-import { cosineDistance } from "../../../src/golden/core/metrics/cosine.ts";
-import { klDivergence } from "../../../src/golden/core/metrics/divergence.ts";
-import { allclose, maxAbs, relativeL2 } from "../../../src/golden/core/metrics/element-errors.ts";
-import { defaultMetricOptions } from "../../../src/golden/core/metrics/measured.ts";
+import { assignColumns, type Detection } from "../../../src/golden/core/boxes/match.ts";
+import { meanAveragePrecision } from "../../../src/golden/core/boxes/mean-average-precision.ts";
+import { makePair, type Pair, rootMeanSquare } from "../../../src/golden/core/compare/difference.ts";
+import {
+	accuracy,
+	klDivergence,
+	tokenAgreement,
+	topKAgreement,
+} from "../../../src/golden/core/metrics/classification.ts";
+import {
+	allclose,
+	cosineDistance,
+	defaultMetricOptions,
+	maxAbs,
+	psnr,
+	relativeL2,
+} from "../../../src/golden/core/metrics/element-errors.ts";
+import { meanIou, pixelDisagreement, recallAtK } from "../../../src/golden/core/metrics/segmentation.ts";
+import { ssim } from "../../../src/golden/core/metrics/ssim.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import oracle from "../../oracles/golden-metrics.json" with { type: "json" };
+import tasks from "../../oracles/golden-tasks.json" with { type: "json" };
 import { float32, fromBase64, toNumber } from "../../support/golden-tensors.ts";
 
 const options = defaultMetricOptions;
@@ -88,3 +103,81 @@ it.each(["float16", "bfloat16"] as const)(
 		);
 	},
 );
+
+const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }): Pair =>
+	makePair(
+		fromBase64(entry.dtype, entry.shape, entry.expected),
+		fromBase64(entry.dtype, entry.shape, entry.got),
+	);
+
+function expectClose(value: number, wanted: number, tolerance = 1e-10): void {
+	expect(Math.abs(value - wanted)).toBeLessThanOrEqual(tolerance * Math.max(Math.abs(wanted), 1e-9));
+}
+
+const numbered = <Entry>(entries: readonly Entry[]): (Entry & { index: number })[] =>
+	entries.map((entry, index) => ({ ...entry, index }));
+
+it.each(tasks.images)("task metrics give scikit-image's PSNR and SSIM: $name", (entry) => {
+	const options = { ...defaultMetricOptions, dataRange: entry.dataRange };
+	expectClose(psnr(pairOf(entry), options).value, entry.psnr, 1e-9);
+	// scikit-image's variances cancel where values lie far from zero.
+	const tolerance = entry.name === "shifted far" ? 1e-3 : 1e-10;
+	expectClose(ssim(pairOf(entry), options).value, entry.gaussian, tolerance);
+	expectClose(ssim(pairOf(entry), { ...options, window: "uniform" }).value, entry.uniform, tolerance);
+});
+
+it("task metrics give the published values of the written image", () => {
+	const [written] = tasks.images;
+	expectClose(written?.psnr ?? 0, 35.913361259362, 1e-12);
+	expectClose(written?.gaussian ?? 0, 0.998501463555964, 1e-12);
+});
+
+it.each(numbered(tasks.segments))("task metrics give scikit-learn's IoU: $name, #$index", (entry) => {
+	const options = {
+		...defaultMetricOptions,
+		axis: 1,
+		threshold: entry.threshold ?? null,
+		ignore: entry.ignore ?? null,
+	};
+	expectClose(meanIou(pairOf(entry), options).value, entry.miou);
+	expectClose(pixelDisagreement(pairOf(entry), options).value, entry.pixels);
+});
+
+it.each(tasks.neighbours)("task metrics give numpy's recall at $k", (entry) => {
+	expectClose(recallAtK(pairOf(entry), { ...defaultMetricOptions, k: entry.k }).value, entry.value);
+});
+
+it("task metrics give scikit-learn's accuracy and numpy's agreement of tokens", () => {
+	const { labelled } = tasks;
+	for (const { k, value } of labelled.top)
+		expectClose(
+			accuracy(pairOf(labelled), { ...defaultMetricOptions, k, labels: labelled.labels }).value,
+			value,
+		);
+	expectClose(tokenAgreement(pairOf(labelled), defaultMetricOptions).value, labelled.tokens);
+});
+
+it.each(numbered(tasks.assignments))(
+	"boxes are assigned as well as scipy does, #$index",
+	({ gains, sum }) => {
+		const rows = gains.map((row) => Float64Array.from(row));
+		const columns = assignColumns(rows);
+		expect(new Set(columns).size).toBe(rows.length);
+		expect(
+			columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? Number.NaN), 0),
+		).toBeCloseTo(sum, 9);
+	},
+);
+
+it.each(numbered(tasks.coco))("boxes have pycocotools' mAP, #$index", ({ images, map }) => {
+	const toDetections = (rows: readonly (readonly number[])[]): Detection[] =>
+		rows
+			.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => {
+				return { x1, y1, x2, y2, score, class: label, at };
+			})
+			.sort((a, b) => b.score - a.score);
+	const pairs = images.map(({ expected, got }) => {
+		return { expected: toDetections(expected), got: toDetections(got) };
+	});
+	expectClose(meanAveragePrecision(pairs), map, 1e-9);
+});

@@ -1,6 +1,6 @@
 // The head's figures in the Bencher Metric Format and in github-action-benchmark's `customSmallerIsBetter`.
 import type { BuildRecord, GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
-import { ofSlice } from "../../../golden/core/tensor/slice.ts";
+import { ofSlice } from "../../../golden/core/tensor/tensor.ts";
 import { jsonText, shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";

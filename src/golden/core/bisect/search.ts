@@ -1,14 +1,17 @@
-// Finds the first tensor of a graph that diverges from its reference: chooses tensors to compare, and narrows the suspects by errors.
+// Finds the first tensor of a graph that diverges from its reference, and describes what was found.
+
+import type { Bisection } from "../../../../generated/result.ts";
 import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../../core/onnx/model.ts";
 import { factsOf, findFixed } from "../../../core/onnx/rounding/constants.ts";
+import { quoted } from "../../../core/text/escape.ts";
+import { counted, listNames } from "../../../core/text/labels.ts";
+import { formatValue } from "../../../core/text/units.ts";
+import { toNumeric } from "../compare/checks.ts";
 
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];
-	/** Index of the node that writes each tensor, except constants and tensors computed from shapes. */
 	writers: ReadonlyMap<string, number>;
-	/** Tensors in `writers` that each node reads, including inside its bodies. */
 	reads: readonly (readonly string[])[];
-	/** Float tensors that both models compute, by name. */
 	comparable: ReadonlyMap<string, OnnxDType>;
 }
 
@@ -46,19 +49,15 @@ function floatTensors(model: OnnxModel) {
 	return { types: new Map(types), fixed };
 }
 
-/** Relative L2 to the reference. */
 export interface TensorErrors {
 	head: number;
-	/** The same figure for the base's engine; null if there is none. */
 	base: number | null;
 }
 
 export interface Search {
-	/** This tensor diverges, so everything that it is computed from is under suspicion. */
+	/** Diverges, so everything that it is computed from is under suspicion. */
 	bad: string;
-	/** Tensors compared so far. */
 	errors: ReadonlyMap<string, TensorErrors>;
-	/** The error above which a tensor diverges. */
 	allowed: number;
 }
 
@@ -72,7 +71,6 @@ export function deviates({ head, base }: TensorErrors, allowed: number): boolean
 /** An output that is only a little too far off has smaller errors before it. */
 const shareOfOutput = 0.5;
 
-/** null if the output itself does not diverge from the reference. */
 export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
 	const smaller = Math.min(limit, shareOfOutput * errors.head);
 	const allowed = Number.isFinite(smaller) ? smaller : limit;
@@ -80,7 +78,6 @@ export function beginSearch(output: string, errors: TensorErrors, limit: number)
 	return { bad: output, errors: new Map([[output, errors]]), allowed };
 }
 
-/** Nodes between the tensor that diverges and those that do not, in the order of the graph. */
 export function suspectNodes(graph: BisectGraph, { bad, errors, allowed }: Search): number[] {
 	const last = graph.writers.get(bad);
 	if (last === undefined) return [];
@@ -117,11 +114,9 @@ export function nextTensors(graph: BisectGraph, search: Search, most: number): s
 	}
 	const names = narrow.length > 0 ? narrow : open;
 	if (names.length <= most) return names;
-	// Evenly spread.
 	return Array.from({ length: most }, (_, at) => names[Math.floor(((at + 0.5) * names.length) / most)] ?? "");
 }
 
-/** The next one is the first diverging tensor in the order of the graph. */
 export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
 	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
 	const wrong = [...found].filter(([, own]) => deviates(own, search.allowed)).map(([name]) => name);
@@ -129,10 +124,94 @@ export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<st
 	return { ...search, bad, errors: new Map([...search.errors, ...found]) };
 }
 
-/** The largest error among the right tensors that the suspects read. */
-export function errorBefore(graph: BisectGraph, search: Search): number {
+function errorBefore(graph: BisectGraph, search: Search): number {
 	const read = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
 	const known = read.flatMap((name) => search.errors.get(name) ?? []);
 	const right = known.filter((own) => !deviates(own, search.allowed));
 	return right.reduce((most, { head }) => Math.max(most, head), 0);
+}
+
+interface Found {
+	search: Search;
+	graph: BisectGraph;
+	head: OnnxModel;
+	reference: OnnxModel;
+}
+
+export type Finding = Pick<Bisection, "state" | "message"> &
+	Partial<Pick<Bisection, "node" | "tensor" | "error" | "before" | "allowed">>;
+
+/** An error that grows by this factor in one step has a single cause; otherwise rounding adds up. */
+const step = 4;
+
+export function describeFound({ search, graph, head, reference }: Found): Finding {
+	const { bad, allowed, errors } = search;
+	const suspects = suspectNodes(graph, search);
+	const node = graph.nodes[suspects.at(-1) ?? -1];
+	const name = node === undefined ? bad : nodeName(node);
+	const error = toNumeric(errors.get(bad)?.head ?? Number.NaN);
+	const before = errorBefore(graph, search);
+	const facts = { node: name, tensor: bad, error, before: toNumeric(before), allowed };
+	const shown = { error: formatValue(error), before: formatValue(toNumeric(before)) };
+	if (before > 0 && Number(error) < step * before)
+		return {
+			...facts,
+			state: "accumulates",
+			message: `No single node: the error grows little by little, and passes ${formatValue(allowed)} at ${quoted(name)} (${shown.before} before it, ${shown.error} after).`,
+		};
+	const others = suspects.length - 1;
+	const candidates = others === 1 ? "the node" : `one of ${others} nodes`;
+	const vague = others > 0 ? ` It, or ${candidates} before it whose tensors cannot be compared.` : "";
+	const apart = `${shown.error} from ONNX Runtime${reference === head ? "" : " on the base's model"}`;
+	const op = node === undefined ? "" : ` (${node.op})`;
+	const reads = before === 0 ? "agrees" : `is at most ${shown.before} off`;
+	const cause =
+		reference === head
+			? "The engine computes it differently from ONNX Runtime on the same model: look at its precision, kernel and fusions."
+			: changeOf(node, reference);
+	return {
+		...facts,
+		state: "found",
+		message: `${quoted(name)}${op} is the first node that diverges: its output ${quoted(bad)} is ${apart}; what it reads ${reads}.${vague} ${cause}`,
+	};
+}
+
+function changeOf(node: OnnxNode | undefined, reference: OnnxModel): string {
+	const before = node && reference.graph.nodes.find(({ outputs }) => outputs.join() === node.outputs.join());
+	return before !== undefined && shapeOf(before) === shapeOf(node)
+		? "The base's model has the same node: its weights or constants changed, or the engine computes it differently."
+		: "The base's model has a different node there.";
+}
+
+function shapeOf(node: OnnxNode | undefined): string {
+	const attributes = node?.attributes.map(({ name, value }) => [name, value]);
+	return JSON.stringify([node?.op, node?.domain, node?.inputs, attributes]);
+}
+
+function nodeName({ name, outputs, op }: OnnxNode): string {
+	return name !== "" ? name : (outputs[0] ?? op);
+}
+
+export function describeAgreement(output: string, isOwnModel: boolean): Finding {
+	const on = isOwnModel ? "the same model" : "the base's model";
+	return {
+		state: "agrees",
+		message: `${quoted(output)} agrees with ONNX Runtime on ${on}: no node diverges, so it is the golden that differs from both.`,
+	};
+}
+
+export function describeHealed(left: Pick<Found, "search" | "graph">, marked: readonly string[]): Finding {
+	const names = listNames(marked.map(quoted), 3);
+	const why = `With ${names} marked as outputs, the output no longer diverges: a fusion across them is the likely cause.`;
+	return describeUnfinished(left, why);
+}
+
+export function describeUnfinished({ search, graph }: Pick<Found, "search" | "graph">, why: string): Finding {
+	const left = suspectNodes(graph, search).flatMap((at) => graph.nodes[at] ?? []);
+	const [first, last] = [left[0], left.at(-1)];
+	const range =
+		first === undefined || last === undefined
+			? ""
+			: ` The cause lies in ${counted(left.length, "node")} from ${quoted(nodeName(first))} to ${quoted(nodeName(last))}.`;
+	return { state: "unfinished", message: `${why}${range}` };
 }

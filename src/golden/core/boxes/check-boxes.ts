@@ -8,10 +8,16 @@ import type {
 import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { markExisting, structuralCheck, toNumeric } from "../compare/checks.ts";
 import { type BoxTolerances, boxTolerances, toleranceAt } from "../compare/tolerances.ts";
-import { fromZero, keepsLimit, type Range, share, within } from "../metrics/measured.ts";
+import { fromZero, keepsLimit, type Range, share, within } from "../metrics/element-errors.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type Detection, defaultScoreThreshold, readDetections } from "./detection.ts";
-import { type Match, type Matching, matchBoxes } from "./match.ts";
+import {
+	type Detection,
+	defaultScoreThreshold,
+	type Match,
+	type Matching,
+	matchBoxes,
+	readDetections,
+} from "./match.ts";
 import { type ImagePair, meanAveragePrecision } from "./mean-average-precision.ts";
 
 export interface BoxSides {
@@ -31,7 +37,7 @@ interface MatchedImage extends ImagePair, Matching {
 	image: number;
 }
 
-export interface BoxSums {
+interface BoxSums {
 	matches: number;
 	missing: number;
 	extra: number;
@@ -43,7 +49,6 @@ interface BoxKind {
 	bound: Bound;
 	range: Range;
 	measure(images: readonly MatchedImage[]): BoxMeasured;
-	/** The value under `scope: set`; absent if the worst case decides anyway. */
 	set?(sums: BoxSums): number;
 	defaultLimit(defaults: BoxTolerances): number;
 }
@@ -106,7 +111,6 @@ export function boxLimit({ kind, tolerance }: BoxComparatorSpec, precision: Prec
 	return toleranceAt(tolerance, precision) ?? boxKinds[kind].defaultLimit(boxTolerances[precision]);
 }
 
-/** The images of a case with their boxes paired, or the reason why that failed. */
 export function matchImages(
 	spec: Detections,
 	sides: Omit<BoxSides, "base">,
@@ -130,7 +134,6 @@ export function matchImages(
 	});
 }
 
-/** `compared` is the number of the golden's boxes and images. */
 export function checkBoxes(
 	spec: Detections,
 	sides: BoxSides,
@@ -162,7 +165,6 @@ export function checkBoxes(
 			detail,
 		};
 		if (base === undefined) return check;
-		// The base engine's output cannot be compared.
 		if (typeof base === "string") return { ...check, base: null };
 		const { value: ofBase } = measure(base);
 		return markExisting({ ...check, base: toNumeric(ofBase) }, !keepsLimit(ofBase, bound, allowed));
@@ -199,34 +201,35 @@ function lowestF1(images: readonly MatchedImage[]): BoxMeasured {
 	return images.length === 0 ? { value: 1 } : lowest;
 }
 
-function worstMatch(
-	images: readonly MatchedImage[],
-	badness: (match: Match) => number,
-): { match: Match; image: number } | null {
-	let worst: { match: Match; image: number; bad: number } | null = null;
+function worstMatch(images: readonly MatchedImage[], badness: (match: Match) => number) {
+	let worst: { match: Match; image: number; bad: number } | undefined;
 	for (const { image, matches } of images)
 		for (const match of matches) {
 			const bad = badness(match);
-			if (worst === null || (!Number.isNaN(worst.bad) && !(bad <= worst.bad))) worst = { match, image, bad };
+			if (worst === undefined || (!Number.isNaN(worst.bad) && !(bad <= worst.bad)))
+				worst = { match, image, bad };
 		}
 	return worst;
 }
 
 function smallestOverlap(images: readonly MatchedImage[]): BoxMeasured {
-	const worst = worstMatch(images, ({ iou }) => 1 - iou);
-	if (worst === null) return { value: 1 };
-	const { expected, got, iou } = worst.match;
-	return { value: iou, image: worst.image, detail: `expected ${describe(expected)}, got ${describe(got)}` };
+	const { match, image } = worstMatch(images, ({ iou }) => 1 - iou) ?? {};
+	if (match === undefined) return { value: 1 };
+	return {
+		value: match.iou,
+		image,
+		detail: `expected ${describe(match.expected)}, got ${describe(match.got)}`,
+	};
 }
 
 function largestScoreDifference(images: readonly MatchedImage[]): BoxMeasured {
-	const badness = ({ expected, got }: Match) => Math.abs(got.score - expected.score);
-	const worst = worstMatch(images, badness);
-	if (worst === null) return { value: 0 };
+	const worst = worstMatch(images, ({ expected, got }) => Math.abs(got.score - expected.score));
+	if (worst === undefined) return { value: 0 };
+	const { bad, image } = worst;
 	const { expected, got } = worst.match;
 	return {
-		value: badness(worst.match),
-		image: worst.image,
+		value: bad,
+		image,
 		worst: { index: [got.at], got: toNumeric(got.score), expected: toNumeric(expected.score) },
 		detail: describe(expected),
 	};

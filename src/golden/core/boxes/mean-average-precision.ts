@@ -1,7 +1,6 @@
 // COCO's mean average precision with the golden's boxes as ground truth: agreement, not accuracy.
-import { type Detection, overlap } from "./detection.ts";
+import { type Detection, overlap } from "./match.ts";
 
-/** Same values as Params in cocoeval.py. */
 const thresholds = spread(0.5, 0.95, 10);
 const recallLevels = spread(0, 1, 101);
 const maxBoxes = 100;
@@ -25,14 +24,12 @@ export function meanAveragePrecision(images: readonly ImagePair[]): number {
 	return tally.value();
 }
 
-/** The engine's boxes of a class; `right` has one bit for each threshold at which a box is right. */
 interface ClassAnswers {
 	wanted: number;
 	scores: number[];
 	right: number[];
 }
 
-/** COCO's largest set has about this many answers; with more, the value is NaN. */
 const maxAnswers = 4_000_000;
 
 export function precisionTally(): { add(image: ImagePair): void; value(): number } {
@@ -64,7 +61,6 @@ function meanOf(classes: readonly ClassAnswers[]): number {
 	if (wanted.length === 0) return classes.some(({ scores }) => scores.length > 0) ? 0 : 1;
 	const precisions = wanted.flatMap((answers) => {
 		const { scores } = answers;
-		// Largest score first; stable, like COCO's merge sort.
 		const order = Uint32Array.from(scores, (_, index) => index);
 		order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 		return thresholds.map((_, bit) => averagePrecision(answers, order, bit));
@@ -92,7 +88,7 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 	return sum / recallLevels.length;
 }
 
-/** Each box, by falling score, takes the free golden box that it overlaps most; of equals, the last, as in COCO's loop. */
+/** Each box takes the free golden box that it overlaps most; of equals, the last, as in COCO's loop. */
 function judgeBoxes({ expected, got }: ImagePair, threshold: number): boolean[] {
 	const free = new Set(expected);
 	return got.map((box) => {

@@ -1,4 +1,5 @@
 // Writes calibrated limits into a manifest, with the evidence for them.
+
 import type {
 	CalibrationRecord,
 	ComparatorSpec,
@@ -9,8 +10,9 @@ import type {
 } from "../../../../generated/golden.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { nextRevision } from "../manifest/draft.ts";
-import { lossOf } from "./errors.ts";
+import { own } from "../tensor/tensor.ts";
 import type { ProposedLimit } from "./propose-limits.ts";
+import { lossOf } from "./propose-limits.ts";
 
 export interface CalibratedEngine extends Omit<CalibrationRecord, "limits"> {
 	limits: readonly ProposedLimit[];
@@ -19,7 +21,7 @@ export interface CalibratedEngine extends Omit<CalibrationRecord, "limits"> {
 const maxRecords = 100;
 
 /**
- * The manifest with the limits of all engines, the widest if several share an output and precision. Earlier evidence of the
+ * The widest limit counts if several engines share an output and precision. Earlier evidence of the
  * same engine, device and backend is replaced.
  */
 export function applyCalibration(
@@ -53,13 +55,10 @@ export function applyCalibration(
 	return { ...old, goldenId, ...change, outputs, calibration: [...records, ...kept].slice(0, maxRecords) };
 }
 
-interface PreciseLimit {
-	limit: ProposedLimit;
-	precision: Precision;
-}
-
-function widestLimits(engines: readonly CalibratedEngine[]): Map<string, PreciseLimit> {
-	const widest = new Map<string, PreciseLimit>();
+function widestLimits(
+	engines: readonly CalibratedEngine[],
+): Map<string, { limit: ProposedLimit; precision: Precision }> {
+	const widest = new Map<string, { limit: ProposedLimit; precision: Precision }>();
 	for (const { precision, limits } of engines) {
 		for (const limit of limits) {
 			const key = keyOf(limit, precision);
@@ -76,7 +75,6 @@ function keyOf({ errors }: ProposedLimit, precision: Precision): string {
 	return JSON.stringify([errors.output, errors.comparator, precision]);
 }
 
-/** Whether a calibration repeats an earlier one: same limits, engines, devices and versions. */
 export function isSameCalibration(before: GoldenManifest, after: GoldenManifest): boolean {
 	const essence = ({ outputs, calibration = [] }: GoldenManifest): string =>
 		JSON.stringify([
@@ -98,16 +96,13 @@ function withLimit(
 	precision: Precision,
 ): GoldenManifest["outputs"] {
 	if (state === "kept" || state === "refused") return outputs;
-	const output: GoldenOutput = Object.hasOwn(outputs, errors.output) ? (outputs[errors.output] ?? {}) : {};
-	const [first, ...others] = output.comparators ?? [{ kind: errors.kind } satisfies ComparatorSpec];
-	const changed = (spec: ComparatorSpec, place: number): ComparatorSpec =>
+	const output: GoldenOutput = own(outputs, errors.output) ?? {};
+	const specs: ComparatorSpec[] = output.comparators ?? [{ kind: errors.kind }];
+	const comparators = specs.map((spec, place) =>
 		place === errors.comparator
 			? { ...spec, tolerance: withPrecision(spec.tolerance, precision, limit) }
-			: spec;
-	const comparators: NonNullable<GoldenOutput["comparators"]> = [
-		changed(first, 0),
-		...others.map((spec, index) => changed(spec, index + 1)),
-	];
+			: spec,
+	) as NonNullable<GoldenOutput["comparators"]>;
 	return { ...outputs, [errors.output]: { ...output, comparators } };
 }
 

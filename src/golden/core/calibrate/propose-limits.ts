@@ -1,17 +1,18 @@
-// Proposes limits from an engine's own errors: a multiple of them if the limit is far from it.
-import type { Precision } from "../../../../generated/golden.ts";
-import type { BackendFacts } from "../../../../generated/result.ts";
+// Shows how far an engine deviates from its golden beside each limit, and proposes limits from these errors.
+
+import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type { BackendFacts, Bound, GoldenVerdict, Numeric } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../../core/text/escape.ts";
 import { withCaveat } from "../../../core/text/labels.ts";
 import { formatValue, twoDigits } from "../../../core/text/units.ts";
-import { metricLabels, metrics } from "../compare/registry.ts";
+import { isMetricSpec } from "../compare/comparators.ts";
+import { type MetricKind, metricLabels, metrics } from "../compare/registry.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
-import { usualRoundings } from "../record/emulated-rounding.ts";
 import { roundedUp, rules } from "../record/limits.ts";
-import { ofSlice } from "../tensor/slice.ts";
-import { type ComparatorErrors, type EngineErrors, lossOf } from "./errors.ts";
+import { emulatedRounding, usualRoundings } from "../record/noise-floor.ts";
+import { ofSlice, own } from "../tensor/tensor.ts";
 
-/** A limit is too tight if the error takes more of it than this, too loose if it is more than so many times too wide. */
+/** Too tight if the error takes more of the limit, too loose if it is more than so many times too wide. */
 const tightShare = 0.5;
 const looseTimes = 5;
 /** An error this many times as large as rounding or the precision explains shows that the engine is wrong. */
@@ -34,7 +35,7 @@ export interface CalibrationRule {
 	given: ReadonlyMap<string, number>;
 }
 
-/** Proposes a limit for each comparator with errors, in the order of the outputs, except for decibels, which have no loss. */
+/** Decibels have no loss, so they get no limit. */
 export function proposeLimits({ errors, precision }: EngineErrors, rule: CalibrationRule): ProposedLimit[] {
 	return errors.flatMap((one): ProposedLimit[] => {
 		const [worst] = one.cases;
@@ -74,10 +75,8 @@ function judge(errors: ComparatorErrors, before: number, precision: Precision, m
 	const error = typeof got === "number" ? lossOf(got, bound) : Number.POSITIVE_INFINITY;
 	const allowed = lossOf(before, bound);
 	const isL2 = kind === "relative-l2";
-	const expected =
-		rounding === undefined
-			? defaultTolerances[precision].relativeL2
-			: Math.max(rounding, usualRoundings[precision]);
+	const usual = defaultTolerances[precision].relativeL2;
+	const expected = rounding === undefined ? usual : Math.max(rounding, usualRoundings[precision]);
 	const suspect = suspectTimes * (isL2 ? expected : allowed);
 	if (!(error <= suspect)) {
 		const why = `an error of ${formatValue(got)} at ${precision} says that the engine is wrong: above ${formatValue(suspect)}, a limit would hide defects`;
@@ -107,7 +106,6 @@ export interface CalibratedErrors extends EngineErrors {
 
 const maxFaults = 5;
 
-/** Shows each proposed limit of each engine with the error that it follows from. */
 export function renderCalibration(engines: readonly CalibratedErrors[], backend: BackendFacts): string {
 	const where = withCaveat(`${cleanName(backend.name)} ${cleanName(backend.version)}`, backend);
 	const texts = engines.map(({ engine, precision, golden, faults, limits }) => {
@@ -131,4 +129,94 @@ function proposalText({ errors, state, before, limit, why }: ProposedLimit, prec
 	const worst =
 		cases[0] === undefined ? "" : ` (${formatValue(cases[0].got)} in ${cleanName(cases[0].case, 40)})`;
 	return `${cleanName(output, 40)}, ${metricLabels[kind]}${ofSlice(slice)} at ${precision}: ${what}, ${why}${worst}`;
+}
+
+interface CaseError {
+	case: string;
+	got: Numeric | null;
+	allowed: number;
+	share: number;
+}
+
+export interface ComparatorErrors {
+	output: string;
+	comparator: number;
+	kind: MetricKind;
+	slice?: OutputSlice;
+	bound: Bound;
+	/** For relative L2: how far rounding to the precision moves the output. */
+	rounding?: number;
+	cases: readonly CaseError[];
+}
+
+interface EngineErrors {
+	engine: string;
+	precision: Precision;
+	errors: readonly ComparatorErrors[];
+	faults: readonly string[];
+}
+
+export function errorsOf(
+	manifest: GoldenManifest,
+	verdicts: readonly GoldenVerdict[],
+): Pick<EngineErrors, "errors" | "faults"> {
+	const cases = verdicts.filter(({ scope }) => scope === undefined);
+	const outputs = [...new Set(manifest.cases.flatMap((golden) => Object.keys(golden.outputs)))];
+	const errors = outputs.flatMap((output) => errorsOfOutput(output, manifest, cases));
+	return { errors, faults: [...new Set(verdicts.flatMap(faultsOf))] };
+}
+
+function errorsOfOutput(
+	output: string,
+	manifest: GoldenManifest,
+	verdicts: readonly GoldenVerdict[],
+): ComparatorErrors[] {
+	const named = own(manifest.outputs, output)?.comparators;
+	const places = placesOf(named);
+	const cases = verdicts.flatMap((verdict) => {
+		const checks = verdict.checks.filter(
+			(check) => check.output === output && Object.hasOwn(metrics, check.metric),
+		);
+		return checks.length === places.length ? [{ id: verdict.case, checks }] : [];
+	});
+	const precision = (verdicts[0]?.precision ?? "fp32") as Precision;
+	return places.flatMap((comparator, index) => {
+		const check = cases[0]?.checks[index];
+		if (check === undefined) return [];
+		const { metric, bound, slice } = check;
+		const isL2 = metric === "relative-l2";
+		const rounding = isL2 ? emulatedRounding(manifest.rounding, { output, slice, precision }) : undefined;
+		const measured = cases.flatMap(({ id, checks }) => {
+			const { got = null, allowed = null } = checks[index] ?? {};
+			return allowed === null ? [] : [{ case: id, got, allowed, share: shareOf(got, allowed, bound) }];
+		});
+		measured.sort((left, right) => right.share - left.share);
+		return [{ output, comparator, kind: metric as MetricKind, bound, slice, rounding, cases: measured }];
+	});
+}
+
+function placesOf(specs: readonly ComparatorSpec[] | undefined): number[] {
+	return specs?.flatMap((spec, place) => (isMetricSpec(spec) && spec.scope !== "set" ? [place] : [])) ?? [0];
+}
+
+export function lossOf(value: number, bound: Bound): number {
+	return bound === "at-most" ? value : 1 - value;
+}
+
+function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
+	if (got === null) return 0;
+	if (typeof got === "string") return Number.POSITIVE_INFINITY;
+	const [error, limit] = [lossOf(got, bound), lossOf(allowed, bound)];
+	if (bound === "at-least" && limit < 0) return got > 0 ? allowed / got : Number.POSITIVE_INFINITY;
+	if (error <= 0) return 0;
+	return limit > 0 ? error / limit : Number.POSITIVE_INFINITY;
+}
+
+const structural: ReadonlySet<string> = new Set(["missing", "dtype", "shape", "non-finite"]);
+
+function faultsOf({ case: id, state, message, checks }: GoldenVerdict): string[] {
+	if (state === "error" || state === "stale") return [`${id}: ${message ?? "it was not judged"}`];
+	return checks
+		.filter(({ pass, metric }) => !pass && structural.has(metric))
+		.map(({ output, metric, detail }) => `${id}: output ${output}, ${metric}: ${detail ?? "it differs"}`);
 }

@@ -1,11 +1,25 @@
-// Checks of an output that come before any metric, and its parts: the whole output, or samples along the batch axis.
+// Checks of an output that come before any metric, its parts that a comparator covers, and batches of cases.
 
+import type { GoldenCase, OutputSlice } from "../../../../generated/golden.ts";
 import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
-import type { Measured } from "../metrics/measured.ts";
-import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";
-import { formatShape, sliceTensor, type Tensor, tensorBytes, unravel } from "../tensor/tensor.ts";
-import { valueAt } from "../tensor/values.ts";
-import { type Closeness, makePair, type Pair } from "./difference.ts";
+import type { Measured } from "../metrics/element-errors.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
+import {
+	cutSlice,
+	elementBytes,
+	formatShape,
+	isFloating,
+	type PlacedSlice,
+	placeSlice,
+	positionInWhole,
+	type Sides,
+	sliceTensor,
+	type Tensor,
+	tensorBytes,
+	unravel,
+} from "../tensor/tensor.ts";
+import { forEachPair, valueAt } from "../tensor/values.ts";
+import type { Pair } from "./difference.ts";
 
 export function toNumeric(value: number): Numeric {
 	if (Number.isFinite(value)) return value;
@@ -22,7 +36,6 @@ export function markExisting(check: GoldenCheck, baseFails: boolean): GoldenChec
 	return check.pass || !baseFails ? check : { ...check, existing: true };
 }
 
-/** null: no check fails. existing: the base fails every check that the head fails. */
 export function mismatchState(checks: readonly GoldenCheck[]): "mismatch" | "existing" | null {
 	const failing = checks.filter(({ pass, severity }) => !pass && severity === "fail");
 	if (failing.length === 0) return null;
@@ -40,7 +53,6 @@ export function layoutCheck(output: string, expected: Tensor, got: Tensor): Gold
 	return structuralCheck(output, "shape", detail);
 }
 
-/** null if neither side has NaN or infinities. */
 export function nonFiniteCheck(
 	output: string,
 	parts: readonly OutputPart[],
@@ -49,7 +61,7 @@ export function nonFiniteCheck(
 	const sum = { expected: 0, got: 0, differing: 0 };
 	let first: { part: OutputPart; at: number } | undefined;
 	for (const part of parts) {
-		const { nonFinite } = part.pair.difference();
+		const { nonFinite } = part.difference();
 		sum.expected += nonFinite.expected;
 		sum.got += nonFinite.got;
 		sum.differing += nonFinite.differing;
@@ -75,13 +87,12 @@ export function nonFiniteCheck(
 	};
 }
 
-/** The worst element, in the coordinates of the whole output. */
 export function worstOf(
 	part: OutputPart,
 	flat: number,
 	batchAxis: number | null,
 ): NonNullable<GoldenCheck["worst"]> {
-	const { expected, got } = part.pair;
+	const { expected, got } = part;
 	const index = unravel(flat, expected.shape);
 	if (part.sample !== null && batchAxis !== null) index[batchAxis] = part.sample;
 	return {
@@ -91,51 +102,25 @@ export function worstOf(
 	};
 }
 
-export interface OutputPart {
-	pair: Pair;
+interface CoveredPart extends Sides {
 	sample: number | null;
-	/** Position of both sides in the whole output; null if they are all of it. */
 	slice: PlacedSlice | null;
 }
 
-/**
- * @param sides cut to the slice already.
- * @param axis its samples are parts of their own; null: one part.
- */
-export function splitParts(
-	sides: { expected: Tensor; got: Tensor },
-	axis: number | null,
-	slice: PlacedSlice | null,
-	planned: Closeness | undefined,
-): OutputPart[] {
-	const { expected, got } = sides;
-	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null, slice }];
-	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => {
-		const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, sample);
-		return { pair: makePair(cut(expected), cut(got), planned), sample, slice };
-	});
-}
+export type OutputPart = CoveredPart & Pair;
 
-export interface Worst {
-	part: OutputPart;
-	measured: Measured;
-	elements: number;
-}
-
-/** The part that is furthest on the wrong side, NaN before any number; null if no part holds a finite element. */
 export function findWorst(
 	parts: readonly OutputPart[],
 	bound: Bound,
 	measure: (pair: Pair) => Measured,
-): Worst | null {
-	let worst: Worst | null = null;
+): { part: OutputPart; measured: Measured; elements: number } | null {
+	let worst: { part: OutputPart; measured: Measured } | null = null;
 	let elements = 0;
 	for (const part of parts) {
-		const measured = measure(part.pair);
+		const measured = measure(part);
 		if (measured.elements === 0) continue;
 		elements += measured.elements;
-		if (worst === null || isWorse(measured.value, worst.measured.value, bound))
-			worst = { part, measured, elements };
+		if (worst === null || isWorse(measured.value, worst.measured.value, bound)) worst = { part, measured };
 	}
 	return worst && { ...worst, elements };
 }
@@ -143,4 +128,82 @@ export function findWorst(
 function isWorse(value: number, than: number, bound: Bound): boolean {
 	if (Number.isNaN(than)) return false;
 	return bound === "at-most" ? !(value <= than) : !(value >= than);
+}
+
+/** Keyed by the engine's tensor: a defect is judged at several precisions. */
+const knownParts = new WeakMap<Tensor, { expected: Tensor; parts: Map<string, readonly CoveredPart[]> }>();
+
+export interface Coverage {
+	slice?: OutputSlice | undefined;
+	/** Where both sides are below it, the engine's value becomes the golden's. */
+	floor?: number | undefined;
+}
+
+/** @param axis its samples are parts of their own; null: one part. */
+export function coveredParts(
+	whole: Sides,
+	{ slice, floor = 0 }: Coverage,
+	axis: number | null = null,
+): readonly CoveredPart[] {
+	let known = knownParts.get(whole.got);
+	if (known?.expected !== whole.expected) known = { expected: whole.expected, parts: new Map() };
+	knownParts.set(whole.got, known);
+	const key = JSON.stringify([slice, floor, axis]);
+	const parts = known.parts.get(key) ?? cutParts(whole, { slice, floor }, axis);
+	known.parts.set(key, parts);
+	return parts;
+}
+
+function cutParts(whole: Sides, { slice, floor = 0 }: Coverage, axis: number | null): CoveredPart[] {
+	if (axis === null) {
+		const cut = { expected: cutSlice(whole.expected, slice), got: cutSlice(whole.got, slice) };
+		if (floor > 0) cut.got = withoutNoise(cut, floor);
+		return [{ ...cut, sample: null, slice: placeSlice(slice, whole.expected.shape) }];
+	}
+	return coveredParts(whole, { slice, floor }).flatMap(({ expected, got, slice: placed }) =>
+		Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => {
+			const cut = (tensor: Tensor): Tensor => sliceTensor(tensor, axis, sample);
+			return { expected: cut(expected), got: cut(got), sample, slice: placed };
+		}),
+	);
+}
+
+function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
+	if (!isFloating(got.dtype) || isPacked(got.dtype)) return got;
+	const bytes = elementBytes[got.dtype];
+	let data: Uint8Array | null = null;
+	forEachPair({ expected, got }, (wanted, found, at) => {
+		if (wanted === found || !(Math.abs(wanted) < floor && Math.abs(found) < floor)) return;
+		data ??= got.data.slice();
+		for (let byte = at * bytes; byte < (at + 1) * bytes; byte += 1)
+			data[byte] = expected.data[byte] as number;
+	});
+	return data === null ? got : { ...got, data };
+}
+
+export interface BatchLimits {
+	bytes: number;
+	cases: number;
+}
+
+/** Engines' outputs take as much again, and each batch starts a process. */
+export const defaultBatchLimits: BatchLimits = { bytes: 64 * 1024 * 1024, cases: 2048 };
+
+export function* cutBatches(
+	cases: readonly GoldenCase[],
+	limits: BatchLimits,
+): Generator<readonly GoldenCase[]> {
+	let start = 0;
+	let bytes = 0;
+	for (const [index, { inputs, outputs }] of cases.entries()) {
+		const files = [...Object.values(inputs), ...Object.values(outputs)];
+		const more = files.reduce((sum, file) => sum + tensorBytes(file), 0);
+		if (index > start && (bytes + more > limits.bytes || index - start >= limits.cases)) {
+			yield cases.slice(start, index);
+			start = index;
+			bytes = 0;
+		}
+		bytes += more;
+	}
+	if (start < cases.length) yield cases.slice(start);
 }

@@ -1,10 +1,11 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
+
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
-import { defaultMetricOptions, type MetricOptions } from "../metrics/measured.ts";
-import { cutSlice } from "../tensor/slice.ts";
+import { defaultMetricOptions, type MetricOptions } from "../metrics/element-errors.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk, offsetReader, originOf } from "../tensor/values.ts";
-import { rootMeanSquare } from "./difference.ts";
+import { coveredParts } from "./checks.ts";
+import { type Closeness, rootMeanSquare } from "./difference.ts";
 import { type MetricKind, metrics } from "./registry.ts";
 import { defaultTolerances, toleranceAt } from "./tolerances.ts";
 
@@ -30,48 +31,29 @@ export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
 	return spec.kind !== "custom";
 }
 
-/** Without comparators in the golden: relative-l2 for floats, equality for integers and bools. */
 export function resolveComparators(output: GoldenOutput | undefined, context: ResolveContext): Comparator[] {
 	const plain: ComparatorSpec = isFloating(context.expected.dtype)
 		? { kind: "relative-l2" }
 		: { kind: "allclose", rtol: 0, atol: 0, tolerance: 0 };
-	const partOf = partFacts(context.expected);
 	return (output?.comparators ?? [plain])
 		.filter(isMetricSpec)
-		.map((spec) => resolve(spec, output ?? {}, { ...context, ...partOf(spec.slice) }));
+		.map((spec) => resolveComparator(spec, output ?? {}, context));
 }
 
-interface PartFacts {
-	part: () => Tensor;
-	rms: () => number;
-}
-
-function partFacts(expected: Tensor): (slice: OutputSlice | undefined) => PartFacts {
-	const known = new Map<string, PartFacts>();
-	return (slice) => {
-		const key = JSON.stringify(slice ?? null);
-		const part = once(() => cutSlice(expected, slice));
-		const facts = known.get(key) ?? { part, rms: once(() => rootMeanSquare(part())) };
-		known.set(key, facts);
-		return facts;
-	};
-}
-
-function once<Value>(compute: () => Value): () => Value {
-	let known: Value | undefined;
-	return () => {
-		known ??= compute();
-		return known;
-	};
-}
-
-function resolve(spec: MetricSpec, output: GoldenOutput, context: ResolveContext & PartFacts): Comparator {
-	const { precision, expected, part, rms } = context;
+export function resolveComparator(
+	spec: MetricSpec,
+	output: GoldenOutput,
+	context: ResolveContext,
+): Comparator {
+	const { precision, expected } = context;
+	const part = (): Tensor =>
+		coveredParts({ expected, got: expected }, { slice: spec.slice })[0]?.expected ?? expected;
+	const rms = (): number => rootMeanSquare(part());
 	const metric = metrics[spec.kind];
 	const defaults = defaultTolerances[precision];
 	const options: MetricOptions = {
 		...defaultMetricOptions,
-		...closenessOf(spec, context),
+		...closenessOf(spec, context, rms),
 		k: metric.k ?? 1,
 		axis: metric.axis?.default ?? -1,
 		input: output.semantic === "probabilities" ? "probabilities" : "logits",
@@ -108,7 +90,6 @@ const givenKeys = [
 	"minScore",
 ] as const satisfies (keyof MetricOptions)[];
 
-/** The range of the finite values, up to the largest binary64; 255 for bytes. */
 function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor): number {
 	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;
 	if (expected.dtype === "uint8") return 255;
@@ -126,11 +107,12 @@ function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => 
 	return most >= least ? Math.min(most - least, Number.MAX_VALUE) : 0;
 }
 
-/** As in numpy, a tolerance that is not given is 0 if the other is. If neither is given, the precision decides; integers get 0. */
+/** As in numpy, one that is not given is 0 if the other is. */
 function closenessOf(
 	{ kind, rtol, atol }: MetricSpec,
-	{ expected, precision, rms }: ResolveContext & PartFacts,
-): { rtol: number; atol: number } {
+	{ expected, precision }: ResolveContext,
+	rms: () => number,
+): Closeness {
 	if (kind !== "allclose" || rtol !== undefined || atol !== undefined || !isFloating(expected.dtype))
 		return { rtol: rtol ?? 0, atol: atol ?? 0 };
 	const defaults = defaultTolerances[precision];

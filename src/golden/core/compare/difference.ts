@@ -1,6 +1,7 @@
 // Compares a golden output with an engine's in one pass, which serves relative-l2, max-abs and allclose together.
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, forEachChunk, longReader, numberReader, valueChunks } from "../tensor/values.ts";
+
+import { elementCount, type Sides, type Tensor } from "../tensor/tensor.ts";
+import { chunkElements, forEachChunk, forEachValue, longReader, numberReader } from "../tensor/values.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
 export interface Closeness {
@@ -9,22 +10,16 @@ export interface Closeness {
 }
 
 interface Difference {
-	/** Pairs that are finite on both sides; only these enter the figures below. */
 	elements: number;
 	differenceNorm: Norm;
 	expectedNorm: Norm;
 	maxAbs: number;
 	maxAbsAt: number;
 	outside: number;
-	/** NaN and infinities by side; `differing` counts positions where the sides are not identical. */
 	nonFinite: { expected: number; got: number; differing: number; firstDiffering: number };
 }
 
-/** Both sides have one dtype and shape. */
-export interface Pair {
-	expected: Tensor;
-	got: Tensor;
-	/** Without a closeness, any pass will do, and `outside` is meaningless. */
+export interface Pair extends Sides {
 	difference(closeness?: Closeness): Difference;
 }
 
@@ -32,10 +27,10 @@ const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
 
 type Pass = { closeness: Closeness; difference: Difference };
 
-/** Keyed by the engine's tensor, because a defect is judged at several precisions. */
+/** Keyed by the engine's tensor: a defect is judged at several precisions. */
 const knownPasses = new WeakMap<Tensor, { expected: Tensor; passes: Pass[] }>();
 
-/** Passes are cached; `planned` is the closeness that will be asked for, so that one pass serves all metrics. */
+/** @param planned will be asked for, so that one pass serves all metrics. */
 export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
 	const before = knownPasses.get(got);
 	const passes = before?.expected === expected ? before.passes : [];
@@ -142,7 +137,6 @@ interface WideChunk {
 	difference: Float64Array | null;
 }
 
-/** A chunk is valid until the next call. */
 export function wideReader(expected: Tensor, got: Tensor): (start: number, count: number) => WideChunk {
 	const readExpected = numberReader(expected);
 	const readGot = numberReader(got);
@@ -173,23 +167,20 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 
 export function largestFinite(tensor: Tensor): number {
 	let largest = 0;
-	for (const { values } of valueChunks(tensor)) {
-		for (let i = 0; i < values.length; i += 1) {
-			const size = Math.abs(values[i] as number);
-			if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
-		}
-	}
+	forEachValue(tensor, (value) => {
+		const size = Math.abs(value);
+		if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
+	});
 	return largest;
 }
 
 export function rootMeanSquare(tensor: Tensor): number {
-	const { expectedNorm, elements } = measureDifference(tensor, tensor, anyCloseness);
+	const { expectedNorm, elements } = makePair(tensor, tensor).difference();
 	return elements === 0 ? 0 : Math.sqrt(expectedNorm.sumSquared / elements) / expectedNorm.scale;
 }
 
 export interface Norm {
 	sumSquared: number;
-	/** A power of two; 1 unless squares would leave binary64. */
 	scale: number;
 }
 
@@ -197,7 +188,6 @@ export const noNorm: Norm = { sumSquared: 0, scale: 1 };
 
 const maxExponent = 400;
 
-/** Brings values of this size near 1; 1 if their squares are safe. */
 export function scaleFor(largest: number): number {
 	if (largest === 0) return 1;
 	const exponent = Math.floor(Math.log2(largest));

@@ -1,19 +1,35 @@
-// Entry of compare/: judges one golden case. Only here do outputs become a verdict.
+// Entry of compare/: judges one golden case, and growth of its error over the base's.
 
 import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../core/config/config.ts";
+import { defaultGates } from "../../../core/config/defaults.ts";
 import { BugError } from "../../../core/errors.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { listNames } from "../../../core/text/labels.ts";
+import { formatTimes, twoDigits } from "../../../core/text/units.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
-import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
-import { boxGrowthChecks, errorGrowthChecks, growthRule } from "./base-error.ts";
-import { checkOutput, type OutputChecks } from "./check-output.ts";
-import { markExisting, mismatchState, structuralCheck } from "./checks.ts";
-import type { CommandAnswer } from "./custom.ts";
+import {
+	distance,
+	emulatedRounding,
+	leastErrorFloor,
+	noiseOfPart,
+	usualRoundings,
+} from "../record/noise-floor.ts";
+import {
+	elementCount,
+	isFloating,
+	ofSlice,
+	own,
+	type Tensor,
+	type TensorSet,
+	tensorMap,
+} from "../tensor/tensor.ts";
+import { type CommandAnswer, checkOutput, type OutputChecks } from "./check-output.ts";
+import { markExisting, mismatchState, structuralCheck, toNumeric } from "./checks.ts";
+import { metricLabels } from "./registry.ts";
 
-export interface CaseRef {
+interface CaseRef {
 	manifest: GoldenManifest;
 	caseId: string;
 	golden?: GoldenCase;
@@ -26,15 +42,10 @@ export interface CaseRef {
 export interface CaseInput extends CaseRef {
 	expected: TensorSet;
 	got: TensorSet;
-	/** The base engine's outputs: the report shows its error, which limits the head's. */
 	base?: TensorSet;
-	/** The base engine's precision, if it differs: its error is judged by its own limits. */
 	basePrecision?: Precision | undefined;
-	/** The base's own golden lacks this case, so a failure of its engine excuses nothing. */
 	isNewCase?: boolean | undefined;
-	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
-	/** The config's limits on the head's error as a multiple of the base's; absent: the defaults. */
 	errorGrowth?: Threshold;
 	answers?: ReadonlyMap<string, readonly CommandAnswer[]>;
 }
@@ -61,7 +72,6 @@ function bug(message: string): BugError {
 	return new BugError({ code: "internal", message });
 }
 
-/** The verdict on a case without engine output: never a match. */
 export function judgeUnanswered(ref: CaseRef, message: string): GoldenVerdict {
 	return { ...aboutCase(ref), state: "error", message, checks: [] };
 }
@@ -77,7 +87,6 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	const base = input.base && tensorMap(input.base);
 	const sides = { expected, got, base };
 	const all = Object.keys(golden.outputs).map((name) => checkNamed(name, input, golden, sides));
-	// A group with a missing output is reported by that output alone.
 	const groups = (input.manifest.detections ?? []).filter((spec) =>
 		outputsOf(spec).every((name) => Object.hasOwn(golden.outputs, name) && got.has(name)),
 	);
@@ -96,11 +105,10 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	};
 }
 
-export function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
+export function outputsOf({ boxes, scores, classes, count }: Partial<Detections>): string[] {
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 
-/** An output that fails if the base passes needs no growth check. */
 function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
@@ -118,12 +126,12 @@ function checkNamed(name: string, input: CaseInput, golden: GoldenCase, sides: B
 		return { checks: [markExisting(structuralCheck(name, "missing", detail), isMissingInBase)], compared: 0 };
 	}
 	const { outputs, detections } = input.manifest;
-	const spec = Object.hasOwn(outputs, name) ? outputs[name] : undefined;
+	const spec = own(outputs, name);
 	// Boxes come in any order and number: element by element only if comparators ask for it.
 	const grouped = detections?.some((group) => outputsOf(group).includes(name)) === true;
 	if (grouped && spec?.comparators === undefined) return { checks: [], compared: 0 };
 	const { precision, basePrecision, relativeL2 } = input;
-	const labels = Object.hasOwn(golden.labels ?? {}, name) ? golden.labels?.[name] : undefined;
+	const labels = own(golden.labels, name);
 	const answers = input.answers && (input.answers.get(name) ?? []);
 	const context = { spec, precision, basePrecision, relativeL2, labels, answers };
 	const checked = checkOutput({ name, expected, got, base }, context);
@@ -144,4 +152,128 @@ function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean):
 	if (state === "existing")
 		return `${otherModel(input)}, and the outputs of head and base differ from it: record the golden again.`;
 	return `${otherModel(input)}: fix the change, or record the golden again.`;
+}
+
+type GrowthRule = ReturnType<typeof growthRule>;
+
+export function growthRule({
+	manifest,
+	precision,
+	basePrecision = precision,
+	errorGrowth: { warn, fail } = defaultGates.errorGrowth,
+}: Pick<CaseInput, "manifest" | "precision" | "basePrecision" | "errorGrowth">) {
+	const most = manifest.policy?.mostErrorGrowth;
+	const hasOtherBase = basePrecision !== precision;
+	const limits: Threshold = { warn: most ?? warn };
+	// A lower precision explains any growth; its own limits decide.
+	if (!hasOtherBase && fail !== undefined) limits.fail = Math.max(fail, most ?? 0);
+	return { precision, manifest, limits, hasOtherBase };
+}
+
+interface Growth {
+	label: string;
+	noise: number;
+	/**
+	 * Error that the precision explains; by default the noise. A builder may leave layers in fp32, so that the base's error lies below
+	 * it: growth up to here is another choice of kernels, which warns and never fails.
+	 */
+	rounding?: number;
+	errorOf?: (value: GoldenCheck["base"]) => number;
+}
+
+const relativeL2 = "relative-l2";
+
+/** Of each relative L2 that the golden asks for, else of the whole output's, and of what head and base both fail. */
+function errorGrowthChecks(
+	checks: readonly GoldenCheck[],
+	name: string,
+	{ expected, got, base }: { expected: Tensor; got: Tensor; base: Tensor },
+	rule: GrowthRule,
+): GoldenCheck[] {
+	const ofExisting = existingGrowthChecks(checks, rule);
+	if (!isFloating(expected.dtype)) return ofExisting;
+	const about = { output: name, elements: elementCount(expected.shape) };
+	let asked: Partial<GoldenCheck>[] = checks.filter(({ metric }) => metric === relativeL2);
+	if (asked.length === 0)
+		asked = [{ got: distance(expected, got)?.relativeL2, base: distance(expected, base)?.relativeL2 }];
+	const { manifest, precision } = rule;
+	const { noiseFloor, rounding } = manifest;
+	const grown = asked.flatMap((check) => {
+		const { slice } = check;
+		const measured = noiseOfPart(own(noiseFloor?.outputs, name), slice)?.relativeL2 ?? 0;
+		const noise = Math.max(leastErrorFloor, measured);
+		const emulated = emulatedRounding(rounding, { output: name, slice, precision });
+		const explained = Math.max(noise, emulated ?? usualRoundings[precision]);
+		const growth = { label: `relative L2${ofSlice(slice)}`, noise, rounding: explained };
+		return growthCheck({ ...check, ...about }, growth, rule);
+	});
+	return [...grown, ...ofExisting];
+}
+
+function finite(value: GoldenCheck["base"]): number {
+	return typeof value === "number" && Number.isFinite(value) ? value : Number.NaN;
+}
+
+/** What the base fails too still fails the head if its error is far larger. */
+export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
+	const labels: Readonly<Record<string, string>> = metricLabels;
+	return checks.flatMap((check) => {
+		const { existing = false, metric, bound, allowed } = check;
+		if (!existing || metric === relativeL2 || allowed === null) return [];
+		const errorOf = (value: GoldenCheck["base"]) => (bound === "at-most" ? finite(value) : 1 - finite(value));
+		const floor = errorOf(allowed);
+		if (floor < 0) return [];
+		const name = own(labels, metric) ?? metric;
+		const label = bound === "at-most" ? name : `loss of ${name}`;
+		return growthCheck(check, { label, noise: floor, errorOf }, rule);
+	});
+}
+
+const boxGrowths: Readonly<Record<string, Growth>> = {
+	"box-score": { label: "largest score difference", noise: 1e-4 },
+	"box-iou": { label: "largest loss of overlap", noise: 1e-3, errorOf: (iou) => 1 - finite(iou) },
+};
+
+/** Only warns, because the worst box of a picture scatters more than a norm over an output; the first that grew. */
+function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
+	const warning = { ...rule, limits: { warn: rule.limits.warn } };
+	const grown = checks.flatMap((check) => {
+		const growth = own(boxGrowths, check.metric);
+		return growth === undefined || check.existing === true ? [] : growthCheck(check, growth, warning);
+	});
+	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
+}
+
+function growthCheck(
+	check: Pick<GoldenCheck, "output" | "elements"> & Partial<GoldenCheck>,
+	{ label, noise, rounding = noise, errorOf = finite }: Growth,
+	{ limits, precision, hasOtherBase }: GrowthRule,
+): GoldenCheck[] {
+	const { output, slice, elements, existing } = check;
+	const [now, before] = [errorOf(check.got), errorOf(check.base)];
+	const { warn, fail } = limits;
+	const certain = now / Math.max(before, rounding);
+	const growth = hasOtherBase ? certain : now / Math.max(before, noise);
+	const fails = fail !== undefined && certain > fail;
+	const allowed = fails ? fail : warn;
+	if (!(now > noise) || allowed === undefined || !(growth > allowed)) return [];
+	const from = before > noise ? twoDigits(before) : `noise (${twoDigits(before)})`;
+	const within = existing ? "" : ", still within the limits of the golden";
+	const bounds = Object.entries({ warns: warn, fails: fail }).flatMap(([what, limit]) =>
+		limit === undefined ? [] : `${formatTimes(limit)} ${what}`,
+	);
+	return [
+		{
+			output,
+			slice,
+			metric: "error-growth",
+			got: toNumeric(growth),
+			allowed,
+			bound: "at-most",
+			pass: false,
+			severity: fails ? "fail" : "warn",
+			elements,
+			detail: `the ${precision} error grew ${formatTimes(growth)}: its ${label} went from ${from} in the base to ${twoDigits(now)}${within}; growth above ${bounds.join(", above ")}`,
+		},
+	];
 }

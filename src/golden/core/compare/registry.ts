@@ -7,20 +7,28 @@ import type {
 } from "../../../../generated/golden.ts";
 import type { Bound } from "../../../../generated/result.ts";
 import { boxKinds } from "../boxes/check-boxes.ts";
-import { accuracy, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
-import { cosine } from "../metrics/cosine.ts";
-import { klDivergence } from "../metrics/divergence.ts";
-import { allclose, maxAbs, psnr, relativeL2 } from "../metrics/element-errors.ts";
+import { accuracy, klDivergence, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
 import {
+	allclose,
+	cosine,
 	fromZero,
 	type Measured,
 	type MetricOptions,
+	maxAbs,
+	psnr,
 	type Range,
+	relativeL2,
 	share,
 	within,
-} from "../metrics/measured.ts";
-import { measureRanks, measureRecall, rankAgreement, recallAtK } from "../metrics/neighbours.ts";
-import { meanIou, pixelDisagreement } from "../metrics/segmentation.ts";
+} from "../metrics/element-errors.ts";
+import {
+	meanIou,
+	measureRanks,
+	measureRecall,
+	pixelDisagreement,
+	rankAgreement,
+	recallAtK,
+} from "../metrics/segmentation.ts";
 import { ssim } from "../metrics/ssim.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import { classTally, meanTally, type SetTally, squareTally, vectorTally } from "../whole-set/tally.ts";
@@ -39,19 +47,16 @@ export interface Metric {
 	label: string;
 	bound: Bound;
 	range: Range;
-	/** A limit that every output keeps, which a golden may therefore not set. */
+	/** A limit that every output keeps. */
 	emptyLimit?: number;
 	measure(pair: Pair, options: MetricOptions): Measured;
 	defaultLimit(facts: LimitFacts): number;
-	/** Keys of the comparator that only some metrics read, except `axis`. */
 	keys: readonly (keyof ComparatorSpec)[];
 	axis?: { default: number; holds: "classes" | "vectors" };
 	k?: number;
-	/** Integers are classes and need no axis. */
 	readsIds?: boolean;
 	/** By default, or always, covers the whole output instead of each sample. */
 	whole?: "by default" | "always";
-	/** How `scope: set` adds up cases; absent if the worst case decides anyway. */
 	set?: "mean" | (() => SetTally);
 	refuses?: "bool";
 }
@@ -67,7 +72,6 @@ const agreement = { bound: "at-least", range: share, emptyLimit: 0, defaultLimit
 const disagreement = { bound: "at-most", range: share, emptyLimit: 1 } as const;
 const similarity = { bound: "at-least", range: signed } as const;
 const lastAxis = { default: -1, holds: "classes" } as const;
-/** Images have their channels, and with them the classes, before height and width. */
 const classMap = {
 	keys: ["threshold", "ignore"],
 	axis: { default: 1, holds: "classes" },
@@ -194,7 +198,6 @@ const records: Readonly<Record<MetricKind, Metric>> = {
 		...agreement,
 		label: "share of rows that are right by their labels",
 		measure: accuracy,
-		// A share of the golden's own score.
 		defaultLimit: ({ defaults, part, options }) =>
 			(accuracy(makePair(part(), part()), options).value || 0) * defaults.topK,
 		keys: ["k", "ignore"],
@@ -213,7 +216,6 @@ export const metrics = Object.fromEntries(
 	]),
 ) as Readonly<Record<MetricKind, Metric>>;
 
-/** null if cases cannot be added up under this metric. */
 export function setTally(kind: MetricKind): SetTally | null {
 	const { set, measure, bound } = metrics[kind];
 	return set === "mean" ? meanTally(measure, bound) : (set?.() ?? null);

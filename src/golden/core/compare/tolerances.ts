@@ -57,5 +57,5 @@ export const boxTolerances = byPrecision(boxes);
 
 export function toleranceAt(tolerance: Tolerance | undefined, precision: Precision): number | undefined {
 	if (typeof tolerance === "number" || tolerance === undefined) return tolerance;
-	return Object.hasOwn(tolerance, precision) ? tolerance[precision] : undefined;
+	return tolerance[precision];
 }

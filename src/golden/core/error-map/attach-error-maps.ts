@@ -1,18 +1,21 @@
 // Entry of error-map/: adds to one failed check of each output a coarse map of where the engine differs.
+
 import type { ErrorMap, GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
 import { layoutCheck, toNumeric } from "../compare/checks.ts";
 import { wideReader } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import { cutSlice } from "../tensor/slice.ts";
-import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
+import {
+	cutSlice,
+	elementCount,
+	own,
+	type Sides,
+	sliceTensor,
+	type Tensor,
+	tensorMap,
+} from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
 
-interface Sides {
-	expected: Tensor;
-	got: Tensor;
-}
-
-/** @param most limits the maps, because each takes some kilobytes and a pass over the output. */
+/** Each map takes some kilobytes and a pass over the output. */
 export function attachErrorMaps(
 	verdict: GoldenVerdict,
 	input: CaseInput,
@@ -29,7 +32,6 @@ export function attachErrorMaps(
 	return { verdict: { ...verdict, checks }, drawn: drawn.size };
 }
 
-/** Null if the sides cannot be overlaid, or the output has no plane. Shows the sample of the worst element. */
 function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput): ErrorMap | null {
 	const expected = tensorMap(input.expected).get(output);
 	const got = tensorMap(input.got).get(output);
@@ -38,9 +40,7 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 	const { shape } = sides.expected;
 	const axes = planeOf(shape);
 	if (axes === null || elementCount(shape) === 0) return null;
-	const { outputs } = input.manifest;
-	const spec = Object.hasOwn(outputs, output) ? outputs[output] : undefined;
-	const axis = spec?.batchAxis ?? (shape.length >= 4 ? 0 : -1);
+	const axis = own(input.manifest.outputs, output)?.batchAxis ?? (shape.length >= 4 ? 0 : -1);
 	const size = shape[axis] ?? 1;
 	if (size < 2 || size !== expected.shape[axis] || axes.includes(axis)) return errorMap(sides, axes);
 	const shown = sample ?? worst?.index[axis] ?? 0;
@@ -49,10 +49,8 @@ function mapOf({ output, slice, sample, worst }: GoldenCheck, input: CaseInput):
 }
 
 const maxCells = 48;
-/** A smaller plane shows no more than a list would. */
 const minSide = 8;
 
-/** Height and width: the last two axes, or the two before the last if channels come last. Null: too narrow. */
 export function planeOf(shape: readonly number[]): [number, number] | null {
 	const channelsLast = shape.length >= 3 && (shape.at(-1) ?? 0) < minSide;
 	const height = shape.length - (channelsLast ? 3 : 2);
@@ -81,7 +79,6 @@ export function errorMap({ expected, got }: Sides, axes: [number, number]): Erro
 	const largest = cells.reduce((most, value) => (Number.isFinite(value) && value > most ? value : most), 0);
 	const bytes = Array.from(cells, (value) => {
 		if (value === Number.POSITIVE_INFINITY) return 255;
-		// The smallest difference stays visible.
 		return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
 	});
 	const encoded = btoa(String.fromCharCode(...bytes));

@@ -2,9 +2,7 @@
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../../core/schema-errors.ts";
 import { type Metric, metrics } from "../compare/registry.ts";
-import { axisFromStart } from "../tensor/rows.ts";
-import { slicedShape, sliceProblem } from "../tensor/slice.ts";
-import { formatShape, isFloating } from "../tensor/tensor.ts";
+import { axisFromStart, formatShape, isFloating, slicedShape, sliceProblem } from "../tensor/tensor.ts";
 
 function metricOf(kind: ComparatorKind): Metric | undefined {
 	return kind === "custom" ? undefined : metrics[kind];
@@ -24,7 +22,7 @@ function reads(kind: ComparatorKind, key: keyof ComparatorSpec): boolean {
 }
 
 export function problem(pointer: string, expected: string, got: string, fix?: string): SchemaProblem {
-	return { pointer, expected, got, ...(fix === undefined ? {} : { fix }) };
+	return { pointer, expected, got, fix };
 }
 
 export function comparatorProblem(
@@ -54,13 +52,24 @@ function keyProblem(spec: ComparatorSpec, { semantic }: GoldenOutput): SchemaPro
 	return problem("/input", "logits or probabilities", "missing", fix);
 }
 
+export function notOverSet(
+	kinds: Readonly<Record<string, { set?: unknown }>>,
+	pointer: string,
+	expected: string,
+): SchemaProblem {
+	const setKinds = Object.keys(kinds).filter((kind) => kinds[kind]?.set !== undefined);
+	const fix = `Remove the key; the worst case decides. Kinds over the set: ${setKinds.join(", ")}.`;
+	return problem(pointer, expected, "set", fix);
+}
+
+export function limitsIn(tolerance: ComparatorSpec["tolerance"]): number[] {
+	return typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
+}
+
 function scopeProblem({ kind, scope }: ComparatorSpec, { batchAxis }: GoldenOutput): SchemaProblem | null {
 	const metric = metricOf(kind);
-	if (scope === "set" && metric?.set === undefined) {
-		const setKinds = Object.entries(metrics).flatMap(([name, { set }]) => (set === undefined ? [] : [name]));
-		const fix = `Remove the key; the worst case decides. Kinds over the set: ${setKinds.join(", ")}.`;
-		return problem("/scope", `per-sample or whole for ${kind}`, "set", fix);
-	}
+	if (scope === "set" && metric?.set === undefined)
+		return notOverSet(metrics, "/scope", `per-sample or whole for ${kind}`);
 	if (scope !== "per-sample") return null;
 	// Labels belong to the case, and neighbours are in other samples.
 	if (metric === undefined || metric.whole === "always")
@@ -79,7 +88,7 @@ function dtypeProblem({ kind }: ComparatorSpec, dtypes: readonly DType[]): Schem
 function limitProblem({ kind, tolerance }: ComparatorSpec): SchemaProblem | null {
 	const metric = metricOf(kind);
 	if (metric === undefined || metric.range.most === Number.POSITIVE_INFINITY) return null;
-	const limits = typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
+	const limits = limitsIn(tolerance);
 	const beyond = limits.find((limit) => limit > metric.range.most);
 	if (beyond !== undefined)
 		return problem("/tolerance", `a limit from 0 to ${metric.range.most}`, String(beyond));
@@ -90,7 +99,6 @@ function limitProblem({ kind, tolerance }: ComparatorSpec): SchemaProblem | null
 
 type Layout = { dtype: DType; shape: readonly number[] };
 
-/** Says why a slice or class axis does not fit an output of this layout. */
 export function layoutProblem(
 	spec: ComparatorSpec,
 	file: Layout,

@@ -1,8 +1,12 @@
-// Packs recorded cases for a manifest, and tells whether two manifests judge alike.
-
+// Packs recorded cases for a manifest, compares manifests, and refuses a golden of another model.
 import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
 import { folderName } from "../../../core/config/identity.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { ConfigError } from "../../../core/errors.ts";
+import { toDType } from "../../../core/onnx/element-type.ts";
+import { feeds, type OnnxModel, type OnnxValue } from "../../../core/onnx/model.ts";
+import { formatDims, quoteName } from "../../../core/onnx/quote.ts";
+import { outputsOf } from "../compare/judge.ts";
+import { formatShape, own, type Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 
 export interface RecordedCase {
@@ -32,7 +36,7 @@ export interface TensorPacker {
 	pack(tensor: Tensor): { bytes: Uint8Array; sha256: string };
 }
 
-/** Each revision has its own folder, so that the old one stays whole until the manifest is replaced. */
+/** The old revision stays whole until the manifest is replaced. */
 export function revisionFolder(revision: number): string {
 	return `r${revision}`;
 }
@@ -54,16 +58,13 @@ export function packCase(
 	const files: TensorToWrite[] = [];
 	const { id, tags, inputs, outputs, labels, pictures = {} } = recorded;
 	const fileOf = (name: string, tensor: Tensor, prefix: "in" | "out"): TensorFile => {
-		const picture = prefix === "in" && Object.hasOwn(pictures, name) ? pictures[name] : undefined;
+		const picture = prefix === "in" ? own(pictures, name) : undefined;
 		const { bytes, sha256 } = picture ?? packer.pack(tensor);
 		const { ending } = picture ?? packer;
 		const path = `${folder}/${folderName(id)}/${prefix}-${folderName(name)}.${ending}`;
 		files.push({ path, bytes });
-		const image = picture && {
-			format: "image" as const,
-			preprocess: picture.preprocess,
-			tensorSha256: picture.tensorSha256,
-		};
+		const { preprocess, tensorSha256 } = picture ?? {};
+		const image = picture && { format: "image" as const, preprocess, tensorSha256 };
 		const layout = { dtype: tensor.dtype, shape: [...tensor.shape], stats: tensorStatistics(tensor) };
 		return { path, sha256, ...image, ...layout };
 	};
@@ -71,7 +72,7 @@ export function packCase(
 		Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fileOf(name, tensor, prefix)]));
 	const golden = {
 		id,
-		tags: tags === undefined ? undefined : [...tags],
+		tags: tags && [...tags],
 		inputs: side(inputs, "in"),
 		outputs: side(outputs, "out"),
 		labels,
@@ -85,13 +86,10 @@ export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest):
 
 function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
 	const hashes = (files: GoldenCase["inputs"]): unknown =>
-		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 = null }]) => [
-			name,
-			sha256,
-			dtype,
-			shape,
-			tensorSha256,
-		]);
+		Object.entries(files).map(([name, file]) => {
+			const { sha256, dtype, shape, tensorSha256 = null } = file;
+			return [name, sha256, dtype, shape, tensorSha256];
+		});
 	return [
 		model.sha256,
 		outputs,
@@ -99,4 +97,118 @@ function essence({ model, outputs, detections, cases, policy }: GoldenManifest):
 		policy ?? null,
 		cases.map(({ id, inputs, outputs: of }) => [id, hashes(inputs), hashes(of)]),
 	];
+}
+
+/** Outputs that only the head has keep their own limits. */
+export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
+	const known = new Set(namedOutputs(base));
+	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {
+		const output = own((known.has(name) ? base : head).outputs, name);
+		return output === undefined ? [] : [[name, output] as const];
+	});
+	const ownGroups = (head.detections ?? []).filter(
+		(group) => !outputsOf(group).some((name) => known.has(name)),
+	);
+	const [first, ...others] = [...(base.detections ?? []), ...ownGroups];
+	const { noiseFloor, rounding } = base.model.sha256 === head.model.sha256 ? base : head;
+	return {
+		...head,
+		noiseFloor,
+		rounding,
+		outputs: Object.fromEntries(outputs),
+		detections: first === undefined ? undefined : [first, ...others],
+		policy: base.policy,
+	};
+}
+
+function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
+	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
+}
+
+export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
+	const files = (side: GoldenCase["inputs"]): string[] =>
+		Object.entries(side).map(([name, { path: _, stats: __, ...content }]) => JSON.stringify([name, content]));
+	const contents = ({ inputs, outputs, labels = {} }: GoldenCase): string =>
+		JSON.stringify([
+			files(inputs).sort(),
+			files(outputs).sort(),
+			Object.entries(labels)
+				.map((entry) => JSON.stringify(entry))
+				.sort(),
+		]);
+	const own = base?.cases.find(({ id }) => id === golden.id);
+	return own !== undefined && contents(own) === contents(golden);
+}
+
+type Side = "input" | "output";
+
+/**
+ * Checks names and dtypes on both sides, and ranks and fixed sizes of inputs; the verdict covers shapes of outputs and outputs
+ * that only the model has.
+ * @param sides inputs: the verdict also covers outputs that do not fit.
+ * @throws ConfigError golden-other-model.
+ */
+export function validateAgainstModel(
+	manifest: GoldenManifest,
+	model: OnnxModel,
+	sides: "inputs" | "both" = "both",
+): void {
+	const misfit =
+		findInputMisfit(manifest, model) ?? (sides === "both" ? findOutputMisfit(manifest, model) : null);
+	if (misfit === null) return;
+	throw new ConfigError({
+		code: "golden-other-model",
+		message: `Golden ${manifest.goldenId} belongs to another model (${quoteName(manifest.model.path)}): ${misfit}.`,
+		fix: "Point `golden:` at this model's manifest, or record the golden again.",
+	});
+}
+
+export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+	const values = feeds(model.graph);
+	for (const { id, inputs } of cases) {
+		const where = `case ${quoteName(id)}`;
+		const misfit = sideMisfit("input", where, inputs, values);
+		if (misfit !== null) return misfit;
+		const unfed = values.find(({ name }) => !Object.hasOwn(inputs, name));
+		if (unfed) return `the model needs input ${quoteName(unfed.name)}, which ${where} does not have`;
+	}
+	return null;
+}
+
+function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
+	const misfits = cases.map(({ id, outputs }) =>
+		sideMisfit("output", `case ${quoteName(id)}`, outputs, model.graph.outputs),
+	);
+	return misfits.find((misfit) => misfit !== null) ?? null;
+}
+
+function sideMisfit(
+	side: Side,
+	where: string,
+	files: Readonly<Record<string, TensorFile>>,
+	values: readonly OnnxValue[],
+): string | null {
+	for (const [name, file] of Object.entries(files)) {
+		const value = values.find((candidate) => candidate.name === name);
+		if (value === undefined) {
+			const names = values.map((candidate) => quoteName(candidate.name)).join(", ");
+			return `${where} has ${side} ${quoteName(name)}; the model's ${side}s are ${names || "none"}`;
+		}
+		const misfit = valueMisfit(file, value, side);
+		if (misfit !== null) return `${side} ${quoteName(name)} of ${where} ${misfit}`;
+	}
+	return null;
+}
+
+function valueMisfit({ dtype, shape }: TensorFile, value: OnnxValue, side: Side): string | null {
+	if (value.kind !== "tensor") return `is a tensor; the model's is a ${value.kind}`;
+	const known = value.dtype !== "undefined" && value.dtype !== "unknown";
+	if (known && toDType(value.dtype) !== dtype)
+		return `is ${dtype}; the model's is ${toDType(value.dtype) ?? value.dtype}`;
+	const { dims } = value;
+	// A file may declare its outputs wrongly, even their rank: the run decides.
+	if (dims === null || side === "output") return null;
+	const fits =
+		dims.length === shape.length && dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]);
+	return fits ? null : `has shape ${formatShape(shape)}; the model's is ${formatDims(dims)}`;
 }

@@ -1,12 +1,24 @@
-// Entry of manifest/: parses a golden manifest, first by its schema, then by the rules beyond it.
+// Entry of manifest/: parses a golden manifest by its schema, then by the rules beyond it.
 
-import type { GoldenManifest } from "../../../../generated/golden.ts";
+import type {
+	BoxComparatorSpec,
+	ComparatorSpec,
+	Detections,
+	GoldenCase,
+	GoldenManifest,
+	GoldenOutput,
+	TensorFile,
+} from "../../../../generated/golden.ts";
 import { validate } from "../../../../generated/golden-validator.js";
 import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
+import { childPointer, formatName } from "../../../core/config/pointer.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { describeJsonFault } from "../../../core/found.ts";
 import { type SchemaProblem, toProblem } from "../../../core/schema-errors.ts";
-import { findRuleProblem } from "./rules.ts";
+import { describeInvisible } from "../../../core/text/invisible.ts";
+import { boxKinds } from "../boxes/check-boxes.ts";
+import { axisFromStart, elementCount, isFloating, own, slicedShape, tensorBytes } from "../tensor/tensor.ts";
+import { comparatorProblem, layoutProblem, limitsIn, notOverSet, problem } from "./comparator-rules.ts";
 
 const maxChars = 64 * 1024 * 1024;
 
@@ -16,12 +28,10 @@ const maxChars = 64 * 1024 * 1024;
  */
 export function parseManifest(text: string, path: string): GoldenManifest {
 	if (text.length > maxChars) {
-		throw invalid(path, {
-			pointer: "",
-			expected: `at most ${maxChars} characters`,
-			got: `${text.length}`,
-			fix: "Split the golden set.",
-		});
+		throw invalid(
+			path,
+			problem("", `at most ${maxChars} characters`, `${text.length}`, "Split the golden set."),
+		);
 	}
 	const value = parseJson(text, path);
 	if (!validate(value))
@@ -30,8 +40,8 @@ export function parseManifest(text: string, path: string): GoldenManifest {
 			toProblem(validate.errors ?? [], value, { schema: goldenSchema, what: "a golden manifest" }),
 		);
 	const manifest = value as GoldenManifest;
-	const problem = findRuleProblem(manifest);
-	if (problem !== null) throw invalid(path, problem);
+	const broken = findRuleProblem(manifest);
+	if (broken !== null) throw invalid(path, broken);
 	return manifest;
 }
 
@@ -44,12 +54,11 @@ function parseJson(text: string, path: string): unknown {
 			? "Run `git lfs pull`; in a workflow, check out with `lfs: true`."
 			: "Restore the file, or record the golden again.";
 		const got = lfs ? "a Git LFS pointer" : describeJsonFault(cause);
-		throw invalid(path, { pointer: "", expected: "JSON", got, fix });
+		throw invalid(path, problem("", "JSON", got, fix));
 	}
 }
 
-function invalid(path: string, problem: SchemaProblem): ConfigError {
-	const { pointer, expected, got, fix } = problem;
+function invalid(path: string, { pointer, expected, got, fix }: SchemaProblem): ConfigError {
 	const place = pointer === "" ? "the golden manifest" : pointer;
 	return new ConfigError({
 		code: "golden-invalid",
@@ -58,4 +67,179 @@ function invalid(path: string, problem: SchemaProblem): ConfigError {
 		pointer,
 		fix: fix ?? `Write ${expected}.`,
 	});
+}
+
+type Problems = Generator<SchemaProblem, void>;
+
+export function findRuleProblem(manifest: GoldenManifest): SchemaProblem | null {
+	const rules = [nameRules, fileRules, emptyRules, outputRules, labelRules, detectionRules];
+	for (const rule of rules) for (const found of rule(manifest)) return found;
+	return null;
+}
+
+function* below(pointer: string, found: SchemaProblem | null): Problems {
+	if (found !== null) yield { ...found, pointer: pointer + found.pointer };
+}
+
+function* nameRules({ goldenId, cases, detections }: GoldenManifest): Problems {
+	const names = [
+		["/goldenId", goldenId],
+		...cases.map(({ id }, index) => [`/cases/${index}/id`, id]),
+		...(detections ?? []).map(({ name }, index) => [`/detections/${index}/name`, name]),
+	];
+	for (const [pointer = "", name = ""] of names) {
+		const got = describeInvisible(name);
+		if (got !== null) yield problem(pointer, "visible characters only", got, "Type the name again.");
+	}
+	const seen = new Map<string, number>();
+	for (const [index, { id }] of cases.entries()) {
+		if (seen.has(id)) yield problem(`/cases/${index}/id`, "a unique id", `that of /cases/${seen.get(id)}`);
+		seen.set(id, index);
+	}
+}
+
+const maxTensorBytes = 2 ** 32;
+
+function* fileRules({ cases }: GoldenManifest): Problems {
+	for (const [index, golden] of cases.entries())
+		for (const side of ["inputs", "outputs"] as const)
+			for (const [name, file] of Object.entries(golden[side])) {
+				const pointer = childPointer(`/cases/${index}/${side}`, name);
+				if (escapes(file.path))
+					yield problem(`${pointer}/path`, "a path inside the manifest's folder", formatName(file.path));
+				const bytes = tensorBytes(file);
+				if (bytes > maxTensorBytes)
+					yield problem(`${pointer}/shape`, `a tensor of at most ${maxTensorBytes} bytes`, `${bytes} bytes`);
+			}
+}
+
+function* emptyRules({ cases }: GoldenManifest): Problems {
+	for (const [index, { outputs }] of cases.entries())
+		if (!Object.values(outputs).some((file) => elementCount(file.shape) > 0)) {
+			const expected = "an output with at least one element";
+			yield problem(`/cases/${index}/outputs`, expected, "nothing that could be compared");
+		}
+}
+
+/** Also for another system. */
+function escapes(path: string): boolean {
+	return /^\/|^[A-Za-z]:|\\|\0/.test(path) || path.split("/").includes("..");
+}
+
+function* outputRules({ outputs, cases }: GoldenManifest): Problems {
+	const named = new Set(cases.flatMap((golden) => Object.keys(golden.outputs)));
+	const known = [...named].map((name) => formatName(name)).join(", ");
+	for (const name of Object.keys(outputs))
+		if (!named.has(name))
+			yield problem(childPointer("/outputs", name), `an output of the cases: ${known}`, formatName(name));
+	const entries = Object.entries(outputs).map(([name, output]) => ({
+		pointer: childPointer("/outputs", name),
+		output,
+		files: cases.flatMap((golden) => own(golden.outputs, name) ?? []),
+	}));
+	for (const { pointer, output, files } of entries)
+		for (const [index, spec] of (output.comparators ?? []).entries()) {
+			const dtypes = files.map(({ dtype }) => dtype);
+			yield* below(`${pointer}/comparators/${index}`, comparatorProblem(spec, output, dtypes));
+		}
+	for (const { pointer, output, files } of entries)
+		for (const file of files) yield* axisRules(output, pointer, file);
+}
+
+function* axisRules(
+	{ batchAxis = null, comparators }: GoldenOutput,
+	pointer: string,
+	file: TensorFile,
+): Problems {
+	const rank = file.shape.length;
+	if (batchAxis !== null && batchAxis >= rank)
+		yield problem(`${pointer}/batchAxis`, `an axis of the output, which has ${rank}`, String(batchAxis));
+	for (const [index, spec] of (comparators ?? []).entries())
+		yield* below(`${pointer}/comparators/${index}`, layoutProblem(spec, file, batchAxis));
+}
+
+function* labelRules({ outputs, cases }: GoldenManifest): Problems {
+	for (const [index, golden] of cases.entries()) {
+		const holder = `/cases/${index}/labels`;
+		for (const [name, labels] of Object.entries(golden.labels ?? {})) {
+			const specs = accuracyOf(own(outputs, name));
+			yield* below(childPointer(holder, name), labelProblem(name, labels.length, golden, specs));
+		}
+		for (const [name, output] of Object.entries(outputs)) {
+			const isCompared = accuracyOf(output).length > 0 && Object.hasOwn(golden.outputs, name);
+			if (isCompared && own(golden.labels, name) === undefined)
+				yield problem(holder, `labels of ${formatName(name)}, which accuracy compares`, "none");
+		}
+	}
+}
+
+function labelProblem(
+	name: string,
+	count: number,
+	golden: GoldenCase,
+	specs: readonly ComparatorSpec[],
+): SchemaProblem | null {
+	const file = own(golden.outputs, name);
+	if (specs.length === 0 || file === undefined)
+		return problem("", "an output of the case with the comparator accuracy", formatName(name));
+	const rows = specs.map((spec) => rowsOf(file, spec)).find((wanted) => wanted !== count);
+	return rows === undefined ? null : problem("", `${rows} labels, one for each row`, String(count));
+}
+
+function accuracyOf(output: GoldenOutput | undefined): ComparatorSpec[] {
+	return (output?.comparators ?? []).filter((spec) => spec.kind === "accuracy");
+}
+
+function rowsOf(file: TensorFile, spec: ComparatorSpec): number {
+	const shape = slicedShape(spec.slice, file.shape);
+	const elements = elementCount(shape);
+	if (!isFloating(file.dtype) || elements === 0) return elements;
+	return elements / (shape[axisFromStart(spec.axis ?? -1, shape.length)] ?? 1);
+}
+
+function* detectionRules({ detections, cases }: GoldenManifest): Problems {
+	const names = new Set<string>();
+	for (const [index, spec] of (detections ?? []).entries()) {
+		const pointer = `/detections/${index}`;
+		const { name } = spec;
+		if (names.has(name)) yield problem(`${pointer}/name`, "a unique name", formatName(name));
+		names.add(name);
+		yield* groupRules(spec, cases, pointer);
+		for (const [at, comparator] of (spec.comparators ?? []).entries())
+			yield* boxRules(comparator, `${pointer}/comparators/${at}`);
+	}
+}
+
+function* groupRules(spec: Detections, cases: readonly GoldenCase[], pointer: string): Problems {
+	if (spec.classes !== undefined && spec.scores === undefined) {
+		const expected = "no classes, because boxes already hold score and class";
+		const fix = 'Add "scores", or remove "classes".';
+		yield problem(`${pointer}/classes`, expected, formatName(spec.classes), fix);
+	}
+	for (const key of ["boxes", "scores", "classes", "count"] as const) {
+		const name = spec[key];
+		const without = cases.find(({ outputs }) => name !== undefined && !Object.hasOwn(outputs, name));
+		if (without !== undefined)
+			yield problem(
+				`${pointer}/${key}`,
+				`an output of case ${formatName(without.id)}`,
+				formatName(name ?? ""),
+			);
+	}
+	const columns = spec.scores === undefined ? 6 : 4;
+	for (const golden of cases) {
+		const shape = golden.outputs[spec.boxes]?.shape ?? [];
+		const expected = `an output of [images, boxes, ${columns}]`;
+		if (shape.length < 2 || shape.at(-1) !== columns)
+			yield problem(`${pointer}/boxes`, expected, `[${shape.join(", ")}]`);
+	}
+}
+
+function* boxRules({ kind, scope, tolerance }: BoxComparatorSpec, pointer: string): Problems {
+	if (scope === "set" && boxKinds[kind].set === undefined)
+		yield notOverSet(boxKinds, `${pointer}/scope`, `whole for ${kind}`);
+	const limits = limitsIn(tolerance);
+	const bad = limits.find((limit) => limit > 1 || limit === 0);
+	if (boxKinds[kind].range.most === 1 && bad !== undefined)
+		yield problem(`${pointer}/tolerance`, "a limit above 0 and up to 1", String(bad));
 }

@@ -1,14 +1,14 @@
-// Metrics of chosen classes: top-k agreement, accuracy by labels, token agreement.
+// Metrics of classes: top-k agreement, accuracy by labels, token agreement, KL divergence.
+
 import { makePair, type Pair, wideReader } from "../compare/difference.ts";
-import { forEachExactRow, forEachRow } from "../tensor/rows.ts";
-import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
-import type { Measured, MetricOptions } from "./measured.ts";
+import { elementCount, isFloating, type Sides, type Tensor } from "../tensor/tensor.ts";
+import { forEachChunk, forEachExactRow, forEachPair, forEachRow } from "../tensor/values.ts";
+import type { Measured, MetricOptions } from "./element-errors.ts";
 
 /**
  * Share of rows along the axis in which golden and engine have the same k largest classes, the lower index first of equals
  * (numpy: `argsort(-x, kind="stable")[:k]`). k is cut to the number of classes. The worst element is in the row whose golden
- * class leads the engine's choice by most: a flip at a wide margin is a fault, at a narrow one noise.
+ * class leads by most: a flip at a wide margin is a fault, at a narrow one noise.
  */
 export function topKAgreement(pair: Pair, { axis, k, minScore }: MetricOptions): Measured {
 	let [rows, agreeing, overlap, elements] = [0, 0, 0, 0];
@@ -66,7 +66,7 @@ export function holdsNaN(values: Float64Array): boolean {
 	return false;
 }
 
-export function argMax(values: Float64Array): number {
+function argMax(values: Float64Array): number {
 	let best = 0;
 	for (let i = 1; i < values.length; i += 1) {
 		if ((values[i] as number) > (values[best] as number) || Number.isNaN(values[best])) best = i;
@@ -74,10 +74,9 @@ export function argMax(values: Float64Array): number {
 	return best;
 }
 
-/** Up to this k, insertion into a short list is faster than sorting the row. */
+/** Up to here, insertion into a short list is faster than sorting. */
 const insertionLimit = 32;
 
-/** Indices of the k largest values, largest first, the lower index first of equals. */
 export function topIndices(values: Float64Array, k: number): number[] {
 	const wanted = Math.min(k, values.length);
 	if (wanted > insertionLimit) {
@@ -98,7 +97,6 @@ export function topIndices(values: Float64Array, k: number): number[] {
 	return best;
 }
 
-/** Infinities are equal to themselves, although their difference is NaN. */
 function compareDescending(a: number, b: number): number {
 	if (a === b) return 0;
 	return a > b ? -1 : 1;
@@ -149,43 +147,132 @@ function forEachAnswer(pair: Pair, { axis, k }: MetricOptions, visit: (answer: A
 		});
 		return;
 	}
-	const readExpected = float64Reader(pair.expected);
-	const readGot = float64Reader(pair.got);
-	for (let flat = 0; flat < elementCount(pair.expected.shape); flat += 1)
-		visit({ expected: [...readExpected(flat, 1)], got: [...readGot(flat, 1)], flat, elements: 1 });
+	forEachPair(pair, (expected, got, flat) => visit({ expected: [expected], got: [got], flat, elements: 1 }));
+}
+
+type ClassVisitor = (expected: number, got: number, at: { flat: number; isSame: boolean }) => void;
+
+/** The largest value of each row along the axis is its class; integers are classes themselves. */
+export function forEachClass(pair: Sides, axis: number, visit: ClassVisitor): void {
+	if (isFloating(pair.expected.dtype)) {
+		forEachRow(pair, axis, (expected, got, { first, stride }) => {
+			const [wanted, found] = [argMax(expected), argMax(got)];
+			visit(wanted, found, { flat: first + wanted * stride, isSame: wanted === found });
+		});
+		return;
+	}
+	const read = wideReader(pair.expected, pair.got);
+	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
+		const { expected, got, difference } = read(start, count);
+		for (let i = 0; i < count; i += 1) {
+			const isSame = difference === null ? expected[i] === got[i] : difference[i] === 0;
+			visit(expected[i] as number, got[i] as number, { flat: start + i, isSame });
+		}
+	});
 }
 
 /**
  * #{got = expected} / n over tokens, which are ids or the largest logits along the axis (numpy: `mean(g == c)` after
- * `argmax(axis)`). Tokens whose golden is `ignore` (padding) are left out. The worst element is the first that differs,
+ * `argmax(axis)`). The worst element is the first that differs,
  * because text that a model writes itself diverges from there.
  */
 export function tokenAgreement(pair: Pair, { axis, ignore }: MetricOptions): Measured {
 	let [tokens, same, first] = [0, 0, -1];
-	const add = (expected: number, isSame: boolean, flat: number): void => {
+	forEachClass(pair, axis, (expected, _, { flat, isSame }) => {
 		if (expected === ignore) return;
 		tokens += 1;
 		if (isSame) same += 1;
 		else if (first < 0) first = flat;
-	};
-	if (isFloating(pair.expected.dtype)) {
-		forEachRow(pair, axis, (expected, got, place) => {
-			const wanted = argMax(expected);
-			add(wanted, wanted === argMax(got), place.first + wanted * place.stride);
-		});
-	} else {
-		const read = wideReader(pair.expected, pair.got);
-		forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-			const { expected, got, difference } = read(start, count);
-			for (let i = 0; i < count; i += 1)
-				add(
-					expected[i] as number,
-					difference === null ? expected[i] === got[i] : difference[i] === 0,
-					start + i,
-				);
-		});
-	}
+	});
 	const value = tokens === 0 ? Number.NaN : same / tokens;
 	const detail = `${tokens - same} of ${tokens} tokens differ, the first of them is shown`;
 	return { value, elements: tokens, worstAt: first, ...(same < tokens ? { detail } : {}) };
+}
+
+/**
+ * Mean over rows of Σ p · (ln p − ln q) in nats, p the golden's distribution, q the engine's (scipy: `entropy(p, q)`).
+ * Infinite if p > 0 and q = 0; NaN if a row is not a distribution. A tiny
+ * probability underflows to 0 in an engine's arithmetic, so a 0 of the engine counts as up to `zeroProbability`.
+ */
+export function klDivergence(pair: Pair, options: MetricOptions): Measured {
+	const worst = { value: -1, at: -1 };
+	let rows = 0;
+	let sum = 0;
+	let elements = 0;
+	forEachExactRow(pair, { axis: options.axis, keep: "differences" }, (expected, got, place) => {
+		if (holdsNaN(expected)) return;
+		const value = klOfRow(expected, got, options);
+		rows += 1;
+		sum += value;
+		elements += expected.length;
+		if (worst.at >= 0 && (value <= worst.value || Number.isNaN(worst.value))) return;
+		worst.value = value;
+		worst.at = place.first + (topIndices(expected, 1)[0] ?? 0) * place.stride;
+	});
+	const value = rows === 0 ? Number.NaN : sum / rows;
+	return { value, elements, worstAt: worst.at, ...describe(value, worst.value, rows) };
+}
+
+function describe(mean: number, worst: number, rows: number): { detail?: string } {
+	if (rows === 0) return {};
+	if (Number.isNaN(mean))
+		return { detail: "a row is not a distribution: it has a negative value, or its sum is not 1" };
+	if (mean === Number.POSITIVE_INFINITY)
+		return { detail: "the engine gives probability 0 where the golden does not; compare logits instead" };
+	return rows > 1 ? { detail: `largest in one row: ${Number(worst.toPrecision(4))} nats` } : {};
+}
+
+function klOfRow(expected: Float64Array, got: Float64Array, options: MetricOptions): number {
+	const [logP, logQ] =
+		options.input === "logits"
+			? [logSoftmax(expected), logSoftmax(got)]
+			: logProbabilities(expected, got, options.zeroProbability);
+	let sum = 0;
+	for (let i = 0; i < logP.length; i += 1) sum += divergenceTerm(logP[i] as number, logQ[i] as number);
+	return sum;
+}
+
+const seriesLimit = 1e-2;
+
+/**
+ * p · (e^r − 1 − r) with r = ln q − ln p. Summed over all classes this is KL(p ‖ q), because p and q both add up to 1, but no
+ * term is negative, so nothing cancels if p and q are near each other.
+ */
+function divergenceTerm(logP: number, logQ: number): number {
+	const p = Math.exp(logP);
+	if (p === 0) return Math.exp(logQ);
+	const r = logQ - logP;
+	if (Math.abs(r) > seriesLimit) return Math.exp(logQ) - p - p * r;
+	return p * r * r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120 + r * (1 / 720 + r / 5040)))));
+}
+
+/** Subtracts the maximum, beside which the logarithm of the sum would be lost. Infinite maxima share all probability. */
+function logSoftmax(logits: Float64Array): Float64Array {
+	let max = Number.NEGATIVE_INFINITY;
+	for (const value of logits) max = Math.max(max, value);
+	const below = logits.map((value) => (value === max ? 0 : value - max));
+	let sum = 0;
+	for (const value of below) sum += Math.exp(value);
+	const logSum = Math.log(sum);
+	return below.map((value) => value - logSum);
+}
+
+function logProbabilities(
+	expected: Float64Array,
+	got: Float64Array,
+	zeroProbability: number,
+): [Float64Array, Float64Array] {
+	const p = probabilities(expected);
+	const q = probabilities(got);
+	const filled = q.map((value, i) => (value === 0 ? Math.min(p[i] as number, zeroProbability) : value));
+	const sum = 1 + filled.reduce((added, value, i) => (q[i] === 0 ? added + value : added), 0);
+	return [p.map(Math.log), filled.map((value) => Math.log(value / sum))];
+}
+
+const sumTolerance = 1e-2;
+
+function probabilities(values: Float64Array): Float64Array {
+	const sum = values.reduce((total, value) => total + value, 0);
+	const isDistribution = Math.abs(sum - 1) <= sumTolerance && values.every((value) => value >= 0);
+	return values.map((value) => (isDistribution ? value / sum : Number.NaN));
 }

@@ -2,7 +2,7 @@
 import { largestFinite, type Pair, scaleFor } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, offsetReader, originOf } from "../tensor/values.ts";
-import type { Measured, MetricOptions } from "./measured.ts";
+import type { Measured, MetricOptions } from "./element-errors.ts";
 
 /**
  * Mean over all planes and all pixels whose window lies inside the image of
@@ -20,7 +20,7 @@ export function ssim(pair: Pair, options: MetricOptions): Measured {
 		const detail = `an image of at least ${size} × ${size} is needed`;
 		return { value: Number.NaN, elements, worstAt: -1, detail };
 	}
-	const sums: Sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
+	const sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
 	const task = { grid, filter, ...scaledReaders(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
@@ -31,7 +31,6 @@ interface Grid {
 	planes: number;
 	height: number;
 	width: number;
-	/** Elements from one pixel to the next in its row: 1, or the number of channels if they come last. */
 	step: number;
 }
 
@@ -94,12 +93,7 @@ function gridReader(
 	};
 }
 
-interface Sums {
-	total: number;
-	windows: number;
-	worst: number;
-	worstAt: number;
-}
+type Sums = Record<"total" | "windows" | "worst" | "worstAt", number>;
 
 interface PlaneTask {
 	grid: Grid;
@@ -110,10 +104,9 @@ interface PlaneTask {
 	origin: number;
 }
 
-/** x, y, x², y² and xy. */
 const maps = 5;
 
-/** Filters each row once and keeps as many rows as a window has. Subtracts the first value so that variances do not cancel. */
+/** Keeps as many filtered rows as a window has. Subtracts the first value so that variances do not cancel. */
 function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 	const { grid, filter, rows } = task;
 	const size = filter.weights.length;
@@ -152,17 +145,15 @@ function filterRow(
 	}
 }
 
-interface RingRow {
-	ring: Float64Array;
-	valid: number;
-	row: number;
-	plane: number;
-	shift: number;
-}
-
 function addWindows(
 	sums: Sums,
-	{ ring, valid, row, plane, shift }: RingRow,
+	{
+		ring,
+		valid,
+		row,
+		plane,
+		shift,
+	}: { ring: Float64Array } & Record<"valid" | "row" | "plane" | "shift", number>,
 	{ grid, filter, c1, c2, origin }: PlaneTask,
 ): void {
 	const { weights, covariance } = filter;
@@ -193,7 +184,6 @@ function addWindows(
 	}
 }
 
-/** Two zeros are equal. */
 function ratio(part: number, whole: number): number {
 	return part === whole ? 1 : part / whole;
 }

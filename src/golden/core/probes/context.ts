@@ -1,26 +1,31 @@
 // The context of an engine's probes (batch, sizes, input rows), and what a probe sends and compares.
-import { elementBytes, elementCount, type Tensor, tensorBytes } from "../tensor/tensor.ts";
-import { makePool, type Pool, poolOf, type Tensors } from "./pool.ts";
-import { type Batch, findBatch, type ProbeSubject, type Profile, shapeOf, sizesAt } from "./subject.ts";
+
+import { positionsBeside } from "../record/generators/defaults.ts";
+import { generateInput } from "../record/generators/generate.ts";
+import { isPacked } from "../tensor/small-numbers.ts";
+import { cutRanges, elementBytes, elementCount, own, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import {
+	type Batch,
+	findBatch,
+	type ProbeInput,
+	type ProbeSubject,
+	type Profile,
+	shapeOf,
+	sizesAt,
+} from "./subject.ts";
 
 export interface ProbeContext {
 	subject: ProbeSubject;
 	profile: Profile;
-	/** A string says why there is none. */
-	batch: Batch | string;
-	/** Sizes of all dimensions except the batch. */
+	batch: Batch | null;
+	/** Why there is no batch. */
+	noBatch: string;
 	sizes: ReadonlyMap<string, number>;
 	pool: Pool;
-	/** Rows of the batch that most probes send; 1 without a batch. */
 	rows: number;
 }
 
-/** About a dozen cases are in memory at once. */
 export const maxCaseBytes = 64 * 1024 * 1024;
-
-export function batchOf({ batch }: Pick<ProbeContext, "batch">): Batch | null {
-	return typeof batch === "string" ? null : batch;
-}
 
 /** A string says why there are no inputs. */
 export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors[]): ProbeContext | string {
@@ -30,19 +35,19 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	};
 	const profile = subject.profiles.find(holdsTwo) ?? subject.profiles[0] ?? {};
 	const found = findBatch(subject, profile);
-	const batch = batchOf({ batch: found });
+	const [batch, noBatch] = typeof found === "string" ? [null, found] : [found, ""];
 	const donated = poolOf(subject, batch, donors);
 	const usable =
 		donated !== null &&
 		donated.pool.rows > (batch === null ? 0 : 1) &&
 		[...donated.sizes].every(([name, size]) => {
-			const range = Object.hasOwn(profile, name) ? profile[name] : undefined;
+			const range = own(profile, name);
 			return range === undefined || (size >= range.min && size <= range.max);
 		});
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
 	let rows = 1;
 	if (batch !== null) {
-		// Uses the size that the profile is fastest for, at least two, and fewer if that takes too much memory.
+		// The size that the profile is fastest for, at least two, and fewer if that takes too much memory.
 		const { min, opt, max } = batch.range;
 		const least = Math.max(min, Math.min(2, max));
 		rows = Math.max(least, opt);
@@ -52,10 +57,9 @@ export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors
 	if (caseBytes(subject, batch, sizes, rows) > maxCaseBytes)
 		return `One batch takes more than ${maxCaseBytes / 2 ** 20} MiB.`;
 	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, caseIndex: 0 });
-	return typeof pool === "string" ? pool : { subject, profile, batch: found, sizes, pool, rows };
+	return typeof pool === "string" ? pool : { subject, profile, batch, noBatch, sizes, pool, rows };
 }
 
-/** Inputs, and outputs if the file declares them. */
 export function caseBytes(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -63,47 +67,45 @@ export function caseBytes(
 	rows: number,
 ): number {
 	const sizes = new Map(sizesBeside);
-	if (batch !== null && batch.dim !== null) sizes.set(batch.dim, rows);
-	let sum = 0;
-	for (const { axes, dtype } of subject.inputs)
-		sum += tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] });
-	for (const { axes } of subject.outputs)
-		sum += elementCount((axes && shapeOf(axes, sizes)) ?? []) * elementBytes.float32;
-	return sum;
+	if (batch?.dim != null) sizes.set(batch.dim, rows);
+	const outputs = subject.outputs.map(({ axes }) => ({ dtype: "float32" as const, axes: axes ?? [] }));
+	return [...subject.inputs, ...outputs].reduce(
+		(sum, { axes, dtype }) => sum + tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] }),
+		0,
+	);
 }
 
 export interface ProbeCase {
 	id: string;
 	inputs: Readonly<Record<string, Tensor>>;
-	/** Rows of the batch; null if there is none. */
 	batch: number | null;
 }
 
-/** Rows of an output, in order, possibly repeated; null: all of it. */
+/** A case of these rows of the pool. */
+export function caseOf(id: string, pool: Pool, rows: readonly number[]): ProbeCase {
+	return { id, inputs: composeBatch(pool, rows), batch: pool.axes.size === 0 ? null : rows.length };
+}
+
 interface View {
 	caseId: string;
 	rows: readonly number[] | null;
 }
 
-/** Two views that must be equal. */
 export interface Comparison {
 	expected: View;
 	got: View;
 	/** same: the same kernels and row, so the same bits. other: sums may run in another order. */
 	arithmetic: "same" | "other";
-	/** For outputs with padding: the axis as the file declares it, the positions that count, and the number of all positions. */
 	positions?: { axis: string | number; counted: number; padded: number };
 }
 
-/** The cases and comparisons of one probe. */
 export interface ProbeRequest {
 	cases: readonly ProbeCase[];
 	comparisons: readonly Comparison[];
-	/** Appended to the message of the result. */
 	note?: string;
 }
 
-/** The case that most others are compared with, and its repetition. */
+/** Most others are compared with it. */
 export const anchor = "anchor";
 export const again = "again";
 
@@ -116,5 +118,140 @@ export function compareViews(
 	return { expected, got: { caseId: gotId, rows: gotRows }, arithmetic };
 }
 
-/** Runs last, so that it also shows state left in the engine by other inferences. */
 export const repetition = compareViews("same", [anchor, null], [again, null]);
+
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+interface Pool {
+	rows: number;
+	tensors: Tensors;
+	axes: Batch["axes"];
+}
+
+const seed = 20;
+const maxRows = 8;
+
+/** A string says why it cannot. */
+export function makePool(
+	subject: ProbeSubject,
+	batch: Batch | null,
+	at: { sizes: ReadonlyMap<string, number>; rows: number; caseIndex: number },
+): Pool | string {
+	const axes: Batch["axes"] = batch?.axes ?? new Map();
+	const rows = batch === null ? 1 : Math.min(maxRows, at.rows);
+	const sized: (ProbeInput & { shape: number[] })[] = [];
+	for (const input of subject.inputs) {
+		const shape = shapeOf(input.axes, at.sizes);
+		if (shape === null) return `The config gives no size for an axis of input ${JSON.stringify(input.name)}.`;
+		const axis = axes.get(input.name);
+		sized.push({ ...input, shape: axis === undefined ? shape : shape.with(axis, rows) });
+	}
+	const tensors: Record<string, Tensor> = Object.create(null);
+	for (const [inputIndex, { name, dtype, shape, generator: specs }] of sized.entries()) {
+		const input = { name, dtype, shape, specs, positions: positionsBeside(name, sized) };
+		tensors[name] = generateInput(input, { seed, caseIndex: at.caseIndex, inputIndex }).tensor;
+	}
+	return { rows, tensors, axes };
+}
+
+/** The rows of golden cases that have the first case's sizes; null if the first does not fit the model. */
+function poolOf(
+	subject: ProbeSubject,
+	batch: Batch | null,
+	cases: readonly Tensors[],
+): { pool: Pool; sizes: ReadonlyMap<string, number> } | null {
+	const axes: Batch["axes"] = batch?.axes ?? new Map();
+	const [first] = cases;
+	const sizes = first === undefined ? null : bindSizes(subject, axes, first);
+	if (first === undefined || sizes === null) return null;
+	const isAlike = (other: Tensors): boolean =>
+		JSON.stringify(bindSizes(subject, axes, other)) === JSON.stringify(sizes) &&
+		subject.inputs.every(({ name }) => axes.has(name) || isSame(first[name], other[name]));
+	const alike = cases.slice(1).filter((other) => batch !== null && isAlike(other));
+	const tensors: Record<string, Tensor> = Object.create(null);
+	let rows = batch === null ? 1 : maxRows;
+	for (const { name } of subject.inputs) {
+		const axis = axes.get(name);
+		const own = first[name] as Tensor;
+		tensors[name] = axis === undefined ? own : join([own, ...alike.map((one) => one[name] as Tensor)], axis);
+		if (axis !== undefined) rows = Math.min(rows, tensors[name].shape[axis] ?? 0);
+	}
+	return { pool: { rows, tensors, axes }, sizes: new Map(sizes.filter(([dim]) => !dim.startsWith("\0"))) };
+}
+
+/** Of all axes but the batch. null if sizes contradict the model or each other. */
+function bindSizes(subject: ProbeSubject, rows: Batch["axes"], tensors: Tensors): [string, number][] | null {
+	const sizes = new Map<string, number>();
+	const fits = subject.inputs.every(({ name, dtype, axes }) => {
+		const tensor = own(tensors, name);
+		if (tensor?.dtype !== dtype || isPacked(dtype) || axes.length !== tensor.shape.length) return false;
+		return axes.every((axis, index) => {
+			const size = tensor.shape[index] ?? 0;
+			if (index === rows.get(name)) return size > 0;
+			const dim = typeof axis === "string" ? axis : `\0${name} ${index}`;
+			const known = typeof axis === "number" ? axis : (sizes.get(dim) ?? size);
+			sizes.set(dim, size);
+			return known === size && size > 0;
+		});
+	});
+	return fits ? [...sizes] : null;
+}
+
+export function isSame(left: Tensor | undefined, right: Tensor | undefined): boolean {
+	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
+}
+
+export function composeBatch(pool: Pool, rows: readonly number[]): Record<string, Tensor> {
+	const tensors: Record<string, Tensor> = Object.create(null);
+	const places = rows.map((row) => row % pool.rows);
+	for (const [name, tensor] of Object.entries(pool.tensors)) {
+		const axis = pool.axes.get(name);
+		tensors[name] = (axis === undefined ? null : pick(tensor, axis, places)) ?? tensor;
+	}
+	return tensors;
+}
+
+export function otherRow(pool: Pool, row: number, from: number): number | null {
+	const names = [...pool.axes.keys()];
+	const own = composeBatch(pool, [row]);
+	const differs = (candidate: number): boolean => {
+		const other = composeBatch(pool, [candidate]);
+		return names.some((name) => !isSame(own[name], other[name]));
+	};
+	const candidates = upTo(pool.rows).map((step) => (from + step) % pool.rows);
+	return candidates.find(differs) ?? null;
+}
+
+/** null for 4-bit elements, which share bytes, and for indexes out of range. */
+export function pick(tensor: Tensor, axis: number, places: readonly number[]): Tensor | null {
+	const size = tensor.shape[axis];
+	if (isPacked(tensor.dtype) || size === undefined || places.some((place) => !(place >= 0 && place < size)))
+		return null;
+	return cutRanges(
+		tensor,
+		axis,
+		places.map((place) => [place, place + 1]),
+	);
+}
+
+export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
+	const { dtype, shape } = tensors[0];
+	const sizes = tensors.map((tensor) => tensor.shape[axis] ?? 1);
+	const innerBytes = elementCount(shape.slice(axis + 1)) * elementBytes[dtype];
+	const blocks = elementCount(shape.slice(0, axis));
+	const size = sizes.reduce((sum, length) => sum + length, 0);
+	const data = new Uint8Array(blocks * size * innerBytes);
+	let to = 0;
+	for (let block = 0; block < blocks; block += 1) {
+		for (const [index, tensor] of tensors.entries()) {
+			const bytes = (sizes[index] ?? 1) * innerBytes;
+			data.set(tensor.data.subarray(block * bytes, (block + 1) * bytes), to);
+			to += bytes;
+		}
+	}
+	return { dtype, shape: shape.with(axis, size), data };
+}
+
+export function upTo(count: number): number[] {
+	return Array.from({ length: count }, (_, index) => index);
+}

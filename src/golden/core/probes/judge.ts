@@ -1,27 +1,26 @@
 // Judges an engine's probes: compares outputs that should be equal, then with the base's probes.
+
+import type { DType, Precision } from "../../../../generated/golden.ts";
 import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
-import { toNumeric } from "../compare/checks.ts";
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { type Comparison, repetition } from "./context.ts";
-import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
+import { coveredParts, toNumeric } from "../compare/checks.ts";
+import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from "../compare/difference.ts";
+import { defaultTolerances } from "../compare/tolerances.ts";
+import { floorOf } from "../record/noise-floor.ts";
+import { elementCount, isFloating, own, type Tensor } from "../tensor/tensor.ts";
+import { type Comparison, pick, repetition, type Tensors, upTo } from "./context.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
-import { pick, type Tensors, upTo } from "./pool.ts";
 
 export type ProbeAnswer = { state: "done"; outputs: Tensors } | { state: "failed"; message: string };
-/** Answers by case. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
-/** The outcome of one probe of one engine, before it is compared with its base. */
 export interface JudgedProbe {
 	probe: ProbeName;
 	state: "agrees" | "differs" | "skipped";
-	/** null if nothing was compared. */
 	got: number | null;
 	allowed: number | null;
 	output?: string;
-	/** Sentences. */
 	message: string;
 }
 
@@ -29,7 +28,6 @@ interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
-	/** Difference between two runs of the same input, by output. */
 	noise: ReadonlyMap<string, Measure>;
 }
 
@@ -59,13 +57,13 @@ function skipped(probe: ProbeName, message: string): JudgedProbe {
 function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
 	const { probe, comparisons, note } = planned;
 	const failure = firstFailure(comparisons, context.answers);
-	if (failure !== null) {
-		const message = `The engine failed at a size within its profile: ${failure}`;
-		return { probe, state: "differs", got: null, allowed: null, message };
-	}
+	if (failure !== null)
+		return {
+			...skipped(probe, `The engine failed at a size within its profile: ${failure}`),
+			state: "differs",
+		};
 	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
 	let worst: Measure | null = null;
-	// NaN is worse than any difference.
 	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
 		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
 	if (worst === null) {
@@ -78,23 +76,19 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	return { probe, state, ...worst, message: [sentence(probe, worst), note].filter(Boolean).join(" ") };
 }
 
-/** Two runs that differ by more than is allowed: other probes cannot judge this output. */
 function isUnsteady({ got, allowed }: Measure): boolean {
 	return !(got <= allowed);
 }
 
 function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers): string | null {
-	for (const { expected, got } of comparisons) {
-		for (const { caseId } of [expected, got]) {
-			const answer = answers.get(caseId);
-			if (answer === undefined) return "it ended before this case.";
-			if (answer.state === "failed") return answer.message;
-		}
+	for (const { caseId } of comparisons.flatMap(({ expected, got }) => [expected, got])) {
+		const answer = answers.get(caseId);
+		if (answer === undefined) return "it ended before this case.";
+		if (answer.state === "failed") return answer.message;
 	}
 	return null;
 }
 
-/** Outputs that both answers have and that two runs agree on. */
 function measure(comparison: Comparison, { plan, answers, rule, noise }: Context): Measure[] {
 	const [expected, got] = [answers.get(comparison.expected.caseId), answers.get(comparison.got.caseId)];
 	if (expected?.state !== "done" || got?.state !== "done") return [];
@@ -102,7 +96,6 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 		const own = noise.get(output);
 		if (own !== undefined && isUnsteady(own)) return [];
 		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
-		// An output without elements agrees with everything.
 		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
 		const { arithmetic } = comparison;
 		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: own?.got ?? 0 });
@@ -110,7 +103,7 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 	});
 }
 
-/** The rows and positions of an output to compare, and the axis of its rows; null if it has none, such as a sum over the batch. */
+/** null if the output has no rows, such as a sum over the batch. */
 function viewsOf(
 	output: string,
 	comparison: Comparison,
@@ -119,7 +112,7 @@ function viewsOf(
 ): { expected: Tensor; got: Tensor; axis: number | null } | null {
 	const declared = plan.outputs.find(({ name }) => name === output)?.axes ?? null;
 	const sides = (["expected", "got"] as const).map((side) => {
-		const tensor = Object.hasOwn(outputs[side], output) ? outputs[side][output] : undefined;
+		const tensor = own(outputs[side], output);
 		const { caseId, rows } = comparison[side];
 		return { tensor, rows, batch: plan.cases.find(({ id }) => id === caseId)?.batch ?? null };
 	});
@@ -136,7 +129,6 @@ function viewsOf(
 	return expected == null || got == null ? null : { expected, got, axis };
 }
 
-/** The counted positions along every axis that holds positions. */
 function cutPositions(
 	tensor: Tensor,
 	declared: readonly OnnxDim[] | null,
@@ -157,7 +149,6 @@ function cutPositions(
 	return cut;
 }
 
-/** The compared outputs, for messages. */
 const answerLabels: Readonly<Record<ProbeName, string>> = {
 	determinism: "Two runs of the same input",
 	"duplicate-rows": "Equal rows of one batch",
@@ -180,7 +171,6 @@ function sentence(probe: ProbeName, worst: Measure): string {
 	return `${answerLabels[probe]} ${distance} in ${name}; ${limit} ${twoDigits(allowed)}.`;
 }
 
-/** Different kernel choices change the error by less than this factor; error growth uses the same. */
 const maxGrowth = 2;
 
 /** @param base probed only if the head differs; null: there is no base, or its probes did not run. */
@@ -217,4 +207,61 @@ function besideBase(got: number | null, base: JudgedProbe | undefined, known: bo
 	if (base.state === "agrees") return ["The base's engine passes this probe."];
 	const shown = base.got === null ? "a failure" : Number(base.got.toPrecision(2));
 	return got === null ? [] : [`On the base it is ${shown}.`];
+}
+
+/**
+ * Floats: max over rows r of ‖a_r − b_r‖ / max(n_r, √(mean over rows of n_r²)) with n_r = max(‖a_r‖, ‖b_r‖), which is 2 at most.
+ * The mean row is there because a row that is nearly zero by cancellation carries rounding of the usual size.
+ * Integers and bools: differing elements / elements.
+ * Infinity if shape, dtype or non-finite values differ; NaN if nothing is finite.
+ */
+export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): number {
+	if (expected.dtype !== got.dtype || String(expected.shape) !== String(got.shape))
+		return Number.POSITIVE_INFINITY;
+	if (!isFloating(expected.dtype)) {
+		const exact = { rtol: 0, atol: 0 };
+		const { outside, elements } = makePair(expected, got, exact).difference(exact);
+		return outside / elements;
+	}
+	const rows: { difference: number; apart: Norm; own: Norm }[] = [];
+	for (const { expected: left, got: right } of coveredParts({ expected, got }, {}, axis)) {
+		const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(left, right).difference();
+		if (nonFinite.differing > 0) return Number.POSITIVE_INFINITY;
+		if (elements === 0) continue;
+		const own = longerNorm(expectedNorm, makePair(right, left).difference().expectedNorm);
+		rows.push({ difference: maxAbs, apart: differenceNorm, own });
+	}
+	if (rows.length === 0) return Number.NaN;
+	const all = rows.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
+	const usual = { ...all, sumSquared: all.sumSquared / rows.length };
+	const distances = rows.map(({ difference, apart, own }) =>
+		difference === 0 ? 0 : normRatio(apart, longerNorm(own, usual)),
+	);
+	return Math.max(...distances);
+}
+
+interface AllowanceRule {
+	precision: Precision;
+	/** Largest relative L2 to an fp32 golden at this precision: `gates.golden.relative-l2`. */
+	cap: number;
+}
+
+/** The same kernels differ only by the order of atomic additions: in fp32 by 1e-4, in fp16 by 5e-4. */
+const sameShare = 0.1;
+/** Another difference of two runs is rarely three times as large. */
+const noiseFactor = 3;
+const roundings = 2;
+
+/**
+ * The most that may lie between two answers; noise is what two runs of the same input differed by. The cap is about five times the
+ * rounding measured on a nine-layer network, so two right answers lie well within it. Integers of other kernels may differ by the
+ * share that top-k may lose, because nearly equal scores may change places.
+ */
+export function allowance(
+	rule: AllowanceRule,
+	{ arithmetic, dtype, noise }: { arithmetic: "same" | "other"; dtype: DType; noise: number },
+): number {
+	if (!isFloating(dtype)) return arithmetic === "same" ? 0 : 1 - defaultTolerances[rule.precision].topK;
+	const share = arithmetic === "same" ? rule.cap * sameShare : rule.cap;
+	return Math.max(share, roundings * floorOf(undefined, dtype), noiseFactor * noise);
 }

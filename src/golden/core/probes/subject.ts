@@ -1,4 +1,5 @@
 // Describes an engine to its probes: inputs and outputs by axis, profiles, batch, and how inputs are generated.
+
 import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig, ProbesConfig } from "../../../core/config/config.ts";
 import { toDType } from "../../../core/onnx/element-type.ts";
@@ -7,12 +8,12 @@ import { feeds, type OnnxDim, type OnnxModel } from "../../../core/onnx/model.ts
 import type { EngineSpec } from "../../../core/plan/plan.ts";
 import { defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";
-import type { GeneratorSpec } from "../record/generators/spec.ts";
+import type { GeneratorSpec } from "../record/generators/generate.ts";
+import { own } from "../tensor/tensor.ts";
 
 export interface ProbeInput {
 	name: string;
 	dtype: DType;
-	/** Sizes, names of dimensions, or null if unknown. */
 	axes: readonly OnnxDim[];
 	generator: readonly GeneratorSpec[];
 }
@@ -21,35 +22,29 @@ export type Profile = Readonly<Record<string, DimRange>>;
 
 export interface ProbeSubject {
 	inputs: readonly ProbeInput[];
-	/** Axes as the file declares them; null if it does not declare them. */
 	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
-	/** At least one. */
 	profiles: readonly Profile[];
-	/** Inputs that the config names, for padding. */
 	mask?: string;
 	length?: string;
 }
 
-/** A string says why no inputs can be made. */
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
 	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
 	const first = engine.profiles[0] ?? {};
 	const sized: (InputToFill & { axes: readonly OnnxDim[] })[] = [];
 	for (const feed of feeds(model.graph)) {
-		const given = ownValue(config.inputs, feed.name);
+		const given = own(config.inputs, feed.name);
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		const axes = given?.pinned ?? given?.shape ?? feed.dims;
 		if (dtype === null || axes === null || !canEncode(dtype)) return noValues(feed.name);
-		const shape = axes.map((axis) =>
-			typeof axis === "number" ? axis : (ownValue(first, axis ?? "")?.opt ?? 1),
-		);
+		const shape = axes.map((axis) => (typeof axis === "number" ? axis : (own(first, axis ?? "")?.opt ?? 1)));
 		sized.push({ name: feed.name, dtype, axes, shape });
 	}
 	const names = sized.map(({ name }) => name);
 	const defaults = defaultGenerators(sized, valuesOfInputs(model, names));
 	const inputs: ProbeInput[] = [];
 	for (const { name, dtype, axes } of sized) {
-		const generator = generatorsOf(ownValue(config.inputs, name)?.fill) ?? defaults.get(name)?.specs;
+		const generator = generatorsOf(own(config.inputs, name)?.fill) ?? defaults.get(name)?.specs;
 		if (generator === undefined) return noValues(name);
 		inputs.push({ name, dtype, axes, generator });
 	}
@@ -58,17 +53,12 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	return { inputs, outputs, profiles: engine.profiles, mask, length };
 }
 
-/** undefined: the generators of `golden record`, which fit an input better than `normal`. */
+/** The generators of `golden record` fit an input better than `normal`. */
 function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
 	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
 	return fill === undefined || fill === "normal" ? undefined : [{ kind: fill }];
 }
 
-function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
-	return Object.hasOwn(record, name) ? record[name] : undefined;
-}
-
-/** null if a size is missing. */
 export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, number>): number[] | null {
 	const shape = axes.map((axis) => (typeof axis === "number" ? axis : sizes.get(axis ?? "")));
 	return shape.every((size) => size !== undefined) ? shape : null;
@@ -79,18 +69,14 @@ export function sizesAt(profile: Profile, end: keyof DimRange): Map<string, numb
 	return new Map(Object.entries(profile).map(([name, range]) => [name, Math.max(1, range[end])]));
 }
 
-/** The range of a dimension in a profile, from 1 up. */
 export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
-	const range = ownValue(profile, dim);
+	const range = own(profile, dim);
 	return range && { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
 }
 
 export interface Batch {
-	/** Name of the dimension; null if the size is fixed. */
 	dim: string | null;
-	/** Range of the batch in the probed profile. */
 	range: DimRange;
-	/** Axis by input; inputs that are not here serve all rows. */
 	axes: ReadonlyMap<string, number>;
 }
 

@@ -15,21 +15,18 @@ import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
-import { cutSlice, ofSlice } from "../tensor/slice.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { cutSlice, isFloating, ofSlice, type Tensor } from "../tensor/tensor.ts";
 import {
 	byRelativeL2,
 	type ComparatorErrors,
 	comparatorKey,
-	measureErrors,
-	type RoundedRun,
-} from "./comparator-errors.ts";
-import {
 	type Emulated,
 	emulatedPrecisions,
 	growthOf,
+	measureErrors,
 	type NetworkTraits,
 	peakToRms,
+	type RoundedRun,
 	relativeL2Limits,
 	rules,
 	type StrayAt,
@@ -51,7 +48,6 @@ interface Measured extends LimitEvidence {
 	roundingErrors: ReadonlyMap<Precision, ComparatorErrors>;
 }
 
-/** Keeps the kinds of the manifest's comparators, and derives their limits. Yields its progress. */
 export function* deriveLimits(
 	manifest: GoldenManifest,
 	evidence: LimitEvidence,
@@ -75,7 +71,6 @@ export function* deriveLimits(
 	return { outputs: Object.fromEntries(outputs), detections: groups as DerivedLimits["detections"], why };
 }
 
-/** The relative L2 of a part of the output, from which the limits of its other comparators follow. */
 interface Basis {
 	rounding: Partial<Record<Emulated, number>>;
 	limits: Partial<Record<Precision, StrayAt>>;
@@ -127,15 +122,12 @@ function explainLimits(
 	{ slice }: ComparatorSpec,
 	{ noise, limits }: { noise: number; limits: Basis["limits"] },
 ): string[] {
-	const all = Object.entries(limits) as [Precision, StrayAt][];
+	const all = Object.entries(limits);
 	const list = all.map(([precision, { limit }]) => `${limit} at ${precision}`).join(", ");
 	const sentence = `relative-l2${ofSlice(slice)} may be ${list}: ${rules.room} times the deviation of correct outputs (noise ${twoDigits(noise)}); other precisions keep their defaults.`;
 	const lost = all.filter(([, { stray }]) => stray > rules.mostStray).map(([precision]) => precision);
-	if (lost.length === 0) return [sentence];
-	return [
-		sentence,
-		`At ${lost.join(", ")} this golden says little: correct outputs deviate so much that a wrong engine may pass.`,
-	];
+	const warning = `At ${lost.join(", ")} this golden says little: correct outputs deviate so much that a wrong engine may pass.`;
+	return lost.length === 0 ? [sentence] : [sentence, warning];
 }
 
 /** Shares of rows and elements keep their defaults unless rounding alone comes near them. */
@@ -153,7 +145,7 @@ function deriveShare(spec: MetricSpec, key: string, name: string, measured: Meas
 	});
 }
 
-/** The smallest share, over all cases, of rows that lead by more than twice the largest error, so that no rounding turns them. */
+/** The smallest share of rows that lead by more than twice the largest error, so that no rounding turns them. */
 function clearRows(spec: MetricSpec, name: string, precision: Precision, measured: Measured): number {
 	const run = measured.rounded.find((other) => other.precision === precision);
 	const options = { axis: spec.axis ?? -1, k: spec.k ?? 1, minScore: null };
@@ -215,16 +207,14 @@ function deriveGroup(group: Detections, rounding: Measured["roundingErrors"]): D
 	return { ...group, comparators: comparators as Detections["comparators"] };
 }
 
-interface Loosening {
-	bound: Bound;
-	usualAt(precision: Precision): number | undefined;
-	measuredAt(precision: Precision): number | undefined;
-}
-
-/** Changes the limit at the precisions where a correct engine would break the usual one, or come near it. */
+/** At the precisions where a correct engine would break the usual limit, or come near it. */
 function loosened<Spec extends { kind: string; tolerance?: Tolerance }>(
 	spec: Spec,
-	{ bound, usualAt, measuredAt }: Loosening,
+	{
+		bound,
+		usualAt,
+		measuredAt,
+	}: { bound: Bound } & Record<"usualAt" | "measuredAt", (precision: Precision) => number | undefined>,
 ): Spec {
 	const limits: Partial<Record<Precision, number>> = {};
 	for (const precision of emulatedPrecisions) {

@@ -1,13 +1,22 @@
-// Derives limits from the deviation of correct outputs: emulated rounding, other implementations, rounding of the output's type.
-import type { DType, Precision } from "../../../../generated/golden.ts";
+// Derives limits from the deviation of correct outputs, and measures each comparator on such outputs.
+import type {
+	DType,
+	GoldenManifest,
+	GoldenOutput,
+	OutputSlice,
+	Precision,
+} from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import { isQuantised, type OnnxModel } from "../../../core/onnx/model.ts";
 import { scopesOf } from "../../../core/onnx/walk.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { checkBoxes } from "../boxes/check-boxes.ts";
+import { checkOutput } from "../compare/check-output.ts";
+import { type Tensor, tensorMap } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
-import { floorOf } from "./noise-floor.ts";
+import { judgeSet, type SetRef } from "../whole-set/judge-set.ts";
+import { floorOf, type RunOutputs, usualRoundings } from "./noise-floor.ts";
 
-/** Unit roundoff of the precisions that are emulated. */
-export const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
+const emulated = { fp16: 2 ** -11, tf32: 2 ** -11, bf16: 2 ** -8 } as const;
 export type Emulated = keyof typeof emulated;
 export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 const unitOfFp32 = 2 ** -24;
@@ -44,12 +53,8 @@ export const rules = {
 	/** Above this limit, zeros would pass, so the room shrinks, but not below `minRoom`. */
 	mostLimit: 0.9,
 	minRoom: 1.2,
-	/** The largest share of changed rows or elements that a limit allows. */
 	mostChanged: 0.5,
 } as const;
-
-/** An engine rounds its results at least once: about a third of the unit roundoff. */
-const ownRounding: Readonly<Record<Emulated, number>> = { fp16: 3e-4, tf32: 3e-4, bf16: 2.5e-3 };
 
 export interface NetworkTraits {
 	isQuantised: boolean;
@@ -63,12 +68,11 @@ export function networkTraits(model: OnnxModel): NetworkTraits {
 	return { isQuantised: isQuantised(model.graph), normalisesInstances };
 }
 
-export interface Strayed extends NetworkTraits {
+interface Strayed extends NetworkTraits {
 	dtype: DType;
 	noise: number;
-	/** Relative L2 of the emulated precisions; absent if one was not emulated or gave no numbers. */
+	/** Relative L2. */
 	rounding: Readonly<Partial<Record<Emulated, number>>>;
-	/** The largest value of all cases ÷ the root mean square of the smallest case. */
 	peakRatio: number;
 }
 
@@ -107,7 +111,7 @@ export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, St
 	for (const precision of emulatedPrecisions) {
 		const error = strayed.rounding[precision];
 		if (error === undefined || !Number.isFinite(error)) continue;
-		const stray = Math.max(error, ownRounding[precision], single);
+		const stray = Math.max(error, usualRoundings[precision], single);
 		limits[precision] = { stray, limit: Math.max(withRoom(stray), fp32.limit) };
 	}
 	return limits;
@@ -119,7 +123,6 @@ function withRoom(stray: number): number {
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);
 }
 
-/** How a metric follows the error: in proportion, with its square, in decibels, or as a share or number of changed answers. */
 type Growth = "linear" | "square" | "decibels" | "share" | "count";
 const growths: Readonly<Record<string, Growth>> = {
 	"relative-l2": "linear",
@@ -136,7 +139,6 @@ export function growthOf(kind: string): Growth {
 	return growths[kind] ?? "share";
 }
 
-/** The limit of a metric for an error `times` as large as the one it was measured at; null if none follows. */
 export function scaledLimit(
 	kind: string,
 	bound: "at-most" | "at-least",
@@ -164,7 +166,7 @@ function roundedDown(value: number): number {
 	return Number((Math.floor(value / step + 1e-9) * step).toPrecision(2));
 }
 
-/** At least 1. Elements below the floor do not count. Numbers from 0 to 1 are treated as results of a sigmoid, whose peak is 1. */
+/** At least 1. Numbers from 0 to 1 are treated as results of a sigmoid, whose peak is 1. */
 export function peakToRms(tensors: readonly Tensor[], floor = 0): number {
 	let [min, max, smallest] = [0, 0, Number.POSITIVE_INFINITY];
 	for (const tensor of tensors) {
@@ -179,4 +181,92 @@ export function peakToRms(tensors: readonly Tensor[], floor = 0): number {
 		if (squares > 0) smallest = Math.min(smallest, Math.sqrt(squares / count));
 	}
 	return Math.max(1, (min >= 0 && max <= 1 ? 1 : Math.max(-min, max)) / smallest);
+}
+
+export interface RoundedRun {
+	precision: Precision;
+	outputs: RunOutputs;
+}
+
+export type ComparatorErrors = ReadonlyMap<string, number>;
+
+export function comparatorKey(
+	output: string,
+	kind: string,
+	slice: OutputSlice | undefined,
+	place = 0,
+): string {
+	return JSON.stringify([output, kind, slice ?? null, place]);
+}
+
+export function byRelativeL2(manifest: GoldenManifest): GoldenManifest {
+	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
+		const [first, ...others] = (output.comparators ?? []).filter(({ kind }) => kind === "relative-l2");
+		return [name, first === undefined ? output : { ...output, comparators: [first, ...others] }];
+	});
+	return { ...manifest, outputs: Object.fromEntries(outputs) };
+}
+
+export function anyEngine(
+	{ manifest, relativeL2 }: Pick<SetRef, "manifest" | "relativeL2">,
+	precision: Precision,
+) {
+	return { manifest, relativeL2, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
+}
+
+export function* measureErrors(
+	manifest: GoldenManifest,
+	reference: RunOutputs,
+	runs: readonly (RoundedRun & { label?: string })[],
+): Generator<string, ComparatorErrors> {
+	const worst = new Map<string, number>();
+	for (const run of runs) {
+		for (const [index, got] of run.outputs.entries()) {
+			yield `${run.label ?? run.precision}, case ${index + 1} of ${run.outputs.length}`;
+			const expected = reference[index];
+			if (expected !== undefined) keepWorst(worst, checksOfCase(manifest, { expected, got }, run.precision));
+		}
+		keepWorst(worst, checksOfSet(manifest, reference, run));
+	}
+	return worst;
+}
+
+type Outputs = RunOutputs[number];
+
+function checksOfCase(
+	manifest: GoldenManifest,
+	{ expected, got }: { expected: Outputs; got: Outputs },
+	precision: Precision,
+): GoldenCheck[] {
+	const outputs = Object.entries(manifest.outputs).flatMap(([name, spec]) => {
+		const [wanted, found] = [expected[name], got[name]];
+		if (wanted === undefined || found === undefined || spec.comparators === undefined) return [];
+		const sides = { name, expected: wanted, got: found, base: undefined };
+		return checkOutput(sides, { spec, precision, relativeL2: {} }).checks;
+	});
+	const sides = { expected: tensorMap(expected), got: tensorMap(got), base: undefined };
+	const boxes = (manifest.detections ?? []).flatMap((spec) => checkBoxes(spec, sides, precision).checks);
+	return [...outputs, ...boxes];
+}
+
+function checksOfSet(manifest: GoldenManifest, reference: RunOutputs, run: RoundedRun): GoldenCheck[] {
+	const seen = manifest.cases.flatMap((golden, index) => {
+		const [expected, got] = [reference[index], run.outputs[index]];
+		return expected === undefined || got === undefined ? [] : [{ golden, sides: { expected, got } }];
+	});
+	return judgeSet(anyEngine({ manifest, relativeL2: {} }, run.precision), seen)?.checks ?? [];
+}
+
+function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): void {
+	const places = new Map<string, number>();
+	for (const { output, metric, slice, bound, got } of checks) {
+		const kind = comparatorKey(output, metric, slice);
+		const place = places.get(kind) ?? 0;
+		places.set(kind, place + 1);
+		const value = got === null ? Number.NaN : Number(got);
+		if (Number.isNaN(value)) continue;
+		const key = comparatorKey(output, metric, slice, place);
+		const worse = bound === "at-most" ? Math.max : Math.min;
+		worst.set(key, worse(value, worst.get(key) ?? value));
+	}
 }

@@ -1,18 +1,23 @@
 // The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
-import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../../../generated/golden.ts";
-import { coveredSides } from "../compare/coverage.ts";
+
+import type {
+	DType,
+	GoldenManifest,
+	NoiseFloor,
+	OutputSlice,
+	Precision,
+	Spread,
+} from "../../../../generated/golden.ts";
+import { type Coverage, coveredParts } from "../compare/checks.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";
-import { cutSlice } from "../tensor/slice.ts";
-import { isFloating, type Tensor } from "../tensor/tensor.ts";
+import { cutSlice, isFloating, own, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
-/** A dozen runs keep their outputs until the limits are derived, so this bounds memory. */
 const mostOutputBytes = 64 * 1024 ** 2;
 
-/** The number of first cases that noise and rounding are measured on; bounded by size, so that it is the same on every machine. */
 export function measuredCases(reference: RunOutputs): number {
 	let bytes = 0;
 	const beyond = reference.findIndex((outputs) => {
@@ -29,7 +34,6 @@ export interface LabelledRun {
 
 export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
 
-/** The largest distance of any run from the reference, by output and part of it; worst case. */
 export function measureNoise(
 	reference: RunOutputs,
 	runs: readonly LabelledRun[],
@@ -40,7 +44,7 @@ export function measureNoise(
 	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
 	const outputs = names.map((name): [string, Spread] => {
 		const whole = scatterOf(name, reference, { runs, slice: undefined });
-		const slices = Object.hasOwn(parts, name) ? (parts[name] ?? []) : [];
+		const slices = own(parts, name) ?? [];
 		const [head, ...rest] = slices.map((slice) => ({
 			slice,
 			...scatterOf(name, reference, { runs, slice }),
@@ -80,7 +84,6 @@ const rounding = 1e-7;
 /** Noise that grows with the values must not hide any larger than this share of the largest. */
 const maxFloorShare = 1e-3;
 
-/** Elements below it are noise. */
 export function signalFloor(peak: number, noise: number): number {
 	return Math.min(signalOverNoise * Math.max(noise, rounding * peak), maxFloorShare * peak);
 }
@@ -94,17 +97,10 @@ export function noiseOfPart(
 	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
 }
 
-/** Compares a part of an output, without elements below the floor on both sides. */
-export interface Covered {
-	slice?: OutputSlice | undefined;
-	floor?: number | undefined;
-}
-
 /** null: their shapes or types differ. Infinite if only one of two elements is finite. */
-export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Covered = {}): Scatter | null {
-	const same = expected.dtype === got.dtype && expected.shape.length === got.shape.length;
-	if (!same || expected.shape.some((size, axis) => size !== got.shape[axis])) return null;
-	const sides = coveredSides({ expected, got }, { slice, floor });
+export function distance(expected: Tensor, got: Tensor, covered: Coverage = {}): Scatter | null {
+	if (expected.dtype !== got.dtype || expected.shape.join() !== got.shape.join()) return null;
+	const [sides = { expected, got }] = coveredParts({ expected, got }, covered);
 	const pair = makePair(sides.expected, sides.got);
 	const { nonFinite, maxAbs } = pair.difference();
 	if (nonFinite.differing > 0)
@@ -129,7 +125,6 @@ export const leastErrorFloor = 1e-5;
 
 export const referencePrecision: Precision = "fp32";
 
-/** The floor of noise; null if it would leave out little of every case. */
 export function noiseMask(
 	tensors: readonly Tensor[],
 	noise: Spread | undefined,
@@ -150,3 +145,24 @@ export function noiseMask(
 	};
 	return floor > 0 && parts.some(isMostlyBelow) ? Number(floor.toPrecision(2)) : null;
 }
+
+export function emulatedRounding(
+	rounding: GoldenManifest["rounding"],
+	{ output, slice, precision }: { output: string; slice: OutputSlice | undefined; precision: Precision },
+): number | undefined {
+	if (precision !== "fp16" && precision !== "tf32" && precision !== "bf16") return undefined;
+	return noiseOfPart(own(rounding?.[precision]?.outputs, output), slice)?.relativeL2;
+}
+
+/** Relative L2 of rounding to the precision: no engine of that precision must keep less. */
+export const usualRoundings: Readonly<Record<Precision, number>> = {
+	fp64: 1e-15,
+	fp32: leastErrorFloor,
+	tf32: 3e-4,
+	fp16: 3e-4,
+	bf16: 2.5e-3,
+	int8: 1e-2,
+	fp8: 4e-2,
+	int4: 1e-1,
+	fp4: 1e-1,
+};

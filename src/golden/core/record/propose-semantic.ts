@@ -1,10 +1,12 @@
-// Guesses what an output is from its shape and values: a proposal that a person reviews.
-import type { GoldenOutput } from "../../../../generated/golden.ts";
+// Guesses what an output is from its shape and values, and which outputs hold boxes: proposals that a person reviews.
+
+import type { BoxComparatorSpec, Detections, GoldenOutput, Spread } from "../../../../generated/golden.ts";
 import { makePair } from "../compare/difference.ts";
+import { outputsOf } from "../compare/judge.ts";
 import { topIndices } from "../metrics/classification.ts";
-import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { everyValue, forEachValue, tensorStatistics } from "../tensor/values.ts";
+import { everyValue, forEachRow, forEachValue, tensorStatistics, valuesOf } from "../tensor/values.ts";
+import type { RunOutputs } from "./noise-floor.ts";
 
 export interface Guess {
 	semantic: NonNullable<GoldenOutput["semantic"]>;
@@ -30,7 +32,6 @@ export function guessSemantic(tensors: readonly Tensor[]): Guess {
 
 function guessIntegers({ dtype, shape }: Tensor): Guess {
 	if (dtype === "uint8" && shape.length >= 3) {
-		// A picture with one channel more likely holds labels, so only 3 or 4 channels count.
 		const channels = pictureLayout(shape, [3, 4]);
 		if (channels !== null) return { semantic: "image", channels, because: "it holds eight-bit colours" };
 	}
@@ -109,7 +110,6 @@ function everyRow(tensors: readonly Tensor[], axis: number, test: (row: Float64A
 const minDecided = 0.8;
 const minInside = 1e-3;
 
-/** Whether most of a mask, except its edges, is near 0 or 1, and some of it is inside. */
 function isDecided(tensors: readonly Tensor[]): boolean {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
@@ -132,10 +132,109 @@ function mayBeColours(tensors: readonly Tensor[]): boolean {
 	return ranges.every(({ min }) => min === null || min >= Math.min(minColour, -most * mostBelow));
 }
 
-/** If all rows choose the same column, they hold plain numbers rather than logits. */
 function choosesSeveral(tensors: readonly Tensor[]): boolean {
 	const best = new Set<number>();
 	for (const tensor of tensors)
 		forEachRow(makePair(tensor, tensor), -1, (row) => best.add(topIndices(row, 1)[0] ?? 0));
 	return best.size > 1;
+}
+
+interface GroupProposal {
+	detections: Detections;
+	outputs: string[];
+	why: string;
+}
+
+/** null also for boxes at fixed positions, which are better compared element by element. */
+export function proposeDetections(
+	cases: RunOutputs,
+	noise: Readonly<Record<string, Spread>>,
+): GroupProposal | null {
+	const [first] = cases;
+	if (first === undefined) return null;
+	const names = Object.keys(first).filter((name) => cases.every((outputs) => Object.hasOwn(outputs, name)));
+	for (const boxes of names) {
+		const tensors = cases.flatMap((outputs) => outputs[boxes] ?? []);
+		const split = splitRoles(boxes, names, first);
+		if (split === null && !holdPackedBoxes(tensors)) continue;
+		const roles = split ?? { boxes };
+		const outputs = outputsOf(roles);
+		const because =
+			split === null
+				? `each row of ${boxes} holds a box, a score from 0 to 1 and a whole number`
+				: `${outputs.join(", ")} have the names and shapes of selected boxes`;
+		const images = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -2)), 0);
+		const format = formatOf(boxes, tensors);
+		const comparators = comparatorsOf(split === null ? 0 : (noise[split.scores]?.maxAbs ?? 0), images);
+		return {
+			detections: { name: "detections", ...roles, format, comparators },
+			outputs,
+			why: `Treated as ${format} boxes in any order, because ${because}.`,
+		};
+	}
+	return null;
+}
+
+/** As NMS plugins of TensorRT and exports with NMS inside give them. */
+function splitRoles(
+	boxes: string,
+	names: readonly string[],
+	outputs: Readonly<Record<string, Tensor>>,
+): (Pick<Detections, "boxes" | "classes" | "count"> & { scores: string }) | null {
+	const shape = outputs[boxes]?.shape ?? [];
+	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;
+	const each = elementCount(shape.slice(0, -1));
+	const images = elementCount(shape.slice(0, -2));
+	const find = (pattern: RegExp, elements: number): string | undefined =>
+		names.find(
+			(name) => name !== boxes && pattern.test(name) && elementCount(outputs[name]?.shape ?? []) === elements,
+		);
+	const scores = find(/score|conf/i, each);
+	const classes = find(/class|label/i, each);
+	const count = find(/num|count|valid/i, images);
+	// Otherwise the boxes may be a raw head, where each has a fixed position.
+	if (scores === undefined || (classes === undefined && count === undefined)) return null;
+	return { boxes, scores, ...(classes && { classes }), ...(count && { count }) };
+}
+
+const packedColumns = 6;
+
+function holdPackedBoxes(tensors: readonly Tensor[]): boolean {
+	if (!tensors.every(({ shape }) => shape.length >= 2 && shape.at(-1) === packedColumns)) return false;
+	const rows = tensors.flatMap(rowsOf);
+	const fits = rows.every(
+		([, , , , score = -1, label = 0.5]) => score >= 0 && score <= 1 && Number.isInteger(label),
+	);
+	return fits && new Set(rows.map((row) => row[4])).size > 2;
+}
+
+const mostRows = 2000;
+
+function rowsOf(tensor: Tensor): number[][] {
+	const columns = tensor.shape.at(-1) ?? 1;
+	const values = valuesOf(tensor, mostRows * columns);
+	return Array.from({ length: values.length / columns }, (_, row) => [
+		...values.subarray(row * columns, (row + 1) * columns),
+	]);
+}
+
+/** The boxes are corners if the second corner is never left of or above the first. */
+function formatOf(boxes: string, tensors: readonly Tensor[]): Detections["format"] {
+	if (tensors.flatMap(rowsOf).every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) return "xyxy";
+	return /xywh/i.test(boxes) && !/cxcywh/i.test(boxes) ? "xywh" : "cxcywh";
+}
+
+const imagesForMap = 4;
+const noiseRoom = 10;
+const leastScore = 1e-4;
+
+function comparatorsOf(floor: number, images: number): [BoxComparatorSpec, ...BoxComparatorSpec[]] {
+	const score = Number(Math.min(0.01, Math.max(leastScore, noiseRoom * floor)).toPrecision(2));
+	return [
+		{ kind: "box-missing" },
+		{ kind: "box-extra" },
+		{ kind: "box-iou", tolerance: { fp32: 0.999 } },
+		{ kind: "box-score", tolerance: { fp32: score } },
+		...(images >= imagesForMap ? ([{ kind: "map", scope: "set" }] as const) : []),
+	];
 }

@@ -1,35 +1,31 @@
-// Entry of record/: proposes comparators for an output from its meaning and noise; derive-limits.ts sets their limits.
-
+// Entry of record/: proposes comparators for an output from its meaning, scales and noise.
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../../../generated/golden.ts";
 import type { OnnxDim } from "../../../core/onnx/model.ts";
 import { twoDigits } from "../../../core/text/units.ts";
-import { sliceLabel } from "../tensor/slice.ts";
-import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
+import { axisFromStart, elementCount, isFloating, sliceLabel, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
 import { noiseMask } from "./noise-floor.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
-import { findScaleParts, type ScalePart } from "./scales.ts";
 
-interface ProposalInput {
+export function proposeOutput({
+	tensors,
+	noise,
+	batched,
+}: {
 	tensors: readonly Tensor[];
 	noise?: Spread | undefined;
 	batched: boolean;
-}
-
-export function proposeOutput({ tensors, noise, batched }: ProposalInput): {
-	output: GoldenOutput;
-	why: string[];
-} {
+}): { output: GoldenOutput; why: string[] } {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	const guess = guessSemantic(filled);
 	const [first] = filled;
 	const batchAxis = batched && first !== undefined && first.shape.length > 0 ? { batchAxis: 0 } : {};
-	const label = guess.semantic === "tensor" ? "plain numbers" : guess.semantic;
-	const why = [`Treated as ${label}, because ${guess.because}.`];
+	const { semantic, because } = guess;
+	const why = [`Treated as ${semantic === "tensor" ? "plain numbers" : semantic}, because ${because}.`];
 	const isFloat = first !== undefined && isFloating(first.dtype);
 	const proposed = isFloat ? ofFloats(guess, filled, { noise, why }) : ofIntegers(guess, filled);
 	const comparators = proposed as NonNullable<GoldenOutput["comparators"]>;
-	return { output: { semantic: guess.semantic, ...batchAxis, comparators }, why };
+	return { output: { semantic, ...batchAxis, comparators }, why };
 }
 
 function ofFloats(
@@ -50,7 +46,6 @@ function ofFloats(
 	return parts.map(({ slice }) => relativeL2(slice));
 }
 
-/** Parts of the output with a scale of their own, and therefore with their own noise and limits. */
 export function outputParts(tensors: readonly Tensor[]): OutputSlice[] {
 	const filled = tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	return partsOf(guessSemantic(filled), filled).map(({ slice }) => slice);
@@ -61,7 +56,6 @@ function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
 	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
 }
 
-/** The share of pixels that may differ: if two classes are near, rounding decides. */
 const pixelShares = { fp32: 1e-4, fp16: 1e-3, tf32: 1e-3, bf16: 1e-2, int8: 2e-2, fp8: 2e-2 } as const;
 const mostClasses = 65_536;
 
@@ -98,7 +92,6 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): ComparatorSp
 			{ kind: "miou", threshold },
 		];
 	if (semantic !== "logits" && semantic !== "probabilities") return [];
-	// Along axis 1 there is a class for each pixel.
 	if (axis === 1) return [{ kind: "pixel-disagreement" }, { kind: "miou" }];
 	return [
 		{ kind: "top-k", k: 1 },
@@ -123,7 +116,6 @@ function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): Co
 	return comparators;
 }
 
-/** Whether the first axis of an output counts samples: it has the name of an input's first axis, or both are 1. */
 export function isBatched(
 	output: readonly OnnxDim[] | null,
 	inputs: readonly (readonly OnnxDim[] | null)[],
@@ -134,4 +126,122 @@ export function isBatched(
 		(dims) =>
 			dims !== null && dims.length >= 2 && dims[0] === first && (typeof first === "string" || first === 1),
 	);
+}
+
+interface ScalePart {
+	slice: OutputSlice;
+	rms: number;
+}
+
+const maxRatio = 100;
+const maxChannels = 512;
+const minRows = 16;
+const maxRanges = 256;
+const deadShare = 1e-10;
+const minScoreShare = 0.1;
+
+export function findScaleParts(tensors: readonly Tensor[]): ScalePart[] {
+	const axis = channelAxis(tensors);
+	return axis === null ? [] : partsAlong(axis, channelsOf(tensors, axis));
+}
+
+/** The second or the last (-1), whichever is shorter. */
+function channelAxis(tensors: readonly Tensor[]): number | null {
+	const shape = tensors[0]?.shape ?? [];
+	const last = shape.length - 1;
+	if (last < 1) return null;
+	// The height and width of a map are not channels, even if it has only one.
+	const isSecond =
+		shape.length > 3
+			? (shape[1] ?? 0) <= (shape[last] ?? 0)
+			: (shape[1] ?? 0) > 1 && (shape[1] ?? 0) < (shape[last] ?? 0);
+	const axis = isSecond ? 1 : last;
+	const size = shape[axis] ?? 1;
+	const isUniform = tensors.every(
+		(tensor) => tensor.shape.length === shape.length && tensor.shape[axis] === size,
+	);
+	const rows = tensors.reduce((sum, tensor) => sum + elementCount(tensor.shape), 0) / size;
+	return isUniform && size > 1 && size <= maxChannels && rows >= minRows ? (axis === last ? -1 : axis) : null;
+}
+
+interface Channel {
+	index: number;
+	rms: number;
+	min: number;
+	max: number;
+}
+
+function channelsOf(tensors: readonly Tensor[], along: number): Channel[] {
+	const axis = axisFromStart(along, tensors[0]?.shape.length ?? 0);
+	const size = tensors[0]?.shape[axis] ?? 0;
+	const channels = Array.from({ length: size }, () => ({
+		squares: 0,
+		count: 0,
+		min: Number.POSITIVE_INFINITY,
+		max: Number.NEGATIVE_INFINITY,
+	}));
+	for (const tensor of tensors) {
+		const inner = elementCount(tensor.shape.slice(axis + 1));
+		forEachValue(tensor, (value, flat) => {
+			const channel = channels[Math.floor(flat / inner) % size];
+			if (channel === undefined || !Number.isFinite(value)) return;
+			channel.squares += value * value;
+			channel.count += 1;
+			if (value < channel.min) channel.min = value;
+			if (value > channel.max) channel.max = value;
+		});
+	}
+	return channels.map(({ squares, count, min, max }, index) => {
+		return { index, rms: Math.sqrt(squares / Math.max(1, count)), min, max };
+	});
+}
+
+function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
+	const largest = Math.max(...all.map(({ rms }) => rms));
+	const live = all.filter(({ rms }) => rms > deadShare * largest);
+	const smallest = Math.min(...live.map(({ rms }) => rms));
+	if (!(largest > maxRatio * smallest)) return [];
+	const scores = live.filter(({ min, max }) => min >= 0 && max <= 1);
+	if (scores.length === live.length) return [];
+	const apart = scores.length >= minScoreShare * all.length;
+	const groups = clusters(apart ? live.filter((channel) => !scores.includes(channel)) : live);
+	const parts = (apart ? [...groups, scores] : groups)
+		.sort((left, right) => (left[0]?.index ?? 0) - (right[0]?.index ?? 0))
+		.map(
+			(channels): ScalePart => ({
+				rms: Math.sqrt(channels.reduce((sum, { rms }) => sum + rms * rms, 0) / channels.length),
+				slice: sliceOf(axis, rangesOf(channels, all.length, live)),
+			}),
+		);
+	const ranges = parts.reduce((sum, { slice }) => sum + (slice.ranges?.length ?? 1), 0);
+	return parts.length < 2 || ranges > maxRanges ? [] : parts;
+}
+
+function clusters(channels: readonly Channel[]): Channel[][] {
+	const groups: Channel[][] = [];
+	let before = 0;
+	for (const channel of channels.toSorted((left, right) => left.rms - right.rms)) {
+		const last = groups.at(-1);
+		if (last === undefined || channel.rms > maxRatio * before) groups.push([channel]);
+		else last.push(channel);
+		before = channel.rms;
+	}
+	return groups.map((group) => group.sort((left, right) => left.index - right.index));
+}
+
+/** Runs of neighbouring channels. Dead channels belong to the live one before them, or to the first. */
+function rangesOf(channels: readonly Channel[], size: number, live: readonly Channel[]): [number, number][] {
+	const ranges: [number, number][] = [];
+	for (const { index } of channels) {
+		const at = live.findIndex((other) => other.index === index);
+		const [from, to] = [at === 0 ? 0 : index, live[at + 1]?.index ?? size];
+		const last = ranges.at(-1);
+		if (last !== undefined && last[1] === from) last[1] = to;
+		else ranges.push([from, to]);
+	}
+	return ranges;
+}
+
+function sliceOf(axis: number, [first = [0, 0], ...others]: [number, number][]): OutputSlice {
+	return others.length === 0 ? { axis, from: first[0], to: first[1] } : { axis, ranges: [first, ...others] };
 }

@@ -1,20 +1,28 @@
-// Finds goldens that cannot fail, because their outputs are not finite, constant, or the same for every input.
+// Finds goldens that cannot fail, and cases whose outputs are noise.
 
-import type { GoldenManifest } from "../../../../generated/golden.ts";
+import type { GoldenManifest, OutputSlice } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { counted } from "../../../core/text/labels.ts";
-import { makePair } from "../compare/difference.ts";
-import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { twoDigits } from "../../../core/text/units.ts";
+import { largestFinite, makePair } from "../compare/difference.ts";
+import {
+	cutSlice,
+	elementCount,
+	isFloating,
+	own,
+	type Tensor,
+	type TensorSet,
+	tensorMap,
+} from "../tensor/tensor.ts";
 import { everyValue, float64Reader, tensorStatistics } from "../tensor/values.ts";
-import type { RunOutputs } from "./noise-floor.ts";
+import { distance, type LabelledRun, type OutputParts, type RunOutputs, signalFloor } from "./noise-floor.ts";
+import { proposeDetections } from "./propose-semantic.ts";
 
 export interface Weakness {
 	kind: "non-finite" | "constant" | "same-for-all" | "one-case" | "unnoticed" | "unseen" | "unmeasured";
 	severity: "refuse" | "warn";
-	/** Absent: all outputs. */
 	output?: string;
-	/** Absent: all cases. */
 	case?: string;
 	message: string;
 	fix: string;
@@ -32,10 +40,8 @@ export function watchSensitivity(manifest: GoldenManifest): {
 	findings(): Weakness[];
 } {
 	const watches = new Map<string, OutputWatch>();
-	/** The first finding of each output. */
 	const nonFinite = new Map<string, Weakness>();
 	let seen = 0;
-	/** Outputs of the first case; null once a case differs. */
 	let first: ReadonlyMap<string, Tensor> | null = null;
 	return {
 		see(set) {
@@ -117,27 +123,18 @@ function findNonFinite(
 	{ name, tensor }: { name: string; tensor: Tensor },
 ): Weakness | null {
 	const { elements, nonFinite } = makePair(tensor, tensor).difference();
-	const isAllowed = Object.hasOwn(outputs, name) && outputs[name]?.nonFinite === "must-match";
+	const isAllowed = own(outputs, name)?.nonFinite === "must-match";
 	if (nonFinite.expected === 0 || (isAllowed && elements > 0)) return null;
-	const [values, allow] =
-		elements === 0
-			? ["nothing but NaN or infinite values", ""]
-			: [
-					`NaN or infinite values (${nonFinite.expected})`,
-					` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`,
-				];
+	const isNothingElse = elements === 0;
+	const values = isNothingElse
+		? "nothing but NaN or infinite values"
+		: `NaN or infinite values (${nonFinite.expected})`;
+	const allow = ` If such values are correct, use \`--non-finite ${quoteName(name, "")}\` when recording, or \`"nonFinite": "must-match"\` for the output in golden.json.`;
 	const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
-	return {
-		kind: "non-finite",
-		severity: refuse,
-		output: name,
-		case: id,
-		message,
-		fix: `${recordAgain}${allow}`,
-	};
+	const fix = isNothingElse ? recordAgain : `${recordAgain}${allow}`;
+	return { kind: "non-finite", severity: refuse, output: name, case: id, message, fix };
 }
 
-/** Warnings: a single case, and outputs that never change. */
 export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const found = Object.keys(manifest.outputs).flatMap((output): Weakness[] => {
 		const value = constantOf(cases.flatMap((outputs) => outputs[output] ?? []));
@@ -151,7 +148,7 @@ export function findWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Wea
 	return [...found, { kind: "one-case", severity: "warn", message, fix }];
 }
 
-/** The only value of an output in all elements and cases; null if it varies, is not finite, or has at most one element. */
+/** null if it varies, is not finite, or has at most one element. */
 export function constantOf(tensors: readonly Tensor[]): number | null {
 	const filled = tensors.filter(({ shape }) => elementCount(shape) > 1);
 	const statistics = filled.map(tensorStatistics);
@@ -160,4 +157,60 @@ export function constantOf(tensors: readonly Tensor[]): number | null {
 		({ min, max, nan, inf }) => nan + inf === 0 && min === first?.min && max === first?.min,
 	);
 	return isConstant ? (first?.min ?? null) : null;
+}
+
+/** Runs that differ by more show noise. */
+const mostScatter = 0.01;
+
+/** @returns the reason by the case's index. Integers are never noise, nor are boxes, whose order may vary. */
+export function findNoiseCases(
+	reference: RunOutputs,
+	runs: readonly LabelledRun[],
+	parts: OutputParts,
+): ReadonlyMap<number, string> {
+	const boxes = proposeDetections(reference, {})?.outputs ?? [];
+	const names = new Set(reference.flatMap((outputs) => Object.keys(outputs)));
+	const judged = [...names].filter((name) => !boxes.includes(name));
+	const byPart = judged.flatMap((name) => {
+		const slices = Object.hasOwn(parts, name) && parts[name]?.length ? parts[name] : [undefined];
+		return slices
+			.map((slice) => noiseOfCases(name, slice, { reference, runs }))
+			.filter((one) => one !== null);
+	});
+	const found = new Map<number, string>();
+	for (const index of reference.keys()) {
+		const reasons = byPart.map((reasonOf) => reasonOf[index] ?? null);
+		const [first] = reasons;
+		if (first && !reasons.includes(null)) found.set(index, first);
+	}
+	return found;
+}
+
+function noiseOfCases(
+	name: string,
+	slice: OutputSlice | undefined,
+	{ reference, runs }: { reference: RunOutputs; runs: readonly LabelledRun[] },
+): (string | null)[] | null {
+	const tensors = reference.map((outputs) => outputs[name]);
+	const filled = tensors.filter((tensor) => tensor !== undefined && elementCount(tensor.shape) > 0);
+	if (filled.length === 0) return null;
+	if (!filled.every((tensor) => isFloating(tensor?.dtype ?? "bool"))) return tensors.map(() => null);
+	const largest = tensors.map((tensor) => (tensor ? largestFinite(cutSlice(tensor, slice)) : 0));
+	const scatter = tensors.map((expected, index) =>
+		runs.flatMap(({ outputs }) => {
+			const got = outputs[index]?.[name];
+			return (expected && got && distance(expected, got, { slice })) || [];
+		}),
+	);
+	const widest = (sizes: readonly number[]) => Math.max(0, ...sizes.filter(Number.isFinite));
+	const peak = widest(largest);
+	const floor = signalFloor(peak, widest(scatter.flat().map(({ maxAbs }) => maxAbs)));
+	return largest.map((size, index) => {
+		if (size < floor)
+			return `the largest value of output ${quoteName(name)} is ${twoDigits(size)}, where other cases reach ${twoDigits(peak)}`;
+		const share = widest((scatter[index] ?? []).map(({ relativeL2 }) => relativeL2));
+		return share > mostScatter
+			? `two runs of the same model differ by ${twoDigits(100 * share)} % in output ${quoteName(name)} (relative L2)`
+			: null;
+	});
 }

@@ -55,7 +55,6 @@ export function isSmall(dtype: DType): dtype is SmallDType {
 	return Object.hasOwn(floatFormats, dtype) || dtype === "int4" || dtype === "uint4";
 }
 
-/** Two elements a byte, the first in the low half. */
 export function isPacked(dtype: DType): boolean {
 	return dtype === "int4" || dtype === "uint4" || dtype === "float4e2m1";
 }
@@ -65,7 +64,6 @@ export function nibbleAt(data: Uint8Array, flat: number): number {
 	return flat & 1 ? byte >> 4 : byte & 15;
 }
 
-/** The pattern of the nearest finite value, the even pattern if two are as near. */
 export function smallBits(dtype: SmallDType, value: number): number {
 	const table = smallValues(dtype);
 	let best = 0;

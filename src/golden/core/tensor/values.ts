@@ -1,12 +1,10 @@
-// Reads a tensor's values in chunks, as binary64 for every dtype.
+// Reads a tensor in chunks, as binary64 for every dtype, and two tensors row by row along an axis.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
 import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, smallValues } from "./small-numbers.ts";
-import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
+import { axisFromStart, elementBytes, elementCount, type Sides, type Tensor } from "./tensor.ts";
 
-/** Two chunks of binary32 fit in the second-level cache of every host. */
 export const chunkElements = 65_536;
 
-/** Reads `count` (at most chunkElements) values from `start`; the array is valid until the next call. */
 type ChunkReader<Values> = (start: number, count: number) => Values;
 
 interface ViewOf<Values> {
@@ -44,7 +42,6 @@ function viewChunk<Values>(
 	return new View(data.slice(start * size, (start + count) * size).buffer, 0, count);
 }
 
-/** For every dtype; 64-bit integers beyond 2^53 are rounded. */
 export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	const scratch = new Float64Array(Math.min(chunkElements, elementCount(tensor.shape)));
 	const fill = filler(tensor, scratch.length);
@@ -55,7 +52,6 @@ export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 	};
 }
 
-/** Values as numbers: float32 as they are stored, other types widened to binary64. A chunk is valid until the next one. */
 export function numberReader(tensor: Tensor): ChunkReader<Float32Array | Float64Array> {
 	if (tensor.dtype !== "float32") return float64Reader(tensor);
 	return (start, count) => viewChunk(tensor, Float32Array, start, count);
@@ -90,7 +86,6 @@ function filler(tensor: Tensor, longest: number): (out: Float64Array, start: num
 	};
 }
 
-/** 64-bit integers, exactly; null for every other dtype. */
 export function longReader(tensor: Tensor): ChunkReader<LongArray> | null {
 	const View = longViews[tensor.dtype];
 	return View === undefined ? null : (start, count) => viewChunk(tensor, View, start, count);
@@ -103,7 +98,6 @@ export function offsetReader(tensor: Tensor, origin: bigint): ChunkReader<Float6
 	return (start, count) => Float64Array.from(long(start, count), (value: bigint) => Number(value - origin));
 }
 
-/** The first 64-bit integer; 0 for every other dtype. */
 export function originOf(tensor: Tensor): bigint {
 	return elementCount(tensor.shape) === 0 ? 0n : (longReader(tensor)?.(0, 1)[0] ?? 0n);
 }
@@ -117,23 +111,23 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 		visit(start, Math.min(chunkElements, elements - start));
 }
 
-/** A chunk's array is valid until the next step. */
-export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
+/** The array is valid until the next step. */
+function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
 	const read = float64Reader(tensor);
 	const elements = elementCount(tensor.shape);
 	for (let start = 0; start < elements; start += chunkElements)
 		yield { start, values: read(start, Math.min(chunkElements, elements - start)) };
 }
 
-export function* pairChunks({
-	expected,
-	got,
-}: Record<"expected" | "got", Tensor>): Generator<
-	{ start: number } & Record<"expected" | "got", Float64Array>
-> {
+export function forEachPair(
+	{ expected, got }: Sides,
+	visit: (expected: number, got: number, flat: number) => void,
+): void {
 	const read = float64Reader(got);
-	for (const { start, values } of valueChunks(expected))
-		yield { start, expected: values, got: read(start, values.length) };
+	for (const { start, values } of valueChunks(expected)) {
+		const others = read(start, values.length);
+		for (let i = 0; i < values.length; i += 1) visit(values[i] as number, others[i] as number, start + i);
+	}
 }
 
 export function forEachValue(tensor: Tensor, visit: (value: number, flat: number) => void): void {
@@ -153,7 +147,6 @@ export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float
 	return all;
 }
 
-/** Cached, because recording asks for the statistics of an output many times. */
 const knownStatistics = new WeakMap<Tensor, TensorStatistics>();
 
 /** Mean and population standard deviation of the finite values in one pass (Welford 1962). */
@@ -181,4 +174,86 @@ function measureStatistics(tensor: Tensor): TensorStatistics {
 	});
 	if (finite === 0) return { min: null, max: null, mean: null, std: null, nan, inf };
 	return { min, max, mean, std: Math.sqrt(squares / finite), nan, inf };
+}
+
+interface RowPosition {
+	first: number;
+	stride: number;
+}
+
+type RowVisitor = (expected: Float64Array, got: Float64Array, place: RowPosition) => void;
+
+export function forEachRow(pair: Sides, axis: number, visit: RowVisitor): void {
+	const { shape } = pair.expected;
+	const along = axisFromStart(axis, shape.length);
+	const length = along < 0 ? 1 : (shape[along] ?? 1);
+	const stride = along < 0 ? 1 : elementCount(shape.slice(along + 1));
+	if (elementCount(shape) === 0) return;
+	const outer = elementCount(shape) / (length * stride);
+	// Rows along an inner axis are read some columns at a time to bound memory.
+	const width = Math.min(stride, chunkElements, Math.max(1, Math.floor((16 * chunkElements) / length)));
+	const readExpected = stripReader(pair.expected, { length, stride, width });
+	const readGot = stripReader(pair.got, { length, stride, width });
+	for (let block = 0; block < outer; block += 1) {
+		for (let column = 0; column < stride; column += width) {
+			const columns = Math.min(width, stride - column);
+			const first = block * length * stride + column;
+			const left = readExpected(first, columns);
+			const right = readGot(first, columns);
+			for (let i = 0; i < columns; i += 1) {
+				const [from, to] = [i * length, (i + 1) * length];
+				visit(left.subarray(from, to), right.subarray(from, to), { first: first + i, stride });
+			}
+		}
+	}
+}
+
+function stripReader(
+	tensor: Tensor,
+	{ length, stride, width }: Record<"length" | "stride" | "width", number>,
+): (first: number, columns: number) => Float64Array {
+	const read = float64Reader(tensor);
+	const rows = new Float64Array(length * width);
+	return (first, columns) => {
+		if (stride === 1) forEachChunk(rows.length, (at, count) => rows.set(read(first + at, count), at));
+		else
+			for (let k = 0; k < length; k += 1) {
+				const values = read(first + k * stride, columns);
+				for (let i = 0; i < columns; i += 1) rows[i * length + k] = values[i] as number;
+			}
+		return rows;
+	};
+}
+
+interface Exactness {
+	axis: number;
+	/** Of values beyond 2^53: their order, or how far each lies below its row's largest. */
+	keep: "order" | "differences";
+}
+
+/** Rows that binary64 does not hold come as ranks, or with their largest value subtracted. */
+export function forEachExactRow(pair: Sides, { axis, keep }: Exactness, visit: RowVisitor): void {
+	const expectedRow = exactRow(pair.expected, keep);
+	const gotRow = exactRow(pair.got, keep);
+	forEachRow(pair, axis, (expected, got, place) => {
+		expectedRow?.(expected, place);
+		gotRow?.(got, place);
+		visit(expected, got, place);
+	});
+}
+
+function exactRow(
+	tensor: Tensor,
+	keep: Exactness["keep"],
+): ((row: Float64Array, place: RowPosition) => void) | null {
+	const read = longReader(tensor);
+	if (read === null) return null;
+	return (row, { first, stride }) => {
+		if (row.every((value) => Math.abs(value) < 2 ** 53)) return;
+		const values = Array.from(row, (_, k) => read(first + k * stride, 1)[0] as bigint);
+		const ascending = [...new Set(values)].sort((a, b) => (a < b ? -1 : 1));
+		const largest = ascending.at(-1) as bigint;
+		const ranks = keep === "order" ? new Map(ascending.map((value, rank) => [value, rank])) : null;
+		for (const [k, value] of values.entries()) row[k] = ranks?.get(value) ?? Number(value - largest);
+	};
 }

@@ -1,31 +1,40 @@
-// Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict is given once, at the end.
+// Entry of whole-set/: judges all cases of a golden together.
 
-import type { GoldenCase } from "../../../../generated/golden.ts";
+import type {
+	BoxComparatorSpec,
+	Detections,
+	GoldenCase,
+	GoldenManifest,
+	GoldenOutput,
+	Precision,
+} from "../../../../generated/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
 import { quoteName } from "../../../core/onnx/quote.ts";
-import { existingGrowthChecks, growthRule } from "../compare/base-error.ts";
-import { markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
+import { type BoxSides, boxKinds, boxLimit, matchImages } from "../boxes/check-boxes.ts";
+import { precisionTally } from "../boxes/mean-average-precision.ts";
+import { coveredParts, layoutCheck, markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
+import { type Comparator, isMetricSpec, type MetricSpec, resolveComparator } from "../compare/comparators.ts";
+import { makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
-import { keepsLimit, within } from "../metrics/measured.ts";
-import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
-import { type Sum, sumsOf } from "./sums.ts";
-import { wholeSet } from "./tally.ts";
+import { existingGrowthChecks, growthRule } from "../compare/judge.ts";
+import { metrics, setTally } from "../compare/registry.ts";
+import { defaultTolerances, toleranceAt } from "../compare/tolerances.ts";
+import { defaultMetricOptions, keepsLimit, type Range, within } from "../metrics/element-errors.ts";
+import { elementCount, own, type TensorSet, tensorMap } from "../tensor/tensor.ts";
+import { type SetMeasured, wholeSet } from "./tally.ts";
 
 export interface SetRef extends Omit<CaseInput, "caseId" | "golden" | "expected" | "got" | "base"> {
-	/** The base's own golden differs, so a failure of its engine excuses nothing. */
 	isNewSet?: boolean | undefined;
 }
 
-export type SetSides = Pick<CaseInput, "expected" | "got" | "base">;
+type SetSides = Pick<CaseInput, "expected" | "got" | "base">;
 
 export interface SetWatch {
-	/** To be called for every case of the golden; `sides` is null if the engine gave no output. */
 	see(golden: GoldenCase, sides: SetSides | null): void;
 	/** null if the golden is stale by its own policy, so that nothing is compared. */
 	verdict(): GoldenVerdict | null;
 }
 
-/** null if no comparator of the golden covers the whole set. */
 export function watchSet(ref: SetRef): SetWatch | null {
 	const { manifest, model, engine, precision } = ref;
 	const sums = sumsOf(manifest, ref);
@@ -82,23 +91,118 @@ function addAll(
 }
 
 function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
-	const { output, metric, slice, bound, severity } = sum;
+	const { bound } = sum.about;
 	const { value, elements, detail } = within(sum.measure(), sum.range);
 	const allowed = sum.allowed();
 	const ofBase = base?.measure().value;
 	const check: GoldenCheck = {
-		output,
-		metric,
-		slice,
+		...sum.about,
 		got: toNumeric(value),
 		allowed: Number.isFinite(allowed) ? allowed : null,
-		bound,
 		pass: keepsLimit(value, bound, allowed),
-		severity,
 		base: ofBase === undefined ? undefined : toNumeric(ofBase),
 		elements,
 		detail: Number.isNaN(value) ? (detail ?? "nothing was compared") : detail,
 	};
 	const baseFails = base !== undefined && ofBase !== undefined && !keepsLimit(ofBase, bound, base.allowed());
 	return markExisting(check, baseFails);
+}
+
+interface Sum {
+	about: Pick<GoldenCheck, "output" | "metric" | "slice" | "bound" | "severity">;
+	range: Range;
+	add(golden: GoldenCase, sides: Omit<BoxSides, "base">): boolean;
+	measure(): SetMeasured;
+	allowed(): number;
+}
+
+interface SumContext {
+	precision: Precision;
+	relativeL2: Readonly<Partial<Record<Precision, number>>>;
+}
+
+function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
+	const isOfSet = ({ scope }: { scope?: string }): boolean => scope === "set";
+	const ofOutputs = Object.entries(manifest.outputs).flatMap(([name, output]) =>
+		(output.comparators ?? [])
+			.filter(isOfSet)
+			.filter(isMetricSpec)
+			.map((spec) => outputSum(name, output, spec, context)),
+	);
+	const ofBoxes = (manifest.detections ?? []).flatMap((group) =>
+		(group.comparators ?? []).filter(isOfSet).map((spec) => boxSum(group, spec, context.precision)),
+	);
+	return [...ofOutputs, ...ofBoxes];
+}
+
+function outputSum(name: string, output: GoldenOutput, spec: MetricSpec, context: SumContext): Sum {
+	const { kind, slice, severity = "fail" } = spec;
+	const { bound, range } = metrics[kind];
+	const tally = setTally(kind);
+	// The limit of accuracy is a share of the golden's own accuracy.
+	const ofGolden = kind === "accuracy" ? setTally(kind) : null;
+	let last: Comparator | undefined;
+	return {
+		about: { output: name, metric: kind, slice, bound, severity },
+		range,
+		add(golden, sides) {
+			if (!Object.hasOwn(golden.outputs, name)) return true;
+			const [expected, got] = [sides.expected.get(name), sides.got.get(name)];
+			if (expected === undefined || got === undefined || layoutCheck(name, expected, got) !== null)
+				return false;
+			if (makePair(expected, got).difference().nonFinite.differing > 0) return false;
+			if (elementCount(expected.shape) === 0) return true;
+			const labels = own(golden.labels, name);
+			last = resolveComparator(spec, output, { ...context, expected, labels });
+			const [covered = { expected, got }] = coveredParts({ expected, got }, last);
+			tally?.add(makePair(covered.expected, covered.got), last, golden.id);
+			ofGolden?.add(makePair(covered.expected, covered.expected), last, golden.id);
+			return true;
+		},
+		measure() {
+			const measured = tally?.measure(last ?? defaultMetricOptions) ?? { value: Number.NaN, elements: 0 };
+			const reached = ofGolden?.measure(defaultMetricOptions).value ?? Number.NaN;
+			if (Number.isNaN(reached)) return measured;
+			const reach = `the golden itself reaches ${Number(reached.toPrecision(4))}`;
+			return { ...measured, detail: [reach, measured.detail].filter(Boolean).join("; ") };
+		},
+		allowed() {
+			if (ofGolden === null || toleranceAt(spec.tolerance, context.precision) !== undefined)
+				return last?.allowed ?? Number.NaN;
+			return ofGolden.measure(defaultMetricOptions).value * defaultTolerances[context.precision].topK;
+		},
+	};
+}
+
+function boxSum(group: Detections, spec: BoxComparatorSpec, precision: Precision): Sum {
+	const { kind, severity = "fail" } = spec;
+	const { bound, range, set } = boxKinds[kind];
+	const sums = { matches: 0, missing: 0, extra: 0 };
+	let imageCount = 0;
+	let boxes = 0;
+	const tally = precisionTally();
+	return {
+		about: { output: group.name, metric: kind, bound, severity },
+		range,
+		allowed: () => boxLimit(spec, precision),
+		add(_, sides) {
+			const images = matchImages(group, sides, precision);
+			if (typeof images === "string") return false;
+			for (const image of images) {
+				imageCount += 1;
+				boxes += image.expected.length;
+				if (kind === "map") tally.add(image);
+				sums.matches += image.matches.length;
+				sums.missing += image.missing.length;
+				sums.extra += image.extra.length;
+			}
+			return true;
+		},
+		measure() {
+			const { matches, missing, extra } = sums;
+			const detail = `${imageCount} images: ${matches} boxes match, ${missing} missing, ${extra} extra`;
+			const value = imageCount === 0 ? undefined : set?.({ ...sums, map: tally.value });
+			return { value: value ?? Number.NaN, elements: boxes, detail };
+		},
+	};
 }

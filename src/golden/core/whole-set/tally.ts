@@ -1,10 +1,17 @@
 // Sums over all cases of a golden, case by case, in memory that does not grow with their number.
 import type { Bound } from "../../../../generated/result.ts";
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
-import type { Measured, MetricOptions } from "../metrics/measured.ts";
-import { maxVectors, unit, type VectorScores, type Vectors } from "../metrics/neighbours.ts";
-import { emptyClassTally, iouOfTally, tallyClasses } from "../metrics/segmentation.ts";
-import { forEachRow } from "../tensor/rows.ts";
+import type { Measured, MetricOptions } from "../metrics/element-errors.ts";
+import {
+	emptyClassTally,
+	iouOfTally,
+	maxVectors,
+	tallyClasses,
+	unit,
+	type VectorScores,
+	type Vectors,
+} from "../metrics/segmentation.ts";
+import { forEachRow } from "../tensor/values.ts";
 
 export interface SetTally {
 	add(pair: Pair, options: MetricOptions, caseId: string): void;
@@ -13,7 +20,6 @@ export interface SetTally {
 
 export type SetMeasured = Pick<Measured, "value" | "elements" | "detail">;
 
-/** A share of rows times their number is a whole number; rounding may shift it by this. */
 const countSlack = 1e-6;
 
 export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measured, bound: Bound): SetTally {
@@ -79,10 +85,9 @@ export function squareTally(): SetTally {
 }
 
 const maxBytes = 128 * 1024 * 1024;
-/** Fewer vectors have hardly any neighbourhood. */
 const minVectors = 16;
 
-/** If memory is full, every second vector is dropped and then half as many are taken: an even sample, equal in every run. */
+/** If memory is full, every second vector is dropped and half as many are taken: an even sample, equal in every run. */
 export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores): SetTally {
 	let sampled: { expected: Float64Array; got: Float64Array; id: string }[] = [];
 	let seen = 0;
@@ -125,5 +130,4 @@ export function vectorTally(score: (vectors: Vectors, k: number) => VectorScores
 	};
 }
 
-/** Replaces the case id in the verdict on the whole set. */
 export const wholeSet = "whole set";

@@ -1,11 +1,11 @@
 // The search on graphs whose first wrong node is known: everything after it deviates, as far as a path leads there.
 import { describe, expect, it } from "vitest";
 import type { OnnxGraph, OnnxModel, OnnxNode } from "../../../../src/core/onnx/model.ts";
-import { describeFound } from "../../../../src/golden/core/bisect/describe.ts";
 import {
 	type BisectGraph,
 	beginSearch,
 	bisectGraph,
+	describeFound,
 	nextTensors,
 	type Search,
 	settle,

@@ -1,9 +1,13 @@
 // Limits that follow from an engine's own error, and the engines that set none.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
 import { applyCalibration } from "../../../../src/golden/core/calibrate/apply.ts";
-import { type ComparatorErrors, errorsOf } from "../../../../src/golden/core/calibrate/errors.ts";
-import { type ProposedLimit, proposeLimits } from "../../../../src/golden/core/calibrate/propose-limits.ts";
+import {
+	type ComparatorErrors,
+	errorsOf,
+	type ProposedLimit,
+	proposeLimits,
+} from "../../../../src/golden/core/calibrate/propose-limits.ts";
 import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { caseInput, float32, manifestOf } from "../../../support/golden-tensors.ts";
@@ -54,64 +58,60 @@ it("a proposed limit of a share counts what is lost", () => {
 	expect(topK(0.5, 0.95)).toMatchObject({ state: "refused" });
 });
 
-describe("a calibrated golden", () => {
-	const y = float32([1, 2]);
-	const limits = (limit: number, state: ProposedLimit["state"]): ProposedLimit[] => [
-		{ errors: errors(limit / 4, 5e-3), state, before: 5e-3, limit, why: "because" },
-	];
-	const machine = {
-		backend: "tensorrt",
-		version: "10.6.0",
-		device: "L4",
-		at: "2026-01-01T00:00:00Z",
-	} as const;
-	const engine = (name: string, limit: number, state: ProposedLimit["state"]) => {
-		return { ...machine, precision: "fp16" as const, engine: name, limits: limits(limit, state) };
-	};
-	const change = { reason: "r", author: "a" };
+const y = float32([1, 2]);
+const limits = (limit: number, state: ProposedLimit["state"]): ProposedLimit[] => [
+	{ errors: errors(limit / 4, 5e-3), state, before: 5e-3, limit, why: "because" },
+];
+const machine = {
+	backend: "tensorrt",
+	version: "10.6.0",
+	device: "L4",
+	at: "2026-01-01T00:00:00Z",
+} as const;
+const engine = (name: string, limit: number, state: ProposedLimit["state"]) => {
+	return { ...machine, precision: "fp16" as const, engine: name, limits: limits(limit, state) };
+};
+const change = { reason: "r", author: "a" };
 
-	it("a calibrated golden gets the widest limit of engines that share a precision, and keeps those of other precisions", () => {
-		const old = manifestOf({ y }, { y: { comparators: [{ kind: "relative-l2", tolerance: 1e-3 }] } });
-		const written = applyCalibration(
-			old,
-			[engine("net/a", 4e-4, "lowered"), engine("net/b", 2e-2, "raised")],
-			change,
-		);
-		const others = ["fp32", "tf32", "bf16", "int8", "fp8", "int4", "fp4"];
-		const tolerance = { ...Object.fromEntries(others.map((name) => [name, 1e-3])), fp16: 2e-2 };
-		expect(written.outputs["y"]?.comparators).toEqual([{ kind: "relative-l2", tolerance }]);
-		const again = applyCalibration(written, [engine("net/b", 3e-2, "raised")], change);
-		expect(again.calibration?.map((record) => [record.engine, record.limits[0]?.limit])).toEqual([
-			["net/b", 3e-2],
-			["net/a", 2e-2],
-		]);
-	});
+it("a calibrated golden gets the widest limit of engines that share a precision, and keeps those of other precisions", () => {
+	const old = manifestOf({ y }, { y: { comparators: [{ kind: "relative-l2", tolerance: 1e-3 }] } });
+	const written = applyCalibration(
+		old,
+		[engine("net/a", 4e-4, "lowered"), engine("net/b", 2e-2, "raised")],
+		change,
+	);
+	const others = ["fp32", "tf32", "bf16", "int8", "fp8", "int4", "fp4"];
+	const tolerance = { ...Object.fromEntries(others.map((name) => [name, 1e-3])), fp16: 2e-2 };
+	expect(written.outputs["y"]?.comparators).toEqual([{ kind: "relative-l2", tolerance }]);
+	const again = applyCalibration(written, [engine("net/b", 3e-2, "raised")], change);
+	expect(again.calibration?.map((record) => [record.engine, record.limits[0]?.limit])).toEqual([
+		["net/b", 3e-2],
+		["net/a", 2e-2],
+	]);
 });
 
-describe("an engine's errors", () => {
-	const y = float32([1, 2, 3, 4]);
-	it("an engine's errors are those of each comparator, in the golden's order", () => {
-		const comparators: GoldenOutput["comparators"] = [
-			{ kind: "max-abs", tolerance: 0.5 },
-			{ kind: "relative-l2", tolerance: 5e-3 },
-		];
-		const input = caseInput({ y }, { y: float32([1, 2, 3, 4.25]) }, { specs: { y: { comparators } } });
-		const found = errorsOf(input.manifest, [judgeCase(input)]);
-		expect(found.faults).toEqual([]);
-		expect(
-			found.errors.map(({ kind, comparator, cases }) => [kind, comparator, cases[0]?.got, cases[0]?.allowed]),
-		).toEqual([
-			["max-abs", 0, 0.25, 0.5],
-			["relative-l2", 1, expect.closeTo(0.25 / Math.sqrt(30), 9), 5e-3],
-		]);
-	});
+const four = float32([1, 2, 3, 4]);
+it("an engine's errors are those of each comparator, in the golden's order", () => {
+	const comparators: GoldenOutput["comparators"] = [
+		{ kind: "max-abs", tolerance: 0.5 },
+		{ kind: "relative-l2", tolerance: 5e-3 },
+	];
+	const input = caseInput({ y: four }, { y: float32([1, 2, 3, 4.25]) }, { specs: { y: { comparators } } });
+	const found = errorsOf(input.manifest, [judgeCase(input)]);
+	expect(found.faults).toEqual([]);
+	expect(
+		found.errors.map(({ kind, comparator, cases }) => [kind, comparator, cases[0]?.got, cases[0]?.allowed]),
+	).toEqual([
+		["max-abs", 0, 0.25, 0.5],
+		["relative-l2", 1, expect.closeTo(0.25 / Math.sqrt(30), 9), 5e-3],
+	]);
+});
 
-	it.each([
-		["an output that is missing", {}],
-		["NaN", { y: float32([1, 2, 3, Number.NaN]) }],
-		["another shape", { y: float32([1, 2]) }],
-	])("an engine's errors are not taken from %s", (_, got) => {
-		const input = caseInput({ y }, got as Record<string, Tensor>);
-		expect(errorsOf(input.manifest, [judgeCase(input)]).faults).toHaveLength(1);
-	});
+it.each([
+	["an output that is missing", {}],
+	["NaN", { y: float32([1, 2, 3, Number.NaN]) }],
+	["another shape", { y: float32([1, 2]) }],
+])("an engine's errors are not taken from %s", (_, got) => {
+	const input = caseInput({ y: four }, got as Record<string, Tensor>);
+	expect(errorsOf(input.manifest, [judgeCase(input)]).faults).toHaveLength(1);
 });

@@ -1,13 +1,40 @@
 // Properties of the metrics for all values.
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type {
+	BoxComparatorKind,
+	ComparatorSpec,
+	Detections,
+	GoldenOutput,
+} from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
+import { checkBoxes } from "../../../../src/golden/core/boxes/check-boxes.ts";
 import { makePair, type Pair } from "../../../../src/golden/core/compare/difference.ts";
-import { topIndices, topKAgreement } from "../../../../src/golden/core/metrics/classification.ts";
-import { cosine } from "../../../../src/golden/core/metrics/cosine.ts";
-import { klDivergence } from "../../../../src/golden/core/metrics/divergence.ts";
-import { allclose, maxAbs, relativeL2 } from "../../../../src/golden/core/metrics/element-errors.ts";
-import { defaultMetricOptions } from "../../../../src/golden/core/metrics/measured.ts";
-import { float32, float64 } from "../../../support/golden-tensors.ts";
+import { judgeCase } from "../../../../src/golden/core/compare/judge.ts";
+import { type MetricKind, metrics } from "../../../../src/golden/core/compare/registry.ts";
+import {
+	accuracy,
+	klDivergence,
+	tokenAgreement,
+	topIndices,
+	topKAgreement,
+} from "../../../../src/golden/core/metrics/classification.ts";
+import {
+	allclose,
+	cosine,
+	defaultMetricOptions,
+	keepsLimit,
+	type MetricOptions,
+	maxAbs,
+	psnr,
+	relativeL2,
+	within,
+} from "../../../../src/golden/core/metrics/element-errors.ts";
+import { meanIou, pixelDisagreement, recallAtK } from "../../../../src/golden/core/metrics/segmentation.ts";
+import { ssim } from "../../../../src/golden/core/metrics/ssim.ts";
+import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import extremes from "../../../oracles/golden-extremes.json" with { type: "json" };
+import { caseInput, float32, float64, fromBase64, int64, toNumber } from "../../../support/golden-tensors.ts";
 
 const options = defaultMetricOptions;
 // Multiples of 2^-10, so that no test meets subnormal numbers by chance.
@@ -62,18 +89,13 @@ it("relative L2 and cosine do not change when both tensors are scaled by a power
 	);
 });
 
-it("relative L2 and cosine of opposite tensors are 2 and −1", () => {
-	const pair = makePair(float32([1, -2, 3]), float32([-1, 2, -3]));
-	expect(relativeL2(pair).value).toBe(2);
-	expect(cosine(pair).value).toBeCloseTo(-1, 15);
-});
-
-it("relative L2 and cosine follow their conventions if a side is zero", () => {
+it("relative L2 and cosine follow their conventions if a side is zero or the opposite", () => {
 	const [zero, one] = [float32([0, -0]), float32([1, 0])];
 	const both = (pair: Pair) => [relativeL2(pair).value, cosine(pair).value];
 	expect(both(makePair(zero, zero))).toEqual([0, 1]);
 	expect(both(makePair(zero, one))).toEqual([Number.POSITIVE_INFINITY, 0]);
 	expect(both(makePair(one, zero))).toEqual([1, 0]);
+	expect(both(makePair(one, float32([-1, 0])))).toEqual([2, -1]);
 });
 
 it("top-k orders as a stable descending sort does, by insertion and by sorting alike", () => {
@@ -162,16 +184,380 @@ it("KL divergence adds nothing for 0 against 0, and scales what it reads a 0 as"
 	expect(klOf([1 - 2 ** -12, 2 ** -12], [1, 0], 2 ** -10).value).toBeLessThan(1e-7);
 });
 
-it("KL divergence walks rows along an inner axis as along the last", () => {
-	const inner = makePair(float64([1, 5, 2, 6, 3, 7], [3, 2]), float64([1.5, 5, 2, 6.5, 3, 7], [3, 2]));
-	const last = makePair(float64([1, 2, 3, 5, 6, 7], [2, 3]), float64([1.5, 2, 3, 5, 6.5, 7], [2, 3]));
-	const wanted = klDivergence(last, options).value;
-	expect(klDivergence(inner, { ...options, axis: 0 }).value).toBeCloseTo(wanted, 14);
-});
-
 it("KL divergence reads rows longer than a chunk", () => {
 	const long = Array.from({ length: 150_000 }, (_, index) => (index === 149_999 ? 30 : index % 7));
 	const pair = makePair(float32(long), float32(long.map((x, index) => (index === 149_999 ? 29 : x))));
 	expect(klDivergence(pair, options)).toMatchObject({ elements: 150_000, worstAt: 149_999 });
 	expect(topKAgreement(pair, options).value).toBe(1);
+});
+
+const side = 12;
+const image = fc.array(value, { minLength: side * side, maxLength: side * side });
+const shape = [side, side];
+const ids = (values: readonly number[]) => int64(values.map(BigInt));
+const optionsOf = (more: Partial<MetricOptions>): MetricOptions => ({ ...defaultMetricOptions, ...more });
+
+it("PSNR falls with the noise", () => {
+	fc.assert(
+		fc.property(image, image, fc.double({ min: 1, max: 9, noNaN: true }), (golden, noise, more) => {
+			const at = (size: number): Pair => {
+				const got = golden.map((x, i) => x + size * (noise[i] ?? 0));
+				return makePair(float64(golden, shape), float64(got, shape));
+			};
+			const options = optionsOf({ dataRange: 2048 });
+			expect(psnr(at(1), options).value).toBeGreaterThanOrEqual(psnr(at(more), options).value - 1e-9);
+		}),
+		{ numRuns: 40 },
+	);
+});
+
+it("segmentation ignores absent classes, lets empty masks agree, and gives NaN for a value that is not a class", () => {
+	const iou = (expected: number[], got: number[], more: Partial<MetricOptions> = {}) =>
+		meanIou(makePair(ids(expected), ids(got)), optionsOf(more));
+	expect(iou([7, 7, 9, 9], [7, 9, 9, 9]).value).toBeCloseTo((1 / 2 + 2 / 3) / 2, 15);
+	const mask = (got: number[]) =>
+		meanIou(makePair(float32([0, 0]), float32(got)), optionsOf({ threshold: 0.5 }));
+	expect(mask([0.2, 0.5]).value).toBe(1);
+	expect(mask([0, 1]).value).toBe(0);
+	expect(iou([-1, 2], [2, 2])).toMatchObject({
+		value: Number.NaN,
+		detail: "-1 is not a class from 0 to 65535",
+	});
+	expect(iou([-1, 2], [2, 2], { ignore: -1 }).value).toBe(1);
+	expect(pixelDisagreement(makePair(ids([70_000]), ids([1])), optionsOf({})).value).toBeNaN();
+	expect(iou([1, 2, 3], [1, 3, 3])).toMatchObject({
+		worstAt: 1,
+		detail: expect.stringContaining("0 of class 2; 1 of 3 pixels"),
+	});
+});
+
+it("SSIM of an image smaller than its window is NaN, and channels may come last", () => {
+	const small = float32(new Array<number>(60).fill(1), [6, 10]);
+	expect(ssim(makePair(small, small), optionsOf({}))).toMatchObject({
+		value: Number.NaN,
+		detail: expect.stringContaining("11 × 11"),
+	});
+	const numbers = Array.from({ length: 2 * 12 * 13 }, (_, i) => Math.sin(i * i));
+	const noisy = numbers.map((x, i) => x + 0.1 * Math.cos(i));
+	const last = (list: readonly number[]): number[] =>
+		list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
+	const first = ssim(makePair(float64(numbers, [2, 12, 13]), float64(noisy, [2, 12, 13])), optionsOf({}));
+	const turned = makePair(float64(last(numbers), [12, 13, 2]), float64(last(noisy), [12, 13, 2]));
+	expect(ssim(turned, optionsOf({ channels: "last" })).value).toBeCloseTo(first.value, 12);
+});
+
+it("recall of one vector, or of too many, is NaN, and vectors of zeros are like nothing", () => {
+	const one = float32([1, 2], [1, 2]);
+	expect(recallAtK(makePair(one, one), optionsOf({})).value).toBeNaN();
+	const many = float32(new Array<number>(2049).fill(1), [2049, 1]);
+	expect(recallAtK(makePair(many, many), optionsOf({}))).toMatchObject({
+		value: Number.NaN,
+		detail: "more than 2048 vectors",
+	});
+	const zeros = float32([0, 0, 1, 0, 0, 1], [3, 2]);
+	expect(recallAtK(makePair(zeros, zeros), optionsOf({})).value).toBe(1);
+});
+
+it("token agreement leaves padding out and names the first token that differs", () => {
+	const pair = makePair(int64([5n, 6n, 0n, 0n]), int64([5n, 7n, 9n, 0n]));
+	expect(tokenAgreement(pair, optionsOf({}))).toMatchObject({ value: 0.5, worstAt: 1, elements: 4 });
+	expect(tokenAgreement(pair, optionsOf({ ignore: 0 }))).toMatchObject({
+		value: 0.5,
+		elements: 2,
+		detail: expect.stringContaining("1 of 2 tokens differ"),
+	});
+});
+
+it("accuracy is NaN if labels do not fit, and shows a row that only the golden got right", () => {
+	const pair = makePair(float32([3, 1, 1, 3], [2, 2]), float32([3, 1, 3, 1], [2, 2]));
+	expect(accuracy(pair, optionsOf({ labels: [0, 1] }))).toMatchObject({
+		value: 0.5,
+		worstAt: 3,
+		detail: "1 of 2 right; the golden has 2",
+	});
+	expect(accuracy(pair, optionsOf({ labels: [0] }))).toMatchObject({
+		value: Number.NaN,
+		detail: "2 rows, but 1 labels",
+	});
+	expect(accuracy(pair, optionsOf({ labels: [0, -1], ignore: -1 })).value).toBe(1);
+	expect(accuracy(makePair(ids([4, 5]), ids([4, 6])), optionsOf({ labels: [4, 6] })).value).toBe(1);
+});
+
+const [rows, classes] = [40, 24];
+const tableShape = [1, 1, rows, classes];
+
+/** Whether the number stays the same with both sides swapped, and what it is for equal sides. */
+const laws: Readonly<
+	Record<MetricKind, { symmetric: boolean; perfect: number; ask?: Partial<MetricOptions> }>
+> = {
+	"relative-l2": { symmetric: false, perfect: 0 },
+	"max-abs": { symmetric: true, perfect: 0 },
+	allclose: { symmetric: false, perfect: 0, ask: { rtol: 1e-2, atol: 1e-2 } },
+	cosine: { symmetric: true, perfect: 1 },
+	"top-k": { symmetric: true, perfect: 1, ask: { k: 3 } },
+	kl: { symmetric: false, perfect: 0 },
+	psnr: { symmetric: true, perfect: Number.POSITIVE_INFINITY, ask: { dataRange: 6 } },
+	ssim: { symmetric: true, perfect: 1, ask: { dataRange: 6 } },
+	miou: { symmetric: true, perfect: 1, ask: { threshold: 0.5 } },
+	"pixel-disagreement": { symmetric: true, perfect: 0 },
+	"recall-at-k": { symmetric: true, perfect: 1, ask: { k: 5 } },
+	"rank-agreement": { symmetric: true, perfect: 1 },
+	"token-agreement": { symmetric: true, perfect: 1 },
+	accuracy: { symmetric: false, perfect: 1 },
+};
+const kinds = Object.keys(laws) as MetricKind[];
+
+const seeds = fc.integer({ min: 1, max: 2 ** 30 });
+
+/** About standard normal. */
+function noise(seed: number, count: number): number[] {
+	let state = seed;
+	const next = (): number => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		return state / 2 ** 32;
+	};
+	return Array.from({ length: count }, () => next() + next() + next() + next() - 2).map(
+		(value) => value * Math.sqrt(3),
+	);
+}
+
+function pairAt(seed: number, size: number) {
+	const golden = noise(seed, rows * classes);
+	const errors = noise(seed + 77, rows * classes);
+	return { golden, got: golden.map((value, index) => value + size * (errors[index] ?? 0)) };
+}
+
+function measure(kind: MetricKind, golden: readonly number[], got: readonly number[]): number {
+	// Labels that the golden gets right: its own accuracy is 1.
+	const labels = Array.from({ length: rows }, (_, row) => {
+		const values = [...Float32Array.from(golden.slice(row * classes, (row + 1) * classes))];
+		return values.indexOf(Math.max(...values));
+	});
+	const options = { ...defaultMetricOptions, labels, ...laws[kind].ask };
+	return metrics[kind].measure(makePair(float32(golden, tableShape), float32(got, tableShape)), options)
+		.value;
+}
+
+it.each(kinds.filter((kind) => laws[kind].symmetric))("%s is the same with both sides swapped", (kind) => {
+	fc.assert(
+		fc.property(seeds, (seed) => {
+			const { golden, got } = pairAt(seed, 0.5);
+			expect(measure(kind, golden, got)).toBeCloseTo(measure(kind, got, golden), 9);
+		}),
+		{ numRuns: 10 },
+	);
+});
+
+describe.each(kinds)("%s", (kind) => {
+	const { perfect } = laws[kind];
+	const worse = (value: number): number => (metrics[kind].bound === "at-most" ? value : -value);
+
+	it("every metric is perfect between an output and itself", () => {
+		fc.assert(
+			fc.property(seeds, (seed) => {
+				const { golden } = pairAt(seed, 0);
+				if (Number.isFinite(perfect)) expect(measure(kind, golden, golden)).toBeCloseTo(perfect, 12);
+				else expect(measure(kind, golden, golden)).toBe(perfect);
+			}),
+			{ numRuns: 10 },
+		);
+	});
+
+	it("every metric never gets better while noise grows by tens, and is worse in the end", () => {
+		fc.assert(
+			fc.property(seeds, (seed) => {
+				const values = [0, 0.001, 0.03, 1].map((size) => {
+					const { golden, got } = pairAt(seed, size);
+					return worse(measure(kind, golden, got));
+				});
+				for (const [index, value] of values.entries())
+					expect(value).toBeGreaterThanOrEqual((values[index - 1] ?? value) - 1e-12);
+				expect(values.at(-1)).toBeGreaterThan(values[0] ?? Number.NaN);
+			}),
+			{ numRuns: 10 },
+		);
+	});
+});
+
+const boxKinds: Readonly<Record<BoxComparatorKind, { atMost: boolean; perfect: number }>> = {
+	"box-missing": { atMost: true, perfect: 0 },
+	"box-extra": { atMost: true, perfect: 0 },
+	"box-iou": { atMost: false, perfect: 1 },
+	"box-score": { atMost: true, perfect: 0 },
+	"box-f1": { atMost: false, perfect: 1 },
+	map: { atMost: false, perfect: 1 },
+};
+
+describe.each(Object.entries(boxKinds) as [BoxComparatorKind, { atMost: boolean; perfect: number }][])(
+	"%s",
+	(kind, { atMost, perfect }) => {
+		const count = 30;
+		/** Boxes far apart, all surely above the threshold; what noise does to a pair, it does to no other. */
+		function boxesAt(seed: number, size: number) {
+			const errors = noise(seed, count * 5);
+			const at = (index: number): number => size * (errors[index] ?? 0);
+			const corners = Array.from({ length: count }, (_, box) => {
+				const [x, y] = [(box % 6) * 200, Math.floor(box / 6) * 200];
+				return [x, y, x + 100, y + 100].map((corner, side) => corner + 40 * at(box * 5 + side));
+			});
+			const scores = Array.from({ length: count }, (_, box) =>
+				Math.min(1, Math.max(0.3, 0.6 + box / 100 + 0.1 * at(box * 5 + 4))),
+			);
+			return new Map([
+				["boxes", float32(corners.flat(), [1, count, 4])],
+				["scores", float32(scores, [1, count])],
+			]);
+		}
+		const spec: Detections = {
+			name: "d",
+			boxes: "boxes",
+			scores: "scores",
+			format: "xyxy",
+			comparators: [{ kind }],
+		};
+		const measureBoxes = (
+			golden: Map<string, ReturnType<typeof float32>>,
+			got: Map<string, ReturnType<typeof float32>>,
+		): number => Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
+
+		it("every metric is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
+			fc.assert(
+				fc.property(seeds, (seed) => {
+					const values = [0, 0.01, 0.1, 1].map((size) => measureBoxes(boxesAt(seed, 0), boxesAt(seed, size)));
+					expect(values[0]).toBeCloseTo(perfect, 12);
+					// If pairs no longer overlap enough, only that they are missing is measured.
+					const paired = kind === "box-iou" || kind === "box-score" ? values.slice(0, 3) : values;
+					const badness = paired.map((value) => (atMost ? value : -value));
+					for (const [index, value] of badness.entries())
+						expect(value).toBeGreaterThanOrEqual((badness[index - 1] ?? value) - 1e-12);
+					expect(badness.at(-1)).toBeGreaterThan(badness[0] ?? Number.NaN);
+				}),
+				{ numRuns: 10 },
+			);
+		});
+	},
+);
+
+const asked: Readonly<Record<MetricKind, Partial<ComparatorSpec>>> = {
+	"relative-l2": {},
+	"max-abs": {},
+	allclose: { rtol: 1 / 1024, atol: 0 },
+	cosine: {},
+	"top-k": { k: 3 },
+	kl: { input: "logits" },
+	psnr: {},
+	ssim: { window: "uniform" },
+	miou: { threshold: 0.5 },
+	"pixel-disagreement": { threshold: 0.5 },
+	"recall-at-k": { k: 3 },
+	"rank-agreement": {},
+	"token-agreement": {},
+	accuracy: {},
+};
+
+type Limits = Partial<Record<MetricKind, number>>;
+
+function judge(
+	expected: Tensor,
+	got: Tensor,
+	wanted: { kinds: readonly MetricKind[]; labels?: readonly number[]; limits?: Limits },
+) {
+	const comparators = wanted.kinds.map((kind) => {
+		const tolerance = wanted.limits?.[kind];
+		return { kind, ...asked[kind], ...(tolerance === undefined ? {} : { tolerance }) };
+	});
+	const specs = { y: { comparators, nonFinite: "must-match" } as GoldenOutput };
+	const input = caseInput({ y: expected }, { y: got }, { specs, precision: "fp32" });
+	const labels = { y: [...(wanted.labels ?? [])] as [number] };
+	return judgeCase({ ...input, golden: { ...input.manifest.cases[0], labels } });
+}
+
+function foundIn(checks: readonly GoldenCheck[], kind: MetricKind): number {
+	return toNumber(checks.find(({ metric }) => metric === kind)?.got ?? "missing");
+}
+
+/** Shares and similarities by what binary64 adds to them; all else by its own size, down to what no limit speaks of. */
+function expectExact(value: number, wanted: number, what: string): void {
+	if (Math.abs(wanted) > 1e300) expect(value * Math.sign(wanted), what).toBeGreaterThan(1e300);
+	else if (Number.isNaN(wanted)) expect(value, what).toBeNaN();
+	else
+		expect(Math.abs(value - wanted), `${what}: ${value}, exactly ${wanted}`).toBeLessThanOrEqual(
+			1e-9 * Math.abs(wanted) + 1e-13,
+		);
+}
+
+const cases = extremes.cases.map((entry) => ({
+	...entry,
+	expected: fromBase64(entry.dtype, extremes.shape, entry.expected),
+	got: fromBase64(entry.dtype, extremes.shape, entry.got),
+	exact: Object.entries(entry.values).map(([kind, value]): [MetricKind, number] => [
+		kind as MetricKind,
+		toNumber(value),
+	]),
+}));
+
+describe.each(cases)("$name", ({ expected, got, labels, exact }) => {
+	it("every metric gives the exact value of every comparator, and passes only what is a value and keeps its limit", () => {
+		const { checks } = judge(expected, got, { kinds: exact.map(([kind]) => kind), labels });
+		for (const [kind, value] of exact) {
+			expectExact(foundIn(checks, kind), within({ value }, metrics[kind].range).value, kind);
+			const check = checks.find(({ metric }) => metric === kind);
+			const isPerfect = kind === "psnr" && value === Number.POSITIVE_INFINITY;
+			const keeps = keepsLimit(value, metrics[kind].bound, check?.allowed ?? Number.NaN);
+			expect(check?.pass, `${kind}: ${value}`).toBe(keeps && (isPerfect || Number.isFinite(value)));
+		}
+	});
+
+	it("matches itself by every comparator", () => {
+		const own = judge(expected, expected, { kinds: exact.map(([kind]) => kind), labels });
+		expect(own.checks.filter(({ pass }) => !pass)).toEqual([]);
+		expect(own.state).toBe("match");
+	});
+});
+
+it.each(kinds)("a value that no outputs can have fails %s, whatever the limit", (kind) => {
+	const { range, bound } = metrics[kind];
+	for (const value of [Number.NaN, Number.NEGATIVE_INFINITY, range.least - 1, range.most + 1]) {
+		if (value >= range.least && value <= range.most) continue;
+		const measured = within({ value }, range);
+		for (const limit of [-1e300, 0, 1, 1e300])
+			expect(keepsLimit(measured.value, bound, limit), `${value} by ${limit}`).toBe(false);
+	}
+	if (bound === "at-most")
+		expect(keepsLimit(Number.POSITIVE_INFINITY, bound, Number.POSITIVE_INFINITY)).toBe(false);
+});
+
+it.each(["int64", "uint64"] as const)(
+	"integers beyond 2^53 stay distinct in a difference, a ranking and tokens of %s",
+	(dtype) => {
+		const from = 2n ** 60n;
+		const of = (offsets: readonly number[]): Tensor => {
+			const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);
+			return { dtype, shape: [1, offsets.length], data };
+		};
+		const { checks } = judge(of([0, 1, 2, 300]), of([3, 4, 5, 297]), {
+			kinds: ["max-abs", "token-agreement"],
+		});
+		expect(checks.map(({ got }) => got)).toEqual([3, 0]);
+		const flipped = judge(of([0, 1, 2]), of([2, 1, 0]), { kinds: ["top-k"] });
+		expect(flipped.checks[0]).toMatchObject({ got: 1 });
+		const specs = { y: { comparators: [{ kind: "top-k" as const }] } } as Record<string, GoldenOutput>;
+		const top = judgeCase(caseInput({ y: of([0, 1, 2]) }, { y: of([2, 1, 0]) }, { specs }));
+		expect(top.checks[0]).toMatchObject({
+			got: 0,
+			detail: expect.stringContaining("clearest of them is 2"),
+		});
+	},
+);
+
+const masked = float64(new Array<number>(64).fill(Number.NEGATIVE_INFINITY), [8, 8]);
+
+it("an output that is infinite throughout matches by every comparator if the engine's is the same, and not if one element differs", () => {
+	const labels = new Array<number>(8).fill(0);
+	expect(judge(masked, masked, { kinds, labels }).state).toBe("match");
+	const other = float64(
+		[Number.POSITIVE_INFINITY, ...new Array<number>(63).fill(Number.NEGATIVE_INFINITY)],
+		[8, 8],
+	);
+	expect(judge(masked, other, { kinds, labels }).state).toBe("mismatch");
 });

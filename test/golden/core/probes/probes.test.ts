@@ -2,7 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ProbeName } from "../../../../generated/result.ts";
+import { join, pick, type Tensors, upTo } from "../../../../src/golden/core/probes/context.ts";
 import {
+	allowance,
+	distanceBetween,
 	type JudgedProbe,
 	judgeProbes,
 	type ProbeAnswer,
@@ -10,11 +13,10 @@ import {
 	settleProbes,
 } from "../../../../src/golden/core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../../../../src/golden/core/probes/plan.ts";
-import type { Tensors } from "../../../../src/golden/core/probes/pool.ts";
 import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/golden/core/probes/subject.ts";
-import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
+import { sliceTensor, type Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/golden/core/tensor/values.ts";
-import { float32 } from "../../../support/golden-tensors.ts";
+import { float32, float64, int64 } from "../../../support/golden-tensors.ts";
 
 const input = (name: string, axes: ProbeInput["axes"], more: Partial<ProbeInput> = {}): ProbeInput => ({
 	name,
@@ -71,6 +73,8 @@ const states = (judged: readonly JudgedProbe[]): Record<string, string> =>
 const rowProbes = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends"] as const;
 const allOf = (state: string) => Object.fromEntries(rowProbes.map((name) => [name, state]));
 const matching = (words: RegExp) => expect.stringMatching(words);
+
+const { NaN: nothing, POSITIVE_INFINITY: infinite } = Number;
 
 describe("findBatch", () => {
 	const profile = { batch: range(1, 4, 6), n: range(1, 2, 3), rows: range(1, 2, 3), seq: range(8, 16, 32) };
@@ -261,11 +265,7 @@ describe("judgeProbes", () => {
 			(row, { call }) => row.map((value) => value + call),
 			{ ...allOf("skipped"), determinism: "differs" },
 		],
-		[
-			"no number",
-			() => [Number.NaN, Number.NaN, Number.NaN],
-			{ ...allOf("skipped"), determinism: "differs" },
-		],
+		["no number", () => [nothing, nothing, nothing], { ...allOf("skipped"), determinism: "differs" }],
 		[
 			"rounding of another order",
 			(row, { batch }) => row.map((value) => value * (1 + 1e-4 * batch.length)),
@@ -328,7 +328,6 @@ describe("settleProbes", () => {
 	const judged = (state: JudgedProbe["state"], got: number | null): JudgedProbe => {
 		return { probe: "neighbours", state, got, allowed: 1e-4, message: "Apart." };
 	};
-	const { NaN: nothing, POSITIVE_INFINITY: infinite } = Number;
 	it.each<[string, JudgedProbe, JudgedProbe | null, string]>([
 		["new without a base", judged("differs", 0.1), null, "differs"],
 		["new if the base passes", judged("differs", 0.1), judged("agrees", 0), "differs"],
@@ -343,4 +342,104 @@ describe("settleProbes", () => {
 		expect(settled).toMatchObject({ ...place, probe: "neighbours", state: expected });
 		expect(JSON.parse(JSON.stringify(settled))).toEqual(settled);
 	});
+});
+
+const shapes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
+
+it("pick and join undo each other along any axis", () => {
+	fc.assert(
+		fc.property(shapes, fc.nat(), fc.nat(), (shape, axisSeed, cutSeed) => {
+			const axis = axisSeed % shape.length;
+			const size = shape[axis]!;
+			const cut = cutSeed % (size + 1);
+			const tensor = float32(upTo(shape.reduce((product, length) => product * length, 1)), shape);
+			const parts = [pick(tensor, axis, upTo(cut))!, pick(tensor, axis, upTo(size).slice(cut))!] as const;
+			expect(join([...parts], axis)).toEqual(tensor);
+		}),
+	);
+});
+
+it("pick and join takes the slice that slicing takes, in any order and again", () => {
+	const tensor = float32(upTo(24), [2, 3, 4]);
+	const picked = pick(tensor, 1, [2, 0, 2])!;
+	expect(picked.shape).toEqual([2, 3, 4]);
+	for (const [at, from] of [2, 0, 2].entries())
+		expect(sliceTensor(picked, 1, at).data).toEqual(sliceTensor(tensor, 1, from).data);
+});
+
+it("pick and join refuses places that are not there, and elements that share bytes", () => {
+	expect(pick(float32([1, 2], [2]), 0, [2])).toBeNull();
+	expect(pick(float32([1, 2], [2]), 1, [0])).toBeNull();
+	expect(pick({ dtype: "int4", shape: [2], data: new Uint8Array(1) }, 0, [0])).toBeNull();
+});
+
+const rowsOf = (...values: number[][]) => float32(values.flat(), [values.length, values[0]!.length]);
+
+it.each([
+	["the same values", rowsOf([1, 2], [3, 4]), rowsOf([1, 2], [3, 4]), 0],
+	[
+		"the worst row, against the longer of the two",
+		rowsOf([3, 4], [3, 4]),
+		rowsOf([3, 4], [3, 4.5]),
+		0.5 / Math.hypot(3, 4.5),
+	],
+	[
+		"a row that is nearly zero, against the usual row",
+		rowsOf([1], [1e-6]),
+		rowsOf([1], [2e-6]),
+		1e-6 / Math.sqrt(0.5),
+	],
+	["zeros against something", rowsOf([0, 0]), rowsOf([1, 0]), 1],
+	["opposites, the furthest that finite rows can be", rowsOf([1, 2]), rowsOf([-1, -2]), 2],
+	["a NaN on one side", rowsOf([1, 2]), rowsOf([1, nothing]), infinite],
+	["the same infinity on both", rowsOf([1, infinite]), rowsOf([1, infinite]), 0],
+	["nothing finite at all", rowsOf([nothing]), rowsOf([nothing]), nothing],
+	["another shape", rowsOf([1, 2]), float32([1, 2], [2]), infinite],
+	["another type", rowsOf([1]), int64([1n], [1, 1]), infinite],
+	[
+		"rows whose squares leave binary64",
+		float64([1e200, 2e200, 3e200, 4e200], [2, 2]),
+		float64([1e200, 2e200, 3e200, 4.5e200], [2, 2]),
+		0.5 / Math.hypot(3, 4.5),
+	],
+	["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
+	["integers by the share that differs", int64([1n, 2n, 3n, 4n], [4]), int64([1n, 2n, 3n, 1000n], [4]), 0.25],
+])("distanceBetween is of %s", (_, left, right, expected) => {
+	const got = distanceBetween(left, right, 0);
+	if (Number.isFinite(expected) && expected > 0) expect(got).toBeCloseTo(expected, 6);
+	else expect(got).toBe(expected);
+});
+
+it("distanceBetween does not depend on which answer came first, nor on scale", () => {
+	const number = fc.double({ min: -100, max: 100, noNaN: true });
+	const usual = number.filter((value) => value === 0 || Math.abs(value) > 1e-3);
+	const numbers = fc.array(usual, { minLength: 6, maxLength: 6 });
+	fc.assert(
+		fc.property(numbers, numbers, (left, right) => {
+			const [a, b] = [float32(left, [3, 2]), float32(right, [3, 2])];
+			const there = distanceBetween(a, b, 0);
+			expect(distanceBetween(b, a, 0)).toBeCloseTo(there, 9);
+			const times8 = (list: readonly number[]) =>
+				float32(
+					list.map((value) => value * 8),
+					[3, 2],
+				);
+			const scaled = distanceBetween(times8(left), times8(right), 0);
+			expect(scaled).toBeCloseTo(there, 6);
+			expect(there).toBeLessThanOrEqual(2 + 1e-9);
+		}),
+	);
+});
+
+const fp32 = { precision: "fp32", cap: 1e-3 } as const;
+const fp16 = { precision: "fp16", cap: 5e-3 } as const;
+it.each([
+	["a tenth of the cap for the same kernels", fp32, "same", "float32", 0, 1e-4],
+	["the cap for others", fp32, "other", "float32", 0, 1e-3],
+	["three times the noise where that is more", fp32, "same", "float32", 1e-3, 3e-3],
+	["two roundings of the output", fp16, "same", "float16", 0, 6e-4],
+	["nothing for integers of the same kernels", fp32, "same", "int64", 0.5, 0],
+	["what top-k may lose for integers of others", fp32, "other", "int64", 0, 0.01],
+] as const)("allowance is %s", (_, rule, arithmetic, dtype, noise, expected) => {
+	expect(allowance(rule, { arithmetic, dtype, noise })).toBeCloseTo(expected, 9);
 });

@@ -1,5 +1,7 @@
 // The noise floor is the widest spread of all runs, and what lies below it does not count.
+
 import { expect, it } from "vitest";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { deriveLimits } from "../../../../src/golden/core/record/derive-limits.ts";
 import {
 	measuredCases,
@@ -8,9 +10,14 @@ import {
 	signalFloor,
 } from "../../../../src/golden/core/record/noise-floor.ts";
 import { proposeOutput } from "../../../../src/golden/core/record/propose.ts";
+import {
+	findInsensitive,
+	findNoiseCases,
+	refuseInsensitive,
+} from "../../../../src/golden/core/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import { finish } from "../../../support/finish.ts";
-import { float32, manifestOf } from "../../../support/golden-tensors.ts";
+import { float32, int64, manifestOf, manifestOfCases, zeros } from "../../../support/golden-tensors.ts";
 
 it("measureNoise keeps the widest spread of all runs and cases, by output", () => {
 	const reference = [{ y: float32([1, 2]) }, { y: float32([3, 4]) }];
@@ -59,4 +66,121 @@ it("a case that shows nothing sets no limit", () => {
 	expect(derived.outputs["y"]?.comparators?.[0]?.tolerance).toEqual({ fp32: 2e-5 });
 	const loud = proposeOutput({ tensors: [wave(1)], noise, batched: true });
 	expect(loud.output.comparators?.[0]).not.toHaveProperty("floor");
+});
+
+const values = (scale: number, noise: number) =>
+	Array.from({ length: 50 }, (_, at) => scale * Math.sin(1 + at) + noise * Math.cos(3 * at));
+const ids = int64([1n, 2n, 3n]);
+
+type Scales = Readonly<Record<string, number>>;
+
+function outputsOf(scales: readonly Scales[], noise: number, other: Record<string, Tensor> = {}): RunOutputs {
+	return scales.map((named) => {
+		const tensors = Object.entries(named).map(([name, scale]) => [
+			name,
+			float32(values(scale, noise), [1, 50]),
+		]);
+		return { ...Object.fromEntries(tensors), ...other };
+	});
+}
+
+it.each<[string, readonly Scales[], number, Record<string, Tensor>, number[]]>([
+	[
+		"shows nothing beside one that does",
+		[{ y: 1e-8 }, { y: 1 }, { y: 0 }, { y: 1e-12 }],
+		1e-9,
+		{},
+		[0, 2, 3],
+	],
+	["differs between runs by more than 1 %", [{ y: 1 }, { y: 0.9 }], 0.05, {}, [0, 1]],
+	[
+		"has signal in another output",
+		[
+			{ y: 1e-9, z: 1 },
+			{ y: 1, z: 1e-9 },
+		],
+		1e-12,
+		{},
+		[],
+	],
+	["has an integer output", [{ y: 1e-9 }, { y: 1 }], 1e-12, { ids }, []],
+])("findNoiseCases judges a case that %s", (_, scales, noise, other, found) => {
+	const runs = [{ label: "other", outputs: outputsOf(scales, noise, other) }];
+	expect([...findNoiseCases(outputsOf(scales, 0, other), runs, {}).keys()]).toEqual(found);
+});
+
+type Outputs = Record<string, Tensor>;
+
+const varied = float32([1, 2, 3]);
+const other = float32([3, 1, 2]);
+const dead = zeros("float32", [3]);
+const nan = float32([1, Number.NaN, 3]);
+const empty = zeros("float32", [0]);
+const onlyNan = float32([Number.NaN, Number.NaN]);
+
+const mustMatch = { y: { nonFinite: "must-match" } } as const;
+
+it.each<[string, Outputs[], string[], Record<string, GoldenOutput>?]>([
+	["outputs that vary", [{ y: varied }, { y: other }], []],
+	["a single case that varies", [{ y: varied }], []],
+	["a single number", [{ y: float32([2]) }], []],
+	["one constant case among others", [{ y: dead }, { y: varied }], []],
+	["zeros in all cases", [{ y: dead }, { y: dead }], ["constant y", "same-for-all"]],
+	[
+		"a dead output beside one that varies",
+		[
+			{ y: dead, z: varied },
+			{ y: dead, z: other },
+		],
+		[],
+	],
+	["integers that are constant and alone", [{ n: int64([5n, 5n]) }], ["constant n"]],
+	["the same outputs for all inputs", [{ y: varied }, { y: varied }], ["same-for-all"]],
+	[
+		"one output of two that does not change",
+		[
+			{ y: varied, z: varied },
+			{ y: varied, z: other },
+		],
+		[],
+	],
+	["NaN where none may be", [{ y: nan }, { y: varied }], ["non-finite y"]],
+	["NaN where it must match", [{ y: nan }, { y: varied }], [], mustMatch],
+	["nothing but NaN", [{ y: onlyNan }, { y: varied }], ["non-finite y"], mustMatch],
+	[
+		"empty outputs beside others",
+		[
+			{ y: empty, z: varied },
+			{ y: empty, z: other },
+		],
+		[],
+	],
+])("findInsensitive of %s", (_, cases, kinds, specs) => {
+	const found = findInsensitive(manifestOfCases(cases, specs), cases);
+	expect(found.map(({ kind, output }) => (output === undefined ? kind : `${kind} ${output}`))).toEqual(kinds);
+});
+
+it("refuseInsensitive names the golden, the output and what to do", () => {
+	const cases = [{ y: dead }, { y: dead }];
+	const manifest = manifestOfCases(cases);
+	expect(() => refuseInsensitive(manifest, findInsensitive(manifest, cases))).toThrow(
+		expect.objectContaining({
+			code: "golden-uninformative",
+			fix: expect.stringContaining("Record the golden"),
+			message: 'Golden net@1 cannot fail: output "y" is 0 everywhere in every case (and 1 more finding).',
+		}),
+	);
+});
+
+it("findInsensitive names each output that holds NaN once", () => {
+	const cases = [
+		{ y: nan, z: nan },
+		{ y: nan, z: varied },
+	];
+	const found = findInsensitive(manifestOfCases(cases), cases);
+	expect(found.map(({ message }) => message)).toEqual([
+		'output "y" of case "case-0" holds NaN or infinite values (1)',
+		'output "z" of case "case-0" holds NaN or infinite values (1)',
+	]);
+	expect(found[0]?.fix).toContain("`--non-finite y` when recording");
 });

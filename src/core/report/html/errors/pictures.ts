@@ -1,7 +1,7 @@
 // Pictures of failed golden checks: where the worst case of each output differs from the golden.
 
 import type { ErrorMap, GoldenCheck, GoldenVerdict, Result } from "../../../../../generated/result.ts";
-import { ofSlice } from "../../../../golden/core/tensor/slice.ts";
+import { ofSlice } from "../../../../golden/core/tensor/tensor.ts";
 import { cleanName } from "../../../text/escape.ts";
 import { subjectName } from "../../../text/labels.ts";
 import { formatCount, formatValue } from "../../../text/units.ts";

@@ -1,21 +1,23 @@
-// Judges at each precision whether the golden notices a defect, case by case until that is certain.
+// Judges whether the golden notices a defect at each precision, and tries defects of the outputs themselves.
 import type {
 	ComparatorSpec,
 	GoldenManifest,
 	GoldenOutput,
 	Precision,
 } from "../../../../../generated/golden.ts";
-import { judgeCase } from "../../compare/judge.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import type { Coverage } from "../../compare/checks.ts";
+import { judgeCase, outputsOf } from "../../compare/judge.ts";
+import { elementCount, isFloating, own, type Tensor } from "../../tensor/tensor.ts";
+import { valuesOf } from "../../tensor/values.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
-import { byRelativeL2 } from "../comparator-errors.ts";
-import { rules } from "../limits.ts";
-import { type Covered, distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
+import { canEncode, encodeTensor, splitMix64 } from "../generators/encode.ts";
+import { anyEngine, byRelativeL2, rules } from "../limits.ts";
+import { distance, floorOf, noiseOfPart, type RunOutputs } from "../noise-floor.ts";
+import { constantOf } from "../sensitivity.ts";
 
-/** Relative L2 by precision and part, as `partKey` names it. */
 export type RoundingTable = Readonly<Partial<Record<Precision, Readonly<Record<string, number>>>>>;
 
-export function partKey(output: string, slice: Covered["slice"]): string {
+export function partKey(output: string, slice: Coverage["slice"]): string {
 	return JSON.stringify([output, slice ?? null]);
 }
 
@@ -26,19 +28,18 @@ export interface Trial {
 	rounding: RoundingTable;
 }
 
-/** unmoved: no output moves by more than a multiple of its rounding, so that no golden could tell it from a correct engine. */
+/** unmoved: no output moves by much more than its rounding, so no golden could tell it from a correct engine. */
 export type DefectState = "noticed" | "missed" | "unmoved";
 
 export interface DefectVerdict {
 	states: Readonly<Partial<Record<Precision, DefectState>>>;
-	/** Relative L2 of the output that moves furthest. */
 	change: number;
 }
 
 type Outputs = Readonly<Record<string, Tensor>>;
 
-export interface DefectWatch {
-	/** Takes the outputs of one case. @returns whether the verdict is settled, so that the other cases need not run. */
+interface DefectWatch {
+	/** @returns whether the verdict is settled, so that the other cases need not run. */
 	see(index: number, outputs: Outputs): boolean;
 	verdict(): DefectVerdict;
 }
@@ -79,13 +80,11 @@ export function watchDefect(trial: Trial): DefectWatch {
 	};
 }
 
-/** The verdict on a model that the defect breaks, so that it gives no outputs. */
 export function brokenVerdict(trial: Trial): DefectVerdict {
 	const states = Object.fromEntries(precisionsOf(trial).map((precision) => [precision, "noticed"]));
 	return { states, change: Number.POSITIVE_INFINITY };
 }
 
-/** fp32, fp16, and the precisions that limits name, unless they name all. */
 function precisionsOf({ manifest }: Trial): Precision[] {
 	const specs = [...Object.values(manifest.outputs), ...(manifest.detections ?? [])].flatMap(
 		({ comparators }): Pick<ComparatorSpec, "tolerance">[] => comparators ?? [],
@@ -111,8 +110,7 @@ const usualRounding: Readonly<Record<Precision, number>> = {
 
 interface Change {
 	output: string;
-	slice: Covered["slice"];
-	/** Relative L2 to the golden. */
+	slice: Coverage["slice"];
 	size: number;
 }
 
@@ -121,15 +119,13 @@ function timesRounding(trial: Trial, precision: Precision, { output, slice, size
 	const { rounding, manifest, reference } = trial;
 	const dtype = reference[0]?.[output]?.dtype ?? "float32";
 	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
-	// Integers that never scatter are not rounded.
 	if (noise === 0) return Number.POSITIVE_INFINITY;
 	const measured = rounding[precision] ?? {};
 	const own = measured[partKey(output, slice)] ?? measured[partKey(output, undefined)];
 	return size / Math.max(noise, own ?? usualRounding[precision]);
 }
 
-/** The parts of an output that comparators cover; all of it if it has none of its own. */
-export function coveredParts(spec: GoldenOutput | undefined): Covered[] {
+export function coveredParts(spec: GoldenOutput | undefined): Coverage[] {
 	const parts = new Map(
 		(spec?.comparators ?? []).map(({ slice, floor }) => [JSON.stringify([slice, floor]), { slice, floor }]),
 	);
@@ -144,7 +140,7 @@ function changesOf(
 ): Change[] {
 	const expected = reference[index]?.[output];
 	if (expected === undefined) return [];
-	const spec = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output] : undefined;
+	const spec = own(manifest.outputs, output);
 	return coveredParts(spec).map((part) => {
 		const apart = got === undefined ? null : distance(expected, got, part);
 		return { output, slice: part.slice, size: apart?.relativeL2 ?? Number.POSITIVE_INFINITY };
@@ -155,15 +151,9 @@ function changesOf(
 function changedNames({ manifest, reference }: Trial, index: number, outputs: Outputs): string[] {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));
-	for (const { boxes, scores, classes, count } of manifest.detections ?? []) {
-		const group = [boxes, scores, classes, count].filter((name) => name !== undefined);
+	for (const group of (manifest.detections ?? []).map(outputsOf))
 		if (group.some((name) => changed.has(name))) for (const name of group) changed.add(name);
-	}
 	return names.filter((name) => changed.has(name));
-}
-
-function placeOf({ manifest, relativeL2 }: Trial, precision: Precision) {
-	return { manifest, relativeL2, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
 }
 
 function failsCase(
@@ -178,7 +168,7 @@ function failsCase(
 	const pick = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 	const { state } = judgeCase({
-		...placeOf(trial, precision),
+		...anyEngine(trial, precision),
 		caseId: golden.id,
 		golden: { ...golden, outputs: pick(golden.outputs) },
 		expected,
@@ -192,5 +182,108 @@ function failsSet(trial: Trial, outputs: ReadonlyMap<number, Outputs>, precision
 		golden,
 		sides: { expected: trial.reference[index] ?? {}, got: outputs.get(index) ?? {} },
 	}));
-	return judgeSet(placeOf(trial, precision), seen)?.state === "mismatch";
+	return judgeSet(anyEngine(trial, precision), seen)?.state === "mismatch";
+}
+
+interface Channels {
+	count: number;
+	inner: number;
+}
+
+type Damage = (values: Float64Array, channels: Channels) => (index: number) => number;
+
+export const outputDefects = {
+	"output-scale-up": { label: "scaled by 1.5", damage: (values) => (at) => 1.5 * (values[at] ?? 0) },
+	"output-noise": {
+		label: "with 5 % of noise",
+		damage: (values) => {
+			const random = splitMix64(1);
+			return (at) => (values[at] ?? 0) * (1 + 0.05 * random.normal());
+		},
+	},
+	"channel-zero": {
+		label: "one class or channel zeroed",
+		damage: (values, channels) => (at) =>
+			channelOf(at, channels) === channels.count - 1 ? 0 : (values[at] ?? 0),
+	},
+	"channels-shuffled": {
+		label: "classes or channels shuffled",
+		damage: (values, channels) => (at) => {
+			const channel = channelOf(at, channels);
+			return values[at + (((channel + 1) % channels.count) - channel) * channels.inner] ?? 0;
+		},
+	},
+	"output-zero": { label: "zeroed", damage: () => () => 0 },
+	"other-case": { label: "of another case", damage: null },
+} as const satisfies Readonly<Record<string, { label: string; damage: Damage | null }>>;
+
+export type OutputDefectKind = keyof typeof outputDefects;
+
+export interface TriedOutput {
+	kind: OutputDefectKind;
+	output: string;
+	verdict: DefectVerdict;
+}
+
+/** Kind by kind, so that a time limit leaves some of all outputs. */
+export function* tryOutputDefects(trial: Trial): Generator<TriedOutput> {
+	const { reference } = trial;
+	const tensors = new Map<string, Tensor[]>();
+	for (const outputs of reference)
+		for (const [name, tensor] of Object.entries(outputs))
+			tensors.set(name, [...(tensors.get(name) ?? []), tensor]);
+	for (const kind of Object.keys(outputDefects) as OutputDefectKind[])
+		for (const [output, ofOutput] of tensors) {
+			if (ofOutput.length < reference.length || constantOf(ofOutput) !== null) continue;
+			const verdict = tryOne(trial, output, kind, ofOutput);
+			if (verdict !== null) yield { kind, output, verdict };
+		}
+}
+
+function tryOne(
+	trial: Trial,
+	output: string,
+	kind: OutputDefectKind,
+	tensors: readonly Tensor[],
+): DefectVerdict | null {
+	const watch = watchDefect(trial);
+	let isDamaged = false;
+	for (const [index, outputs] of trial.reference.entries()) {
+		const damaged = damageOutput(tensors, index, kind);
+		isDamaged ||= damaged !== null;
+		if (watch.see(index, damaged === null ? outputs : { ...outputs, [output]: damaged })) break;
+	}
+	return isDamaged ? watch.verdict() : null;
+}
+
+export function damageOutput(
+	tensors: readonly Tensor[],
+	index: number,
+	kind: OutputDefectKind,
+): Tensor | null {
+	const tensor = tensors[index];
+	if (tensor === undefined) return null;
+	const { dtype, shape } = tensor;
+	const { damage } = outputDefects[kind];
+	if (damage === null) {
+		const isUniform = tensors.every((other) => other.shape.join() === shape.join());
+		return tensors.length < 2 || !isUniform ? null : (tensors[(index + 1) % tensors.length] ?? null);
+	}
+	if (elementCount(shape) === 0 || !canEncode(dtype)) return null;
+	if (!isFloating(dtype) && kind !== "output-zero") return null;
+	const channels = channelsOf(shape);
+	if (kind.startsWith("channel") && channels.count < 2) return null;
+	return encodeTensor(dtype, shape, damage(valuesOf(tensor), channels));
+}
+
+/** Before or behind the height and width of a map; else the shortest axis except the first, which counts samples. */
+function channelsOf(shape: readonly number[]): Channels {
+	const axes = shape.length === 4 ? [1, 3] : [...shape.keys()].slice(shape.length > 1 ? 1 : 0);
+	let shortest = axes[0] ?? 0;
+	for (const axis of axes) if ((shape[axis] ?? 1) < (shape[shortest] ?? 1)) shortest = axis;
+	return { count: shape[shortest] ?? 1, inner: elementCount(shape.slice(shortest + 1)) };
+}
+
+function channelOf(at: number, { count, inner }: Channels): number {
+	return Math.floor(at / inner) % count;
 }

@@ -1,4 +1,5 @@
-// The result of the trial: how many defects move an output, how many of these the golden notices, and whether that is enough.
+// How many defects move an output, how many of these the golden notices, and whether that is enough.
+
 import type {
 	GoldenManifest,
 	Precision,
@@ -7,18 +8,17 @@ import type {
 } from "../../../../../generated/golden.ts";
 import { quoteName } from "../../../../core/onnx/quote.ts";
 import { counted, listNames } from "../../../../core/text/labels.ts";
-import { isFloating } from "../../tensor/tensor.ts";
+import { isFloating, own } from "../../tensor/tensor.ts";
 import type { RunOutputs } from "../noise-floor.ts";
 import { referencePrecision } from "../noise-floor.ts";
 import type { Weakness } from "../sensitivity.ts";
 import type { DefectVerdict } from "./judge.ts";
-import { outputDefects, type TriedOutput } from "./outputs.ts";
+import { outputDefects, type TriedOutput } from "./judge.ts";
 import { type WeightDefectKind, weightDefects } from "./weights.ts";
 
-export interface TriedDefect {
+interface TriedDefect {
 	kind: WeightDefectKind;
 	weight: string;
-	/** null if the defect changed no byte, so that nothing was tried. */
 	verdict: DefectVerdict | null;
 }
 
@@ -28,24 +28,19 @@ export function emptyRecord(
 	return { state: "untested", ...about, tested: 0, precisions: {} };
 }
 
-/** Replaces what the record says about defects of outputs. */
 export function withOutputDefects(
 	record: SensitivityRecord,
 	tried: readonly TriedOutput[],
 ): SensitivityRecord {
-	const precisions = Object.fromEntries(
-		Object.entries(record.precisions).map(([precision, { kinds, missed }]) => [
-			precision,
-			{
-				kinds: Object.fromEntries(Object.entries(kinds).filter(([kind]) => isOfWeights(kind))),
-				missed: missed.filter(({ kind }) => isOfWeights(kind)),
-			},
-		]),
-	);
-	return tried.reduce((sum, { kind, output, verdict }) => withVerdict(sum, verdict, { kind, output }), {
-		...record,
-		precisions,
+	const ofWeights = Object.entries(record.precisions).map(([precision, { kinds, missed }]) => {
+		const kept = Object.entries(kinds).filter(([kind]) => isOfWeights(kind));
+		const found = { kinds: Object.fromEntries(kept), missed: missed.filter(({ kind }) => isOfWeights(kind)) };
+		return [precision, found];
 	});
+	return tried.reduce<SensitivityRecord>(
+		(sum, { kind, output, verdict }) => withVerdict(sum, verdict, { kind, output }),
+		{ ...record, precisions: Object.fromEntries(ofWeights) },
+	);
 }
 
 export function withWeightDefect(
@@ -56,7 +51,6 @@ export function withWeightDefect(
 	return verdict === null ? counted : withVerdict(counted, verdict, { kind, weight });
 }
 
-/** Includes kinds that earlier versions tried. */
 function isOfWeights(kind: string): boolean {
 	return /^(tensor|rows?)-/.test(kind);
 }
@@ -86,16 +80,13 @@ function withVerdict(
 	return { ...record, precisions };
 }
 
-/** Smallest share of the defects that move an output which a golden has to notice, by precision. */
 export type LeastShares = Readonly<Partial<Record<Precision, number>>>;
 
 export const defaultLeastShares: LeastShares = { fp32: 1, fp16: 0.95 };
 
 export function countsAt({ precisions }: SensitivityRecord, precision: Precision) {
-	const sides = {
-		weights: { tried: 0, moving: 0, noticed: 0 },
-		outputs: { tried: 0, moving: 0, noticed: 0 },
-	};
+	const none = { tried: 0, moving: 0, noticed: 0 };
+	const sides = { weights: { ...none }, outputs: { ...none } };
 	for (const [kind, count] of Object.entries(precisions[precision]?.kinds ?? {})) {
 		const side = sides[isOfWeights(kind) ? "weights" : "outputs"];
 		side.tried += count.tried;
@@ -105,7 +96,6 @@ export function countsAt({ precisions }: SensitivityRecord, precision: Precision
 	return sides;
 }
 
-/** The precisions at which too small a share is noticed, of weights or of outputs. */
 export function shortfalls(record: SensitivityRecord, least: LeastShares) {
 	return (Object.entries(least) as [Precision, number][]).flatMap(([precision, wanted]) => {
 		const { weights, outputs } = countsAt(record, precision);
@@ -133,7 +123,6 @@ export function findSensitivityWeaknesses(
 	});
 	const { weights } = countsAt(record, referencePrecision);
 	if (weights.tried < minTested || 2 * weights.moving >= weights.tried) return found;
-	// Integer outputs hide most defects, whatever the limits are.
 	const isHidden = !reference.some((outputs) =>
 		Object.values(outputs).some(({ dtype }) => isFloating(dtype)),
 	);
@@ -148,7 +137,6 @@ export function findSensitivityWeaknesses(
 	return [...found, unseen];
 }
 
-/** Sentences on how many defects were tried, and how many the golden notices at each precision. */
 export function describeSensitivity(record: SensitivityRecord): string[] {
 	const { state, tested, planned, tensors } = record;
 	const precisions = Object.keys(record.precisions) as Precision[];
@@ -176,13 +164,12 @@ function describeNoticed(record: SensitivityRecord, precision: Precision): strin
 
 function describeMiss({ kind, weight, output, change }: SensitivityMiss): string {
 	const all: Readonly<Record<string, { label: string }>> = { ...weightDefects, ...outputDefects };
-	const label = Object.hasOwn(all, kind) ? all[kind]?.label : kind;
+	const label = own(all, kind)?.label ?? kind;
 	if (weight === undefined) return `output ${quoteName(output ?? "")} ${label}`;
 	const moves = change === undefined ? "" : ` (an output moves by ${Number(change.toPrecision(2))})`;
 	return `${quoteName(weight)} ${label}${moves}`;
 }
 
-/** null if the trial was completed, or the golden was recorded without one. */
 export function unfinishedNote({ goldenId, producer, sensitivity }: GoldenManifest): string | null {
 	if (sensitivity?.state !== "untested" && sensitivity?.state !== "unfinished") return null;
 	const command = producer.command === undefined ? "the command that recorded it" : `\`${producer.command}\``;

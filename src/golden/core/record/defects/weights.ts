@@ -1,24 +1,23 @@
-// Defects of one weight tensor, made in the bytes that hold it.
-import { decodeBrainFloat, decodeHalf } from "../../tensor/small-numbers.ts";
-import { brainFloatBits, halfBits } from "../generators/encode.ts";
-import { splitMix64 } from "../generators/split-mix.ts";
+// Plans defects of weight tensors and makes them in the bytes that hold the tensor.
 
-export type WeightDType = "float32" | "float64" | "float16" | "bfloat16" | "int8" | "uint8";
+import { elementBytes, elementCount } from "../../tensor/tensor.ts";
+import { forEachValue, valuesOf } from "../../tensor/values.ts";
+import { splitMix64, writers } from "../generators/encode.ts";
+
+export const weightDTypes = ["float32", "float64", "float16", "bfloat16", "int8", "uint8"] as const;
+export type WeightDType = (typeof weightDTypes)[number];
 
 export interface WeightLocation {
 	name: string;
 	dtype: WeightDType;
 	dims: readonly number[];
-	/** Location of the external data; null: the model's own file. */
 	file: string | null;
-	/** Offset of the first value, and length, in bytes. */
 	offset: number;
 	bytes: number;
 }
 
 type Change = (value: number, index: number) => number;
 
-/** `change` is null if rows move. */
 export const weightDefects = {
 	"tensor-scale": { label: "scaled by 1.5", change: () => (value) => value * 1.5 },
 	"tensor-noise": { label: "changed by 1 %", change: (defect) => noise(defect, 0.01) },
@@ -28,7 +27,7 @@ export const weightDefects = {
 	Record<string, { label: string; change: ((defect: WeightDefect) => Change) | null }>
 >;
 
-export type WeightDefectKind = "tensor-scale" | "tensor-noise" | "row-zero" | "rows-permuted";
+export type WeightDefectKind = keyof typeof weightDefects;
 
 export const weightDefectKinds = Object.keys(weightDefects) as WeightDefectKind[];
 
@@ -41,28 +40,29 @@ export interface WeightDefect {
 	seed: number;
 }
 
-/** A copy with the defect; `changed` is false if no byte differs: zeros stay zeros. */
+/** A copy; `changed` is false if no byte differs: zeros stay zeros. */
 export function damageWeights(
 	bytes: Uint8Array,
 	{ dtype, dims }: Pick<WeightLocation, "dtype" | "dims">,
 	defect: WeightDefect,
 ): { bytes: Uint8Array; changed: boolean } {
 	const copy = Uint8Array.from(bytes);
-	const { get, set, size } = accessors[dtype];
+	const size = elementBytes[dtype];
 	const rows = dims[defect.axis] ?? 1;
-	const inner = dims.slice(defect.axis + 1).reduce((product, dim) => product * dim, 1);
+	const inner = elementCount(dims.slice(defect.axis + 1));
 	const change = weightDefects[defect.kind].change?.(defect);
 	if (change === undefined) rotateRows(copy, bytes, inner * size, rows);
 	else {
+		const write = writers[dtype];
 		const view = new DataView(copy.buffer);
 		const centre = centreOf(bytes, dtype);
 		const isRow = defect.kind.startsWith("row-");
-		for (let index = 0; index * size + size <= copy.length; index += 1) {
-			if (isRow && Math.floor(index / inner) % rows !== defect.row) continue;
-			const before = get(view, index * size);
+		forEachValue({ dtype, shape: [Math.floor(bytes.length / size)], data: bytes }, (before, index) => {
+			if (isRow && Math.floor(index / inner) % rows !== defect.row) return;
 			const after = centre + change(before - centre, index);
-			if (Number.isFinite(after) && after !== before) set(view, index * size, after);
-		}
+			if (!Number.isFinite(after) || after === before) return;
+			write(view, index * size, storable(after, dtype));
+		});
 	}
 	return { bytes: copy, changed: copy.some((byte, at) => byte !== bytes[at]) };
 }
@@ -75,17 +75,21 @@ function rotateRows(copy: Uint8Array, bytes: Uint8Array, row: number, count: num
 	}
 }
 
-/** Quantised weights surround a zero point that is stored elsewhere, so their mean is used instead. */
+function storable(value: number, dtype: WeightDType): number {
+	if (dtype === "int8") return Math.min(127, Math.max(-128, Math.round(value)));
+	return dtype === "uint8" ? Math.min(255, Math.max(0, Math.round(value))) : value;
+}
+
+/** The mean stands for the zero point of quantised weights, which is stored elsewhere. */
 function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	if (dtype !== "int8" && dtype !== "uint8") return 0;
-	const values = dtype === "int8" ? new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length) : bytes;
-	let sum = 0;
-	for (const value of values) sum += value;
+	const values = valuesOf({ dtype, shape: [bytes.length], data: bytes });
+	const sum = values.reduce((total, value) => total + value, 0);
 	return Math.round(sum / Math.max(1, values.length));
 }
 
 /** Signs are drawn at random, so that a layer that ignores scale cannot hide the change. */
-function noise({ seed, index }: WeightDefect, share: number): Change {
+function noise({ seed, index }: Pick<WeightDefect, "index" | "seed">, share: number): Change {
 	const random = splitMix64(seed, [index]);
 	let signs = 0;
 	return (value, at) => {
@@ -94,50 +98,26 @@ function noise({ seed, index }: WeightDefect, share: number): Change {
 	};
 }
 
-interface Access {
-	size: number;
-	get(view: DataView, at: number): number;
-	set(view: DataView, at: number, value: number): void;
+export function planDefects(places: readonly WeightLocation[], seed: number): WeightDefect[] {
+	const order = shuffledOrder(places.length, seed);
+	return weightDefectKinds.flatMap((_, round) =>
+		order.flatMap((index, turn): WeightDefect[] => {
+			const dims = places[index]?.dims ?? [];
+			const kind = weightDefectKinds[(round + turn) % weightDefectKinds.length];
+			const axis = dims.findIndex((size) => size > 1);
+			if (kind === undefined || (kind.startsWith("row") && axis < 0)) return [];
+			const row = splitMix64(seed, [index, 1]).below(dims[axis] ?? 1);
+			return [{ index, kind, axis: Math.max(0, axis), row, seed }];
+		}),
+	);
 }
 
-const bits = new Uint16Array(1);
-const value = new Float32Array(1);
-
-function decoded(decode: (bits: Uint16Array, out: Float32Array) => void, pattern: number): number {
-	bits[0] = pattern;
-	decode(bits, value);
-	return value[0] ?? Number.NaN;
+function shuffledOrder(count: number, seed: number): number[] {
+	const random = splitMix64(seed, [count]);
+	const order = Array.from({ length: count }, (_, index) => index);
+	for (let last = count - 1; last > 0; last -= 1) {
+		const other = random.below(last + 1);
+		[order[last], order[other]] = [order[other] as number, order[last] as number];
+	}
+	return order;
 }
-
-export const accessors: Readonly<Record<WeightDType, Access>> = {
-	float32: {
-		size: 4,
-		get: (view, at) => view.getFloat32(at, true),
-		set: (view, at, number) => view.setFloat32(at, number, true),
-	},
-	float64: {
-		size: 8,
-		get: (view, at) => view.getFloat64(at, true),
-		set: (view, at, number) => view.setFloat64(at, number, true),
-	},
-	float16: {
-		size: 2,
-		get: (view, at) => decoded(decodeHalf, view.getUint16(at, true)),
-		set: (view, at, number) => view.setUint16(at, halfBits(number), true),
-	},
-	bfloat16: {
-		size: 2,
-		get: (view, at) => decoded(decodeBrainFloat, view.getUint16(at, true)),
-		set: (view, at, number) => view.setUint16(at, brainFloatBits(number), true),
-	},
-	int8: {
-		size: 1,
-		get: (view, at) => view.getInt8(at),
-		set: (view, at, number) => view.setInt8(at, Math.min(127, Math.max(-128, Math.round(number)))),
-	},
-	uint8: {
-		size: 1,
-		get: (view, at) => view.getUint8(at),
-		set: (view, at, number) => view.setUint8(at, Math.min(255, Math.max(0, Math.round(number)))),
-	},
-};

@@ -1,15 +1,20 @@
 // Generated inputs match their generator, and the same for the same seed.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { DType } from "../../../../../generated/golden.ts";
 import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
 import {
 	defaultGenerators,
+	formatGenerator,
+	parseGenerator,
 	positionsBeside,
 } from "../../../../../src/golden/core/record/generators/defaults.ts";
-import { brainFloatBits, halfBits } from "../../../../../src/golden/core/record/generators/encode.ts";
+import {
+	brainFloatBits,
+	halfBits,
+	splitMix64,
+} from "../../../../../src/golden/core/record/generators/encode.ts";
 import { generateInput } from "../../../../../src/golden/core/record/generators/generate.ts";
-import { formatGenerator, parseGenerator } from "../../../../../src/golden/core/record/generators/spec.ts";
 import { decodeBrainFloat, decodeHalf } from "../../../../../src/golden/core/tensor/small-numbers.ts";
 
 const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
@@ -69,94 +74,124 @@ it("generateInput gives the same bytes for a seed, others for another seed or ca
 	expect(new Set([bytes(1, 0), bytes(1, 1), bytes(2, 0)]).size).toBe(3);
 });
 
-describe("what suits an input", () => {
-	const unknown: InputValues = { kind: "unknown" };
-	const table: InputValues = { kind: "range", low: 0, high: 30_521, why: "looked up" };
-	const choice = (values: number[], only = true): InputValues => ({
-		kind: "choice",
-		values,
-		only,
-		why: "compared",
+const unknown: InputValues = { kind: "unknown" };
+const table: InputValues = { kind: "range", low: 0, high: 30_521, why: "looked up" };
+const choice = (values: number[], only = true): InputValues => ({
+	kind: "choice",
+	values,
+	only,
+	why: "compared",
+});
+const suiting = (inputs: [string, DType, (number | string)[], InputValues, number?][]): (string | null)[] => {
+	const sized = inputs.map(([name, dtype, axes, , open = 12]) => ({
+		name,
+		dtype,
+		axes,
+		shape: axes.map((axis) => (typeof axis === "number" ? axis : open)),
+	}));
+	const found = defaultGenerators(sized, new Map(inputs.map(([name, , , values]) => [name, values])));
+	return sized.map(({ name }) => {
+		const generator = found.get(name) ?? null;
+		return generator && formatGenerator(generator.specs);
 	});
-	const of = (inputs: [string, DType, (number | string)[], InputValues, number?][]): (string | null)[] => {
-		const sized = inputs.map(([name, dtype, axes, , open = 12]) => ({
-			name,
-			dtype,
-			axes,
-			shape: axes.map((axis) => (typeof axis === "number" ? axis : open)),
-		}));
-		const found = defaultGenerators(sized, new Map(inputs.map(([name, , , values]) => [name, values])));
-		return sized.map(({ name }) => {
-			const generator = found.get(name) ?? null;
-			return generator && formatGenerator(generator.specs);
-		});
-	};
+};
 
-	it.each<[string, DType, (number | string)[], InputValues, string | null]>([
-		["image", "float32", [1, 3, 224, 224], unknown, "image"],
-		["image", "float32", [1, 224, 224, 3], unknown, "image"],
-		["features", "float32", [1, 128], unknown, "normal"],
-		["ids", "float32", [1, 128], table, "tokens:0..30521"],
-		["input_ids", "int64", [1, "seq"], table, "tokens:0..30521"],
-		["attention_mask", "int64", [1, "seq"], choice([0]), "ones"],
-		["mask", "bool", [1, "seq"], unknown, "ones"],
-		["flags", "bool", ["seq"], unknown, "tokens:0..1"],
-		["pixels", "uint8", [1, 3, 32, 32], unknown, "image"],
-		["quantised", "int8", [1, 4], unknown, "tokens:-128..127"],
-		["rate", "int64", [], choice([16_000, 8000], false), "const:16000"],
-		["rate", "int64", [1], choice([16_000]), "const:16000"],
-		["ids", "int64", [1, "seq"], choice([5]), "tokens:0..5"],
-		["rest", "int64", [], { kind: "unused" }, "zeros"],
-		["ids", "int64", [1, "seq"], unknown, null],
-		["ids", "int64", [1, "seq"], choice([0], false), null],
-		["steps", "int64", [], unknown, null],
-		["new_shape", "int32", ["n", 2], { kind: "size" }, null],
-		["gains", "float32", [3], unknown, "normal"],
-		["threshold", "float32", [], unknown, null],
-		["use_cache", "bool", [1], unknown, null],
-	])("what suits an input is for %s %s %j %j: %s", (name, dtype, axes, values, kind) => {
-		expect(of([[name, dtype, axes, values]])).toEqual([kind]);
-	});
+it.each<[string, DType, (number | string)[], InputValues, string | null]>([
+	["image", "float32", [1, 3, 224, 224], unknown, "image"],
+	["image", "float32", [1, 224, 224, 3], unknown, "image"],
+	["features", "float32", [1, 128], unknown, "normal"],
+	["ids", "float32", [1, 128], table, "tokens:0..30521"],
+	["input_ids", "int64", [1, "seq"], table, "tokens:0..30521"],
+	["attention_mask", "int64", [1, "seq"], choice([0]), "ones"],
+	["mask", "bool", [1, "seq"], unknown, "ones"],
+	["flags", "bool", ["seq"], unknown, "tokens:0..1"],
+	["pixels", "uint8", [1, 3, 32, 32], unknown, "image"],
+	["quantised", "int8", [1, 4], unknown, "tokens:-128..127"],
+	["rate", "int64", [], choice([16_000, 8000], false), "const:16000"],
+	["rate", "int64", [1], choice([16_000]), "const:16000"],
+	["ids", "int64", [1, "seq"], choice([5]), "tokens:0..5"],
+	["rest", "int64", [], { kind: "unused" }, "zeros"],
+	["ids", "int64", [1, "seq"], unknown, null],
+	["ids", "int64", [1, "seq"], choice([0], false), null],
+	["steps", "int64", [], unknown, null],
+	["new_shape", "int32", ["n", 2], { kind: "size" }, null],
+	["gains", "float32", [3], unknown, "normal"],
+	["threshold", "float32", [], unknown, null],
+	["use_cache", "bool", [1], unknown, null],
+])("what suits an input is for %s %s %j %j: %s", (name, dtype, axes, values, kind) => {
+	expect(suiting([[name, dtype, axes, values]])).toEqual([kind]);
+});
 
-	const float = (name: string, shape: (string | number)[], values: InputValues = unknown) =>
-		[name, "float32", shape, values] as [string, DType, (string | number)[], InputValues];
-	const phonemes: [string, DType, (string | number)[], InputValues] = [
-		"ids",
-		"int64",
-		["batch", "seq"],
-		table,
-	];
-	const states = ["state", "h0", "hidden", "c", "past_key_values.0.key"];
-	const audio = float("input", [1, 576]);
-	it.each<[string, Parameters<typeof of>[0], (string | null)[]]>([
-		["parameters that nothing explains", [phonemes, float("scales", [3])], ["tokens:0..30521", null]],
-		[
-			"parameters that are not read",
-			[phonemes, float("scales", [3], { kind: "unused" })],
-			["tokens:0..30521", "zeros"],
-		],
-		[
-			"states",
-			[audio, ...states.map((name) => float(name, [2, 1, 128])), float("x1", [1, 1, 8], { kind: "state" })],
-			["normal", ...new Array(6).fill("zeros")],
-		],
-		["hidden states, which are data", [audio, float("hidden_states", [1, 8])], ["normal", "normal"]],
-		["a length", [phonemes, ["input_lengths", "int64", ["batch"], unknown]], ["tokens:0..30521", "length"]],
-	])("what suits inputs beside data: %s", (_, inputs, kinds) => {
-		expect(of(inputs)).toEqual(kinds);
-	});
+const float = (name: string, shape: (string | number)[], values: InputValues = unknown) =>
+	[name, "float32", shape, values] as [string, DType, (string | number)[], InputValues];
+const phonemes: [string, DType, (string | number)[], InputValues] = ["ids", "int64", ["batch", "seq"], table];
+const states = ["state", "h0", "hidden", "c", "past_key_values.0.key"];
+const audio = float("input", [1, 576]);
+it.each<[string, Parameters<typeof suiting>[0], (string | null)[]]>([
+	["parameters that nothing explains", [phonemes, float("scales", [3])], ["tokens:0..30521", null]],
+	[
+		"parameters that are not read",
+		[phonemes, float("scales", [3], { kind: "unused" })],
+		["tokens:0..30521", "zeros"],
+	],
+	[
+		"states",
+		[audio, ...states.map((name) => float(name, [2, 1, 128])), float("x1", [1, 1, 8], { kind: "state" })],
+		["normal", ...new Array(6).fill("zeros")],
+	],
+	["hidden states, which are data", [audio, float("hidden_states", [1, 8])], ["normal", "normal"]],
+	["a length", [phonemes, ["input_lengths", "int64", ["batch"], unknown]], ["tokens:0..30521", "length"]],
+])("what suits inputs beside data: %s", (_, inputs, kinds) => {
+	expect(suiting(inputs)).toEqual(kinds);
+});
 
-	it("what suits a state alone is data", () => {
-		expect(of([float("state", [1, 8])])).toEqual(["normal"]);
-	});
+it("what suits a state alone is data", () => {
+	expect(suiting([float("state", [1, 8])])).toEqual(["normal"]);
+});
 
-	it("positionsBeside finds the size of the inputs beside a length", () => {
-		const mel = { name: "mel", axes: ["batch", 80, "time"], shape: [2, 80, 300] };
-		const fixed = { name: "ids", axes: [1, 7], shape: [1, 7] };
-		const length = { name: "n", axes: ["batch"], shape: [2] };
-		expect([positionsBeside("n", [length, mel]), positionsBeside("n", [fixed])]).toEqual([300, 7]);
-		const input = { name: "n", dtype: "int64", shape: [2], specs: [{ kind: "length" }] } as const;
-		const { tensor } = generateInput({ ...input, positions: 300 }, turn(0));
-		expect([...new BigInt64Array(tensor.data.buffer)]).toEqual([300n, 300n]);
-	});
+it("positionsBeside finds the size of the inputs beside a length", () => {
+	const mel = { name: "mel", axes: ["batch", 80, "time"], shape: [2, 80, 300] };
+	const fixed = { name: "ids", axes: [1, 7], shape: [1, 7] };
+	const length = { name: "n", axes: ["batch"], shape: [2] };
+	expect([positionsBeside("n", [length, mel]), positionsBeside("n", [fixed])]).toEqual([300, 7]);
+	const input = { name: "n", dtype: "int64", shape: [2], specs: [{ kind: "length" }] } as const;
+	const { tensor } = generateInput({ ...input, positions: 300 }, turn(0));
+	expect([...new BigInt64Array(tensor.data.buffer)]).toEqual([300n, 300n]);
+});
+
+it("splitMix64 gives the numbers of the reference implementation for seed 1234567", () => {
+	const random = splitMix64(1_234_567);
+	const drawn = Array.from({ length: 5 }, () => random.next()).map(
+		({ high, low }) => (BigInt(high) << 32n) | BigInt(low),
+	);
+	expect(drawn).toEqual([
+		6457827717110365317n,
+		3203168211198807973n,
+		9817491932198370423n,
+		4593380528125082431n,
+		16408922859458223821n,
+	]);
+});
+
+it("splitMix64 draws normal numbers of mean 0, variance 1 and the kurtosis of twelve uniforms", () => {
+	const random = splitMix64(7);
+	const drawn = Array.from({ length: 200_000 }, () => random.normal());
+	const moment = (power: number): number =>
+		drawn.reduce((sum, value) => sum + value ** power, 0) / drawn.length;
+	expect(moment(1)).toBeCloseTo(0, 2);
+	expect(moment(2)).toBeCloseTo(1, 1);
+	expect(moment(4)).toBeCloseTo(2.9, 1);
+	expect(drawn.every((value) => Math.abs(value) < 6)).toBe(true);
+});
+
+it("splitMix64 keeps uniform numbers and choices within their bounds, and streams apart", () => {
+	fc.assert(
+		fc.property(fc.nat(), fc.integer({ min: 1, max: 1e6 }), (seed, count) => {
+			const random = splitMix64(seed, [3, 1]);
+			const value = random.uniform();
+			expect(value >= 0 && value < 1).toBe(true);
+			expect(random.below(count)).toBeLessThan(count);
+			expect(splitMix64(seed, [0, 1]).next()).not.toEqual(splitMix64(seed, [1, 0]).next());
+		}),
+	);
 });
