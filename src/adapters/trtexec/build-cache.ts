@@ -1,34 +1,33 @@
 // Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT, and saves them for later runs.
 
 import { createHash } from "node:crypto";
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { readFile, rm, stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { BuildRecord } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
+import type { BuildPlaces } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { digestFile } from "../process/input-file.ts";
-import { makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { portableFlags } from "./failure.ts";
-import { describePlan } from "./run.ts";
 
-export interface CachedBuild {
+export interface BuildFacts {
 	durationMs: number;
 	/** ISO 8601, UTC. */
 	builtAt: string;
 	recipe: Record<string, string>;
 	warnings: BuildRecord["warnings"];
 	notes: string[];
-	weightsBytes: number;
+	/** null: the log does not say. */
+	weightsBytes: number | null;
 	/** Kernel timings in the cache after the build; null if it is unknown. */
 	entries: number | null;
 }
 
 /** null: not what this version writes. */
-function parseCachedBuild(facts: unknown): CachedBuild | null {
+function parseFacts(facts: unknown): BuildFacts | null {
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries } = fieldsOf(facts);
-	if (typeof durationMs !== "number" || typeof builtAt !== "string" || typeof weightsBytes !== "number")
-		return null;
+	if (typeof durationMs !== "number" || typeof builtAt !== "string") return null;
 	if (!isObject(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
 	return {
 		durationMs,
@@ -39,15 +38,9 @@ function parseCachedBuild(facts: unknown): CachedBuild | null {
 			return { class: String(name), count: Number(count) || 1, example: String(example) };
 		}),
 		notes: notes.map(String),
-		weightsBytes,
+		weightsBytes: typeof weightsBytes === "number" ? weightsBytes : null,
 		entries: typeof entries === "number" ? entries : null,
 	};
-}
-
-export interface BuildPlaces {
-	engine: string;
-	layers: string;
-	cache: string | undefined;
 }
 
 export interface BuildRequest {
@@ -73,11 +66,6 @@ export async function buildRequest(
 		if (found?.isFile()) files.push(await digestFile(path));
 	}
 	return { job, places, argv, files };
-}
-
-/** The timing cache before the build; null if there was none. */
-export interface TimingBefore {
-	hash: string | null;
 }
 
 const hashOf = (text: string | Uint8Array): string =>
@@ -109,7 +97,7 @@ function timingKey({ spec }: BuildJob, machine: string): string {
 export async function restoreEngine(
 	request: BuildRequest,
 	context: TrtexecContext,
-): Promise<Partial<BuildRecord> | null> {
+): Promise<BuildFacts | null> {
 	const { engines } = context.caches;
 	const { places } = request;
 	if (engines === null || context.machine === null || places.cache === undefined) return null;
@@ -117,8 +105,8 @@ export async function restoreEngine(
 	const before = await timingHash(places.cache);
 	const files = filesOf(places, places.cache);
 	for (const name of await engines.list(`${key}-${before ?? ""}`)) {
-		const cached = parseCachedBuild(await engines.fetch(name, files));
-		if (cached !== null) return describeRecalled(cached, request, context);
+		const cached = parseFacts(await engines.fetch(name, files));
+		if (cached !== null) return cached;
 		// Removes useless files, so that a failing build leaves nothing behind.
 		const useless = before === null ? Object.values(files) : [places.engine, places.layers];
 		for (const path of useless) await rm(path, { force: true });
@@ -132,62 +120,36 @@ const filesOf = (places: BuildPlaces, cache: string) => ({
 	"timing.cache": cache,
 });
 
-async function describeRecalled(
-	cached: CachedBuild,
-	{ job, places }: BuildRequest,
-	context: TrtexecContext,
-): Promise<Partial<BuildRecord>> {
-	const plan = await describePlan(places.engine);
-	context.built.set(places.engine, { ...plan, weightsBytes: cached.weightsBytes });
-	if (cached.entries !== null) context.cacheEntries.set(places.cache ?? "", cached.entries);
-	const seconds = (cached.durationMs / 1000).toFixed(1);
-	const note = `From the engine cache: built in ${seconds} s on ${cached.builtAt} from the same model and flags on the same GPU, driver and TensorRT.`;
-	await makeFolders(dirname(job.logPath));
-	await writeFile(job.logPath, `${note}\n`);
-	return {
-		state: "built",
-		fromCache: true,
-		durationMs: cached.durationMs,
-		engineKind: "TensorRT plan",
-		engineBytes: plan.bytes,
-		engineSha256: plan.sha256,
-		enginePath: places.engine,
-		recipe: cached.recipe,
-		warnings: cached.warnings,
-		notes: [note, ...cached.notes],
-	};
-}
-
-/** Kernel timings of earlier runs, if this run has none of this engine yet. */
+/** Restores kernel timings of earlier runs, if this run has none of this engine yet; the hash of those before the build. */
 export async function restoreTimingCache(
 	{ job, places }: BuildRequest,
 	context: TrtexecContext,
-): Promise<TimingBefore> {
+): Promise<string | null> {
 	const { timing } = context.caches;
 	const { cache } = places;
 	const hash = await timingHash(cache);
-	if (hash !== null || cache === undefined || timing === null || context.machine === null) return { hash };
+	if (hash !== null || cache === undefined || timing === null || context.machine === null) return hash;
 	const facts = await timing.fetch(timingKey(job, context.machine), { "timing.cache": cache });
 	const { entries } = fieldsOf(facts);
 	if (typeof entries === "number") context.cacheEntries.set(cache, entries);
-	return { hash: await timingHash(cache) };
+	return timingHash(cache);
 }
 
 /** Stores only engines that were built; what cannot be stored is reported once. */
 export async function saveBuild(
 	request: BuildRequest,
-	built: CachedBuild,
-	{ before, context }: { before: TimingBefore; context: TrtexecContext },
-) {
+	built: BuildFacts,
+	{ before, context }: { before: string | null; context: TrtexecContext },
+): Promise<void> {
 	const { caches, machine } = context;
 	const { job, places } = request;
 	const after = await timingHash(places.cache);
 	if (machine === null || after === null || places.cache === undefined) return;
-	const name = `${engineKey(request, machine)}-${before.hash ?? "none"}`;
+	const name = `${engineKey(request, machine)}-${before ?? "none"}`;
 	const timing = { files: { "timing.cache": places.cache }, facts: { entries: built.entries } };
 	const faults = [
 		await caches.engines?.keep(name, { files: filesOf(places, places.cache), facts: built }),
-		after === before.hash ? null : await caches.timing?.keep(timingKey(job, machine), timing),
+		after === before ? null : await caches.timing?.keep(timingKey(job, machine), timing),
 	];
 	const fault = faults.find((one) => typeof one === "string");
 	if (fault !== undefined) context.note(`The build could not be cached for later runs: ${fault}`);

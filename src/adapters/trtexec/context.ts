@@ -1,7 +1,7 @@
 // The context of every job on TensorRT: the program, the GPU, how it is timed, and results that later jobs reuse.
 
-import type { MeasureConfig } from "../../core/config/config.ts";
 import type { KernelFact } from "../../engine/core/explain/kernels.ts";
+import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { GoldenWorker, TraceJob } from "../../ports/backend.ts";
 import type { FileCache } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
@@ -21,8 +21,6 @@ export interface BuildCaches {
 	engines: FileCache | null;
 	timing: FileCache | null;
 }
-
-export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
 
 export interface TrtexecContext {
 	trtexec: Trtexec;

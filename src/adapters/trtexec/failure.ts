@@ -5,7 +5,6 @@ import type { Failure } from "../../../generated/result.ts";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { type EngineLayers, isReformat } from "../../engine/core/layer.ts";
-import type { ArgsFault } from "../../formats/trtexec/args-spec.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { TrtexecRun } from "./run.ts";
@@ -38,10 +37,6 @@ export function refusalOf(run: Pick<TrtexecRun, "record" | "diagnosis">): Failur
 export function describeTool(fault: ToolFailure): Failure {
 	const { code, message, fix = "Read the log.", excerpt = [] } = fault;
 	return { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
-}
-
-export function unsupportedArgs(reason: ArgsFault): ToolFailure {
-	return { code: "tool-output", message: reason.message, fix: reason.fix };
 }
 
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {

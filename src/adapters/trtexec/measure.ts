@@ -5,14 +5,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { quantile } from "../../core/stats/quantile.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
+import { runArgs, type TimingSettings, timingOf } from "../../formats/trtexec/args.ts";
 import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
 import { createTimesParser, type ExportTimes } from "../../formats/trtexec/export-times.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
-import type { TimingSettings, TrtexecContext } from "./context.ts";
-import { runArgs, timingOf } from "./engine-args.ts";
-import { badOutput, failureOf, unsupportedArgs } from "./failure.ts";
+import type { TrtexecContext } from "./context.ts";
+import { badOutput, failureOf } from "./failure.ts";
 import { checkPlan, inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
 const timesPath = "times.json";
@@ -25,20 +25,18 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
 	const { warmUpMs, durationMs, streams } = job;
 	const timing = timingOf(job.engine, context);
-	const task = { task: "time", inputs, warmUpMs, durationMs, streams, timesPath, ...timing } as const;
-	const args = runArgs(job.engine, job.inputs, task, context);
-	if (args.kind !== "argv") return unusable(unsupportedArgs(args), 0);
+	const task = { task: "time", warmUpMs, durationMs, streams, times: timesPath } as const;
 	const [perf, memory] = [createPerfLog(), createBuildLog()];
 	const run = await runTrtexec(
 		{
-			argv: args.argv,
+			argv: runArgs(job.engine, inputs, task, context),
 			cwd: folder,
 			logPath: job.logPath,
 			timeoutMs: job.timeoutMs,
 			writes: [timesPath],
 			inputs,
 			readers: [perf, memory],
-			...(await checkPlan(job.engine.path, context.built.get(job.engine.path))),
+			...(await checkPlan(job.engine.path, context)),
 		},
 		context,
 	);

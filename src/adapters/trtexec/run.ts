@@ -26,7 +26,7 @@ interface RunJob {
 	logPath: string;
 	timeoutMs: number;
 	/** Files that the run must write, as argv has them. */
-	writes: readonly string[];
+	writes?: readonly string[];
 	inputs?: readonly WrittenFile[];
 	plan?: { builtSha256: string; sha256: string };
 	readers?: readonly { feed(line: LogLine): void }[];
@@ -67,7 +67,7 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 	});
 	lines.end();
 	const scan = scanner.result();
-	const { wrote, absent } = await lookFor(job.writes, job.cwd);
+	const { wrote, absent } = await lookFor(job.writes ?? [], job.cwd);
 	if (record.exitCode !== 0 || absent.length > 0) await appendVerbose(job.logPath, lastVerbose.lines());
 	const diagnosis =
 		versionChanged(scan, context) ??
@@ -140,30 +140,22 @@ export function inWorkFolder<Result>(work: (folder: string) => Promise<Result>):
 	return inNewFolder("trtgate-run-", work);
 }
 
-interface InputPlace {
-	name: string;
-	/** Relative to the run's folder, because absolute paths may contain characters that trtexec's lists cannot. */
-	path: string;
-	bytes: number;
-}
-
-/** Files are numbered: tensor names come from users. */
-export async function writeInputs(
+/** The files are numbered, and their paths relative: trtexec's lists cannot take every name and path. */
+export function writeInputs(
 	folder: string,
-	inputs: readonly { name: string; data: Uint8Array }[],
-): Promise<InputPlace[]> {
-	const places: InputPlace[] = [];
-	for (const [index, { name, data }] of inputs.entries()) {
+	inputs: readonly { name: string; shape: readonly number[]; data: Uint8Array }[],
+) {
+	const written = inputs.map(async ({ name, shape, data }, index) => {
 		const path = `in${index}.bin`;
 		await orWriteError(writeFile(join(folder, path), data), join(folder, path));
-		places.push({ name, path, bytes: data.length });
-	}
-	return places;
+		return { name, shape, path, bytes: data.length };
+	});
+	return Promise.all(written);
 }
 
 /** Uses the same values for both sides; trtexec's own random integers are often invalid indices. */
 export function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number) {
-	const filled = inputs.map((input, index) => ({ name: input.name, data: fillInput(input, seed, index) }));
+	const filled = inputs.map((input, index) => ({ ...input, data: fillInput(input, seed, index) }));
 	return writeInputs(folder, filled);
 }
 
@@ -175,8 +167,9 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 /** Absent if nothing is known of this plan. It is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
-	built: BuiltPlan | undefined,
+	context: TrtexecContext,
 ): Promise<{ plan?: { builtSha256: string; sha256: string } }> {
+	const built = context.built.get(path);
 	const found = await stat(path).catch(() => null);
 	if (built === undefined || found === null) return {};
 	const unchanged = found.size === built.bytes && found.mtimeMs === built.modifiedMs;

@@ -2,6 +2,7 @@
 
 import type { NoiseFloor } from "../../../generated/golden.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { inParallel } from "../../core/in-parallel.ts";
 import { isQuantised } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -9,7 +10,6 @@ import type { InferCase } from "../../ports/backend.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
-import { inParallel } from "../../stages/in-parallel.ts";
 import { findNoiseCases } from "../core/record/noise-cases.ts";
 import {
 	type LabelledRun,

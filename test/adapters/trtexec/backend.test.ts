@@ -119,6 +119,34 @@ it.each([
 	expect(here.backend.notes?.().join()).toMatch(says);
 });
 
+it("infer hands plugins to the Python worker, but not an engine of a DLA, which the worker cannot load", async () => {
+	const seen: (readonly string[])[] = [];
+	const worker: GoldenWorker = {
+		probe: async () => ({ tensorrt: "10.6.0" }),
+		infer: async ({ plugins }) => {
+			seen.push(plugins);
+			return { state: "done", cases: [], wallMs: 1 };
+		},
+	};
+	const here = bed({ worker });
+	const engine = await here.engine();
+	const plugins = ["a.so", "b.so"].map((path) => ({ path, sha256: "", dynamic: false }));
+	await infer(here, { ...engine, assets: { plugins } });
+	const tensorrt = { ...engine.spec.engine.tensorrt, dla: { core: 1, gpuFallback: true } };
+	await infer(here, { ...engine, spec: { ...engine.spec, engine: { ...engine.spec.engine, tensorrt } } });
+	expect(seen).toEqual([["a.so", "b.so"]]);
+});
+
+it("infer refuses int64 on TensorRT 8, which would read it as int32, and names what to install", async () => {
+	const here = bed({ version: "8.6.1" });
+	const { spec, model } = await here.job({ model: "int64" });
+	const engine = { ...(await bed().engine()), spec, model };
+	const x = { dtype: "int64", shape: [4], data: new Uint8Array(32) } as const;
+	expect(await infer(here, engine, { inputs: { x } })).toMatchObject({
+		cases: [{ message: expect.stringContaining("int64, which TensorRT 8.6.1 takes as int32") }],
+	});
+});
+
 it("measure feeds its own inputs, keeps the samples, and reports TensorRT's memory", async () => {
 	const here = bed();
 	const engine = await here.engine();
