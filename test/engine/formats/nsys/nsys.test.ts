@@ -7,10 +7,10 @@ import {
 	diagnoseNcu,
 	kernelReport,
 	ncuArgs,
+	parseKernelTable,
 	profileArgs,
 	statsArgs,
 } from "../../../../src/engine/formats/nsys/nsight.ts";
-import { parseKernelTable } from "../../../../src/engine/formats/nsys/stats-csv.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nsys/${name}.csv`, "utf8");
 const header = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name";
@@ -92,10 +92,10 @@ it("the command line names the report as the version does", () => {
 });
 
 it("the command line examines one kernel with ncu, and does not lock the clocks", () => {
-	const args = ncuArgs({ output: "/o/k", kernel: "a b", launches: 2, command: ["trtexec"] }).join("|");
+	const args = ncuArgs({ output: "/o/k", kernel: "a b", command: ["trtexec"] }).join("|");
 	expect(args).toContain("--clock-control|none");
-	expect(args).toContain("--kernel-name|regex:^b$|--launch-count|2");
-	expect(ncuArgs({ output: "/o/k", launches: 2, command: ["trtexec"] })).not.toContain("--kernel-name");
+	expect(args).toContain("--kernel-name|regex:^b$|--launch-count|3");
+	expect(ncuArgs({ output: "/o/k", command: ["trtexec"] })).not.toContain("--kernel-name");
 });
 
 it.each([
@@ -107,7 +107,7 @@ it.each([
 	["void (anonymous namespace)::pool<(int)4>(float *)", "pool"],
 	["odd.name*", "odd\\.name\\*"],
 ])("the command line names %s as ncu knows it", (kernel, name) => {
-	expect(ncuArgs({ output: "/o/k", kernel, launches: 1, command: [] })).toContain(`regex:^${name}$`);
+	expect(ncuArgs({ output: "/o/k", kernel, command: [] })).toContain(`regex:^${name}$`);
 });
 
 it.each([
