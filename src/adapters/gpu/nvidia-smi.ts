@@ -1,4 +1,4 @@
-// Runs nvidia-smi: queries for the GPUs and the fields its driver supports, and streams of samples.
+// Runs nvidia-smi.
 import { type Gpu, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
 import {
 	chooseFields,
@@ -15,10 +15,9 @@ import type { ProcessRecord } from "../process/spawn.ts";
 
 export interface Smi {
 	argv: readonly [string, ...string[]];
-	/** Name in messages; nvidia-smi by default. */
 	name?: string;
 	processes: Processes;
-	/** For answers that come once; without persistence mode the driver loads first, which takes seconds. */
+	/** Without persistence mode the driver loads first, which takes seconds. */
 	timeoutMs?: number;
 }
 
@@ -63,7 +62,7 @@ export function whyNot(record: ProcessRecord): string {
 
 export interface StreamOptions {
 	args: readonly string[];
-	/** A silence of this length is a hang; absent if silence is normal. */
+	/** A longer silence is a hang; absent if silence is normal. */
 	silenceMs?: number;
 	onLine(line: string): void;
 	onEnd(why: string): void;
@@ -73,10 +72,10 @@ export interface Stream {
 	stop(): Promise<void>;
 }
 
-/** Longer than any job, because nvidia-smi in a loop never ends by itself. */
+/** nvidia-smi in a loop never ends by itself. */
 const dayMs = 24 * 60 * 60 * 1000;
 const graceMs = 500;
-/** Checks per silence limit, so that a blocked event loop accounts for one check only. */
+/** Per silence limit; a blocked event loop accounts for one only. */
 const looks = 4;
 
 export function openStream(smi: Smi, options: StreamOptions): Stream {

@@ -1,4 +1,4 @@
-// Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT, and saves them for later runs.
+// Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT.
 
 import { createHash } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
@@ -13,18 +13,16 @@ import { portableFlags } from "./failure.ts";
 
 export interface BuildFacts {
 	durationMs: number;
-	/** ISO 8601, UTC. */
 	builtAt: string;
 	recipe: Record<string, string>;
 	warnings: BuildRecord["warnings"];
 	notes: string[];
-	/** null: the log does not say. */
 	weightsBytes: number | null;
 	/** Kernel timings in the cache after the build; null if it is unknown. */
 	entries: number | null;
 }
 
-/** null: not what this version writes. */
+/** null: written by another version. */
 function parseFacts(facts: unknown): BuildFacts | null {
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries } = fieldsOf(facts);
 	if (typeof durationMs !== "number" || typeof builtAt !== "string") return null;
@@ -47,7 +45,6 @@ export interface BuildRequest {
 	job: BuildJob;
 	places: BuildPlaces;
 	argv: readonly string[];
-	/** Digests of the files that the arguments name beside the model: plugins, calibration. */
 	files: readonly string[];
 }
 
@@ -77,7 +74,7 @@ async function timingHash(path: string | undefined): Promise<string | null> {
 	return bytes === null ? null : hashOf(bytes);
 }
 
-/** Flags without this machine's folders, so that a checkout elsewhere finds the same. */
+/** Without this machine's folders, so that a checkout elsewhere finds the same. */
 function engineKey({ job, argv, files, places }: BuildRequest, machine: string): string {
 	// The timing cache is named after the engine, which another name does not change.
 	const flags = argv.filter(
@@ -91,8 +88,8 @@ function timingKey({ spec }: BuildJob, machine: string): string {
 }
 
 /**
- * The first side to build takes any engine of its key, together with the kernel timings that it was built on: the other
- * side then builds on them, as it would have. Later sides take only an engine that was built on the same timings.
+ * The first side to build takes any engine of its key, with the timings that it was built on; the other side builds on them.
+ * Later sides take only an engine that was built on the same timings.
  */
 export async function restoreEngine(
 	request: BuildRequest,
@@ -107,7 +104,7 @@ export async function restoreEngine(
 	for (const name of await engines.list(`${key}-${before ?? ""}`)) {
 		const cached = parseFacts(await engines.fetch(name, files));
 		if (cached !== null) return cached;
-		// Removes useless files, so that a failing build leaves nothing behind.
+		// A failing build leaves nothing behind.
 		const useless = before === null ? Object.values(files) : [places.engine, places.layers];
 		for (const path of useless) await rm(path, { force: true });
 	}
@@ -120,7 +117,7 @@ const filesOf = (places: BuildPlaces, cache: string) => ({
 	"timing.cache": cache,
 });
 
-/** Restores kernel timings of earlier runs, if this run has none of this engine yet; the hash of those before the build. */
+/** Restores earlier kernel timings if this run has none of this engine; the hash of those before the build. */
 export async function restoreTimingCache(
 	{ job, places }: BuildRequest,
 	context: TrtexecContext,
@@ -135,7 +132,7 @@ export async function restoreTimingCache(
 	return timingHash(cache);
 }
 
-/** Stores only engines that were built; what cannot be stored is reported once. */
+/** What cannot be stored is reported once. */
 export async function saveBuild(
 	request: BuildRequest,
 	built: BuildFacts,

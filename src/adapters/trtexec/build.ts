@@ -1,4 +1,4 @@
-// Builds a TensorRT engine with trtexec; a build succeeded if its plan exists, is not empty and loads.
+// Builds an engine with trtexec; a build succeeded if its plan exists, is not empty and loads.
 
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -28,7 +28,6 @@ import { describePlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } 
 
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
 
-/** @throws ConfigError output-unwritable, config-dims. */
 export async function buildEngine(job: BuildJob, context: TrtexecContext): Promise<BuildRecord> {
 	const started = performance.now();
 	try {
@@ -118,8 +117,8 @@ async function describeBuilt(
 }
 
 /**
- * The run that failed, or null if the plan loads. trtexec loads what it has just built even with --skipInference,
- * and logs it; a version that does not is run once, at the optimal shapes.
+ * The run that failed, or null if the plan loads. trtexec logs that it loads what it built, even with --skipInference;
+ * a version that does not is run once.
  */
 async function checkLoads(
 	{ job, places }: BuildRequest,
@@ -158,7 +157,6 @@ async function preparePlaces(job: BuildJob): Promise<BuildPlaces> {
 	return { engine, layers, cache: join(job.cacheFolder, `${basename(job.engineFolder)}.timing`) };
 }
 
-/** If the precision comes from the ONNX file alone, a wrong one is the config's fault, which names the wrong file. */
 function unsupportedSetting(
 	{ setting: [code, key], message, fix = "" }: SettingError,
 	{ spec }: BuildJob,
@@ -184,7 +182,7 @@ function refused(
 	};
 }
 
-/** A head that does not build in time is a verdict on the change; a base that does not leaves nothing to compare with. */
+/** A head that does not build in time is a verdict on the change; a base leaves nothing to compare with. */
 function tooSlow(failure: Failure, { arm, timeoutMs }: BuildJob): Failure {
 	return {
 		...failure,

@@ -1,5 +1,3 @@
-// The context of every job on TensorRT: the program, the GPU, how it is timed, and results that later jobs reuse.
-
 import type { KernelFact } from "../../engine/core/explain/kernels.ts";
 import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { GoldenWorker, TraceJob } from "../../ports/backend.ts";
@@ -27,11 +25,9 @@ export interface TrtexecContext {
 	processes: Processes;
 	device: number;
 	timing: TimingSettings;
-	/** If it is absent, trtexec runs the golden cases. */
 	worker: GoldenWorker | null;
 	tracer: Tracer | null;
 	caches: BuildCaches;
-	/** Engines and kernel timings hold for this GPU, driver and TensorRT; null if unknown. */
 	machine: string | null;
 	workerChoice?: Promise<GoldenWorker | null>;
 	built: Map<string, BuiltPlan>;

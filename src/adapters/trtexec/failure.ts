@@ -1,5 +1,3 @@
-// Turns a failed run of trtexec into a tool failure or a refused build.
-
 import { basename } from "node:path";
 import type { Failure } from "../../../generated/result.ts";
 import type { Diagnosis } from "../../core/diagnosis.ts";
@@ -47,7 +45,6 @@ export function badOutput(message: string, run: Pick<TrtexecRun, "record">): Too
 interface BuiltFacts {
 	log: BuildLogFacts;
 	layers: EngineLayers | null;
-	/** Kernel timings that an earlier build left in the cache; null if there was none. */
 	entriesBefore: number | null;
 }
 
@@ -77,7 +74,7 @@ function cacheNote({ timingCache }: BuildLogFacts, before: number | null): strin
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
 }
 
-/** Without this machine's folders, so that the build can be repeated anywhere. */
+/** Without this machine's folders. */
 export function portableFlags(argv: readonly string[]): string {
 	const flags = argv.map((argument) => {
 		const at = argument.indexOf("=/");

@@ -1,4 +1,4 @@
-// Finds trtexec (at the given path, on PATH, or in TensorRT's usual folders) and the GPU that it will use.
+// Finds trtexec and the GPU that it will use.
 import { readdir, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { findGpu, type Gpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
@@ -15,7 +15,6 @@ import { parseDeviceSection, parseVersionLine, type TensorRtVersion } from "../.
 import type { Processes } from "../process/processes.ts";
 
 export interface Trtexec {
-	/** How it is started: a path, or `trtexec` if PATH has it. */
 	program: string;
 	version: TensorRtVersion;
 }
@@ -26,10 +25,8 @@ export interface FindOptions {
 	cwd: string;
 	home?: string | undefined;
 	processes: Processes;
-	/** Folder of the shared libraries; by default that of an unpacked archive. */
 	libraries?: string | undefined;
 	libraryPath?: string | undefined;
-	/** Folders to search besides PATH; the usual places by default. */
 	installFolders?: readonly string[];
 }
 
@@ -38,7 +35,7 @@ export interface Tried {
 	why: string;
 }
 
-/** `processes` are those given, with the folder of this TensorRT's shared libraries before the environment's. */
+/** `processes` have the folder of this TensorRT's shared libraries before the environment's. */
 export type Found =
 	| { state: "found"; trtexec: Trtexec; processes: Processes }
 	| { state: "missing"; tried: readonly Tried[]; processes: Processes };
@@ -83,7 +80,7 @@ async function unpacked(parents: readonly string[]): Promise<string[]> {
 	);
 }
 
-/** Programs from an archive find their libraries only through LD_LIBRARY_PATH, in which no other version may come first. */
+/** Programs from an archive need LD_LIBRARY_PATH, in which no other version may come first. */
 async function withLibraries(
 	program: string,
 	{ processes, libraries, libraryPath, cwd }: FindOptions,
@@ -101,7 +98,7 @@ async function librariesBeside(program: string): Promise<string | null> {
 	return names.some((name) => name.startsWith("libnvinfer.so")) ? folder : null;
 }
 
-/** The version, or why there is none. Help needs no GPU, and its first line names the version in every release. */
+/** Or why there is none. Help needs no GPU, and names the version in every release. */
 async function probe(program: string, processes: Processes): Promise<TensorRtVersion | string> {
 	let version: TensorRtVersion | null = null;
 	const record = await processes.run({
@@ -121,7 +118,6 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 
 export interface Device {
 	choice: GpuChoice;
-	/** Newest CUDA that the driver runs; null if it does not report it. */
 	cuda: string | null;
 	board?: TegraBoard;
 }

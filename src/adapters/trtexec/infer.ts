@@ -1,4 +1,4 @@
-// Sends golden cases through an engine: in TensorRT's Python API if that is here, else one trtexec process for each case.
+// Sends golden cases through an engine: in TensorRT's Python API, else one trtexec process for each case.
 
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ import type { TrtexecContext } from "./context.ts";
 import { failureOf } from "./failure.ts";
 import { checkPlan, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
 
-/** Number of processes at once: a case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
+/** A case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
 const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	const { cases, timeoutMs, logPath, onCase } = job;
 	const { path: enginePath, spec, assets } = job.engine;
-	// Probed once per run of trtgate. The Python worker cannot load plans for a DLA.
+	// The Python worker cannot load plans for a DLA.
 	context.workerChoice ??= chooseWorker(context);
 	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
@@ -37,7 +37,6 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	return inferByTrtexec(job, context);
 }
 
-/** A worker of another TensorRT could not load the plans. */
 async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {
 	const inTrtexec = (why: string): null => {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
@@ -77,7 +76,6 @@ function clashOf(job: InferJob): ToolFailure | null {
 	};
 }
 
-/** Why a case cannot be run or gave no outputs; other cases may. */
 class CaseError extends Error {}
 
 /** The first fault of the machine is thrown and stops the rest. */
@@ -133,7 +131,7 @@ async function inferCase(
 	return readOutputs(run, cwd, onnx);
 }
 
-/** trtexec silently reads a file of another type or of twice the size, so everything is checked before. */
+/** trtexec silently reads a file of another type or of twice the size. */
 function checkInputs(inputs: Tensors, { graph }: OnnxModel, context: TrtexecContext): void {
 	const wanted = new Map(feeds(graph).map((feed) => [feed.name, feed]));
 	for (const [name, tensor] of Object.entries(inputs)) {
@@ -186,7 +184,7 @@ async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel
 			throw new CaseError(
 				`trtexec's file of output ${name} ${data === null ? "is not there" : `has ${data.length} bytes, its shape ${formatShape(dump.dims)} needs ${bytes}`}`,
 			);
-		// A copy of its own: views of other types need an aligned start.
+		// Views of other types need an aligned start.
 		tensors[name] = { dtype, shape: [...dump.dims], data: new Uint8Array(data) };
 	}
 	return tensors;

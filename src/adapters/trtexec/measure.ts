@@ -51,10 +51,9 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	const { times } = read;
 	const fault = misfitOf(times, { facts, streams: job.streams, timing });
 	if (fault !== null) return unusable(badOutput(fault, run), wallMs);
-	// The latency includes the transfers.
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
-	// TensorRT's own memory: the weights, and the activations of one context for each stream.
+	// The weights, and the activations of one context for each stream.
 	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
 	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
 	return {
@@ -70,7 +69,7 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 
 const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
 
-/** Why these are not the requested times; null if they are. */
+/** Why these are not the requested times. */
 function misfitOf(
 	{ iterations, wallMs }: ExportTimes,
 	{ facts, streams, timing }: { facts: PerfLogFacts; streams: number; timing: TimingSettings },
@@ -88,12 +87,12 @@ function misfitOf(
 		: `trtexec timed with ${describeMode(facts.mode)} instead of the requested ${describeMode(timing)}.`;
 }
 
-/** More than the rounding of trtexec's times explains: they are 32-bit, so steps of 8 µs once a minute has passed. */
+/** trtexec's times are 32-bit: steps of 8 µs once a minute has passed. */
 function isApart(ratio: number, wallMs: number): boolean {
 	return !(Math.abs(ratio - 1) <= 0.01 + 0.05 / wallMs);
 }
 
-/** For people and the fingerprint: `CUDA graph, spin wait, no transfers`. */
+/** `CUDA graph, spin wait, no transfers`. */
 export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | null }): string {
 	const parts = { "CUDA graph": mode.cudaGraph, "spin wait": mode.spinWait, transfers: mode.transfers };
 	return Object.entries(parts)

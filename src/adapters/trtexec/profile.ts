@@ -1,4 +1,3 @@
-// Times the layers of an engine, or runs it briefly under a profiler; neither is a timed run.
 import { copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { asFailure, ToolError } from "../../core/errors.ts";
@@ -45,7 +44,6 @@ async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
 		await orWriteError(writeFile(nodesPath, bytes), nodesPath);
 }
 
-/** Every detail of ten thousand layers takes tens of megabytes. */
 const maxFileBytes = 128 * 1024 * 1024;
 
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
@@ -69,7 +67,6 @@ async function keepFile(source: string, target: string): Promise<void> {
 	await orWriteError(copyFile(source, target), target);
 }
 
-/** Enough to see every kernel, with a report of a few megabytes. */
 const tracedRun = { warmUpMs: 200, durationMs: 0, iterations: 50, times: "times.json" };
 
 export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<TraceResult> {

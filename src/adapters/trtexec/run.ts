@@ -1,4 +1,4 @@
-// Runs trtexec once and classifies the run: by its files, then its log, its exit code last.
+// Runs trtexec once and classifies the run.
 
 import { appendFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -25,12 +25,11 @@ interface RunJob {
 	cwd: string;
 	logPath: string;
 	timeoutMs: number;
-	/** Files that the run must write, as argv has them. */
 	writes?: readonly string[];
 	inputs?: readonly WrittenFile[];
 	plan?: { builtSha256: string; sha256: string };
 	readers?: readonly { feed(line: LogLine): void }[];
-	/** The run is verbose and this gets all of its lines; the log and the diagnosis get only those that are not verbose. */
+	/** Makes the run verbose and gets all lines; the log and the diagnosis get only those that are not verbose. */
 	onVerbose?: ((text: string) => void) | undefined;
 }
 
@@ -40,11 +39,11 @@ export interface TrtexecRun {
 	diagnosis: Diagnosis;
 }
 
-/** Lines of one level that are searched for reasons: a flood beyond them only goes to the log, and its end is kept. */
+/** Lines of one level that are searched; a flood beyond them only goes to the log, and its end is kept. */
 const maxSearched = 5_000;
 const keptLast = 200;
 
-/** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
+/** @throws ConfigError output-unwritable, ToolError disk-full. */
 export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<TrtexecRun> {
 	const scanner = createLogScan();
 	const lines = createLineFilter((line) => {
@@ -153,7 +152,7 @@ export function writeInputs(
 	return Promise.all(written);
 }
 
-/** Uses the same values for both sides; trtexec's own random integers are often invalid indices. */
+/** trtexec's own random integers are often invalid indices. */
 export function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number) {
 	const filled = inputs.map((input, index) => ({ ...input, data: fillInput(input, seed, index) }));
 	return writeInputs(folder, filled);
@@ -164,7 +163,7 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 	return { sha256: await digestFile(path), bytes: size, modifiedMs: mtimeMs };
 }
 
-/** Absent if nothing is known of this plan. It is read again only when the file system shows that it changed. */
+/** The plan is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
 	context: TrtexecContext,

@@ -1,4 +1,3 @@
-// Describes a single engine: where its time goes, by ONNX nodes.
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { componentsOf, groupLabel } from "./components.ts";
 import { factsOf, partOf, summaryOf } from "./facts.ts";

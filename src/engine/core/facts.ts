@@ -1,4 +1,4 @@
-// Collects facts about one engine's part of a component: kernels, precisions, shapes, bytes and operations.
+// Facts about one engine's part of a component.
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
@@ -11,7 +11,7 @@ import { bytesMoved, operationsOf } from "./work.ts";
 export interface PartFacts {
 	kernels: readonly ModelLayer[];
 	reformats: readonly ModelLayer[];
-	/** Precisions of the kernels, those with the most operations first. */
+	/** Those with the most operations first. */
 	precisions: readonly string[];
 	bytes: number | null;
 	operations: number | null;
@@ -26,7 +26,6 @@ export interface PartFacts {
 }
 
 export interface PartTime {
-	/** Milliseconds of one inference, from the profiles in which each layer was not delayed. */
 	ms: number;
 	eachMs: readonly number[];
 	withoutMs: readonly number[];
@@ -92,7 +91,6 @@ export function isSameStructure({ structure: base }: PartFacts, { structure: hea
 	);
 }
 
-/** Describes for reports what one engine does for some nodes. */
 export function partOf(
 	facts: readonly PartFacts[],
 	layers: readonly ModelLayer[],

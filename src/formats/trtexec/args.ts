@@ -1,4 +1,4 @@
-// Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, for one TensorRT version.
+// Builds trtexec's arguments for one TensorRT version.
 import type { Precision } from "../../../generated/config.ts";
 import type { DimRange, MeasureConfig } from "../../core/config/config.ts";
 import { flagName } from "../../core/config/tensorrt-settings.ts";
@@ -8,7 +8,7 @@ import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { TensorRtVersion } from "./banner.ts";
 
-/** What this TensorRT cannot do, with the code of a refused build and the engine's key in the config. */
+/** A setting that this TensorRT lacks: the code of the refused build, and the engine's key in the config. */
 export class SettingError extends ToolError {
 	readonly setting: readonly [code: string, key: string];
 
@@ -20,7 +20,6 @@ export class SettingError extends ToolError {
 
 export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
 
-/** The program that gets the arguments. */
 interface Runner {
 	trtexec: { version: TensorRtVersion };
 	device: number;
@@ -36,7 +35,6 @@ type Modelled = Configured & { model: { path: string; onnx: OnnxModel } };
 
 const mebibyte = 1024 * 1024;
 
-/** `10.6.0` is 1006. */
 const numberOf = ({ trtexec: { version } }: Runner): number => version.major * 100 + version.minor;
 
 const flag = (name: string, value: string | number | undefined): string[] =>
@@ -48,7 +46,7 @@ function unsupported(what: string, key: string, { trtexec }: Runner): SettingErr
 	return new SettingError(["setting-unsupported", key], message, fix);
 }
 
-/** trtexec splits lists at commas and gives quotes and asterisks a special meaning. */
+/** trtexec splits lists at commas; quotes and asterisks are special. */
 function list(flagName: string, entries: readonly (readonly [name: string, value: string])[]): string[] {
 	for (const [name] of entries) {
 		if (name !== "" && !/[,'*\u0000-\u001f]/.test(name)) continue;
@@ -72,10 +70,9 @@ function shapeList(flagName: string, shapes: readonly NamedShape[]): string[] {
 }
 
 interface PrecisionRow {
-	/** Up to TensorRT 10: the first version with this precision, and its flags. */
 	since: number;
 	flags: readonly string[];
-	/** Element types that show a model in this precision; null if every model is. */
+	/** Element types of a model in this precision; null for any model. */
 	types: readonly string[] | null;
 }
 
@@ -124,7 +121,7 @@ function dynamicInputs({ graph }: OnnxModel): string[] {
 	return open.map(({ name }) => name);
 }
 
-/** The shapes of all inputs at one place of every range: of the first profile if none is named. @throws ConfigError config-dims */
+/** Shapes of all inputs at one place of the ranges. @throws ConfigError config-dims */
 export function shapesAt(
 	which: keyof DimRange,
 	spec: EngineSpec,
@@ -136,7 +133,6 @@ export function shapesAt(
 	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
 }
 
-/** The shapes of the inputs with open sizes in each profile; none for a model without such. @throws ConfigError config-dims */
 function profilesOf(spec: EngineSpec, model: OnnxModel): Record<"min" | "opt" | "max", NamedShape[]>[] {
 	const names = dynamicInputs(model);
 	if (names.length === 0) return [];
@@ -163,7 +159,7 @@ function profileArgs({ spec, model }: Modelled, runner: Runner): string[] {
 	]);
 }
 
-/** The first profile that holds the shapes, as the Python worker chooses too; the first of all if none does. */
+/** The first profile that holds the shapes, as in the Python worker; else the first of all. */
 function profileIndexOf(shapes: readonly NamedShape[], { spec, model }: Modelled): number {
 	if (spec.engine.profiles.length < 2) return 0;
 	const given = new Map(shapes.map(({ name, shape }) => [name, shape]));
@@ -189,7 +185,7 @@ function placeArgs({ spec, assets }: Configured, { device }: Runner): string[] {
 export interface BuildPlaces {
 	engine: string;
 	layers: string;
-	/** Both sides build on one timing cache, else two builds of one model differ by about 1 %. */
+	/** Both sides share it, else two builds of one model differ by about 1 %. */
 	cache: string | undefined;
 }
 
@@ -218,12 +214,11 @@ export function buildArgs(job: Modelled, { engine, layers, cache }: BuildPlaces,
 	];
 }
 
-/** A DLA runs no CUDA graphs. */
 export function timingOf({ spec }: Configured, { timing }: Pick<Runner, "timing">): TimingSettings {
 	return spec.engine.tensorrt.dla === undefined ? timing : { ...timing, cudaGraph: false };
 }
 
-/** TensorRT 11.0 reversed the three defaults and made the old flags no-ops. */
+/** TensorRT 11.0 reversed the three defaults. */
 function modeArgs({ cudaGraph, spinWait, transfers }: TimingSettings, runner: Runner): string[] {
 	const flags =
 		numberOf(runner) < 1100
@@ -270,13 +265,11 @@ function taskArgs(task: RunTask, engine: Configured, runner: Runner): string[] {
 	];
 }
 
-/** Flags of a build that its runs need as well. */
 const flagsOfRuns = new Set([
 	...["--versionCompatible", "--vc", "--allowWeightStreaming", "--weightStreamingBudget"],
 	...["--allocationStrategy", "--persistentCacheRatio"],
 ]);
 
-/** @throws SettingError if trtexec cannot take the name of an input. */
 export function runArgs(
 	engine: Modelled & { path: string },
 	inputs: readonly (NamedShape & { path: string })[],

@@ -1,4 +1,4 @@
-// Reads the log of a build (memory, the timing cache, warnings by class) and what trtexec reports of a timed run.
+// Reads the log of a build, and what trtexec reports of a timed run.
 import type { LogLine } from "./transcript.ts";
 
 const classes = [
@@ -36,10 +36,9 @@ const classes = [
 
 type WarningClass = (typeof classes)[number][0] | "other";
 
-/** Second lines of a warning: advice that adds nothing. */
+/** Second lines of a warning. */
 const advice = /\[W\] {2,}\S/;
 
-/** Null for a line that only continues the warning before it. */
 export function classifyWarning(text: string): WarningClass | null {
 	if (advice.test(text)) return null;
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
@@ -49,7 +48,6 @@ const memoryPatterns = {
 	weightsBytes: /Total Weights Memory: (\d+)/,
 	activationBytes: /Total Activation Memory: (\d+)/,
 	scratchBytes: /(?:Max|Total) Scratch Memory: (\d+)/,
-	/** Device memory of one execution context. */
 	contextMiB: /Created execution context with device memory size: (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) MiB/,
 };
 const memoryKeys = ["weightsBytes", "activationBytes", "scratchBytes", "contextMiB"] as const;
@@ -57,7 +55,7 @@ const memoryKeys = ["weightsBytes", "activationBytes", "scratchBytes", "contextM
 export interface BuildLogFacts {
 	precision: string | null;
 	memory: Record<keyof typeof memoryPatterns, number | null>;
-	/** `isLocal`: the cache is discarded after the build. `entries`: kernel timings in the file after the build. */
+	/** `isLocal`: discarded after the build. `entries`: kernel timings after the build. */
 	timingCache: { isLocal: boolean; entries: number | null };
 	warnings: { class: WarningClass; count: number; example: string }[];
 }
@@ -84,7 +82,7 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 		const { memory, timingCache } = facts;
 		for (const key of memoryKeys) {
 			const found = memoryPatterns[key].exec(text)?.[1];
-			// Several passes print figures; the largest one must fit into memory.
+			// Several passes print figures; the largest must fit into memory.
 			if (found !== undefined) memory[key] = Math.max(Number(found), memory[key] ?? 0);
 		}
 		timingCache.isLocal ||= text.includes("Local timing cache in use");
@@ -105,7 +103,7 @@ export interface PerfLogFacts {
 	/** Iterations per second, not samples. */
 	throughput: number | null;
 	iterations: number | null;
-	/** The mode that trtexec reports; a version's defaults can differ from what was requested. */
+	/** As reported; a version's defaults can differ from what was requested. */
 	mode: { cudaGraph: boolean | null; spinWait: boolean | null; transfers: boolean | null };
 }
 

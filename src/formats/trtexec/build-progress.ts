@@ -1,4 +1,4 @@
-// Reads the progress of a build from its verbose log: the layers that it times kernels for, then conversions between layers.
+// Reads the progress of a build from its verbose log: layers, then conversions between layers.
 const layersLeft = /^\[[^\]]{1,40}\] \[V\] \[TRT\] After [\w ]+: (\d{1,6}) layers$/;
 
 export function createBuildProgress(onPhase: (phase: string) => void): (text: string) => void {

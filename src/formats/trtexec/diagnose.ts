@@ -14,7 +14,7 @@ import {
 import { createLogScan, type LogScan } from "./log-scan.ts";
 import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
 
-/** Facts about a run. The log is given as lines or as a finished scan; omitted facts were not checked. */
+/** Facts about a run; omitted ones were not checked. */
 export interface Evidence {
 	lines?: Iterable<LogLine>;
 	scan?: LogScan;
@@ -92,7 +92,7 @@ function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan): Foun
 
 const isCause = ({ rule }: Found): boolean => rule.rank === undefined;
 
-/** Causes first, then symptoms, each in log order. Sorting is stable, so catalogue order decides a tie. */
+/** Causes first, then symptoms, each in log order; catalogue order decides a tie. */
 function byRank(found: readonly Found[]): Found[] {
 	const rankOf = ({ rule }: Found): number => [undefined, "symptom", "fallback"].indexOf(rule.rank);
 	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
@@ -124,7 +124,7 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	);
 }
 
-/** A name that was not captured leaves a gap; one from a command line may contain any character. */
+/** Closes the gap of a name that was not captured; names may contain any character. */
 function tidy(sentence: string): string {
 	const plain = sentence.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ").slice(0, titleChars);
 	return plain.replace(/ {2,}/g, " ").replace(/ (?=[.,;:](?: |$))/g, "");
@@ -193,7 +193,7 @@ export function diagnose(evidence: Evidence): Diagnosis {
 function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 	const find = (rules: readonly CodedRule[]) => toDiagnosis(findAll(rules, facts, scan), scan);
 	const logged = byRank(findAll(catalogue.log, facts, scan));
-	// Warnings on the way are listed too, but never as the reason for the failure.
+	// Warnings are listed too, but never as the reason.
 	const warnings = catalogue.falseSuccess.filter((rule) =>
 		linesOf(rule).some((line) => !(line instanceof RegExp)),
 	);
@@ -211,7 +211,7 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 	);
 }
 
-/** Evidence from a recording's meta.json. A recording lists every file that the run wrote below its folder. */
+/** A recording lists every file that the run wrote below its folder. */
 export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines" | "scan"> {
 	const { exitCode, signal, spawnError, argv, wrote } = meta;
 	const flags = flagsOf(argv);

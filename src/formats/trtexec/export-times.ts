@@ -1,13 +1,12 @@
-// Reads the file of --exportTimes as a stream of bytes into columns of numbers; the text itself is not kept.
+// Reads the file of --exportTimes as a stream of bytes.
 
 export interface ExportTimes {
 	iterations: number;
-	/** GPU time of each inference; the statistics use this sample. */
 	computeMs: Float64Array;
 	latencyMs: Float64Array;
-	/** CPU time to enqueue. It has only six digits, so it is coarse late in a run. */
+	/** CPU time to enqueue; only six digits, so coarse late in a run. */
 	enqueueMs: Float64Array;
-	/** Time from the start of the first transfer or kernel to the end of the last. */
+	/** From the start of the first transfer or kernel to the end of the last. */
 	wallMs: number;
 }
 
@@ -27,11 +26,11 @@ export type TimesResult =
 
 /** Twenty minutes of 25 µs inferences. */
 const maxIterations = 50_000_000;
-/** An entry has about 290 bytes. The limit keeps a malicious file from filling the memory. */
+/** An entry has about 290 bytes; a malicious file must not fill the memory. */
 const longestEntry = 4096;
 const keys = ["computeMs", "latencyMs", "startEnqMs", "endEnqMs", "startH2dMs", "endD2hMs"] as const;
 
-/** Takes the file in chunks of any size. After a fault the remaining input is ignored; `end` returns the first fault. */
+/** Chunks may have any size. After a fault the remaining input is ignored. */
 export function createTimesParser(): { push(chunk: Uint8Array): void; end(): TimesResult } {
 	const decoder = new TextDecoder();
 	const [compute, latency, enqueue]: [number[], number[], number[]] = [[], [], []];

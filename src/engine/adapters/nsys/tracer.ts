@@ -20,11 +20,9 @@ export interface TraceJob {
 	folder: string;
 	name: string;
 	timeoutMs: number;
-	/** For ncu; absent: the first kernels of the run. */
 	kernel?: string;
 }
 
-/** `sentence` says why there are no kernels. */
 interface Trace {
 	files: readonly string[];
 	kernels?: readonly KernelFact[];
@@ -39,7 +37,7 @@ interface Nsight {
 
 type NsightTool = "nsys" | "ncu";
 
-/** Below these folders is one per version, with the program at this path; the toolkits' scripts start the newest. */
+/** Each version has a folder below these. */
 const toolkits = { parent: "usr/local", folders: /^cuda/ };
 const tools = {
 	nsys: {
@@ -69,7 +67,6 @@ const probeTimeoutMs = 30_000;
 const statsTimeoutMs = 120_000;
 const maxStatsBytes = 64 * 1024 * 1024;
 
-/** The program to start; null if none starts. `root` replaces `/`. */
 export async function findNsight(
 	tool: NsightTool,
 	{ processes, root = "/" }: { processes: Processes; root?: string },
@@ -104,7 +101,7 @@ export function nsightTracer(world: {
 	};
 }
 
-/** Never throws for a failure of the profiler. Its exit code is its child's or meaningless, so files decide. */
+/** Never throws for a failure of the profiler; its exit code is meaningless, so files decide. */
 export async function traceRun(tool: NsightTool, job: TraceJob, nsight: Nsight): Promise<Trace> {
 	const { title, lacks, reports, logCapBytes } = tools[tool];
 	const { folder, name, command, kernel, cwd, timeoutMs } = job;

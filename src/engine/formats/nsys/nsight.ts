@@ -1,4 +1,4 @@
-// Command lines of Nsight Systems and Nsight Compute, the kernel table of `nsys stats`, and why ncu left no report.
+// Command lines of Nsight Systems and Compute, the table of `nsys stats`, and why ncu left no report.
 import type { KernelFact } from "../../core/explain/kernels.ts";
 
 /**
@@ -21,7 +21,7 @@ export function profileArgs(output: string, command: readonly string[]): string[
 	];
 }
 
-/** Writes `<output>_<name>.csv`. Forced, because nsys rejects a database that is older than its report. */
+/** Forced, because nsys rejects a database that is older than its report. */
 export function statsArgs(report: string, { name, output }: { name: string; output: string }): string[] {
 	const format = ["--force-export=true", "--format", "csv"];
 	return ["stats", "-q", ...format, "--output", output, "--report", name, report];
@@ -29,17 +29,14 @@ export function statsArgs(report: string, { name, output }: { name: string; outp
 
 export const helpReportsArgs: readonly string[] = ["stats", "--help-reports"];
 
-/** The name of the kernel report in this version: the first since 2023.1, the second before. */
+/** The first since 2023.1, the second before. */
 export function kernelReport(help: string): string {
 	return /^\s*gpukernsum\b/m.test(help) && !/^\s*cuda_gpu_kern_sum\b/m.test(help)
 		? "gpukernsum"
 		: "cuda_gpu_kern_sum";
 }
 
-/**
- * Profiles one kernel, as nsys names it, or the first that run. Replays kernels and needs permission to read counters, so it
- * is optional. Leaves the clocks alone.
- */
+/** Profiles one kernel, as nsys names it, or the first that run. Leaves the clocks alone. */
 export function ncuArgs(job: { output: string; kernel?: string; command: readonly string[] }): string[] {
 	const { output, kernel, command } = job;
 	const which =
@@ -59,10 +56,7 @@ export function ncuArgs(job: { output: string; kernel?: string; command: readonl
 	];
 }
 
-/**
- * ncu filters by the bare function name; nsys prints it with result type, namespaces, template arguments and parameters:
- * `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`.
- */
+/** ncu filters by the bare function name; nsys prints `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`. */
 function kernelFilter(kernel: string): string {
 	const start = kernel.replaceAll("(anonymous namespace)::", "").split(/[<(]/, 1)[0] ?? "";
 	const name = /[^\s:]*$/.exec(start.trimEnd())?.[0] ?? "";
@@ -75,7 +69,6 @@ const busy =
 const fault = /^==(?:ERROR|WARNING)==\s*(.+)$/gm;
 const maxChars = 300;
 
-/** Returns one or two sentences; the second is the fix. */
 export function diagnoseNcu(log: string): string {
 	if (forbidden.test(log)) {
 		return "ncu has no permission to read the GPU's performance counters (ERR_NVGPUCTRPERM). Load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run the runner's container with --cap-add=SYS_ADMIN.";
@@ -95,10 +88,10 @@ type KernelTable =
 	| { state: "no-data" }
 	| { state: "unknown"; why: string };
 
-/** Networks have at most a few thousand kernels; a larger table is something else. */
+/** Networks have a few thousand. */
 const maxRows = 100_000;
 
-/** Columns are found by their header, so added ones do no harm. `text` may have sentences before the table. */
+/** `text` may have sentences before the table. */
 export function parseKernelTable(text: string): KernelTable {
 	const lines = text.split(/\r?\n/);
 	const at = lines.findIndex((line) => /^"?Time ?\(%\)"?,/.test(line));

@@ -1,4 +1,3 @@
-// Failures of building an engine, and of saving and loading its file.
 import { cudaError, type Facts, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
 
 const noImplementation =

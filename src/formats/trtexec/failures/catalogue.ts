@@ -11,7 +11,6 @@ const symptoms = (rules: Rules): CodedRule[] =>
 	listRules(rules).map((rule) => ({ ...rule, rank: "symptom" as const }));
 
 export const catalogue = {
-	/** The program never ran. */
 	start: listRules(startRules),
 	/** A signal or a time limit ended it; earlier log lines matter less. */
 	outside: symptoms(outsideRules),

@@ -1,7 +1,6 @@
-// Failures that the log does not explain: programs that never ran, signals, time limits, incomplete logs.
+// Failures that the log does not explain.
 import type { Facts, Rules } from "./rule.ts";
 
-// A shell reports death by signal n as exit code 128 + n.
 const signalByExit: Readonly<Record<number, string>> = {
 	129: "SIGHUP",
 	130: "SIGINT",

@@ -10,7 +10,6 @@ const mebibyte = 1024 * 1024;
 // ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
 const farthestOpset = 36;
 
-/** Files with results; the plan and the timing cache have rules of their own. */
 export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
 const isUnwritten = ({ absent, wrote }: Facts, path: string): boolean =>
@@ -46,7 +45,7 @@ const shortDumps = ({ log, wrote }: Facts): WrongFile[] =>
 		return want === null || got === undefined || got === want ? [] : [{ ...tensor, line, got, want }];
 	});
 
-/** Fires if the run has such a file; names come from the first, lines from all. */
+/** Names come from the first such file, lines from all. */
 const about = (found: (facts: Facts) => WrongFile[]): Pick<Rule, "when" | "names" | "show"> => ({
 	when: (facts) => found(facts).length > 0,
 	names: (facts) => {

@@ -1,4 +1,3 @@
-// Failures while reading the ONNX file: TensorRT never starts the build.
 import type { Rules } from "./rule.ts";
 
 const unreadable = {

@@ -1,4 +1,4 @@
-// Failures of shapes and optimization profiles: the model was parsed, but the given shapes do not match it.
+// Failures of shapes and optimization profiles.
 import type { Facts, Names, Rules } from "./rule.ts";
 
 const outOfOrder = /MIN\s*<=\s*OPT\s*<=\s*MAX/;
@@ -114,7 +114,6 @@ export const profileRules: Rules = {
 interface GivenShape {
 	flag: string;
 	input: string;
-	/** Shape as on the command line: `1x3x32x32`. */
 	shape: string;
 	rank: number;
 }
@@ -141,7 +140,7 @@ function onlyShape({ flags }: Facts): Names {
 	return { input: first.input, flag, shape: `(${first.shape})` };
 }
 
-/** The first shape whose rank differs from the model's or, if the model is unknown, from that of most other flags. */
+/** The first shape whose rank differs from the model's, or if that is unknown from that of most flags. */
 function rankConflict({ flags, inputRanks }: Facts): Names | null {
 	const given = givenShapes(flags);
 	for (const { flag, input, shape, rank } of given) {

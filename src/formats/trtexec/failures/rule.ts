@@ -1,20 +1,16 @@
-// The type of a rule of the failure catalogue, and the facts that it can use.
 import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
 import type { LogLine, WrittenFile } from "../transcript.ts";
 
-/** Matches a log line of its level; a plain expression matches errors and lines without a level. Named groups become names. */
+/** A line of its level; a plain expression matches errors and lines without a level. Named groups become names. */
 export type LinePattern = RegExp | { level: "warning" | "info"; pattern: RegExp };
 
 export type Names = Readonly<Record<string, string | undefined>>;
 
 export interface Rule {
-	/** The failure is the runner's; by default it is the model's or the config's (refusal). */
+	/** Default: the failure is the model's or the config's. */
 	kind?: "runner";
-	/**
-	 * cause (default): explains the failure. symptom: shows what broke; any cause takes precedence.
-	 * fallback: a line that trtexec prints on exit after any failure.
-	 */
+	/** cause (default): explains the failure. symptom: any cause takes precedence. fallback: printed after any failure. */
 	rank?: "symptom" | "fallback";
 	lines?: LinePattern | readonly LinePattern[];
 	with?: LinePattern;
@@ -26,7 +22,6 @@ export interface Rule {
 	show?: (facts: Facts) => readonly LogLine[];
 }
 
-/** Rules by code, in the order in which they are tried. */
 export type Rules = Readonly<Record<string, Rule | readonly Rule[]>>;
 
 export interface CodedRule extends Rule {
@@ -64,7 +59,6 @@ export interface LogFacts {
 
 export interface LargestTensor {
 	name: string;
-	/** For people: `[2, 3]`. */
 	shape: string;
 	bytes: number;
 }

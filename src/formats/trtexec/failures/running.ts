@@ -1,4 +1,4 @@
-// Failures of the command line, of running an engine, and of the machine: libraries, GPU, driver.
+// Failures of the command line, of running an engine, and of the machine.
 import { programMissing } from "./ends.ts";
 import { cudaError, info, type Rules } from "./rule.ts";
 
