@@ -88,8 +88,8 @@ function timingKey({ spec }: BuildJob, machine: string): string {
 }
 
 /**
- * The first side to build takes any engine of its key, with the timings that it was built on; the other side builds on them.
- * Later sides take only an engine that was built on the same timings.
+ * The first side to build takes any engine of its key, with the timings that it was built on. Later sides build on
+ * them, and take only an engine that was built on the same.
  */
 export async function restoreEngine(
 	request: BuildRequest,

@@ -117,8 +117,8 @@ async function describeBuilt(
 }
 
 /**
- * The run that failed, or null if the plan loads. trtexec logs that it loads what it built, even with --skipInference;
- * a version that does not is run once.
+ * The run that failed, or null if the plan loads. Even with --skipInference, trtexec logs that it loads what it
+ * built; a version that does not is run once.
  */
 async function checkLoads(
 	{ job, places }: BuildRequest,

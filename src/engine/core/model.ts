@@ -199,7 +199,7 @@ export function meanOf(timesMs: readonly number[]): number {
 	return timesMs.length === 0 ? 0 : timesMs.reduce((sum, ms) => sum + ms, 0) / timesMs.length;
 }
 
-/** Launching never makes a layer faster: the mean of the profiles within 5 % of the fastest. 0 is a profile without the layer. */
+/** Launching only delays: the mean of the profiles within 5 % of the fastest. 0: a profile without the layer. */
 export function undelayed(timesMs: readonly number[]): number {
 	const ran = timesMs.filter((ms) => ms > 0);
 	const mostMs = 1.05 * Math.min(...ran);

@@ -74,8 +74,8 @@ export interface GpuChoice {
 }
 
 /**
- * `wanted` is an index, a UUID or the start of one, or a slice's UUID; of a list, the first counts. Indexes are nvidia-smi's,
- * which CUDA shares only under CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ * `wanted` is an index, a UUID or the start of one, or a slice's UUID; of a list, the first counts. Indexes are
+ * nvidia-smi's, which CUDA shares only under CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
 export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null {
 	const named = wanted?.split(",")[0]?.trim();

@@ -66,7 +66,9 @@ function parseTranscriptLine(raw: string, number: number): LogLine {
 				stream: stream === "err" ? "err" : "out",
 				atMs: Number(atMs),
 			};
-	} catch {}
+	} catch {
+		// Not a transcript.
+	}
 	return parseLogLine(raw, number);
 }
 

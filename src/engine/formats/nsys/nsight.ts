@@ -56,7 +56,7 @@ export function ncuArgs(job: { output: string; kernel?: string; command: readonl
 	];
 }
 
-/** ncu filters by the bare function name; nsys prints `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`. */
+/** ncu filters by the bare name; nsys prints `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`. */
 function kernelFilter(kernel: string): string {
 	const start = kernel.replaceAll("(anonymous namespace)::", "").split(/[<(]/, 1)[0] ?? "";
 	const name = /[^\s:]*$/.exec(start.trimEnd())?.[0] ?? "";
