@@ -5,23 +5,15 @@ import { expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/ports/backend.ts";
 import { bed, image, infer, measure } from "../../support/replay/bed.ts";
 
-it.each([
-	["11.1.0", "fp16", "classifier", "precision-in-onnx", /models\.net\.engines\.fp16\.onnx/],
-	["8.6.1", "bf16", "classifier", "setting-unsupported", /8\.6\.1 has no precision bf16/],
-])(
-	"build with TensorRT %s refuses %s of %s as %s, without a run",
-	async (version, precision, model, code, says) => {
-		const { backend, job, folder } = bed({ version, replay: { comparison: "slower-head" } });
-		const record = await backend.build(
-			await job({ config: ["precision: fp16", `precision: ${precision}`], model }),
-		);
-		expect(record).toMatchObject({
-			state: "refused",
-			failure: { code, kind: "refusal", title: expect.stringMatching(says) },
-		});
-		expect(existsSync(join(folder, "build.log"))).toBe(false);
-	},
-);
+it("build refuses a precision that the ONNX file decides, without a run", async () => {
+	const { backend, job, folder } = bed({ version: "11.1.0", replay: { comparison: "slower-head" } });
+	const title = expect.stringMatching(
+		/^models\.net\.engines\.fp16\.onnx: TensorRT 11\.1\.0 takes the precision/,
+	);
+	const failure = { code: "precision-in-onnx", kind: "refusal", title };
+	expect(await backend.build(await job())).toMatchObject({ state: "refused", failure });
+	expect(existsSync(join(folder, "build.log"))).toBe(false);
+});
 
 it("build builds an engine whose INT8 was never calibrated, and reports it, because its golden judges it", async () => {
 	const recording = "10.6/build-classifier-int8-no-calibration";
@@ -46,6 +38,20 @@ it("build runs a plan once if the log does not show that it was loaded", async (
 		state: "refused",
 		failure: { code: "plan-truncated" },
 	});
+});
+
+it("build reports which layer it times kernels for, and keeps verbose lines out of its log", async () => {
+	const fault = { step: "build", do: "recording", recording: "10.6/build-classifier-verbose" } as const;
+	const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [fault] } });
+	const told: string[] = [];
+	const asked = await job({});
+	await backend.build({ ...asked, onPhase: (phase) => told.push(phase) });
+	expect(told).toContainEqual("timing kernels: layer 3 of 8");
+	expect(told.at(-1)).toBe("kernels are chosen");
+	const log = readFileSync(asked.logPath, "utf8");
+	expect(log).toMatch(/\[I\] \[TRT\] Engine generation completed/);
+	expect(log).not.toMatch(/\[V\]|^Layer\(/m);
+	expect(log.split("\n").length).toBeLessThan(200);
 });
 
 it("infer gives every output by its name, type and shape", async () => {

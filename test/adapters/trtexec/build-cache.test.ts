@@ -9,13 +9,8 @@ import type { BuildJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 const facts = {
-	durationMs: 1500,
-	builtAt: "2026-01-01T00:00:00Z",
-	recipe: {},
-	warnings: [],
-	notes: [],
-	weightsBytes: 7,
-	entries: 3,
+	...{ durationMs: 1500, builtAt: "2026-01-01T00:00:00Z", recipe: {} },
+	...{ warnings: [], notes: [], weightsBytes: 7, entries: 3 },
 };
 
 function setUp() {
@@ -58,10 +53,8 @@ it("the engine cache restores an engine with the timings that it was built on, a
 	rmSync(places.cache);
 	const recalled = await restoreEngine(await ask("--fp16"), context);
 	expect(recalled).toEqual(facts);
-	expect([readFileSync(places.engine, "utf8"), readFileSync(places.cache, "utf8")]).toEqual([
-		"plan",
-		"timings",
-	]);
+	const contents = [places.engine, places.cache].map((path) => readFileSync(path, "utf8"));
+	expect(contents).toEqual(["plan", "timings"]);
 });
 
 it("the engine cache does not give the second side an engine that was built on other timings", async () => {
