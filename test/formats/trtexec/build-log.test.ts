@@ -1,6 +1,7 @@
 // Facts in build logs and performance summaries.
 import { expect, it } from "vitest";
 import { classifyWarning, createBuildLog, createPerfLog } from "../../../src/formats/trtexec/build-log.ts";
+import { createBuildProgress } from "../../../src/formats/trtexec/build-progress.ts";
 import { recordedLines, recordedRuns } from "./recorded.ts";
 
 function read<Facts>(reader: ReturnType<typeof createPerfLog | typeof createBuildLog>, name: string): Facts {
@@ -56,4 +57,18 @@ it("performance summaries read exponents, and take inf for unknown", () => {
 	for (const [number, rate] of ["1.5e+04", "inf"].entries())
 		reader.feed({ number, level: "info", text: `[x] [I] Throughput: ${rate} qps` });
 	expect(reader.result().throughput).toBe(15_000);
+});
+
+it("the progress of a build names the layers of a recorded one, and none that were not counted", () => {
+	const progressOf = (texts: readonly string[]) => {
+		const phases = new Set<string>();
+		texts.forEach(createBuildProgress((phase) => phases.add(phase)));
+		return [...phases];
+	};
+	expect(progressOf(recordedLines("10.6/build-classifier-verbose").map(({ text }) => text))).toEqual([
+		"timing kernels",
+		...Array.from({ length: 8 }, (_, layer) => `timing kernels: layer ${layer + 1} of 8`),
+		...["timing conversions between layers", "kernels are chosen"],
+	]);
+	expect(progressOf(["=== Computing costs for a", "=== Computing costs for b"])).toEqual(["timing kernels"]);
 });

@@ -3,8 +3,13 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
-import { createLineReader, type LogLine, longestLineChars } from "../../../src/formats/trtexec/transcript.ts";
-import { parseLog, recordedText } from "./recorded.ts";
+import {
+	createLineReader,
+	createVerboseTest,
+	type LogLine,
+	longestLineChars,
+} from "../../../src/formats/trtexec/transcript.ts";
+import { parseLog, recordedLines, recordedText } from "./recorded.ts";
 
 function read(chunks: readonly Uint8Array[]): LogLine[] {
 	const lines: LogLine[] = [];
@@ -58,6 +63,18 @@ it("parseLog gives the same lines however the bytes are cut", () => {
 		}),
 		{ numRuns: 30 },
 	);
+});
+
+it("createVerboseTest separates all lines of verbose messages, and finds none on the error stream", () => {
+	const isVerbose = createVerboseTest();
+	const lines = recordedLines("10.6/build-classifier-verbose");
+	const kept = lines.filter(({ text, stream }) => !isVerbose(text, stream ?? "out"));
+	expect(kept.filter(({ level, text }) => level === "verbose" || text.startsWith("Layer("))).toEqual([]);
+	const wanted = ({ level, text }: LogLine) => level === "info" || text.startsWith("&&&&");
+	expect(kept.filter(wanted)).toEqual(lines.filter(wanted));
+	expect(isVerbose("[11/22/2026-02:38:26] [V] [TRT] Layers:", "out")).toBe(true);
+	expect(isVerbose("Segmentation fault", "err")).toBe(false);
+	expect(isVerbose("Name: conv1, LayerType: Conv", "out")).toBe(true);
 });
 
 it("createLogScan keeps little of a log of a hundred thousand lines", () => {
