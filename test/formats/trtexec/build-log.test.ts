@@ -1,7 +1,11 @@
 // Facts in build logs and performance summaries.
 import { expect, it } from "vitest";
-import { classifyWarning, createBuildLog, createPerfLog } from "../../../src/formats/trtexec/build-log.ts";
-import { createBuildProgress } from "../../../src/formats/trtexec/build-progress.ts";
+import {
+	classifyWarning,
+	createBuildLog,
+	createBuildProgress,
+	createPerfLog,
+} from "../../../src/formats/trtexec/build-log.ts";
 import { recordedLines, recordedRuns } from "./recorded.ts";
 
 function read<Facts>(reader: ReturnType<typeof createPerfLog | typeof createBuildLog>, name: string): Facts {

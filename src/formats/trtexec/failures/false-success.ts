@@ -69,7 +69,7 @@ export const falseSuccessRules: Rules = {
 		when: (facts) => isUnwritten(facts, facts.flags.get("--saveEngine") ?? ""),
 		names: savedPlan,
 		title: "trtexec reported success, but the engine file {file} does not exist or has 0 bytes.",
-		fix: "Check the folder, its permissions and the free disk space. Delete an empty file wherever it is cached.",
+		fix: "Check the folder, its permissions and the free space. Delete an empty file wherever it is cached.",
 	},
 	"times-not-written": {
 		when: ({ flags, wrote, log }) =>
@@ -80,7 +80,7 @@ export const falseSuccessRules: Rules = {
 			!wrote?.has(flags.get("--exportTimes") ?? ""),
 		title:
 			"With both times and a layer profile requested, trtexec measures only the profile and writes no times.",
-		fix: "Profile in a separate run, because profiling slows down what it measures; or add --separateProfileRun.",
+		fix: "Profile in a separate run, because profiling slows down what it measures.",
 	},
 	"export-missing": {
 		kind: "runner",
@@ -98,7 +98,7 @@ export const falseSuccessRules: Rules = {
 		...about(longInputs),
 		title:
 			"The input file {path} has {got} bytes, but {input: name} takes {want}. trtexec read only the first part and reported success.",
-		fix: "Provide the input in the shape and type of this run. The golden is probably of another batch size or type.",
+		fix: "Provide the input in the shape and type of this run; the golden's are probably others.",
 	},
 	"raw-dump-truncated": {
 		...about(openDumps),
@@ -110,7 +110,7 @@ export const falseSuccessRules: Rules = {
 		kind: "runner",
 		...about(shortDumps),
 		title: "The raw file of {tensor: name} has {got} bytes, but its shape needs {want}.",
-		fix: "Check the free disk space, and that no other run writes to the same folder. Run again in a separate folder.",
+		fix: "Check the free space, and that no other run writes to the same folder.",
 	},
 	"inputs-random": {
 		when: ({ log, flags }) =>
@@ -135,7 +135,7 @@ export const falseSuccessRules: Rules = {
 			),
 		],
 		title: "The dynamic {input: input} got no shape; trtexec assumed {shape} and reported success.",
-		fix: "Give sizes for the dynamic dimensions in `dims`. This run's engine and timings are not those of your shapes.",
+		fix: "Give sizes for the dynamic dimensions in `dims`: this engine is not that of your shapes.",
 	},
 	"precision-ignored": {
 		lines: warning(/setting (?<precision>\w+) mode is not allowed if graph is strongly typed/),
@@ -154,7 +154,7 @@ export const falseSuccessRules: Rules = {
 		}),
 		title:
 			"Tensor {tensor} has the shape {shape}: at least {bytes}, more than this GPU has ({total}). The engine can never run.",
-		fix: "Check the constant or dimension that produces this shape. A built plan proves nothing until it has run once.",
+		fix: "Check the constant or dimension that produces this shape.",
 	},
 	"opset-unknown": {
 		lines: info(/Opset version:\s+(?<opset>\d+)/),
@@ -169,7 +169,7 @@ export const falseSuccessRules: Rules = {
 		when: ({ log, exitCode }) =>
 			log.ending === "none" && !log.printedHelp && log.version !== null && exitCode === 0,
 		title: "trtexec exited with code 0 but without its last line: it did not finish.",
-		fix: "Discard this run. Look for a wrapper script that hides the exit code, then run again.",
+		fix: "Look for a wrapper script that hides the exit code, then run again.",
 	},
 	// Last: the engine is usable, and its golden decides whether its outputs are good enough.
 	"int8-uncalibrated": {

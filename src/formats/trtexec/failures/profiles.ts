@@ -11,7 +11,7 @@ const invalidProfile = [
 const wrongRank = {
 	title:
 		"{flag|A profile} gives {input: input} {got|the wrong number of} dimensions {shape}, but {by|the model's input has} {rank|another number}.",
-	fix: "Give every dimension of the input, including the batch, in the model's order and in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.",
+	fix: "Give every dimension of the input, including the batch, in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.",
 };
 
 export const profileRules: Rules = {
@@ -62,7 +62,7 @@ export const profileRules: Rules = {
 	"profile-violates-constraints": {
 		lines: /k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/,
 		title: "The model cannot run at the profile's {which} shape: a reshape or concatenation inside it fails.",
-		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model's fixed sizes.",
+		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model.",
 	},
 	"profile-index": {
 		lines: /Selected profile index (?<index>\d+) exceeds/,
@@ -101,7 +101,7 @@ export const profileRules: Rules = {
 		rank: "symptom",
 		lines: invalidProfile,
 		title: "TensorRT rejected an optimization profile.",
-		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max.",
+		fix: "Give min, opt and max of each dynamic input as many dimensions as the model, with min ≤ opt ≤ max.",
 	},
 	"network-setup-failed": {
 		rank: "fallback",

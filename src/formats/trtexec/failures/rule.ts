@@ -9,7 +9,7 @@ export type Names = Readonly<Record<string, string | undefined>>;
 
 export interface Rule {
 	/** Default: the failure is the model's or the config's. */
-	kind?: "runner";
+	kind?: "runner" | "refusal";
 	/** cause (default): explains the failure. symptom: any cause takes precedence. fallback: printed after any failure. */
 	rank?: "symptom" | "fallback";
 	lines?: LinePattern | readonly LinePattern[];
@@ -28,9 +28,9 @@ export interface CodedRule extends Rule {
 	code: string;
 }
 
-export function listRules(...tables: readonly Rules[]): CodedRule[] {
-	return tables.flatMap((table) =>
-		Object.entries(table).flatMap(([code, rules]) => [rules].flat().map((rule) => ({ code, ...rule }))),
+export function listRules(table: Rules, defaults: Pick<Rule, "kind" | "rank"> = {}): CodedRule[] {
+	return Object.entries(table).flatMap(([code, rules]) =>
+		[rules].flat().map((rule) => ({ code, ...defaults, ...rule })),
 	);
 }
 
