@@ -1,19 +1,9 @@
 // TensorRT as a backend: what is asked of trtexec, which channel runs the goldens, and what is refused before it runs.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/ports/backend.ts";
 import { bed, image, infer, measure } from "../../support/replay/bed.ts";
-
-it("build refuses a precision that the ONNX file decides, without a run", async () => {
-	const { backend, job, folder } = bed({ version: "11.1.0", replay: { comparison: "slower-head" } });
-	const title = expect.stringMatching(
-		/^models\.net\.engines\.fp16\.onnx: TensorRT 11\.1\.0 takes the precision/,
-	);
-	const failure = { code: "precision-in-onnx", kind: "refusal", title };
-	expect(await backend.build(await job())).toMatchObject({ state: "refused", failure });
-	expect(existsSync(join(folder, "build.log"))).toBe(false);
-});
 
 it("build builds an engine whose INT8 was never calibrated, and reports it, because its golden judges it", async () => {
 	const recording = "10.6/build-classifier-int8-no-calibration";

@@ -74,11 +74,8 @@ it("parseKernelTable reads a header of a million blanks, which once took minutes
 });
 
 it("the command line traces only CUDA and NVTX, and lets the program end by itself", () => {
-	const args = profileArgs("/o/p", ["trtexec", "--loadEngine=e"]);
-	expect(args).toContain("--trace=cuda,nvtx");
-	expect(args.join(" ")).not.toContain("osrt");
-	expect(args).toContain("--capture-range-end=stop");
-	expect(args.slice(-2)).toEqual(["trtexec", "--loadEngine=e"]);
+	const args = profileArgs("/o/p", ["trtexec", "--loadEngine=e"]).join(" ");
+	expect(args).toMatch(/ --trace=cuda,nvtx .* --capture-range-end=stop .*trtexec --loadEngine=e$/);
 });
 
 it("the command line names the report as the version does", () => {
@@ -111,10 +108,7 @@ it.each([
 });
 
 it.each([
-	[
-		"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.",
-		"NVreg_RestrictProfilingToAdminUsers=0",
-	],
+	["==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "NVreg_RestrictProfilingToAdminUsers=0"],
 	["==PROF== Connected\n==WARNING== No kernels were profiled.", "no launch of the selected kernel"],
 	["==ERROR== Failed to load the library.\nbye", "ncu wrote no report: Failed to load the library."],
 	["segmentation fault\n", "ncu wrote no report: segmentation fault"],
