@@ -1,5 +1,5 @@
 // Runs nvidia-smi.
-import { type Gpu, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
+import { findGpu, type Gpu, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
 import {
 	chooseFields,
 	helpArgs,
@@ -10,6 +10,7 @@ import {
 	queryArgs,
 	sampleFields,
 } from "../../formats/nvidia-smi/query.ts";
+import type { DeviceRead } from "../../formats/tegra/tegrastats.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 
@@ -21,23 +22,35 @@ export interface Smi {
 	timeoutMs?: number;
 }
 
-export type Devices =
+type Devices =
 	| { state: "ok"; gpus: readonly Gpu[]; sampleFields: readonly QueryField[] }
-	| { state: "none"; sentence: string };
+	| { state: "none"; answers: boolean; sentence: string };
 
 const answerTimeoutMs = 30_000;
 const maxAnswerBytes = 1024 * 1024;
 
 export async function listGpus(smi: Smi): Promise<Devices> {
 	const help = await queryNvidiaSmi(smi, helpArgs);
-	if (help.state !== "exited" || help.exitCode !== 0) return { state: "none", sentence: whyNot(help) };
+	if (help.state !== "exited" || help.exitCode !== 0)
+		return { state: "none", answers: false, sentence: whyNot(help) };
 	const offered = parseHelpFields(help.stdout);
 	const fields = chooseFields(inventoryFields, offered);
 	const inventory = await queryNvidiaSmi(smi, queryArgs(fields));
 	const list = await queryNvidiaSmi(smi, listArgs);
 	const gpus = parseGpus(inventory.stdout, fields, list.stdout);
-	if (gpus.length === 0) return { state: "none", sentence: whyNot(inventory) };
+	if (gpus.length === 0) return { state: "none", answers: true, sentence: whyNot(inventory) };
 	return { state: "ok", gpus, sampleFields: chooseFields(sampleFields, offered) };
+}
+
+export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
+	const smi = { argv: ["nvidia-smi"] as const, processes, timeoutMs: 20_000 };
+	const [devices, versions] = await Promise.all([listGpus(smi), queryNvidiaSmi(smi, ["--version"])]);
+	if (devices.state === "none") return { state: devices.answers ? "none" : "unknown" };
+	const choice = findGpu(devices.gpus, wanted);
+	if (choice === null) return { state: "none" };
+	// Driver 610 calls it `CUDA UMD version`, and prints `Deprecated` in the old place.
+	const cuda = /^CUDA (?:UMD )?version\s*:\s*(\d+(?:\.\d+)*)\s*$/im.exec(versions.stdout)?.[1] ?? null;
+	return { state: "found", device: { choice, cuda } };
 }
 
 export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<ProcessRecord> {
@@ -49,7 +62,7 @@ export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<Proce
 	});
 }
 
-export function whyNot(record: ProcessRecord): string {
+function whyNot(record: ProcessRecord): string {
 	const { state, wallMs, exitCode, signal, tail } = record;
 	const unknown = "so the GPU's clocks, power and foreign processes are unknown.";
 	if (state === "not-started") return `nvidia-smi is not installed, ${unknown}`;

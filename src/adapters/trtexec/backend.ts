@@ -2,13 +2,13 @@
 import { arch, platform } from "node:os";
 import type { BackendFacts } from "../../../generated/result.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
-import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
+import { boardFingerprint, type Device } from "../../formats/tegra/tegrastats.ts";
 import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { Backend, GoldenWorker } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine, layersOf } from "./build.ts";
 import type { BuildCaches, Tracer, TrtexecContext } from "./context.ts";
-import { type Device, newestKnownMajor, type Trtexec } from "./find.ts";
+import { newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
 import { profileEngine, traceRun } from "./profile.ts";

@@ -1,3 +1,4 @@
+// What every job on TensorRT shares.
 import type { KernelFact } from "../../engine/core/explain/kernels.ts";
 import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { GoldenWorker, TraceJob } from "../../ports/backend.ts";

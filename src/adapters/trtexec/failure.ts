@@ -1,3 +1,4 @@
+// Describes failed runs and finished builds.
 import { basename } from "node:path";
 import type { Failure } from "../../../generated/result.ts";
 import type { Diagnosis } from "../../core/diagnosis.ts";

@@ -1,16 +1,8 @@
 // Finds trtexec and the GPU that it will use.
 import { readdir, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { findGpu, type Gpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
-import {
-	chooseFields,
-	helpArgs,
-	inventoryFields,
-	listArgs,
-	parseHelpFields,
-	queryArgs,
-} from "../../formats/nvidia-smi/query.ts";
-import type { TegraBoard } from "../../formats/tegra/tegrastats.ts";
+import { findGpu, type Gpu } from "../../formats/nvidia-smi/gpus.ts";
+import type { DeviceRead, TegraBoard } from "../../formats/tegra/tegrastats.ts";
 import { parseDeviceSection, parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
 import type { Processes } from "../process/processes.ts";
 
@@ -116,32 +108,6 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
 }
 
-export interface Device {
-	choice: GpuChoice;
-	cuda: string | null;
-	board?: TegraBoard;
-}
-
-const timeoutMs = 20_000;
-const maxBytes = 1024 * 1024;
-
-/** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
-export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
-
-export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
-	const query = async (args: readonly string[]): Promise<string> => {
-		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: maxBytes });
-		return record.state === "exited" && record.exitCode === 0 ? record.stdout : "";
-	};
-	const fields = chooseFields(inventoryFields, parseHelpFields(await query(helpArgs)));
-	if (fields.length === 0) return { state: "unknown" };
-	const queries = [queryArgs(fields), listArgs, ["--version"]].map(query);
-	const [csv = "", list = "", versions = ""] = await Promise.all(queries);
-	const choice = findGpu(parseGpus(csv, fields, list), wanted);
-	if (choice === null) return { state: "none" };
-	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
-}
-
 export async function readTegraDevice(
 	{ program }: Trtexec,
 	{ board, wanted }: { board: TegraBoard; wanted?: string | undefined },
@@ -150,7 +116,7 @@ export async function readTegraDevice(
 	const record = await processes.run({
 		argv: [program, "--onnx=/nonexistent/model.onnx"],
 		timeoutMs: probeTimeoutMs,
-		captureBytes: maxBytes,
+		captureBytes: 1024 * 1024,
 	});
 	const device = parseDeviceSection(record.stdout);
 	if (device === null) return { state: "unknown" };
@@ -159,9 +125,4 @@ export async function readTegraDevice(
 	const gpu: Gpu = { index: 0, uuid: uuid ?? "GPU-tegra", ...facts, driver: board.l4t, ...unknown };
 	const choice = findGpu([gpu], wanted);
 	return choice === null ? { state: "none" } : { state: "found", device: { choice, cuda: null, board } };
-}
-
-/** Driver 610 calls it `CUDA UMD version`, and prints `Deprecated` in the old place. */
-function cudaOf(versions: string): string | null {
-	return /^CUDA (?:UMD )?version\s*:\s*(\d+(?:\.\d+)*)\s*$/im.exec(versions)?.[1] ?? null;
 }

@@ -1,3 +1,4 @@
+// Times layers, or runs an engine under a profiler.
 import { copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { asFailure, ToolError } from "../../core/errors.ts";

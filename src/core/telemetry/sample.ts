@@ -1,3 +1,4 @@
+// Readings of a GPU; times are those of the Clock port.
 /** About ten a second; null if not reported. */
 export interface TelemetrySample {
 	atMs: number;

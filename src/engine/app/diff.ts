@@ -1,3 +1,4 @@
+// `trtgate diff`
 import { resolve } from "node:path";
 import { misused, parseArguments } from "../../app/commands/arguments.ts";
 import { diffTable } from "../../app/commands/tables.ts";

@@ -1,3 +1,4 @@
+// `trtgate explain`
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArguments, readArgument } from "../../app/commands/arguments.ts";

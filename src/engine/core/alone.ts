@@ -1,3 +1,4 @@
+// Where the time of a single engine goes.
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { componentsOf, groupLabel } from "./components.ts";
 import { factsOf, partOf, summaryOf } from "./facts.ts";

@@ -1,3 +1,4 @@
+// Broken fusions, islands of fp32, and quantisation without effect.
 import type { EngineRow } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { quoted } from "../../core/text/escape.ts";

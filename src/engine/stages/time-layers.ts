@@ -1,3 +1,4 @@
+// Times layers, repeatedly if that explains a change.
 import type { Arm, Result, WorkloadResult } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
 import { folderName } from "../../core/config/identity.ts";

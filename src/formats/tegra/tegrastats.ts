@@ -1,6 +1,6 @@
 // Reads tegrastats, whose fields differ by board, JetPack and user.
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
-import { knownOnly } from "../nvidia-smi/gpus.ts";
+import { type GpuChoice, knownOnly } from "../nvidia-smi/gpus.ts";
 
 /** Best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */
 const gpuRails = ["VDD_GPU", "VDD_GPU_SOC", "VDD_SYS_GPU", "VDD_CPU_GPU_CV", "POM_5V_GPU", "GPU"] as const;
@@ -65,6 +65,16 @@ export interface TegraBoard {
 	powerMode: string | null;
 	gpuClock: { minMhz: number; maxMhz: number } | null;
 }
+
+export interface Device {
+	choice: GpuChoice;
+	/** Newest CUDA that the driver runs; null if it does not report it. */
+	cuda: string | null;
+	board?: TegraBoard;
+}
+
+/** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
+export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
 
 export function parseTegraRelease(text: string): string | null {
 	const found = /^# R(\d{1,3}) \(release\), REVISION: (\d{1,3}(?:\.\d{1,3}){0,2})/m.exec(text);

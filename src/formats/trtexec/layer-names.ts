@@ -1,3 +1,4 @@
+// Reads names of layers.
 export interface NamedParts {
 	nodes: string[];
 	foreign: readonly [from: string, to: string] | null;

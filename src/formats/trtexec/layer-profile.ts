@@ -1,3 +1,4 @@
+// Reads --exportProfile.
 import type { ArmLayers } from "../../../generated/result.ts";
 import { ToolError } from "../../core/errors.ts";
 import { joinLayers } from "../../engine/core/explain/layers.ts";

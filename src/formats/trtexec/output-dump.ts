@@ -1,3 +1,4 @@
+// Raw tensor files of --dumpRawBindingsToFile.
 import type { DType } from "../../../generated/golden.ts";
 import { groupBy } from "../../core/group.ts";
 

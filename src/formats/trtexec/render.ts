@@ -1,3 +1,4 @@
+// A diagnosis as text.
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { paint } from "../../core/report/terminal-text.ts";
 

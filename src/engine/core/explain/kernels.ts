@@ -30,15 +30,10 @@ export function kernelOfInterest({ base, head }: WorkloadKernels): string | unde
 	const slowest = (head ?? base)?.kernels[0]?.name;
 	if (base === null || head === null) return slowest;
 	const before = totals(base);
-	const gains = [...totals(head)].map(([name, totalMs]) => ({
-		name,
-		gainMs: totalMs - (before.get(name) ?? 0),
-	}));
-	const most = gains.reduce<(typeof gains)[number] | null>(
-		(best, one) => (best !== null && best.gainMs >= one.gainMs ? best : one),
-		null,
-	);
-	return most !== null && most.gainMs > 0 ? most.name : slowest;
+	const [most] = [...totals(head)]
+		.map(([name, totalMs]) => ({ name, gainMs: totalMs - (before.get(name) ?? 0) }))
+		.sort((a, b) => b.gainMs - a.gainMs);
+	return most !== undefined && most.gainMs > 0 ? most.name : slowest;
 }
 
 function totals({ kernels }: ArmKernels): Map<string, number> {

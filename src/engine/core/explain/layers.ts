@@ -1,3 +1,4 @@
+// Layers and their times, as results have them.
 import type {
 	Arm,
 	ArmKernels,

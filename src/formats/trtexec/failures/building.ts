@@ -1,3 +1,4 @@
+// Failures of building an engine, and of its file.
 import { cudaError, type Facts, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
 
 const noImplementation =

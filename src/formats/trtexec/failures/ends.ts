@@ -39,13 +39,13 @@ export const startRules: Rules = {
 	},
 	"program-missing": {
 		...programMissing,
-		when: ({ exitCode, spawnError, log }) => spawnError !== null || (exitCode === 127 && log.lineCount === 0),
+		when: ({ exitCode, spawnError, log }) => spawnError != null || (exitCode === 127 && log.lineCount === 0),
 	},
 };
 
 export const outsideRules: Rules = {
 	"timed-out": {
-		when: (facts) => facts.timedOut,
+		when: (facts) => facts.timedOut === true,
 		title: "trtexec did not finish within its time limit and was stopped.",
 		fix: "If the last lines show progress, raise the limit; else look for a busy GPU or a hung driver.",
 	},

@@ -13,7 +13,7 @@ const farthestOpset = 36;
 export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
 const isUnwritten = ({ absent, wrote }: Facts, path: string): boolean =>
-	path !== "" && (absent.includes(path) || wrote?.get(path)?.bytes === 0);
+	path !== "" && (absent?.includes(path) === true || wrote?.get(path) === 0);
 const unwrittenExports = (facts: Facts): string[] =>
 	exportFlags.map((flag) => facts.flags.get(flag) ?? "").filter((path) => isUnwritten(facts, path));
 
@@ -41,7 +41,7 @@ const openDumps = ({ log }: Facts): WrongFile[] =>
 const shortDumps = ({ log, wrote }: Facts): WrongFile[] =>
 	[...log.dumps.values()].flatMap(({ tensor, line }) => {
 		const want = dumpBytes(tensor);
-		const got = wrote?.get(tensor.path)?.bytes;
+		const got = wrote?.get(tensor.path);
 		return want === null || got === undefined || got === want ? [] : [{ ...tensor, line, got, want }];
 	});
 
@@ -58,7 +58,7 @@ const about = (found: (facts: Facts) => WrongFile[]): Pick<Rule, "when" | "names
 export const falseSuccessRules: Rules = {
 	"plan-damaged": {
 		kind: "runner",
-		when: ({ plan }) => plan !== null && plan.builtSha256 !== plan.sha256,
+		when: ({ plan }) => plan !== undefined && plan.builtSha256 !== plan.sha256,
 		names: loadedPlan,
 		title: "The {engine file: file} changed after its build, and TensorRT ran it without an error.",
 		fix: "Build the engine again; look for a disk, cache or transfer that corrupts files.",
@@ -144,14 +144,13 @@ export const falseSuccessRules: Rules = {
 		fix: "Build without strong typing, or convert the ONNX file to this precision.",
 	},
 	"tensor-too-big": {
-		when: ({ largestTensor, log: { device } }) =>
-			device.memoryMiB !== null && (largestTensor?.bytes ?? 0) > device.memoryMiB * mebibyte,
-		names: ({ largestTensor, log }) => ({
-			tensor: quoteName(largestTensor?.name ?? ""),
-			shape: largestTensor?.shape ?? "",
-			bytes: formatBytes(largestTensor?.bytes ?? 0),
-			total: formatBytes((log.device.memoryMiB ?? 0) * mebibyte),
-		}),
+		when: ({ model, log: { device } }) =>
+			device.memoryMiB !== null && (model?.largestTensor?.bytes ?? 0) > device.memoryMiB * mebibyte,
+		names: ({ model, log }) => {
+			const { name = "", shape = "", bytes = 0 } = model?.largestTensor ?? {};
+			const total = formatBytes((log.device.memoryMiB ?? 0) * mebibyte);
+			return { tensor: quoteName(name), shape, bytes: formatBytes(bytes), total };
+		},
 		title:
 			"Tensor {tensor} has the shape {shape}: at least {bytes}, more than this GPU has ({total}). The engine can never run.",
 		fix: "Check the constant or dimension that produces this shape.",

@@ -1,3 +1,4 @@
+// Failures while reading the ONNX file.
 import type { Rules } from "./rule.ts";
 
 const unreadable = {

@@ -141,13 +141,13 @@ function onlyShape({ flags }: Facts): Names {
 }
 
 /** The first shape whose rank differs from the model's, or if that is unknown from that of most flags. */
-function rankConflict({ flags, inputRanks }: Facts): Names | null {
+function rankConflict({ flags, model }: Facts): Names | null {
 	const given = givenShapes(flags);
 	for (const { flag, input, shape, rank } of given) {
 		const same = given.filter((each) => each.input === input);
-		const wanted = inputRanks?.get(input) ?? commonRank(same);
+		const wanted = model?.inputRanks.get(input) ?? commonRank(same);
 		if (rank === wanted) continue;
-		const other = inputRanks?.has(input) ? undefined : same.find((each) => each.rank === wanted);
+		const other = model?.inputRanks.has(input) ? undefined : same.find((each) => each.rank === wanted);
 		const by = other && `${other.flag} gives it`;
 		return { flag, input, shape: `(${shape})`, got: String(rank), rank: String(wanted), by };
 	}

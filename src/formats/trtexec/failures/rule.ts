@@ -1,6 +1,7 @@
+// Rules of the failure catalogue, and their facts.
 import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
-import type { LogLine, WrittenFile } from "../transcript.ts";
+import type { LogLine } from "../transcript.ts";
 
 /** A line of its level; a plain expression matches errors and lines without a level. Named groups become names. */
 export type LinePattern = RegExp | { level: "warning" | "info"; pattern: RegExp };
@@ -57,27 +58,32 @@ export interface LogFacts {
 	node: NodeFacts | null;
 }
 
-export interface LargestTensor {
+interface LargestTensor {
 	name: string;
 	shape: string;
 	bytes: number;
 }
 
-export interface Facts {
-	log: LogFacts;
+/** Facts about a run besides its log; omitted ones were not checked. */
+export interface RunFacts {
 	exitCode: number | null;
 	signal: string | null;
-	timedOut: boolean;
-	spawnError: string | null;
+	timedOut?: boolean;
+	spawnError?: string | null;
+	argv?: readonly string[];
+	absent?: readonly string[];
+	plan?: { builtSha256: string; sha256: string };
+	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
+}
+
+export interface Facts extends RunFacts {
+	log: LogFacts;
 	/** Flag to value; a flag without a value has the empty string. */
 	flags: ReadonlyMap<string, string>;
 	argumentCount: number | null;
-	wrote: ReadonlyMap<string, WrittenFile> | null;
-	absent: readonly string[];
+	/** Bytes by path. */
+	wrote: ReadonlyMap<string, number> | null;
 	inputs: ReadonlyMap<string, number>;
-	plan: { builtSha256: string; sha256: string } | null;
-	largestTensor: LargestTensor | null;
-	inputRanks: ReadonlyMap<string, number> | null;
 }
 
 export const linesOf = ({ lines = [] }: Rule): readonly LinePattern[] => [lines].flat();
