@@ -137,7 +137,6 @@ async function checkLoads(
 	return isLoaded ? null : checked;
 }
 
-/** Other faults count besides the first one. */
 function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
 	const isFine =
 		diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));

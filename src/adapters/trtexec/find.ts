@@ -12,7 +12,6 @@ export interface Trtexec {
 }
 
 export interface FindOptions {
-	/** Path as the user wrote it; nothing else is then tried. */
 	wanted?: string | undefined;
 	cwd: string;
 	home?: string | undefined;

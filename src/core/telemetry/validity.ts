@@ -5,7 +5,6 @@ import { formatPercent } from "../text/units.ts";
 import type { GpuProcess, ProcessSample } from "./sample.ts";
 import { spoilingReason } from "./window.ts";
 
-/** Not ours, and new or busy since we began. */
 export interface ForeignProcess {
 	pid: number | null;
 	name: string;

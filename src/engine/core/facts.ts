@@ -16,7 +16,6 @@ export interface PartFacts {
 	bytes: number | null;
 	operations: number | null;
 	weights: number;
-	/** Shapes of what the kernels write, such as `8x16x32x32`. */
 	shapes: string;
 	structure: string;
 	tactics: string;

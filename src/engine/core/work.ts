@@ -8,7 +8,6 @@ const bitsOf: Readonly<Record<string, number>> = {
 
 const widths: Readonly<Record<string, number>> = { two: 2, four: 4, eight: 8, sixteen: 16, "thirty-two": 32 };
 
-/** Channels are padded up to a multiple of this. */
 function vectorWidth(format: string): number {
 	const stated = /channel % (\d{1,3}) == 0/i.exec(format)?.[1];
 	if (stated !== undefined) return Math.max(1, Number(stated));

@@ -67,7 +67,6 @@ function parseSlices(list: string): Map<string, MigSlice[]> {
 	return found;
 }
 
-/** The GPU that a setting selects; `slice` if it is a part of one. */
 export interface GpuChoice {
 	gpu: Gpu;
 	slice: MigSlice | null;

@@ -52,7 +52,6 @@ function fraction(percent: number | null): number | null {
 export interface AppRow {
 	/** Of the whole GPU, even if the process runs on a slice. */
 	gpuUuid: string;
-	/** The driver's number: in a container, the host's. */
 	pid: number | null;
 	name: string;
 	memoryBytes: number | null;
@@ -94,7 +93,6 @@ export function dmonParser(): DmonParser {
 	};
 }
 
-/** Columns of GPM metrics, as driver 580 prints them. */
 export function hasGpm(columns: readonly string[]): boolean {
 	return ["smutil", "smocc", "mmaact", "dram"].some((name) => columns.includes(name));
 }

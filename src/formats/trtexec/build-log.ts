@@ -106,7 +106,6 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 }
 
 export interface PerfLogFacts {
-	/** Iterations per second, not samples. */
 	throughput: number | null;
 	iterations: number | null;
 	/** As reported; a version's defaults can differ from what was requested. */

@@ -51,7 +51,6 @@ export function createTimesParser(): { push(chunk: Uint8Array): void; end(): Tim
 		lastMs = Math.max(lastMs, end);
 		return compute.length > maxIterations ? "too-many" : null;
 	};
-	/** Complete entries, each after a comma, the first after a bracket. */
 	const takeEntries = (text: string): void => {
 		const [opening] = (compute.length === 0 ? /^\s*\[/ : /^\s*,/).exec(text) ?? [];
 		try {

@@ -13,7 +13,6 @@ const signalByExit: Readonly<Record<number, string>> = {
 	143: "SIGTERM",
 };
 
-/** The signal that ended the run, also if a shell reported it as an exit code. */
 export function endingSignal(exitCode: number | null, signal: string | null): string | null {
 	if (signal !== null && signal !== "") return signal.startsWith("SIG") ? signal : `SIG${signal}`;
 	return exitCode === null ? null : (signalByExit[exitCode] ?? null);

@@ -42,7 +42,6 @@ export interface NodeFacts {
 	line: LogLine;
 }
 
-/** Facts in the log besides errors; bounded in size. */
 export interface LogFacts {
 	lineCount: number;
 	version: TensorRtVersion | null;
