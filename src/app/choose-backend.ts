@@ -3,19 +3,15 @@ import { join } from "node:path";
 import type { BaseFile } from "../../generated/config.ts";
 import type { Arm } from "../../generated/result.ts";
 import { entryStore } from "../adapters/cache/entries.ts";
+import { readDevice } from "../adapters/gpu/nvidia-smi.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
-import {
-	type Device,
-	type Found,
-	findTrtexec,
-	readDevice,
-	readTegraDevice,
-} from "../adapters/trtexec/find.ts";
+import { type Found, findTrtexec, readTegraDevice } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import { nsightTracer } from "../engine/adapters/nsys/tracer.ts";
+import type { Device } from "../formats/tegra/tegrastats.ts";
 import { tensorRtWorker } from "../golden/adapters/tensorrt-worker/worker.ts";
 import type { Environment } from "../host/adapters/github/env.ts";
 import type { Backend } from "../ports/backend.ts";

@@ -1,4 +1,4 @@
-// Lets one job at a time use a GPU, among all jobs of a machine that share a folder for locks.
+// Lets one job at a time use a GPU.
 import { chmod, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,10 +9,10 @@ import { makeFolders } from "../process/write-error.ts";
 
 export interface GpuLockOptions {
 	folder: string;
-	/** UUID of the whole GPU, even for a slice, because slices share its clocks and its heat. */
+	/** Of the whole GPU, even for a slice, because slices share its clocks and its heat. */
 	gpuUuid: string;
 	waitMs: number;
-	/** Called when the wait starts, and about every ten seconds after that. */
+	/** At the start, and about every ten seconds. */
 	onWait?(owner: string, waitedMs: number): void;
 	signal?: AbortSignal;
 }
@@ -22,10 +22,10 @@ const reportEveryMs = 10_000;
 const renewMs = 10_000;
 export const staleMs = 120_000;
 
-/** @throws ToolError gpu-busy after the wait, interrupted; ConfigError output-unwritable. */
+/** @throws ToolError gpu-busy, interrupted; ConfigError output-unwritable. */
 export async function lockGpu(options: GpuLockOptions): Promise<Lock> {
 	await makeFolders(options.folder);
-	// Other users' jobs write here too, but only delete what is theirs, as in /tmp. Fails if another user made it so.
+	// Others' jobs write here too, but only delete what is theirs, as in /tmp.
 	await chmod(options.folder, 0o1777).catch(() => {});
 	const path = lockPath(options);
 	const started = performance.now();

@@ -1,5 +1,5 @@
-// Runs nvidia-smi: queries for the GPUs and the fields its driver supports, and streams of samples.
-import { type Gpu, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
+// Runs nvidia-smi.
+import { findGpu, type Gpu, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
 import {
 	chooseFields,
 	helpArgs,
@@ -10,35 +10,47 @@ import {
 	queryArgs,
 	sampleFields,
 } from "../../formats/nvidia-smi/query.ts";
+import type { DeviceRead } from "../../formats/tegra/tegrastats.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 
 export interface Smi {
 	argv: readonly [string, ...string[]];
-	/** Name in messages; nvidia-smi by default. */
 	name?: string;
 	processes: Processes;
-	/** For answers that come once; without persistence mode the driver loads first, which takes seconds. */
+	/** Without persistence mode the driver loads first, which takes seconds. */
 	timeoutMs?: number;
 }
 
-export type Devices =
+type Devices =
 	| { state: "ok"; gpus: readonly Gpu[]; sampleFields: readonly QueryField[] }
-	| { state: "none"; sentence: string };
+	| { state: "none"; answers: boolean; sentence: string };
 
 const answerTimeoutMs = 30_000;
 const maxAnswerBytes = 1024 * 1024;
 
 export async function listGpus(smi: Smi): Promise<Devices> {
 	const help = await queryNvidiaSmi(smi, helpArgs);
-	if (help.state !== "exited" || help.exitCode !== 0) return { state: "none", sentence: whyNot(help) };
+	if (help.state !== "exited" || help.exitCode !== 0)
+		return { state: "none", answers: false, sentence: whyNot(help) };
 	const offered = parseHelpFields(help.stdout);
 	const fields = chooseFields(inventoryFields, offered);
 	const inventory = await queryNvidiaSmi(smi, queryArgs(fields));
 	const list = await queryNvidiaSmi(smi, listArgs);
 	const gpus = parseGpus(inventory.stdout, fields, list.stdout);
-	if (gpus.length === 0) return { state: "none", sentence: whyNot(inventory) };
+	if (gpus.length === 0) return { state: "none", answers: true, sentence: whyNot(inventory) };
 	return { state: "ok", gpus, sampleFields: chooseFields(sampleFields, offered) };
+}
+
+export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
+	const smi = { argv: ["nvidia-smi"] as const, processes, timeoutMs: 20_000 };
+	const [devices, versions] = await Promise.all([listGpus(smi), queryNvidiaSmi(smi, ["--version"])]);
+	if (devices.state === "none") return { state: devices.answers ? "none" : "unknown" };
+	const choice = findGpu(devices.gpus, wanted);
+	if (choice === null) return { state: "none" };
+	// Driver 610 calls it `CUDA UMD version`, and prints `Deprecated` in the old place.
+	const cuda = /^CUDA (?:UMD )?version\s*:\s*(\d+(?:\.\d+)*)\s*$/im.exec(versions.stdout)?.[1] ?? null;
+	return { state: "found", device: { choice, cuda } };
 }
 
 export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<ProcessRecord> {
@@ -50,7 +62,7 @@ export function queryNvidiaSmi(smi: Smi, args: readonly string[]): Promise<Proce
 	});
 }
 
-export function whyNot(record: ProcessRecord): string {
+function whyNot(record: ProcessRecord): string {
 	const { state, wallMs, exitCode, signal, tail } = record;
 	const unknown = "so the GPU's clocks, power and foreign processes are unknown.";
 	if (state === "not-started") return `nvidia-smi is not installed, ${unknown}`;
@@ -63,7 +75,7 @@ export function whyNot(record: ProcessRecord): string {
 
 export interface StreamOptions {
 	args: readonly string[];
-	/** A silence of this length is a hang; absent if silence is normal. */
+	/** A longer silence is a hang; absent if silence is normal. */
 	silenceMs?: number;
 	onLine(line: string): void;
 	onEnd(why: string): void;
@@ -73,10 +85,10 @@ export interface Stream {
 	stop(): Promise<void>;
 }
 
-/** Longer than any job, because nvidia-smi in a loop never ends by itself. */
+/** nvidia-smi in a loop never ends by itself. */
 const dayMs = 24 * 60 * 60 * 1000;
 const graceMs = 500;
-/** Checks per silence limit, so that a blocked event loop accounts for one check only. */
+/** Per silence limit; a blocked event loop accounts for one only. */
 const looks = 4;
 
 export function openStream(smi: Smi, options: StreamOptions): Stream {

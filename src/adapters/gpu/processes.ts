@@ -1,4 +1,4 @@
-// Watches the list of processes on one GPU, and separates ours from foreign ones.
+// Watches the processes on one GPU.
 import { readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";
 import type { GpuProcess, ProcessSample } from "../../core/telemetry/sample.ts";
@@ -8,11 +8,10 @@ import type { Processes } from "../process/processes.ts";
 
 export interface ProcessWatch {
 	push(line: string, atMs: number): void;
-	/** Returns processes that were there before we began; `idle` ones may stay. */
+	/** Processes that were there before; `idle` ones may stay. */
 	begin(rows: readonly AppRow[], idle: boolean): Promise<readonly GpuProcess[]>;
 }
 
-/** Lines of one reading arrive together; the next reading follows a second later. */
 const gatherMs = 150;
 
 export function watchProcesses(
@@ -63,14 +62,14 @@ function lastOfEach(rows: readonly AppRow[]): AppRow[] {
 	return [...numbered.values(), ...rows.filter(({ pid }) => pid === null)];
 }
 
-/** In a container the number is the host's; here it may belong to a process with another name, or to none. */
+/** In a container the number is the host's; here it may belong to another process. */
 async function findOwner(pid: number, name: string, processes: Processes): Promise<GpuProcess["owner"]> {
 	const group = await groupOf(pid);
 	if (processes.owns(pid) || (group !== null && processes.owns(group))) return "ours";
 	return (await programsOf(pid)).includes(basename(name)) ? "foreign" : "unknown";
 }
 
-/** Names of the program as called and as on disk (`python3`, `python3.12`); none for a process that is not here. */
+/** As called and as on disk (`python3`, `python3.12`); none for a process that is not here. */
 async function programsOf(pid: number): Promise<string[]> {
 	const paths = [
 		readFile(`/proc/${pid}/cmdline`, "utf8").then((text) => text.split("\0")[0] ?? ""),

@@ -20,10 +20,9 @@ export interface GpuTelemetryOptions {
 	clock: Clock;
 	/** Index, UUID, or a list as in CUDA_VISIBLE_DEVICES; absent: the first GPU. */
 	device?: string;
-	/** Between samples. The driver updates its figures about ten times a second, so faster sampling adds nothing. */
+	/** The driver updates its figures about ten times a second. */
 	everyMs?: number;
 	silenceMs?: number;
-	/** How long `start` waits for the first sample. */
 	firstMs?: number;
 }
 
@@ -123,7 +122,7 @@ function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: 
 	});
 }
 
-/** A GPU or driver without these counters ends dmon or leaves their columns out; that is no fault. */
+/** Without these counters, dmon ends or leaves their columns out; that is no fault. */
 function watchCounters({ gpu }: GpuChoice, watch: Watch): void {
 	const { clock, smi } = watch.options;
 	const parser = dmonParser();

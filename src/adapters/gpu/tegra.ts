@@ -1,4 +1,4 @@
-// Describes Jetson boards, whose nvidia-smi is missing or answers N/A, and watches them with tegrastats.
+// Watches Jetson boards, whose nvidia-smi is missing or answers N/A, with tegrastats.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
@@ -16,7 +16,7 @@ import type { Processes } from "../process/processes.ts";
 import { openStream, type Smi, type Stream, untilFirst } from "./nvidia-smi.ts";
 import { createRing } from "./sampler.ts";
 
-/** null if this is not a Jetson. Containers hide the device tree, and have the other files only if they are mounted. */
+/** null if this is not a Jetson. Containers may hide all files. */
 export async function readBoard(processes: Processes, root = "/"): Promise<TegraBoard | null> {
 	const text = (path: string): Promise<string> => readFile(join(root, path), "utf8").catch(() => "");
 	const model = (await text("sys/firmware/devicetree/base/model")).split("\0", 1)[0]?.trim() ?? "";
@@ -40,7 +40,6 @@ export async function readBoard(processes: Processes, root = "/"): Promise<Tegra
 
 const everyMs = 100;
 const waitMs = 5_000;
-/** Two hours at ten samples a second. */
 const maxSamples = 72_000;
 
 export function tegraTelemetry({ tool, clock }: { tool: Smi; clock: Clock }): Telemetry {

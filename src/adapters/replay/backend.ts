@@ -1,4 +1,4 @@
-// Replays a recorded comparison: the n-th run of a side returns its n-th recorded run.
+// Replays a recorded comparison.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BuildRecord } from "../../../generated/result.ts";
@@ -20,7 +20,6 @@ import type {
 import type { Clock, Telemetry, ToolFailure } from "../../ports/world.ts";
 import type { RecordedArm, RecordedRun, Recording } from "./recording.ts";
 
-/** Samples are kept in units of 0.1 ns. */
 const samplesPerMs = 1e7;
 
 interface Replayed {

@@ -1,4 +1,4 @@
-// Reads a recorded comparison: each engine's builds, golden cases and timed runs; unpacks its project.
+// Reads a recorded comparison; unpacks its project.
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,7 +11,6 @@ export interface RecordedMachine {
 	facts: BackendFacts;
 	fingerprint: Readonly<Record<string, string>>;
 	notes: readonly string[];
-	/** Engines by `model/engine`: file of each. */
 	engines: Readonly<Record<string, string>>;
 }
 
@@ -24,11 +23,10 @@ export interface RecordedRun {
 	gpu: GpuWindow;
 }
 
-/** An output as its difference from the golden: the two are close, so it compresses well. */
+/** Stored as the difference from the golden, which compresses well. */
 export interface RecordedOutput {
 	dtype: DType;
 	shape: readonly number[];
-	/** File of 32-bit differences, and of the golden that they refer to. */
 	differences: string;
 	golden: string;
 }
@@ -49,7 +47,6 @@ export type RecordedEngine = Readonly<Record<Arm, RecordedArm>>;
 export interface Recording {
 	machine: RecordedMachine;
 	engine(id: string): Promise<RecordedEngine | null>;
-	/** The bytes of an output. */
 	output(recorded: RecordedOutput): Promise<Uint8Array>;
 }
 

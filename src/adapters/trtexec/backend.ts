@@ -1,13 +1,14 @@
-// The backend of machines with TensorRT: trtexec builds, times and profiles; golden cases run in Python or in trtexec.
+// The backend of machines with TensorRT; golden cases run in Python or in trtexec.
 import { arch, platform } from "node:os";
 import type { BackendFacts } from "../../../generated/result.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
-import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
+import { boardFingerprint, type Device } from "../../formats/tegra/tegrastats.ts";
+import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { Backend, GoldenWorker } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine, layersOf } from "./build.ts";
-import type { BuildCaches, TimingSettings, Tracer, TrtexecContext } from "./context.ts";
-import { type Device, newestKnownMajor, type Trtexec } from "./find.ts";
+import type { BuildCaches, Tracer, TrtexecContext } from "./context.ts";
+import { newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
 import { describeMode, measureRun } from "./measure.ts";
 import { profileEngine, traceRun } from "./profile.ts";
@@ -17,11 +18,10 @@ export interface TrtexecOptions {
 	gpu: Device | null;
 	processes: Processes;
 	timing: TimingSettings;
-	/** CUDA device; 0 by default. */
 	device?: number;
 	worker?: GoldenWorker;
 	tracer?: Tracer;
-	/** Absent: every engine is built, on a timing cache of this run alone. */
+	/** Absent: every engine is built. */
 	caches?: BuildCaches;
 }
 
@@ -59,7 +59,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 	};
 }
 
-/** Includes the whole driver version, not only its branch, because a plan is tied to it. */
+/** The whole driver version, because a plan is tied to it. */
 function machineOf(trtexec: Trtexec, gpu: Device | null): string | null {
 	if (gpu === null) return null;
 	const { name, driver, computeCapability } = gpu.choice.gpu;

@@ -1,34 +1,31 @@
-// Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT, and saves them for later runs.
+// Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT.
 
 import { createHash } from "node:crypto";
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { readFile, rm, stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { BuildRecord } from "../../../generated/result.ts";
 import { fieldsOf, isObject } from "../../core/found.ts";
+import type { BuildPlaces } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { digestFile } from "../process/input-file.ts";
-import { makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { portableFlags } from "./failure.ts";
-import { describePlan } from "./run.ts";
 
-export interface CachedBuild {
+export interface BuildFacts {
 	durationMs: number;
-	/** ISO 8601, UTC. */
 	builtAt: string;
 	recipe: Record<string, string>;
 	warnings: BuildRecord["warnings"];
 	notes: string[];
-	weightsBytes: number;
+	weightsBytes: number | null;
 	/** Kernel timings in the cache after the build; null if it is unknown. */
 	entries: number | null;
 }
 
-/** null: not what this version writes. */
-function parseCachedBuild(facts: unknown): CachedBuild | null {
+/** null: written by another version. */
+function parseFacts(facts: unknown): BuildFacts | null {
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes, entries } = fieldsOf(facts);
-	if (typeof durationMs !== "number" || typeof builtAt !== "string" || typeof weightsBytes !== "number")
-		return null;
+	if (typeof durationMs !== "number" || typeof builtAt !== "string") return null;
 	if (!isObject(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
 	return {
 		durationMs,
@@ -39,22 +36,15 @@ function parseCachedBuild(facts: unknown): CachedBuild | null {
 			return { class: String(name), count: Number(count) || 1, example: String(example) };
 		}),
 		notes: notes.map(String),
-		weightsBytes,
+		weightsBytes: typeof weightsBytes === "number" ? weightsBytes : null,
 		entries: typeof entries === "number" ? entries : null,
 	};
-}
-
-export interface BuildPlaces {
-	engine: string;
-	layers: string;
-	cache: string | undefined;
 }
 
 export interface BuildRequest {
 	job: BuildJob;
 	places: BuildPlaces;
 	argv: readonly string[];
-	/** Digests of the files that the arguments name beside the model: plugins, calibration. */
 	files: readonly string[];
 }
 
@@ -75,11 +65,6 @@ export async function buildRequest(
 	return { job, places, argv, files };
 }
 
-/** The timing cache before the build; null if there was none. */
-export interface TimingBefore {
-	hash: string | null;
-}
-
 const hashOf = (text: string | Uint8Array): string =>
 	createHash("sha256").update(text).digest("hex").slice(0, 32);
 
@@ -89,7 +74,7 @@ async function timingHash(path: string | undefined): Promise<string | null> {
 	return bytes === null ? null : hashOf(bytes);
 }
 
-/** Flags without this machine's folders, so that a checkout elsewhere finds the same. */
+/** Without this machine's folders, so that a checkout elsewhere finds the same. */
 function engineKey({ job, argv, files, places }: BuildRequest, machine: string): string {
 	// The timing cache is named after the engine, which another name does not change.
 	const flags = argv.filter(
@@ -103,13 +88,13 @@ function timingKey({ spec }: BuildJob, machine: string): string {
 }
 
 /**
- * The first side to build takes any engine of its key, together with the kernel timings that it was built on: the other
- * side then builds on them, as it would have. Later sides take only an engine that was built on the same timings.
+ * The first side to build takes any engine of its key, with the timings that it was built on. Later sides build on
+ * them, and take only an engine that was built on the same.
  */
 export async function restoreEngine(
 	request: BuildRequest,
 	context: TrtexecContext,
-): Promise<Partial<BuildRecord> | null> {
+): Promise<BuildFacts | null> {
 	const { engines } = context.caches;
 	const { places } = request;
 	if (engines === null || context.machine === null || places.cache === undefined) return null;
@@ -117,9 +102,9 @@ export async function restoreEngine(
 	const before = await timingHash(places.cache);
 	const files = filesOf(places, places.cache);
 	for (const name of await engines.list(`${key}-${before ?? ""}`)) {
-		const cached = parseCachedBuild(await engines.fetch(name, files));
-		if (cached !== null) return describeRecalled(cached, request, context);
-		// Removes useless files, so that a failing build leaves nothing behind.
+		const cached = parseFacts(await engines.fetch(name, files));
+		if (cached !== null) return cached;
+		// A failing build leaves nothing behind.
 		const useless = before === null ? Object.values(files) : [places.engine, places.layers];
 		for (const path of useless) await rm(path, { force: true });
 	}
@@ -132,62 +117,36 @@ const filesOf = (places: BuildPlaces, cache: string) => ({
 	"timing.cache": cache,
 });
 
-async function describeRecalled(
-	cached: CachedBuild,
-	{ job, places }: BuildRequest,
-	context: TrtexecContext,
-): Promise<Partial<BuildRecord>> {
-	const plan = await describePlan(places.engine);
-	context.built.set(places.engine, { ...plan, weightsBytes: cached.weightsBytes });
-	if (cached.entries !== null) context.cacheEntries.set(places.cache ?? "", cached.entries);
-	const seconds = (cached.durationMs / 1000).toFixed(1);
-	const note = `From the engine cache: built in ${seconds} s on ${cached.builtAt} from the same model and flags on the same GPU, driver and TensorRT.`;
-	await makeFolders(dirname(job.logPath));
-	await writeFile(job.logPath, `${note}\n`);
-	return {
-		state: "built",
-		fromCache: true,
-		durationMs: cached.durationMs,
-		engineKind: "TensorRT plan",
-		engineBytes: plan.bytes,
-		engineSha256: plan.sha256,
-		enginePath: places.engine,
-		recipe: cached.recipe,
-		warnings: cached.warnings,
-		notes: [note, ...cached.notes],
-	};
-}
-
-/** Kernel timings of earlier runs, if this run has none of this engine yet. */
+/** Restores earlier kernel timings if this run has none of this engine; the hash of those before the build. */
 export async function restoreTimingCache(
 	{ job, places }: BuildRequest,
 	context: TrtexecContext,
-): Promise<TimingBefore> {
+): Promise<string | null> {
 	const { timing } = context.caches;
 	const { cache } = places;
 	const hash = await timingHash(cache);
-	if (hash !== null || cache === undefined || timing === null || context.machine === null) return { hash };
+	if (hash !== null || cache === undefined || timing === null || context.machine === null) return hash;
 	const facts = await timing.fetch(timingKey(job, context.machine), { "timing.cache": cache });
 	const { entries } = fieldsOf(facts);
 	if (typeof entries === "number") context.cacheEntries.set(cache, entries);
-	return { hash: await timingHash(cache) };
+	return timingHash(cache);
 }
 
-/** Stores only engines that were built; what cannot be stored is reported once. */
+/** What cannot be stored is reported once. */
 export async function saveBuild(
 	request: BuildRequest,
-	built: CachedBuild,
-	{ before, context }: { before: TimingBefore; context: TrtexecContext },
-) {
+	built: BuildFacts,
+	{ before, context }: { before: string | null; context: TrtexecContext },
+): Promise<void> {
 	const { caches, machine } = context;
 	const { job, places } = request;
 	const after = await timingHash(places.cache);
 	if (machine === null || after === null || places.cache === undefined) return;
-	const name = `${engineKey(request, machine)}-${before.hash ?? "none"}`;
+	const name = `${engineKey(request, machine)}-${before ?? "none"}`;
 	const timing = { files: { "timing.cache": places.cache }, facts: { entries: built.entries } };
 	const faults = [
 		await caches.engines?.keep(name, { files: filesOf(places, places.cache), facts: built }),
-		after === before.hash ? null : await caches.timing?.keep(timingKey(job, machine), timing),
+		after === before ? null : await caches.timing?.keep(timingKey(job, machine), timing),
 	];
 	const fault = faults.find((one) => typeof one === "string");
 	if (fault !== undefined) context.note(`The build could not be cached for later runs: ${fault}`);

@@ -1,7 +1,6 @@
-// The context of every job on TensorRT: the program, the GPU, how it is timed, and results that later jobs reuse.
-
-import type { MeasureConfig } from "../../core/config/config.ts";
+// What every job on TensorRT shares.
 import type { KernelFact } from "../../engine/core/explain/kernels.ts";
+import type { TimingSettings } from "../../formats/trtexec/args.ts";
 import type { GoldenWorker, TraceJob } from "../../ports/backend.ts";
 import type { FileCache } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
@@ -22,18 +21,14 @@ export interface BuildCaches {
 	timing: FileCache | null;
 }
 
-export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
-
 export interface TrtexecContext {
 	trtexec: Trtexec;
 	processes: Processes;
 	device: number;
 	timing: TimingSettings;
-	/** If it is absent, trtexec runs the golden cases. */
 	worker: GoldenWorker | null;
 	tracer: Tracer | null;
 	caches: BuildCaches;
-	/** Engines and kernel timings hold for this GPU, driver and TensorRT; null if unknown. */
 	machine: string | null;
 	workerChoice?: Promise<GoldenWorker | null>;
 	built: Map<string, BuiltPlan>;

@@ -1,11 +1,9 @@
-// Turns a failed run of trtexec into a tool failure or a refused build.
-
+// Describes failed runs and finished builds.
 import { basename } from "node:path";
 import type { Failure } from "../../../generated/result.ts";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { type EngineLayers, isReformat } from "../../engine/core/layer.ts";
-import type { ArgsFault } from "../../formats/trtexec/args-spec.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { TrtexecRun } from "./run.ts";
@@ -40,10 +38,6 @@ export function describeTool(fault: ToolFailure): Failure {
 	return { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
 }
 
-export function unsupportedArgs(reason: ArgsFault): ToolFailure {
-	return { code: "tool-output", message: reason.message, fix: reason.fix };
-}
-
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {
 	const fix = "Check the free disk space and run again. If it fails again, read the log.";
 	return { code: "tool-output", message, fix, log: run.record.logPath ?? undefined };
@@ -52,7 +46,6 @@ export function badOutput(message: string, run: Pick<TrtexecRun, "record">): Too
 interface BuiltFacts {
 	log: BuildLogFacts;
 	layers: EngineLayers | null;
-	/** Kernel timings that an earlier build left in the cache; null if there was none. */
 	entriesBefore: number | null;
 }
 
@@ -82,7 +75,7 @@ function cacheNote({ timingCache }: BuildLogFacts, before: number | null): strin
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
 }
 
-/** Without this machine's folders, so that the build can be repeated anywhere. */
+/** Without this machine's folders. */
 export function portableFlags(argv: readonly string[]): string {
 	const flags = argv.map((argument) => {
 		const at = argument.indexOf("=/");

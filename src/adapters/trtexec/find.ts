@@ -1,35 +1,23 @@
-// Finds trtexec (at the given path, on PATH, or in TensorRT's usual folders) and the GPU that it will use.
+// Finds trtexec and the GPU that it will use.
 import { readdir, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { findGpu, type Gpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
-import {
-	chooseFields,
-	helpArgs,
-	inventoryFields,
-	listArgs,
-	parseHelpFields,
-	queryArgs,
-} from "../../formats/nvidia-smi/query.ts";
-import type { TegraBoard } from "../../formats/tegra/tegrastats.ts";
+import { findGpu, type Gpu } from "../../formats/nvidia-smi/gpus.ts";
+import type { DeviceRead, TegraBoard } from "../../formats/tegra/tegrastats.ts";
 import { parseDeviceSection, parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
 import type { Processes } from "../process/processes.ts";
 
 export interface Trtexec {
-	/** How it is started: a path, or `trtexec` if PATH has it. */
 	program: string;
 	version: TensorRtVersion;
 }
 
 export interface FindOptions {
-	/** Path as the user wrote it; nothing else is then tried. */
 	wanted?: string | undefined;
 	cwd: string;
 	home?: string | undefined;
 	processes: Processes;
-	/** Folder of the shared libraries; by default that of an unpacked archive. */
 	libraries?: string | undefined;
 	libraryPath?: string | undefined;
-	/** Folders to search besides PATH; the usual places by default. */
 	installFolders?: readonly string[];
 }
 
@@ -38,7 +26,7 @@ export interface Tried {
 	why: string;
 }
 
-/** `processes` are those given, with the folder of this TensorRT's shared libraries before the environment's. */
+/** `processes` have the folder of this TensorRT's shared libraries before the environment's. */
 export type Found =
 	| { state: "found"; trtexec: Trtexec; processes: Processes }
 	| { state: "missing"; tried: readonly Tried[]; processes: Processes };
@@ -83,7 +71,7 @@ async function unpacked(parents: readonly string[]): Promise<string[]> {
 	);
 }
 
-/** Programs from an archive find their libraries only through LD_LIBRARY_PATH, in which no other version may come first. */
+/** Programs from an archive need LD_LIBRARY_PATH, in which no other version may come first. */
 async function withLibraries(
 	program: string,
 	{ processes, libraries, libraryPath, cwd }: FindOptions,
@@ -101,7 +89,7 @@ async function librariesBeside(program: string): Promise<string | null> {
 	return names.some((name) => name.startsWith("libnvinfer.so")) ? folder : null;
 }
 
-/** The version, or why there is none. Help needs no GPU, and its first line names the version in every release. */
+/** Or why there is none. Help needs no GPU, and names the version in every release. */
 async function probe(program: string, processes: Processes): Promise<TensorRtVersion | string> {
 	let version: TensorRtVersion | null = null;
 	const record = await processes.run({
@@ -119,33 +107,6 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
 }
 
-export interface Device {
-	choice: GpuChoice;
-	/** Newest CUDA that the driver runs; null if it does not report it. */
-	cuda: string | null;
-	board?: TegraBoard;
-}
-
-const timeoutMs = 20_000;
-const maxBytes = 1024 * 1024;
-
-/** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
-export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
-
-export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
-	const query = async (args: readonly string[]): Promise<string> => {
-		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: maxBytes });
-		return record.state === "exited" && record.exitCode === 0 ? record.stdout : "";
-	};
-	const fields = chooseFields(inventoryFields, parseHelpFields(await query(helpArgs)));
-	if (fields.length === 0) return { state: "unknown" };
-	const queries = [queryArgs(fields), listArgs, ["--version"]].map(query);
-	const [csv = "", list = "", versions = ""] = await Promise.all(queries);
-	const choice = findGpu(parseGpus(csv, fields, list), wanted);
-	if (choice === null) return { state: "none" };
-	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
-}
-
 export async function readTegraDevice(
 	{ program }: Trtexec,
 	{ board, wanted }: { board: TegraBoard; wanted?: string | undefined },
@@ -154,7 +115,7 @@ export async function readTegraDevice(
 	const record = await processes.run({
 		argv: [program, "--onnx=/nonexistent/model.onnx"],
 		timeoutMs: probeTimeoutMs,
-		captureBytes: maxBytes,
+		captureBytes: 1024 * 1024,
 	});
 	const device = parseDeviceSection(record.stdout);
 	if (device === null) return { state: "unknown" };
@@ -163,9 +124,4 @@ export async function readTegraDevice(
 	const gpu: Gpu = { index: 0, uuid: uuid ?? "GPU-tegra", ...facts, driver: board.l4t, ...unknown };
 	const choice = findGpu([gpu], wanted);
 	return choice === null ? { state: "none" } : { state: "found", device: { choice, cuda: null, board } };
-}
-
-/** Driver 610 calls it `CUDA UMD version`, and prints `Deprecated` in the old place. */
-function cudaOf(versions: string): string | null {
-	return /^CUDA (?:UMD )?version\s*:\s*(\d+(?:\.\d+)*)\s*$/im.exec(versions)?.[1] ?? null;
 }

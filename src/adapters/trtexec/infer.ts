@@ -1,10 +1,12 @@
-// Sends golden cases through an engine: in TensorRT's Python API if that is here, else one trtexec process for each case.
+// Sends golden cases through an engine: in TensorRT's Python API, else one trtexec process for each case.
 
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
+import { inParallel } from "../../core/in-parallel.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
+import { runArgs, SettingError } from "../../formats/trtexec/args.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
@@ -13,17 +15,16 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
-import { runArgs } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
 import { checkPlan, runTrtexec, type TrtexecRun, writeInputs } from "./run.ts";
 
-/** Number of processes at once: a case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
+/** A case takes 0.34 s alone and 0.18 s with company, mostly start-up. */
 const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
 	const { cases, timeoutMs, logPath, onCase } = job;
 	const { path: enginePath, spec, assets } = job.engine;
-	// Probed once per run of trtgate. The Python worker cannot load plans for a DLA.
+	// The Python worker cannot load plans for a DLA.
 	context.workerChoice ??= chooseWorker(context);
 	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
@@ -36,7 +37,6 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 	return inferByTrtexec(job, context);
 }
 
-/** A worker of another TensorRT could not load the plans. */
 async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {
 	const inTrtexec = (why: string): null => {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
@@ -65,8 +65,9 @@ async function inferByTrtexec(job: InferJob, context: TrtexecContext): Promise<I
 
 function clashOf(job: InferJob): ToolFailure | null {
 	const { graph } = job.engine.model.onnx;
-	const names = [graph.outputs.map(({ name }) => name), feeds(graph).map(({ name }) => name)];
-	const [group] = names.flatMap(clashingDumpNames);
+	const [group] = [graph.outputs, feeds(graph)].flatMap((values) =>
+		clashingDumpNames(values.map(({ name }) => name)),
+	);
 	if (group === undefined) return null;
 	return {
 		code: "tool-output",
@@ -75,84 +76,74 @@ function clashOf(job: InferJob): ToolFailure | null {
 	};
 }
 
-/** Runs a few at once; the first fault of the machine is thrown and stops the rest. */
+class CaseError extends Error {}
+
+/** The first fault of the machine is thrown and stops the rest. */
 async function runAll(job: InferJob, folder: string, context: TrtexecContext): Promise<InferredCase[]> {
-	const answers: InferredCase[] = [];
-	let next = 0;
 	let done = 0;
 	let fault: unknown;
-	const work = async (): Promise<void> => {
-		while (next < job.cases.length && fault === undefined) {
-			const index = next;
-			next += 1;
-			const own = join(folder, `case${index}`);
-			const place = { job, folder: own, logPath: `${own}.log` };
-			try {
-				await makeFolders(place.folder);
-				answers[index] = await inferCase(job.cases[index] as InferCase, place, context);
-			} catch (error) {
-				fault ??= error;
-			}
-			await appendFile(job.logPath, await readFile(place.logPath).catch(() => ""));
-			await rm(place.folder, { recursive: true, force: true });
+	const runCase = async ({ id, inputs }: InferCase, index: number): Promise<InferredCase> => {
+		const cwd = join(folder, `case${index}`);
+		const logPath = `${cwd}.log`;
+		try {
+			if (fault !== undefined) throw fault;
+			await makeFolders(cwd);
+			return { id, state: "done", outputs: await inferCase(inputs, { job, cwd, logPath }, context) };
+		} catch (error) {
+			if (error instanceof CaseError) return { id, state: "failed", message: error.message };
+			if (error instanceof SettingError)
+				return { id, state: "failed", message: `${error.message} ${error.fix}` };
+			fault ??= error;
+			return { id, state: "failed", message: "" };
+		} finally {
+			await appendFile(job.logPath, await readFile(logPath).catch(() => ""));
+			await rm(cwd, { recursive: true, force: true });
 			done += 1;
 			job.onCase?.(done);
 		}
 	};
-	await Promise.all(Array.from({ length: Math.min(atOnce, job.cases.length) }, work));
+	const cases = await inParallel(job.cases, atOnce, runCase);
 	if (fault !== undefined) throw fault;
-	return answers;
+	return cases;
 }
 
-interface CasePlace {
-	job: InferJob;
-	/** Absolute path of a folder for this case only. */
-	folder: string;
-	logPath: string;
-}
+type Tensors = Readonly<Record<string, Tensor>>;
 
-/** @throws ToolError for faults of the machine: no other case need be tried. */
-async function inferCase(item: InferCase, place: CasePlace, context: TrtexecContext): Promise<InferredCase> {
-	const { id } = item;
-	const { job, folder: cwd, logPath } = place;
+/** @throws CaseError, SettingError; ToolError for faults of the machine: no other case need be tried. */
+async function inferCase(
+	given: Tensors,
+	{ job, cwd, logPath }: { job: InferJob; cwd: string; logPath: string },
+	context: TrtexecContext,
+): Promise<Tensors> {
 	const { engine, timeoutMs } = job;
 	const { onnx } = engine.model;
-	const refuse = (message: string): InferredCase => ({ id, state: "failed", message });
-	const misfit = misfitOf(item, onnx, context);
-	if (misfit !== null) return refuse(misfit);
-	const inputs = await writeInputs(
-		cwd,
-		Object.entries(item.inputs).map(([name, { data }]) => ({ name, data })),
-	);
-	const shapes = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
-	const args = runArgs(engine, shapes, { task: "infer", inputs }, context);
-	if (args.kind !== "argv") return refuse(`${args.message} ${args.fix}`);
-	const plan = await checkPlan(engine.path, context.built.get(engine.path));
-	const run = await runTrtexec(
-		{ argv: args.argv, cwd, logPath, timeoutMs, writes: [], inputs, ...plan },
-		context,
-	);
+	checkInputs(given, onnx, context);
+	const tensors = Object.entries(given).map(([name, tensor]) => ({ name, ...tensor }));
+	const inputs = await writeInputs(cwd, tensors);
+	const argv = runArgs(engine, inputs, { task: "infer" }, context);
+	const plan = await checkPlan(engine.path, context);
+	const run = await runTrtexec({ argv, cwd, logPath, timeoutMs, inputs, ...plan }, context);
 	const { diagnosis, record } = run;
 	if (diagnosis.kind === "refusal" && record.state === "exited")
-		return refuse(`${diagnosis.title} [${diagnosis.code}] ${diagnosis.fix}`);
+		throw new CaseError(`${diagnosis.title} [${diagnosis.code}] ${diagnosis.fix}`);
 	// The case's own log goes with its folder; all are in the job's.
 	if (diagnosis.kind !== "none") throw new ToolError({ ...failureOf(run), log: job.logPath });
-	const outputs = await readOutputs(run, cwd, onnx);
-	return typeof outputs === "string" ? refuse(outputs) : { id, state: "done", outputs };
+	return readOutputs(run, cwd, onnx);
 }
 
-/** trtexec silently reads a file of another type or of twice the size, so everything is checked before. */
-function misfitOf(item: InferCase, { graph }: OnnxModel, context: TrtexecContext): string | null {
+/** trtexec silently reads a file of another type or of twice the size. */
+function checkInputs(inputs: Tensors, { graph }: OnnxModel, context: TrtexecContext): void {
 	const wanted = new Map(feeds(graph).map((feed) => [feed.name, feed]));
-	for (const [name, tensor] of Object.entries(item.inputs)) {
+	for (const [name, tensor] of Object.entries(inputs)) {
 		const feed = wanted.get(name);
-		if (feed === undefined) return `input ${name} is none of the engine's`;
-		const misfit = typeMisfit(tensor, feed, context) ?? shapeMisfit(tensor, feed);
-		if (misfit !== null) return `input ${name} ${misfit}`;
+		const misfit =
+			feed === undefined
+				? "is none of the engine's"
+				: (typeMisfit(tensor, feed, context) ?? shapeMisfit(tensor, feed));
+		if (misfit !== null) throw new CaseError(`input ${name} ${misfit}`);
 		wanted.delete(name);
 	}
-	const [missing] = wanted.keys();
-	return missing === undefined ? null : `the case gives no values for input ${missing}`;
+	for (const missing of wanted.keys()) throw new CaseError(`the case gives no values for input ${missing}`);
 }
 
 function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: TrtexecContext): string | null {
@@ -174,26 +165,26 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;
 }
 
-/** `__proto__` is a valid name of an output. A returned string names the fault. */
-async function readOutputs(
-	run: TrtexecRun,
-	folder: string,
-	{ graph }: OnnxModel,
-): Promise<Record<string, Tensor> | string> {
+async function readOutputs(run: TrtexecRun, folder: string, { graph }: OnnxModel): Promise<Tensors> {
+	// `__proto__` is a valid name of an output.
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {
 		const dump = run.scan.facts.dumps.get(`output ${name}`)?.tensor;
-		if (dump === undefined) return `trtexec wrote no file for output ${name}`;
+		if (dump === undefined) throw new CaseError(`trtexec wrote no file for output ${name}`);
 		const bytes = dumpBytes(dump);
 		const dtype = dumpDType(dump.dtypeText);
-		if (dtype === null) return `output ${name} is ${dump.dtypeText}, which goldens do not support`;
+		if (dtype === null)
+			throw new CaseError(`output ${name} is ${dump.dtypeText}, which goldens do not support`);
 		if (bytes === null)
-			return `the shape of output ${name} depends on the data, and trtexec's file contains only a part of it: install TensorRT's Python package`;
+			throw new CaseError(
+				`the shape of output ${name} depends on the data, and trtexec's file contains only a part of it: install TensorRT's Python package`,
+			);
 		const data = await readFile(join(folder, dump.path)).catch(() => null);
-		if (data === null) return `trtexec's file of output ${name} is not there`;
-		if (data.length !== bytes)
-			return `trtexec's file of output ${name} has ${data.length} bytes, its shape ${formatShape(dump.dims)} needs ${bytes}`;
-		// A copy of its own: views of other types need an aligned start.
+		if (data?.length !== bytes)
+			throw new CaseError(
+				`trtexec's file of output ${name} ${data === null ? "is not there" : `has ${data.length} bytes, its shape ${formatShape(dump.dims)} needs ${bytes}`}`,
+			);
+		// Views of other types need an aligned start.
 		tensors[name] = { dtype, shape: [...dump.dims], data: new Uint8Array(data) };
 	}
 	return tensors;

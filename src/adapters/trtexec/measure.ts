@@ -5,14 +5,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { quantile } from "../../core/stats/quantile.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
+import { runArgs, type TimingSettings, timingOf } from "../../formats/trtexec/args.ts";
 import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
 import { createTimesParser, type ExportTimes } from "../../formats/trtexec/export-times.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
-import type { TimingSettings, TrtexecContext } from "./context.ts";
-import { runArgs, timingOf } from "./engine-args.ts";
-import { badOutput, failureOf, unsupportedArgs } from "./failure.ts";
+import type { TrtexecContext } from "./context.ts";
+import { badOutput, failureOf } from "./failure.ts";
 import { checkPlan, inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
 const timesPath = "times.json";
@@ -25,20 +25,18 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
 	const { warmUpMs, durationMs, streams } = job;
 	const timing = timingOf(job.engine, context);
-	const task = { task: "time", inputs, warmUpMs, durationMs, streams, timesPath, ...timing } as const;
-	const args = runArgs(job.engine, job.inputs, task, context);
-	if (args.kind !== "argv") return unusable(unsupportedArgs(args), 0);
+	const task = { task: "time", warmUpMs, durationMs, streams, times: timesPath } as const;
 	const [perf, memory] = [createPerfLog(), createBuildLog()];
 	const run = await runTrtexec(
 		{
-			argv: args.argv,
+			argv: runArgs(job.engine, inputs, task, context),
 			cwd: folder,
 			logPath: job.logPath,
 			timeoutMs: job.timeoutMs,
 			writes: [timesPath],
 			inputs,
 			readers: [perf, memory],
-			...(await checkPlan(job.engine.path, context.built.get(job.engine.path))),
+			...(await checkPlan(job.engine.path, context)),
 		},
 		context,
 	);
@@ -53,10 +51,9 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 	const { times } = read;
 	const fault = misfitOf(times, { facts, streams: job.streams, timing });
 	if (fault !== null) return unusable(badOutput(fault, run), wallMs);
-	// The latency includes the transfers.
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
-	// TensorRT's own memory: the weights, and the activations of one context for each stream.
+	// The weights, and the activations of one context for each stream.
 	const contextBytes = (memory.result().memory.contextMiB ?? 0) * 1024 * 1024;
 	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
 	return {
@@ -72,7 +69,7 @@ async function measureIn(folder: string, job: MeasureJob, context: TrtexecContex
 
 const middleOf = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
 
-/** Why these are not the requested times; null if they are. */
+/** Why these are not the requested times. */
 function misfitOf(
 	{ iterations, wallMs }: ExportTimes,
 	{ facts, streams, timing }: { facts: PerfLogFacts; streams: number; timing: TimingSettings },
@@ -90,12 +87,12 @@ function misfitOf(
 		: `trtexec timed with ${describeMode(facts.mode)} instead of the requested ${describeMode(timing)}.`;
 }
 
-/** More than the rounding of trtexec's times explains: they are 32-bit, so steps of 8 µs once a minute has passed. */
+/** trtexec's times are 32-bit: steps of 8 µs once a minute has passed. */
 function isApart(ratio: number, wallMs: number): boolean {
 	return !(Math.abs(ratio - 1) <= 0.01 + 0.05 / wallMs);
 }
 
-/** For people and the fingerprint: `CUDA graph, spin wait, no transfers`. */
+/** `CUDA graph, spin wait, no transfers`. */
 export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | null }): string {
 	const parts = { "CUDA graph": mode.cudaGraph, "spin wait": mode.spinWait, transfers: mode.transfers };
 	return Object.entries(parts)

@@ -1,17 +1,17 @@
-// Times the layers of an engine, or runs it briefly under a profiler; neither is a timed run.
+// Times layers, or runs an engine under a profiler.
 import { copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { asFailure, ToolError } from "../../core/errors.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boundKernels } from "../../engine/core/explain/kernels.ts";
 import { nodesFile } from "../../formats/onnx/write.ts";
+import { runArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
 import { orFailure } from "../process/failure.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
-import { runArgs, timingOf } from "./engine-args.ts";
-import { failureOf, unsupportedArgs } from "./failure.ts";
+import { failureOf } from "./failure.ts";
 import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
 /** Enough for stable means of layers that take microseconds. */
@@ -22,18 +22,15 @@ export function profileEngine(job: ProfileJob, context: TrtexecContext): Promise
 }
 
 async function profileIn(folder: string, job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
-	const files = { profilePath: "profile.json", layerInfoPath: "layers.json" };
+	const files = { profile: "profile.json", layers: "layers.json" };
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
-	const { transfers } = context.timing;
-	const task = { task: "profile", inputs, transfers, ...layerRun, ...files } as const;
-	const args = runArgs(job.engine, job.inputs, task, context);
-	if (args.kind !== "argv") return { state: "failed", failure: unsupportedArgs(args) };
+	const argv = runArgs(job.engine, inputs, { task: "profile", ...layerRun, ...files }, context);
 	const writes = Object.values(files);
 	const { logPath, timeoutMs } = job;
-	const run = await runTrtexec({ argv: args.argv, cwd: folder, logPath, timeoutMs, writes, inputs }, context);
+	const run = await runTrtexec({ argv, cwd: folder, logPath, timeoutMs, writes, inputs }, context);
 	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run) };
-	await keepFile(join(folder, files.profilePath), job.profilePath);
-	await keepFile(join(folder, files.layerInfoPath), job.layersPath);
+	await keepFile(join(folder, files.profile), job.profilePath);
+	await keepFile(join(folder, files.layers), job.layersPath);
 	await keepNodes(job);
 	return readLayers(job);
 }
@@ -48,7 +45,6 @@ async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
 		await orWriteError(writeFile(nodesPath, bytes), nodesPath);
 }
 
-/** Every detail of ten thousand layers takes tens of megabytes. */
 const maxFileBytes = 128 * 1024 * 1024;
 
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
@@ -72,8 +68,7 @@ async function keepFile(source: string, target: string): Promise<void> {
 	await orWriteError(copyFile(source, target), target);
 }
 
-/** Enough to see every kernel, with a report of a few megabytes. */
-const tracedRun = { warmUpMs: 200, iterations: 50 };
+const tracedRun = { warmUpMs: 200, durationMs: 0, iterations: 50, times: "times.json" };
 
 export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<TraceResult> {
 	const { tracer } = context;
@@ -81,12 +76,9 @@ export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<
 	try {
 		return await inWorkFolder(async (cwd) => {
 			const inputs = await writeFilled(cwd, job.inputs, job.seed);
-			const times = { ...tracedRun, durationMs: 0, streams: job.streams, timesPath: "times.json" };
-			const task = { task: "time", inputs, ...times, ...timingOf(job.engine, context) } as const;
-			const args = runArgs(job.engine, job.inputs, task, context);
-			if (args.kind !== "argv") return { state: "ran", files: [], sentence: args.message };
+			const task = { task: "time", ...tracedRun, streams: job.streams } as const;
 			const { tool, kernel, folder, name, timeoutMs } = job;
-			const command = [context.trtexec.program, ...args.argv];
+			const command = [context.trtexec.program, ...runArgs(job.engine, inputs, task, context)];
 			const traced = await tracer({ tool, kernel, command, cwd, folder, name, timeoutMs });
 			const { files, kernels = [], sentence } = traced;
 			return {

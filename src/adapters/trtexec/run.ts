@@ -1,4 +1,4 @@
-// Runs trtexec once and classifies the run: by its files, then its log, its exit code last.
+// Runs trtexec once and classifies the run.
 
 import { appendFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -25,12 +25,11 @@ interface RunJob {
 	cwd: string;
 	logPath: string;
 	timeoutMs: number;
-	/** Files that the run must write, as argv has them. */
-	writes: readonly string[];
+	writes?: readonly string[];
 	inputs?: readonly WrittenFile[];
 	plan?: { builtSha256: string; sha256: string };
 	readers?: readonly { feed(line: LogLine): void }[];
-	/** The run is verbose and this gets all of its lines; the log and the diagnosis get only those that are not verbose. */
+	/** Makes the run verbose and gets all lines; the log and the diagnosis get only those that are not verbose. */
 	onVerbose?: ((text: string) => void) | undefined;
 }
 
@@ -40,11 +39,11 @@ export interface TrtexecRun {
 	diagnosis: Diagnosis;
 }
 
-/** Lines of one level that are searched for reasons: a flood beyond them only goes to the log, and its end is kept. */
+/** Lines of one level that are searched; a flood beyond them only goes to the log, and its end is kept. */
 const maxSearched = 5_000;
 const keptLast = 200;
 
-/** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
+/** @throws ConfigError output-unwritable, ToolError disk-full. */
 export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<TrtexecRun> {
 	const scanner = createLogScan();
 	const lines = createLineFilter((line) => {
@@ -67,7 +66,7 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 	});
 	lines.end();
 	const scan = scanner.result();
-	const { wrote, absent } = await lookFor(job.writes, job.cwd);
+	const { wrote, absent } = await lookFor(job.writes ?? [], job.cwd);
 	if (record.exitCode !== 0 || absent.length > 0) await appendVerbose(job.logPath, lastVerbose.lines());
 	const diagnosis =
 		versionChanged(scan, context) ??
@@ -140,30 +139,22 @@ export function inWorkFolder<Result>(work: (folder: string) => Promise<Result>):
 	return inNewFolder("trtgate-run-", work);
 }
 
-interface InputPlace {
-	name: string;
-	/** Relative to the run's folder, because absolute paths may contain characters that trtexec's lists cannot. */
-	path: string;
-	bytes: number;
-}
-
-/** Files are numbered: tensor names come from users. */
-export async function writeInputs(
+/** The files are numbered, and their paths relative: trtexec's lists cannot take every name and path. */
+export function writeInputs(
 	folder: string,
-	inputs: readonly { name: string; data: Uint8Array }[],
-): Promise<InputPlace[]> {
-	const places: InputPlace[] = [];
-	for (const [index, { name, data }] of inputs.entries()) {
+	inputs: readonly { name: string; shape: readonly number[]; data: Uint8Array }[],
+) {
+	const written = inputs.map(async ({ name, shape, data }, index) => {
 		const path = `in${index}.bin`;
 		await orWriteError(writeFile(join(folder, path), data), join(folder, path));
-		places.push({ name, path, bytes: data.length });
-	}
-	return places;
+		return { name, shape, path, bytes: data.length };
+	});
+	return Promise.all(written);
 }
 
-/** Uses the same values for both sides; trtexec's own random integers are often invalid indices. */
+/** trtexec's own random integers are often invalid indices. */
 export function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number) {
-	const filled = inputs.map((input, index) => ({ name: input.name, data: fillInput(input, seed, index) }));
+	const filled = inputs.map((input, index) => ({ ...input, data: fillInput(input, seed, index) }));
 	return writeInputs(folder, filled);
 }
 
@@ -172,11 +163,12 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
 	return { sha256: await digestFile(path), bytes: size, modifiedMs: mtimeMs };
 }
 
-/** Absent if nothing is known of this plan. It is read again only when the file system shows that it changed. */
+/** The plan is read again only when the file system shows that it changed. */
 export async function checkPlan(
 	path: string,
-	built: BuiltPlan | undefined,
+	context: TrtexecContext,
 ): Promise<{ plan?: { builtSha256: string; sha256: string } }> {
+	const built = context.built.get(path);
 	const found = await stat(path).catch(() => null);
 	if (built === undefined || found === null) return {};
 	const unchanged = found.size === built.bytes && found.mtimeMs === built.modifiedMs;

@@ -1,6 +1,5 @@
-// Readings of a GPU. Times are those of the Clock port.
-
-/** About ten a second; null if the GPU or its driver does not report it. */
+// Readings of a GPU; times are those of the Clock port.
+/** About ten a second; null if not reported. */
 export interface TelemetrySample {
 	atMs: number;
 	smClockMhz: number | null;
@@ -8,9 +7,7 @@ export interface TelemetrySample {
 	powerW: number | null;
 	temperatureC: number | null;
 	memoryUsedBytes: number | null;
-	/** Share of time with a kernel running. */
 	kernelTime: number | null;
-	/** Share of time with memory accesses. */
 	memoryTime: number | null;
 	eventReasons: bigint | null;
 }

@@ -1,4 +1,4 @@
-// Compares the GPU's state for base and head, and explains what it means for the change.
+// Compares the GPU's state for base and head.
 import type { Comparison, GpuSummary, GpuUse, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
@@ -31,7 +31,6 @@ export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): Gpu
 	};
 }
 
-/** Uses the better source only. */
 function useOf(all: readonly GpuUse[]): GpuUse | null {
 	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source;
 	if (source === undefined) return null;
@@ -68,7 +67,7 @@ interface Clocked {
 	smClockMhz: number | null;
 }
 
-/** Change in time × SM clock, from `ratio`, the change in time; null if unknown. */
+/** Change in time × SM clock, from `ratio`, the change in time. */
 export function inCycles(base: Clocked | null, head: Clocked | null, ratio: number | null): number | null {
 	const [from, to] = [base?.smClockMhz ?? 0, head?.smClockMhz ?? 0];
 	if (ratio === null || !(from > 0) || !(to > 0)) return null;

@@ -5,7 +5,6 @@ import { formatPercent } from "../text/units.ts";
 import type { GpuProcess, ProcessSample } from "./sample.ts";
 import { spoilingReason } from "./window.ts";
 
-/** Not ours, and new or busy since we began. */
 export interface ForeignProcess {
 	pid: number | null;
 	name: string;
@@ -26,13 +25,12 @@ const validityLimits = {
 	clockShare: 0.03,
 	/** Undisturbed processes stay within 6 % (H200, 196 processes); a process that shares the GPU halves the share. */
 	computeFall: 0.2,
-	/** If a larger share of runs stands apart, that is not an incident but a property of one side. */
+	/** A larger share of runs is not an incident but a property of one side. */
 	incidentShare: 1 / 3,
-	/** Above this share, the load itself sets the clock. */
 	powerCapShare: 0.5,
 } as const;
 
-/** `all` includes `run`. Judge again as runs come in. */
+/** `all` includes `run`. */
 export function judgeValidity(run: RunConditions, all: readonly RunConditions[]): Validity {
 	const reason = throttled(run) ?? disturbed(run) ?? starved(run, all) ?? clockOff(run, all);
 	return reason === null ? { state: "valid" } : { state: "invalid", reason };
@@ -85,10 +83,7 @@ export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignP
 	return [...found.values()];
 }
 
-/**
- * In a container, our process cannot be identified by number: one of the unknown is ours, all others are foreign. The driver
- * lists the oldest first.
- */
+/** In a container, our process cannot be identified by number: the newest of the unknown is ours. */
 function untrusted(processes: readonly GpuProcess[]): readonly GpuProcess[] {
 	const foreign = processes.filter(({ owner }) => owner === "foreign");
 	const unknown = processes.filter(({ owner }) => owner === "unknown");

@@ -18,10 +18,7 @@ const idleBit = 0x1n;
 const powerCapBit = 0x4n;
 const known = reasonBits.reduce((mask, [bit]) => mask | bit, idleBit);
 
-/**
- * Reasons that make a run invalid. The power cap is not one: large matrix products on an H200 were under it all the time
- * (691 W of 700).
- */
+/** The power cap is not one: large matrix products on an H200 were under it all the time (691 W of 700). */
 const spoiling: ReadonlyMap<string, string> = new Map([
 	["hw-slowdown", "a hardware slowdown"],
 	["sw-thermal", "a thermal slowdown by the driver"],
@@ -29,7 +26,7 @@ const spoiling: ReadonlyMap<string, string> = new Map([
 	["hw-power-brake", "the power brake of the machine"],
 ]);
 
-/** Names of the bits, except idleness; unknown ones are written as `bit-9`. */
+/** Unknown bits are written as `bit-9`. */
 export function reasonNames(mask: bigint): string[] {
 	const names = reasonBits.filter(([bit]) => (mask & bit) !== 0n).map(([, name]) => name);
 	const rest = BigInt.asUintN(64, mask & ~known);
@@ -41,7 +38,7 @@ export function spoilingReason(names: readonly string[]): string | null {
 	return spoiling.get(names.find((name) => spoiling.has(name)) ?? "") ?? null;
 }
 
-/** Hardware counters report once a second, about the second before. */
+/** Counters report about the second before. */
 const useLagMs = 500;
 
 export function gpuWindow(trace: GpuTrace, fromMs: number, toMs: number): GpuWindow | null {
@@ -129,7 +126,6 @@ function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = 
 
 type Timed = Pick<UseSample, "atMs">;
 
-/** fromMs ≤ atMs ≤ toMs. */
 export function between<Reading extends Timed>(
 	sorted: readonly Reading[],
 	fromMs: number,

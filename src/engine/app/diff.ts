@@ -1,4 +1,4 @@
-// `trtgate diff`: compares engines by ONNX nodes.
+// `trtgate diff`
 import { resolve } from "node:path";
 import { misused, parseArguments } from "../../app/commands/arguments.ts";
 import { diffTable } from "../../app/commands/tables.ts";
@@ -14,7 +14,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	const [basePath = "", headPath = ""] = args.positionals;
 	const enginesMs = timesOf(args.text("engine-ms"));
 	const models = (args.text("onnx")?.split(",") ?? []).map((path) => resolve(terminal.cwd, path));
-	// A result has both sides itself; of two results, the heads are compared.
+	// Of two results, the heads are compared.
 	const baseArm = basePath === headPath ? "base" : "head";
 	const pairs = pairEngines(
 		await findEngines(basePath, terminal.cwd, baseArm),

@@ -1,4 +1,4 @@
-// `trtgate explain`: why workloads changed, or where an engine spends its time.
+// `trtgate explain`
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArguments, readArgument } from "../../app/commands/arguments.ts";
@@ -42,7 +42,7 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 	return exitCodes.ok;
 }
 
-/** The result.json that a path names, or whose folder it names. */
+/** The result.json that a path or its folder names. */
 async function resultAt(path: string, cwd: string): Promise<string | null> {
 	if (basename(path) === reportFiles.result) return path;
 	const inside = join(path, reportFiles.result);

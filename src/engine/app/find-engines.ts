@@ -1,4 +1,4 @@
-// Finds the engines that a path names: layers, profiles and the model beside them.
+// Finds the engines that a path names.
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
@@ -18,7 +18,6 @@ export interface FoundEngine {
 	name: string;
 	layers: string;
 	profiles: string[];
-	/** File written by `--exportTimes`. */
 	times: string | null;
 	model: string | null;
 }
@@ -26,7 +25,7 @@ export interface FoundEngine {
 const maxDepth = 6;
 const maxFiles = 20_000;
 
-/** The names of trtgate, and those of TensorRT Engine Explorer. */
+/** Also the names of TensorRT Engine Explorer. */
 const kinds = {
 	layers: /(?:^|[.-])(?:layers|graph)\.json$/,
 	profile: /(?:^|[.-])profile(?:[-.]?\d+)?\.json$/,
@@ -119,7 +118,6 @@ export async function readEngine({ layers, profiles, model }: FoundEngine): Prom
 	return engineModel({ info, profiles: times, graph: read?.onnx.graph ?? null });
 }
 
-/** Median latency; null if nothing was timed. */
 export async function engineMs({ times }: FoundEngine): Promise<number | null> {
 	if (times === null) return null;
 	const parser = createTimesParser();

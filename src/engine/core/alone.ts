@@ -1,4 +1,4 @@
-// Describes a single engine: where its time goes, by ONNX nodes.
+// Where the time of a single engine goes.
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { componentsOf, groupLabel } from "./components.ts";
 import { factsOf, partOf, summaryOf } from "./facts.ts";

@@ -1,4 +1,4 @@
-// Finds why a component changed. Each rule cites its evidence and what to try; without a rule, nothing is claimed.
+// Finds why a component changed; without a rule, nothing is claimed.
 import type { EngineCause } from "../../../generated/result.ts";
 import { cleanName, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -75,7 +75,7 @@ const precision: Rule = (changed) => {
 	};
 };
 
-/** Tensors that now pass between kernels, and their other readers, because of which they must be in memory. */
+/** Tensors that now pass between kernels, and their other readers. */
 function fusionEvidence({ component: { head }, around }: Changed): string[] {
 	const own = new Set(head);
 	const read = new Set(head.flatMap(({ inputs }) => inputs.map(({ name }) => name)));

@@ -1,4 +1,4 @@
-// A changed component, the engines around it, and the changes of the model itself there.
+// A changed component, its surroundings, and what the model changed there.
 import { groupBy } from "../../core/group.ts";
 import { quoted } from "../../core/text/escape.ts";
 import { listNames } from "../../core/text/labels.ts";
@@ -12,7 +12,6 @@ export interface Changed {
 	base: PartFacts;
 	head: PartFacts;
 	around: Around;
-	/** The precision change that most components share: a setting of the build, not of one layer. */
 	commonPrecision: string | null;
 }
 
@@ -22,7 +21,7 @@ export interface Around {
 	areNamesKept: boolean;
 	readers: ReadonlyMap<string, readonly { layer: ModelLayer }[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
-	/** Some engines do not say which of their tensors are outputs; outputs have a writer. */
+	/** Some engines do not say which tensors are outputs; outputs have a writer. */
 	inputs: ReadonlySet<string>;
 	outputs: ReadonlySet<string>;
 }

@@ -1,4 +1,4 @@
-// Finds which layers of the head do the work of which layers of the base: connected parts of the graph of layers and ONNX nodes.
+// Finds which layers of the head do the work of which layers of the base.
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
 import { unnumbered } from "./fingerprint.ts";
@@ -26,7 +26,7 @@ const maxNodes = 3;
 
 export function groupLabel({ nodes, base, head, confidence }: Component): string {
 	if (nodes.length === 0) return shorten((head[0] ?? base[0])?.name ?? "", 120);
-	// If layers were not matched by names, the base's nodes have other names. Layer names include those of constants.
+	// If layers were not matched by names, the base's nodes have other names.
 	const own = confidence < 1 ? [...new Set(head.flatMap((layer) => layer.nodes))] : nodes;
 	const working = own.filter((node) => !/[._](weight|bias)$/.test(node.slice(-20)));
 	const named = [working, own, nodes].find((some) => some.length > 0) ?? [];
@@ -34,7 +34,6 @@ export function groupLabel({ nodes, base, head, confidence }: Component): string
 	return `${shown.join(" + ")}${named.length > maxNodes ? ` + ${named.length - maxNodes} more` : ""}`;
 }
 
-/** Disjoint sets of keys; `find` gives the representative of a key's set. */
 class Sets {
 	private readonly parents = new Map<string, string>();
 
@@ -70,7 +69,6 @@ export function componentsOf(engines: Engines): Component[] {
 	const isCommon = trusted.find(({ names, share }) => namesAgree(engines, names, share))?.names ?? /$^/;
 	const paired = pairEqualSets(all, sets, isCommon);
 	for (const { arm, layer, key } of all.filter((one) => !paired.has(one.key))) {
-		// If names do not agree, they say nothing across the engines.
 		for (const node of layer.nodes) sets.join(key, `node ${isCommon.test(node) ? "" : arm} ${node}`);
 	}
 	const matches = matchOneSided(engines, all, sets);
@@ -80,7 +78,7 @@ export function componentsOf(engines: Engines): Component[] {
 	return collect(all, sets, matches);
 }
 
-/** Tries all names, then only those without an exporter's number, such as weights; `share` of the comparable layers must agree. */
+/** First all names, then only those without an exporter's number; `share` of the comparable layers must agree. */
 const trusted = [
 	{ names: /^/, share: 0.95 },
 	{ names: /[^\d]$/, share: 0.5 },
@@ -116,7 +114,6 @@ function namesAgree({ base, head }: Engines, names: RegExp, share: number): bool
 	return agreeing >= possible * share;
 }
 
-/** Layers by a key for each side; layers without a key are left out. */
 function bySides(all: readonly Placed[], keyOf: (placed: Placed) => string | null) {
 	const groups = [...groupBy(all, keyOf)].filter(([key]) => key !== null);
 	return groups.map(([, own]) => ({

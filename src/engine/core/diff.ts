@@ -1,4 +1,4 @@
-// Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest sums up to.
+// Compares two engines by ONNX nodes.
 
 import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
@@ -22,7 +22,6 @@ import { criticalWarnings } from "./warnings.ts";
 
 export interface Surroundings {
 	gpu: string | null;
-	/** Milliseconds that one inference of each whole engine takes in timed runs. */
 	enginesMs: { base: number; head: number } | null;
 	unit?: LayerUnitName | undefined;
 }
@@ -40,7 +39,7 @@ const maxRows = 500;
 const maxMembers = 2000;
 const enoughProfiles = 3;
 const mostShift = 0.15;
-/** Possible error of a group's time alone, as a share of its time inside the engine: 95 % of built engines are within it. */
+/** 95 % of the times of groups alone are within this share of their time inside a built engine. */
 const aloneError = 0.15;
 
 const isShown = ({ isChanged, delta }: Judged): boolean => isChanged || delta.isSignificant;
@@ -76,7 +75,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	};
 }
 
-/** If one engine states only the names of its layers, both are compared by names. */
+/** If one engine states only names, both are compared by names. */
 function withEqualDetail({ base, head }: Engines): Engines {
 	const plain = ({ name, servedLayer, ...known }: ModelLayer): ModelLayer => {
 		const { onnxNodes, foreign, region, index, nodes, owner, timesMs } = known;
@@ -91,10 +90,7 @@ function withEqualDetail({ base, head }: Engines): Engines {
 	return base.detail === head.detail ? { base, head } : { base: reduced(base), head: reduced(head) };
 }
 
-/**
- * The profiler waits for each layer: their sum is longer than the engine's own time, by about the same for every layer.
- * At most what the shortest layers take.
- */
+/** The profiler waits for each layer, about equally long: at most what the shortest layers take. */
 function profilerOverhead(engines: Engines, enginesMs: Surroundings["enginesMs"]): number {
 	if (enginesMs === null) return 0;
 	const perLayer = (["base", "head"] as const).map((arm) => {
@@ -157,7 +153,7 @@ function compareComponents(engines: Engines, overheadMs: number): Compared[] {
 	});
 }
 
-/** Under the profiler, launching layers is slower in some processes than in others; a different clock shows in timed runs too. */
+/** Under the profiler, launches are slower in some processes; a different clock shows in timed runs too. */
 function isFactorInRuns(
 	{ commonFactor, deltas }: Noise,
 	changes: readonly TimedChange[],
@@ -172,7 +168,6 @@ function isFactorInRuns(
 	return Math.abs(leftMs - (commonFactor - 1) * enginesMs.base) <= Math.abs(leftMs);
 }
 
-/** A precision change that half of the groups share is a setting of the whole build. */
 function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]): string | null {
 	const both = groups.filter(({ base, head }) => base.kernels.length > 0 && head.kernels.length > 0);
 	const largest = [...groupBy(both, settingChange)].find(
@@ -187,7 +182,6 @@ interface RowContext {
 	advises: boolean;
 }
 
-/** Identical changes share a row. */
 function foldRows(all: readonly Judged[], context: RowContext): EngineRow[] {
 	const formerShape = ({ component, base }: Judged): string =>
 		component.base.map(layerLabel).sort().join() + base.precisions.join();

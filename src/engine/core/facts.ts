@@ -1,4 +1,4 @@
-// Collects facts about one engine's part of a component: kernels, precisions, shapes, bytes and operations.
+// Facts about one engine's part of a component.
 import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { shorten } from "../../core/text/escape.ts";
@@ -11,12 +11,11 @@ import { bytesMoved, operationsOf } from "./work.ts";
 export interface PartFacts {
 	kernels: readonly ModelLayer[];
 	reformats: readonly ModelLayer[];
-	/** Precisions of the kernels, those with the most operations first. */
+	/** Those with the most operations first. */
 	precisions: readonly string[];
 	bytes: number | null;
 	operations: number | null;
 	weights: number;
-	/** Shapes of what the kernels write, such as `8x16x32x32`. */
 	shapes: string;
 	structure: string;
 	tactics: string;
@@ -26,7 +25,6 @@ export interface PartFacts {
 }
 
 export interface PartTime {
-	/** Milliseconds of one inference, from the profiles in which each layer was not delayed. */
 	ms: number;
 	eachMs: readonly number[];
 	withoutMs: readonly number[];
@@ -92,7 +90,6 @@ export function isSameStructure({ structure: base }: PartFacts, { structure: hea
 	);
 }
 
-/** Describes for reports what one engine does for some nodes. */
 export function partOf(
 	facts: readonly PartFacts[],
 	layers: readonly ModelLayer[],

@@ -1,4 +1,4 @@
-// Describes an engine in a short text that rebuilds of one model share: names, numbering and order do not count.
+// A short text that rebuilds of one model share: names, numbering and order do not count.
 import type { EngineFingerprint } from "../../../generated/result.ts";
 import { type EngineLayer, type EngineLayers, type LayerTensor, takesTime } from "./layer.ts";
 
@@ -24,7 +24,6 @@ function digest(parts: readonly string[]): string {
 	return hashText([...parts].sort().join("\n"));
 }
 
-/** 16 hex digits: two lanes of 32-bit FNV-1a over UTF-16 code units, each with its own start and multiplier. Not for security. */
 function hashText(text: string): string {
 	let [first, second] = [0x811c9dc5, 0x9747b28c];
 	for (let at = 0; at < text.length; at += 1) {
@@ -73,12 +72,12 @@ export function layoutsOf({ inputs, outputs }: EngineLayer): string {
 	return [...inputs, ...outputs].map(({ format }) => format).join(",");
 }
 
-/** Myelin's generated kernels end in a hash of their code, which depends on names of tensors. */
+/** Myelin's kernels end in a hash that depends on names of tensors. */
 export function kernelName({ tactic }: Pick<EngineLayer, "tactic">): string {
 	return (tactic ?? "").replace(/_0x[0-9a-f]{16,}$/, "");
 }
 
-/** Myelin counts its regions and kernels: `__mye170_0_myl11_0`, `head_myl11_2`. One more layer shifts all numbers. */
+/** Myelin counts regions and kernels: `__mye170_0_myl11_0`, `head_myl11_2`. */
 export function unnumbered(name: string): string {
 	return name.replace(/__mye\d+(_\d+)?/g, "__mye").replace(/_myl\d+(_\d+)?/g, "_myl");
 }

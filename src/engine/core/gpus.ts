@@ -1,7 +1,7 @@
 // Peak figures of GPUs (dense, at boost clock), and which limit a layer is near.
 import limits from "../../../data/gpu-limits.json" with { type: "json" };
 
-/** `memory` in terabytes a second, `compute` in tera-operations a second by precision; the first that fits the GPU's name. */
+/** `memory` in TB/s, `compute` in tera-operations a second by precision; the first that fits the GPU's name. */
 const gpus = limits.map(({ name, memory, compute }) => ({
 	name: new RegExp(name),
 	memory,
@@ -9,11 +9,8 @@ const gpus = limits.map(({ name, memory, compute }) => ({
 }));
 
 export interface Roofline {
-	/** latency: far from both limits, so that starting and waiting take most of the time. */
 	bound: "memory" | "compute" | "latency";
-	/** Share of the nearer limit that is reached, 0 to 1. */
 	share: number;
-	/** `4.8 TB/s`, `989 TFLOP/s`. */
 	limit: string;
 }
 

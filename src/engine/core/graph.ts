@@ -1,4 +1,4 @@
-// Draws both engines as one graph of node groups: what each side does in a group, and which group reads which.
+// Draws both engines as one graph of node groups.
 import type { EngineGraph, EngineGroup } from "../../../generated/result.ts";
 import { type Arm, type Component, type Engines, groupLabel } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
@@ -18,7 +18,6 @@ interface Group {
 
 type Edge = [from: number, to: number, where: number];
 
-/** null without a difference, or if a picture would be too large. */
 export function graphOf(groups: readonly Group[], engines: Engines): EngineGraph | null {
 	if (!groups.some(differs) || groups.length > mostGroups) return null;
 	const shown = inOrder(groups);

@@ -1,9 +1,8 @@
-// The layers of an engine and the time that each takes, as its builder reports them.
+// The layers of an engine, as its builder reports them.
 import { groupBy } from "../../core/group.ts";
 
 export interface LayerTensor {
 	name: string;
-	/** -1 if the engine leaves the size open. */
 	dims: readonly number[];
 	dtype: string | null;
 	format: string;
@@ -18,16 +17,16 @@ export type LayerKind = "compute" | "reformat" | "quantize" | "shape" | "noop";
 export interface EngineLayer {
 	name: string;
 	kind: LayerKind;
-	/** `CaskConvolution`, `Reformat`, `kgen`, …; null if the engine was built with names only. */
+	/** `CaskConvolution`, `kgen`, …; null if the engine was built with names only. */
 	type: string | null;
 	inputs: readonly LayerTensor[];
 	outputs: readonly LayerTensor[];
-	/** The type of its weights, else of its first number-carrying input, else of its output; `tf32` by its tactic. */
+	/** Of its weights, else its first number-carrying input, else its output; `tf32` by its tactic. */
 	precision: string | null;
 	tactic: string | null;
 	weights: { dtype: string | null; elements: number } | null;
 	onnxNodes: readonly string[];
-	/** First and last node of a region whose name states only these; the nodes between are in the ONNX graph. */
+	/** A region whose name states only these; the nodes between are in the ONNX graph. */
 	foreign: readonly [from: string, to: string] | null;
 	servedLayer: string | null;
 	region: number | null;
@@ -57,7 +56,6 @@ export interface EngineLayers {
 export interface LayerTime {
 	name: string;
 	averageMs: number;
-	/** Share of the sum over all layers, 0 to 1. */
 	share: number;
 }
 

@@ -1,4 +1,4 @@
-// Matches layers of two engines that do the same under different names: by what they compute and by their surroundings.
+// Matches layers that do the same under different names, by what they compute and by their surroundings.
 import { groupBy } from "../../core/group.ts";
 import { unnumbered } from "./fingerprint.ts";
 import { type EngineModel, type ModelLayer, type Neighbours, neighboursOf } from "./model.ts";
@@ -18,7 +18,6 @@ export function operationClass(layer: ModelLayer): string {
 		return `to ${/^(?:fp|bf)(?:16|32)$/.test(outputs[0]?.dtype ?? "") ? "floats" : "8 bits"}`;
 	const { ParameterType: operation } = parameters;
 	if (typeof operation === "string") return operation;
-	// Myelin names generated kernels after their operations.
 	if (region !== null && name.startsWith("__myl_")) return unnumbered(name);
 	return type ?? unnumbered(name).replace(/\d+/g, "#");
 }
@@ -37,7 +36,7 @@ const rounds = 6;
 interface Side {
 	layers: readonly ModelLayer[];
 	near: Neighbours;
-	/** Labels of each layer, from the widest surroundings to the layer alone; equal numbers mean equal layers. */
+	/** Of each layer, from the widest surroundings to the layer alone. */
 	labels: readonly (readonly number[])[];
 }
 
@@ -58,7 +57,6 @@ function sideOf({ layers }: EngineModel, numbers: Map<string, number>): Side {
 	return { layers, near, labels };
 }
 
-/** Matches among the given layers alone; `known` pairs others that are matched already. */
 export function matchStructures(
 	engines: PerArm<EngineModel>,
 	open: PerArm<ReadonlySet<number>>,
@@ -89,7 +87,7 @@ export function matchStructures(
 	return [...matches, ...similar(sides, left, [...known, ...matches])];
 }
 
-/** Engines run their layers in similar order, so layers are aligned by label between those that are matched already. */
+/** Engines run their layers in similar order. */
 function alignInOrder(
 	sides: PerArm<Side>,
 	left: PerArm<ReadonlySet<number>>,
@@ -111,7 +109,6 @@ function alignInOrder(
 		.filter(({ base }) => left.base.has(base));
 }
 
-/** Continues from matched layers to their neighbours, one by one. */
 function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
 	const queue = [...known];
 	const near = (arm: Arm, at: number, edges: keyof Neighbours) =>
@@ -136,7 +133,7 @@ function similar(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly
 	return [...queue.slice(known.length), ...replaced(sides, open, queue)];
 }
 
-/** Returns 0 for different operations, else 0.5 to 0.8. */
+/** 0 for different operations, else 0.5 to 0.8. */
 function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined): number {
 	if (base === undefined || head === undefined || operationClass(base) !== operationClass(head)) return 0;
 	const same = [
@@ -147,7 +144,7 @@ function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined):
 	return 0.5 + 0.1 * same.filter(Boolean).length;
 }
 
-/** Myelin may fuse the same work differently: regions between the same neighbours do the same work. */
+/** Myelin may fuse the same work differently. */
 function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonly Match[]): Match[] {
 	const { base: old, head: fresh } = sides;
 	const partners = new Map(known.map(({ base, head }) => [head, base]));
@@ -171,7 +168,7 @@ function replaced(sides: PerArm<Side>, open: PerArm<Set<number>>, known: readonl
 
 const maxCells = 16_000_000;
 
-/** The longest common sequence of two lists, as pairs of indices. */
+/** As pairs of indices. */
 export function commonSequence(
 	base: readonly string[],
 	head: readonly string[],

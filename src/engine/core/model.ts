@@ -1,4 +1,4 @@
-// An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it serves.
+// An engine as it is compared.
 import { groupBy, numberRepeats } from "../../core/group.ts";
 import type { OnnxGraph } from "../../core/onnx/model.ts";
 import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.ts";
@@ -6,9 +6,9 @@ import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.
 export interface ModelLayer extends EngineLayer {
 	index: number;
 	nodes: readonly string[];
-	/** For a layer without nodes: the layer that it feeds, else the one that feeds it, or null. */
+	/** Of a layer without nodes: the layer that it feeds, else the one that feeds it. */
 	owner: number | null;
-	/** Time of one inference in each profile, milliseconds; empty: never timed. */
+	/** Of one inference in each profile; empty: never timed. */
 	timesMs: readonly number[];
 }
 
@@ -84,9 +84,7 @@ export function nameOnly(name: string): EngineLayer {
 }
 
 interface Regions {
-	/** null if the graph does not have both nodes. */
 	between(from: string, to: string): string[] | null;
-	/** Myelin replaces special characters of node names. */
 	byPlainName: ReadonlyMap<string, string>;
 }
 
@@ -98,7 +96,7 @@ function nodesOf({ onnxNodes, foreign, name, region }: EngineLayer, regions: Reg
 	return parts.flatMap((part) => regions.byPlainName.get(part) ?? []);
 }
 
-/** Hostile files may state a region for every layer of a large graph. */
+/** Hostile files may state a region for every layer. */
 const maxSteps = 5_000_000;
 
 function regionsOf(graph: OnnxGraph | null): Regions {
@@ -142,7 +140,7 @@ export function neighboursOf(layers: readonly EngineLayer[]): Neighbours {
 	return found;
 }
 
-/** A tensor may be written in parts, as a concatenation is: all writers that ran before its reader count, else the last one. */
+/** All writers that ran before its reader count, as for a concatenation, else the last one. */
 function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
 	const last = new Map(layers.flatMap(({ outputs }, at) => outputs.map(({ name }) => [name, at] as const)));
 	const written = new Map<string, number[]>();
@@ -161,7 +159,7 @@ function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
 	return { sources, readers };
 }
 
-/** Layers without nodes serve another layer: a reformat serves its reader, the sizes of a Myelin region its kernels. */
+/** A reformat serves its reader, the sizes of a Myelin region its kernels. */
 function attach(layers: readonly ModelLayer[]): ModelLayer[] {
 	const { sources, readers } = neighboursOf(layers);
 	const byName = new Map(layers.map(({ name }, at) => [name, at]));
@@ -201,17 +199,13 @@ export function meanOf(timesMs: readonly number[]): number {
 	return timesMs.length === 0 ? 0 : timesMs.reduce((sum, ms) => sum + ms, 0) / timesMs.length;
 }
 
-/**
- * Launching delays a layer in some processes and never makes one faster, so its time is the mean of the profiles within 5 %
- * of the fastest. 0 is a profile without the layer.
- */
+/** Launching only delays: the mean of the profiles within 5 % of the fastest. 0: a profile without the layer. */
 export function undelayed(timesMs: readonly number[]): number {
 	const ran = timesMs.filter((ms) => ms > 0);
 	const mostMs = 1.05 * Math.min(...ran);
 	return meanOf(ran.filter((ms) => ms <= mostMs));
 }
 
-/** The share of the time that belongs to known ONNX nodes; null without times. */
 export function mappedShare({ layers }: EngineModel): number | null {
 	const sum = (some: readonly ModelLayer[]) =>
 		some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);

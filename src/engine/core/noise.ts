@@ -1,4 +1,4 @@
-// Estimates how much of a component's change may be noise, from repeated profiles and from unchanged components.
+// Estimates how much of a component's change may be noise.
 import { median } from "../../core/stats/quantile.ts";
 import { tCritical } from "../../core/stats/student-t.ts";
 import type { PartTime } from "./facts.ts";
@@ -7,13 +7,12 @@ import { meanOf } from "./model.ts";
 export interface TimedChange {
 	base: PartTime;
 	head: PartTime;
-	/** Both engines have the same structure and kernels, so a change is noise, or the machine. */
+	/** A change is noise, or the machine. */
 	isUnchanged: boolean;
 }
 
 export interface Delta {
 	ms: number;
-	/** Half width of the 95 % interval. */
 	halfWidthMs: number;
 	sharedMs: number;
 	isSignificant: boolean;
@@ -25,12 +24,12 @@ export interface Noise {
 }
 
 const leastFloorMs = 5e-5;
-/** Standard deviation of one difference of two times: GPU events are stamped every 1.024 µs. */
+/** Of one difference of two times: GPU events are stamped every 1.024 µs. */
 const tickMs = 4.2e-4;
 export const fewUnchanged = 4;
 const enoughUnchanged = 8;
 const assumedShare = 0.03;
-/** Variance of one component's repeats over that of all; by chance larger in one of a hundred, with four profiles. */
+/** Variance of one's repeats over that of all; by chance larger in one of a hundred, with four profiles. */
 const unsteady = 4;
 
 export function judgeDeltas(
@@ -60,7 +59,7 @@ export function judgeDeltas(
 	return { deltas, commonFactor };
 }
 
-/** Changes below this are due to reading the counter, in millions of instructions. */
+/** Millions of instructions; less is due to reading the counter. */
 const leastCount = 0.001;
 
 export function exactDeltas(changes: readonly TimedChange[]): Noise {
@@ -98,7 +97,7 @@ function isApart({ base, head }: TimedChange, factor: number): boolean {
 	return Math.max(...baseMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...baseMs);
 }
 
-/** Half width of a sum's 95 % interval, from the scatter of each and the part that all share. */
+/** Scatter adds in quadrature, what all share in full. */
 export function halfWidthOfSum(deltas: readonly Delta[]): number {
 	const shared = deltas.length < 2 ? 0 : deltas.reduce((sum, { sharedMs }) => sum + sharedMs, 0);
 	return quadrature([shared, ...deltas.map(({ halfWidthMs }) => halfWidthMs)]);
@@ -107,13 +106,13 @@ export function halfWidthOfSum(deltas: readonly Delta[]): number {
 export const quadrature = (values: readonly number[]): number =>
 	Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0));
 
-/** Half width of the 95 % interval of what all launches of a process share, per launch: by how much the unchanged layers differ together. */
+/** What all launches of a process share, per launch: by how much the unchanged layers differ together. */
 function driftOf(unchanged: readonly Row[]): number {
 	const launches = unchanged.reduce((sum, row) => sum + row.launches, 0);
 	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
 }
 
-/** The scatter of short components grows with the root of their time, that of long ones in proportion. */
+/** Of short components it grows with the root of their time, of long ones in proportion. */
 function scaleOf(timeMs: number, typicalMs: number): number {
 	const relative = Math.max(timeMs / typicalMs, 1e-2);
 	return Math.sqrt((relative + relative ** 2) / 2);
@@ -126,7 +125,7 @@ interface Spread {
 	df: number;
 }
 
-/** Takes the larger of two spreads: unchanged components around no change, and repeated profiles around their mean. */
+/** The larger of two: unchanged components around no change, and repeats around their mean. */
 function pooledSpread(rows: readonly Row[]): Spread | null {
 	const timed = rows.filter(({ timeMs }) => timeMs > 0);
 	const between = timed.flatMap(({ isUnchanged, ms, scale }) => (isUnchanged ? [Math.abs(ms / scale)] : []));
@@ -146,7 +145,7 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 	};
 }
 
-/** A component's own repeats, shrunk towards what all show; alone if they scatter beyond that. */
+/** Own repeats, shrunk towards what all show; alone if they scatter beyond that. */
 function spreadOf(
 	{ repeats, sd, scale, timeMs, isUnchanged }: Row,
 	pooled: Spread | null,

@@ -1,5 +1,4 @@
-// Warns of broken fusions, islands of fp32, and quantisation without effect.
-
+// Broken fusions, islands of fp32, and quantisation without effect.
 import type { EngineRow } from "../../../generated/result.ts";
 import { groupBy } from "../../core/group.ts";
 import { quoted } from "../../core/text/escape.ts";
@@ -92,7 +91,7 @@ function ownKernels({ layers }: EngineModel): string[] {
 
 const quantising = /(?:de)?quantize_?linear/i;
 
-/** A DequantizeLinear of its own whose reader computes in floats; or one for weights only, which then are float constants. */
+/** A DequantizeLinear of its own whose reader computes in floats; or one for weights only. */
 function unfusedQuantisation(engine: EngineModel): string[] {
 	const { readers } = neighboursOf(engine.layers);
 	const isFloat = (layer: ModelLayer): boolean => isHeavy(layer) && !narrow.has(layer.precision ?? "");

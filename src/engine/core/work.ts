@@ -1,4 +1,4 @@
-// The bytes that a layer moves and the operations that it computes, from the shapes and formats that its engine states.
+// The bytes that a layer moves and the operations that it computes.
 import { type EngineLayer, type LayerTensor, takesTime } from "./layer.ts";
 
 const bitsOf: Readonly<Record<string, number>> = {
@@ -8,7 +8,6 @@ const bitsOf: Readonly<Record<string, number>> = {
 
 const widths: Readonly<Record<string, number>> = { two: 2, four: 4, eight: 8, sixteen: 16, "thirty-two": 32 };
 
-/** Channels are padded up to a multiple of this. */
 function vectorWidth(format: string): number {
 	const stated = /channel % (\d{1,3}) == 0/i.exec(format)?.[1];
 	if (stated !== undefined) return Math.max(1, Number(stated));
@@ -31,7 +30,6 @@ export function tensorBytes(tensor: LayerTensor): number | null {
 	return bits === undefined || count === null ? null : Math.ceil((count * bits) / 8);
 }
 
-/** Every input read once, every output written once; null if a shape is open. */
 export function bytesMoved(layer: EngineLayer): number | null {
 	if (!takesTime(layer)) return 0;
 	const { inputs, outputs, weights } = layer;
@@ -41,7 +39,7 @@ export function bytesMoved(layer: EngineLayer): number | null {
 	return sizes.reduce<number>((sum, size) => sum + (size ?? 0), weightBytes);
 }
 
-/** A multiplication and an addition count as two. null if the shapes do not state it. */
+/** A multiplication and an addition count as two. */
 export function operationsOf(layer: EngineLayer): number | null {
 	if (layer.kind !== "compute") return 0;
 	const output = layer.outputs[0] === undefined ? null : elementsOf(layer.outputs[0]);
@@ -68,7 +66,7 @@ export function operationsOf(layer: EngineLayer): number | null {
 export const isProduct = (type: string | null): boolean =>
 	type === "gemm" || type === "fusion" || type === "MatrixMultiply";
 
-/** Counts operations of M×K · K×N, axes in any order, perhaps batched: the three tensors' sizes give K, an axis of the first. */
+/** M×K · K×N, axes in any order, perhaps batched: the three tensors' sizes give K, an axis of the first. */
 function productOperations({ inputs }: EngineLayer, output: number): number | null {
 	const [a, b] = inputs.filter(({ dims }) => dims.length >= 2);
 	const [left, right] = [a && elementsOf(a), b && elementsOf(b)];

@@ -1,5 +1,4 @@
-// Times layers, several times to explain a change.
-
+// Times layers, repeatedly if that explains a change.
 import type { Arm, Result, WorkloadResult } from "../../../generated/result.ts";
 import type { Config } from "../../core/config/config.ts";
 import { folderName } from "../../core/config/identity.ts";
@@ -89,7 +88,6 @@ function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: Exp
 
 function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): number {
 	const isOpen = row !== undefined && ["regressed", "inconclusive"].includes(row.verdict);
-	// A count repeats exactly.
 	if (!isOpen || row.work !== undefined || engines.length < 2 || seen.size < 2) return 1;
 	const onceMs = [...seen.values()].reduce((sum, { times: [first] }) => sum + profileMs(first), 0);
 	return Math.max(1, Math.min(mostProfiles, Math.floor(budgetMs / Math.max(1, onceMs))));

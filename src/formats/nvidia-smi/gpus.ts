@@ -1,4 +1,4 @@
-// Reads which GPUs a machine has, and finds the one that a setting selects.
+// Reads which GPUs a machine has, and chooses one.
 import type { QueryField } from "./query.ts";
 import { cellMebibytes, cellNumber, cellText, splitCells } from "./rows.ts";
 
@@ -19,11 +19,10 @@ export interface Gpu {
 
 export interface MigSlice {
 	uuid: string;
-	/** `1g.18gb`, `1c.3g.71gb`. */
 	profile: string;
 }
 
-/** Rows of the inventory query, with the slices that `-L` lists. Rows without index or UUID are left out. */
+/** Rows without index or UUID are left out. */
 export function parseGpus(csv: string, fields: readonly QueryField[], list: string): Gpu[] {
 	const slices = parseSlices(list);
 	return csv.split(/\r?\n/).flatMap((line): Gpu[] => {
@@ -68,15 +67,14 @@ function parseSlices(list: string): Map<string, MigSlice[]> {
 	return found;
 }
 
-/** The GPU that a setting selects; `slice` if it is a part of one. */
 export interface GpuChoice {
 	gpu: Gpu;
 	slice: MigSlice | null;
 }
 
 /**
- * `wanted` is an index, a UUID, the start of one, or a slice's UUID; of a list, the first counts; absent, the first GPU is found.
- * null if none matches. Indexes are nvidia-smi's, which CUDA shares only under CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ * `wanted` is an index, a UUID or the start of one, or a slice's UUID; of a list, the first counts. Indexes are
+ * nvidia-smi's, which CUDA shares only under CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
 export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null {
 	const named = wanted?.split(",")[0]?.trim();
@@ -91,14 +89,13 @@ export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null
 	return slices.find(({ slice }) => slice.uuid === named) ?? null;
 }
 
-/** For a slice, at most what its profile names (`1g.18gb`). null if unknown: a GPU in MIG mode has no memory for engines. */
+/** For a slice, what its profile names (`1g.18gb`). A GPU in MIG mode has no memory for engines. */
 export function memoryOf({ gpu, slice }: GpuChoice): number | null {
 	if (slice === null) return gpu.mig === "Enabled" ? null : gpu.memoryBytes;
 	const size = /\.(\d{1,4})gb\b/i.exec(slice.profile)?.[1];
 	return size === undefined ? null : Number(size) * 1024 ** 3;
 }
 
-/** Facts about a GPU that must match before numbers may be compared; not the UUID. */
 export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string> {
 	return knownOnly({
 		gpu: gpu.name,
@@ -110,7 +107,6 @@ export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string
 	});
 }
 
-/** Omits values that are null. */
 export function knownOnly(facts: Readonly<Record<string, string | null>>): Record<string, string> {
 	const entries = Object.entries(facts).filter((entry): entry is [string, string] => entry[1] !== null);
 	return Object.fromEntries(entries);

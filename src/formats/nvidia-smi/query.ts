@@ -1,9 +1,9 @@
-// Command lines of nvidia-smi, and the fields to query by the names that its versions use.
+// Command lines of nvidia-smi, and names of its fields.
 
-/** A quantity and its names, newest first: the first that the driver lists is queried. */
+/** Names, newest first: the first that the driver lists is queried. */
 type SmiField = readonly [key: string, ...names: string[]];
 
-/** Ten times a second. `clocks_throttle_reasons` became `clocks_event_reasons` with driver 530; 535 and later support both. */
+/** `clocks_throttle_reasons` became `clocks_event_reasons` with driver 530. */
 export const sampleFields: readonly SmiField[] = [
 	["clocks.sm", "clocks.sm", "clocks.current.sm"],
 	["clocks.mem", "clocks.mem", "clocks.current.memory"],
@@ -29,19 +29,18 @@ export const inventoryFields: readonly SmiField[] = [
 	["display_active"],
 ];
 
-/** A queried field; columns of the answer are in this order, whatever the header calls them. */
 export interface QueryField {
 	key: string;
 	name: string;
 }
 
-/** Names in the answer to `--help-query-gpu`: lines of `"name"` or `"name" or "alias"`. */
+/** Lines of `"name"` or `"name" or "alias"`. */
 export function parseHelpFields(help: string): ReadonlySet<string> {
 	const lines = help.split(/\r?\n/).filter((line) => /^"[^"\s]+"(\s+or\s+"[^"\s]+")*\s*$/.test(line));
 	return new Set(lines.flatMap((line) => [...line.matchAll(/"([^"\s]+)"/g)].map(([, name = ""]) => name)));
 }
 
-/** Keeps only fields that the driver lists, because a single unknown one would fail the whole query. */
+/** A single unknown field would fail the whole query. */
 export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<string>): QueryField[] {
 	return wanted.flatMap(([key, ...names]) => {
 		const name = (names.length === 0 ? [key] : names).find((candidate) => offered.has(candidate));
@@ -65,10 +64,7 @@ export function appsArgs(options: ListOptions = {}): string[] {
 	return listing("--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory", options);
 }
 
-/**
- * Hardware counters, from Hopper on, once a second: dmon has no shorter interval.
- * The metrics (nvmlGpmMetricId_t) are SM utilisation, SM occupancy, any tensor pipe and DRAM bandwidth.
- */
+/** From Hopper on: SM utilisation, SM occupancy, any tensor pipe and DRAM bandwidth (nvmlGpmMetricId_t). */
 export function gpmArgs(gpu: string): string[] {
 	return ["dmon", "-i", gpu, "-s", "u", "-d", "1", "--gpm-metrics=2,3,5,10"];
 }

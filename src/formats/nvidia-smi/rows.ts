@@ -1,4 +1,4 @@
-// Reads the rows that nvidia-smi prints while it runs: samples, processes, and dmon's hardware counters.
+// Reads rows of nvidia-smi: samples, processes, and dmon's hardware counters.
 import type { TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import type { QueryField } from "./query.ts";
 
@@ -44,22 +44,20 @@ function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number):
 	};
 }
 
-/** nvidia-smi counts in percent; readings above 100 exist and mean 100. */
+/** Readings above 100 % exist and mean 100 %. */
 function fraction(percent: number | null): number | null {
 	return percent === null ? null : Math.min(1, Math.max(0, percent / 100));
 }
 
 export interface AppRow {
-	/** UUID of the whole GPU, even if the process runs on a slice of it. */
+	/** Of the whole GPU, even if the process runs on a slice. */
 	gpuUuid: string;
-	/** The driver's number: in a container, the host's. */
 	pid: number | null;
-	/** "" if the driver does not report it. */
 	name: string;
 	memoryBytes: number | null;
 }
 
-/** null if this is not a row. A process name may contain a comma, so rows are read from both ends. */
+/** A process name may contain a comma, so rows are read from both ends. */
 export function parseAppLine(line: string): AppRow | null {
 	const cells = splitCells(line);
 	const [, gpuUuid, pid] = cells;
@@ -74,9 +72,7 @@ export function parseAppLine(line: string): AppRow | null {
 }
 
 interface DmonParser {
-	/** A row by the names of its columns; null for headers and anything that is not a row. */
 	push(line: string): ReadonlyMap<string, string> | null;
-	/** Names in the last header; empty before the first one. */
 	columns(): readonly string[];
 }
 
@@ -85,7 +81,7 @@ export function dmonParser(): DmonParser {
 	return {
 		push(line) {
 			const cells = line.replace("#", " ").trim().split(/\s+/);
-			// The first of the two header lines names the columns, the second their units.
+			// The second header line has units.
 			if (line.trimStart().startsWith("#")) {
 				if (cells.includes("gpu")) names = cells;
 				return null;
@@ -97,12 +93,11 @@ export function dmonParser(): DmonParser {
 	};
 }
 
-/** Columns of GPM metrics, as driver 580 prints them. */
 export function hasGpm(columns: readonly string[]): boolean {
 	return ["smutil", "smocc", "mmaact", "dram"].some((name) => columns.includes(name));
 }
 
-/** null if the row has no value: the first one has dashes, as a rate needs two readings. */
+/** The first row has dashes, as a rate needs two readings. */
 export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): UseSample | null {
 	const percent = (column: string): number | null => fraction(cellNumber(row.get(column)));
 	const [smUtilisation, memoryBandwidth] = [percent("smutil"), percent("dram")];
@@ -120,7 +115,7 @@ function unbracket(text: string): string {
 	return text.trim().replace(/^\[|\]$/g, "");
 }
 
-/** null if nvidia-smi has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
+/** `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
 export function cellText(text = ""): string | null {
 	const trimmed = text.trim();
 	const isNone =
@@ -128,7 +123,6 @@ export function cellText(text = ""): string | null {
 	return isNone ? null : trimmed;
 }
 
-/** A finite number, a unit after it allowed; null for every other cell. */
 export function cellNumber(text: string | undefined): number | null {
 	const match = /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cellText(text) ?? "");
 	const value = match ? Number(match[1]) : Number.NaN;
@@ -140,13 +134,12 @@ export function cellMebibytes(text: string | undefined): number | null {
 	return value === null ? null : value * mebibyte;
 }
 
-/** A 64-bit mask, `0x0000000000000004`. */
 export function cellMask(text: string | undefined): bigint | null {
 	const trimmed = text?.trim() ?? "";
 	return /^0x[0-9a-f]{1,16}$/i.test(trimmed) ? BigInt(trimmed) : null;
 }
 
-/** Cells of one line. nvidia-smi quotes nothing; its separator is comma and space. */
+/** nvidia-smi quotes nothing. */
 export function splitCells(line: string): string[] {
 	return line.split(/, ?/);
 }

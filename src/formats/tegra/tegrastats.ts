@@ -1,15 +1,13 @@
-// Reads tegrastats, which prints one line per interval on Jetson boards. Its fields differ by board, JetPack and user.
+// Reads tegrastats, whose fields differ by board, JetPack and user.
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
-import { knownOnly } from "../nvidia-smi/gpus.ts";
+import { type GpuChoice, knownOnly } from "../nvidia-smi/gpus.ts";
 
-/** Rails that the GPU shares with as little as possible, best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */
+/** Best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */
 const gpuRails = ["VDD_GPU", "VDD_GPU_SOC", "VDD_SYS_GPU", "VDD_CPU_GPU_CV", "POM_5V_GPU", "GPU"] as const;
 const mebibyte = 1024 * 1024;
-/** Bit of NVML's reasons: nothing runs. */
 const idle = 1n;
 const offC = -256;
 
-/** null: not a line of figures. */
 export function parseTegrastats(line: string, atMs: number): TelemetrySample | null {
 	const used = numberIn(/\bRAM (\d{1,9})\/\d{1,9}MB/, line);
 	if (used === null) return null;
@@ -29,7 +27,7 @@ export function parseTegrastats(line: string, atMs: number): TelemetrySample | n
 	};
 }
 
-/** `63%`, `7%@114`, `12%@[1300,1300]`, `@[1000,1000,1000]`: of several clusters the fastest, as kernels may use any. */
+/** `63%`, `7%@114`, `12%@[1300,1300]`, `@[1000,1000,1000]`: kernels may use any cluster, so the fastest counts. */
 function loadOf(field: string, line: string): { share: number | null; clockMhz: number | null } {
 	const found = new RegExp(`\\b${field} (\\d{1,3})?%?(?:@\\[?(\\d{1,6}(?:,\\d{1,6}){0,15}))?`).exec(line);
 	const [percent, clocks] = [found?.[1], found?.[2]];
@@ -39,7 +37,7 @@ function loadOf(field: string, line: string): { share: number | null; clockMhz: 
 	};
 }
 
-/** `2390mW/2390mW`, with a third figure from JetPack 7 on, without units on JetPack 4: the first is the present one. */
+/** `2390mW/2390mW`, with a third figure from JetPack 7 on, without units on JetPack 4; the first is current. */
 export function gpuPowerOf(line: string): { rail: string; watts: number } | null {
 	for (const rail of gpuRails) {
 		const milliwatts = numberIn(new RegExp(` ${rail} (\\d{1,7})(?:mW)?/\\d{1,7}`), line);
@@ -58,35 +56,42 @@ function numberIn(pattern: RegExp, line: string): number | null {
 	return text === undefined ? null : Number(text);
 }
 
-// A Jetson board's description of itself: release of Linux for Tegra, power mode, and range of the GPU's clock.
-
 export interface TegraBoard {
-	/** `NVIDIA Jetson AGX Orin Developer Kit`; null if the container hides it. */
+	/** null if the container hides it. */
 	model: string | null;
-	/** Linux for Tegra, `36.4.4`: kernel and driver are of this release. */
+	/** Linux for Tegra, `36.4.4`. */
 	l4t: string | null;
-	/** `MAXN`, `15W`: the mode decides which cores are on, and how fast they may run. */
+	/** `MAXN`, `15W`. */
 	powerMode: string | null;
 	gpuClock: { minMhz: number; maxMhz: number } | null;
 }
 
-/** `# R36 (release), REVISION: 4.4, GCID: …` of /etc/nv_tegra_release. */
+export interface Device {
+	choice: GpuChoice;
+	/** Newest CUDA that the driver runs; null if it does not report it. */
+	cuda: string | null;
+	board?: TegraBoard;
+}
+
+/** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
+export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
+
 export function parseTegraRelease(text: string): string | null {
 	const found = /^# R(\d{1,3}) \(release\), REVISION: (\d{1,3}(?:\.\d{1,3}){0,2})/m.exec(text);
 	return found === null ? null : `${found[1]}.${found[2]}`;
 }
 
-/** Parses `nvpmodel -q`, which may print a warning first. */
+/** `nvpmodel -q` may print a warning first. */
 export function parsePowerMode(text: string): string | null {
 	return /^NV Power Mode:\s*(\S{1,60})\s*$/m.exec(text)?.[1] ?? null;
 }
 
-/** Names of the GPU among /sys/class/devfreq: `17000000.gpu`, and by chip before JetPack 6. */
+/** `17000000.gpu`, and by chip before JetPack 6. */
 export function isGpuDevice(name: string): boolean {
 	return /\.(gpu|ga10b|gv11b|gp10b|gm20b)$/.test(name);
 }
 
-/** Must match before two boards' numbers may be compared. Fixed clocks (jetson_clocks) differ from clocks that follow the load. */
+/** Fixed clocks (jetson_clocks) differ from clocks that follow the load. */
 export function boardFingerprint({ model, l4t, powerMode, gpuClock }: TegraBoard): Record<string, string> {
 	const { minMhz, maxMhz } = gpuClock ?? { minMhz: 0, maxMhz: 0 };
 	const clock = minMhz === maxMhz ? `${maxMhz} MHz, fixed` : `up to ${maxMhz} MHz`;

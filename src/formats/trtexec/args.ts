@@ -1,201 +1,291 @@
-// Builds trtexec's arguments for a build, a timed run, a golden run or a layer profile, for one TensorRT version.
-import { flagFault } from "../../core/config/tensorrt-settings.ts";
-import type {
-	ArgsFault,
-	ArgsResult,
-	ArgsSpec,
-	BuildArgs,
-	InferArgs,
-	NamedShape,
-	Plugins,
-	ProfileArgs,
-	RunArgs,
-	ShapeProfile,
-	TimeArgs,
-	TimingMode,
-} from "./args-spec.ts";
+// Builds trtexec's arguments for one TensorRT version.
+import type { Precision } from "../../../generated/config.ts";
+import type { DimRange, MeasureConfig } from "../../core/config/config.ts";
+import { flagName } from "../../core/config/tensorrt-settings.ts";
+import { ToolError } from "../../core/errors.ts";
+import { resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
+import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { TensorRtVersion } from "./banner.ts";
-import { type Setting, settingArgs } from "./flag-table.ts";
 
-type Part = readonly string[] | ArgsFault;
+/** A setting that this TensorRT lacks: the code of the refused build, and the engine's key in the config. */
+export class SettingError extends ToolError {
+	readonly setting: readonly [code: string, key: string];
 
-// trtexec splits lists at commas and gives quotes and asterisks a special meaning.
-const unsupportedChars = /[,'*\u0000-\u001f]/;
-
-function flag(name: string, value: string | number | undefined): string[] {
-	return value === undefined ? [] : [`${name}=${value}`];
+	constructor(setting: SettingError["setting"], message: string, fix: string) {
+		super({ code: "tool-output", message, fix });
+		this.setting = setting;
+	}
 }
 
-function setting(name: Setting, version: TensorRtVersion, what: string = name): Part {
-	return (
-		settingArgs(name, version) ?? {
-			kind: "unsupported",
-			what,
-			message: `TensorRT ${version.text} has no ${what}.`,
-			fix: `Use a TensorRT version that has ${what}, or remove the setting.`,
-		}
+export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "transfers">;
+
+interface Runner {
+	trtexec: { version: TensorRtVersion };
+	device: number;
+	timing: TimingSettings;
+}
+
+interface Configured {
+	spec: EngineSpec;
+	assets?: EngineAssets | undefined;
+}
+
+type Modelled = Configured & { model: { path: string; onnx: OnnxModel } };
+
+const mebibyte = 1024 * 1024;
+
+const numberOf = ({ trtexec: { version } }: Runner): number => version.major * 100 + version.minor;
+
+const flag = (name: string, value: string | number | undefined): string[] =>
+	value === undefined ? [] : [`${name}=${value}`];
+
+function unsupported(what: string, key: string, { trtexec }: Runner): SettingError {
+	const message = `TensorRT ${trtexec.version.text} has no ${what}.`;
+	const fix = `Use a TensorRT version that has ${what}, or remove the setting.`;
+	return new SettingError(["setting-unsupported", key], message, fix);
+}
+
+/** trtexec splits lists at commas; quotes and asterisks are special. */
+function list(flagName: string, entries: readonly (readonly [name: string, value: string])[]): string[] {
+	for (const [name] of entries) {
+		if (name !== "" && !/[,'*\u0000-\u001f]/.test(name)) continue;
+		const message = `trtexec cannot take the input ${JSON.stringify(name)}: its lists do not allow this name.`;
+		const fix = "Rename the input in the ONNX file, without commas, quotes and asterisks.";
+		throw new SettingError(["tensor-name-unsupported", "dims"], message, fix);
+	}
+	return entries.length === 0 ? [] : [`${flagName}=${entries.map((entry) => entry.join(":")).join(",")}`];
+}
+
+interface NamedShape {
+	name: string;
+	shape: readonly number[];
+}
+
+function shapeList(flagName: string, shapes: readonly NamedShape[]): string[] {
+	return list(
+		flagName,
+		shapes.map(({ name, shape }) => [name, shape.join("x") || "scalar"]),
 	);
 }
 
-function shapeList(flagName: string, shapes: readonly NamedShape[]): Part {
-	const bad = shapes.find(({ name }) => unsupportedChars.test(name) || name === "");
-	if (bad)
-		return {
-			kind: "refused",
-			what: bad.name,
-			message: `trtexec cannot take a shape for the input ${JSON.stringify(bad.name)}: its lists do not allow this name.`,
-			fix: "Rename the input in the ONNX file, without commas, quotes and asterisks.",
-		};
-	const specs = shapes.map(({ name, shape }) => `${name}:${shape.length === 0 ? "scalar" : shape.join("x")}`);
-	return specs.length === 0 ? [] : [`${flagName}=${specs.join(",")}`];
+interface PrecisionRow {
+	since: number;
+	flags: readonly string[];
+	/** Element types of a model in this precision; null for any model. */
+	types: readonly string[] | null;
 }
 
-function profileParts(profiles: readonly ShapeProfile[], version: TensorRtVersion): Part[] {
-	const dynamic = profiles.filter(({ inputs }) => inputs.length > 0);
-	const several = dynamic.length > 1;
-	const parts = dynamic.flatMap(({ inputs }, index): Part[] => [
-		// The index and its three shapes must be adjacent.
-		several ? [`--profile=${index}`] : [],
-		...(["min", "opt", "max"] as const).map((which) =>
-			shapeList(
-				`--${which}Shapes`,
-				inputs.map((input) => ({ name: input.name, shape: input[which] })),
-			),
-		),
+const precisions: Readonly<Record<Precision, PrecisionRow>> = {
+	fp32: { since: 0, flags: ["--noTF32"], types: null },
+	tf32: { since: 0, flags: [], types: null },
+	fp16: { since: 0, flags: ["--fp16"], types: ["float16"] },
+	bf16: { since: 900, flags: ["--bf16"], types: ["bfloat16"] },
+	// Layers that are not quantised run in fp16, which is expected when quantising for speed.
+	fp8: { since: 806, flags: ["--fp8", "--fp16"], types: ["float8e4m3fn", "float8e5m2"] },
+	int8: { since: 0, flags: ["--int8", "--fp16"], types: [] },
+	int4: { since: 1001, flags: ["--int4", "--fp16"], types: ["int4", "uint4"] },
+	fp4: { since: 0, flags: [], types: ["float4e2m1"] },
+};
+
+function isTyped(precision: Precision, { graph }: OnnxModel): boolean {
+	const { types } = precisions[precision];
+	if (types === null) return true;
+	const stored = [...graph.initializers, ...graph.inputs, ...graph.valueInfo];
+	if (stored.some(({ dtype }) => types.includes(dtype))) return true;
+	const quantised = graph.nodes.some(({ op }) => op === "QuantizeLinear" || op === "DequantizeLinear");
+	return quantised && precision !== "fp16" && precision !== "bf16";
+}
+
+function precisionArgs({ spec, model }: Modelled, runner: Runner): readonly string[] {
+	const { precision } = spec.engine;
+	const { since, flags } = precisions[precision];
+	const version = numberOf(runner);
+	if (version < 1100 && precision !== "fp4") {
+		if (version < since) throw unsupported(`precision ${precision}`, "precision", runner);
+		return flags;
+	}
+	if (!isTyped(precision, model.onnx)) {
+		const message = `TensorRT ${runner.trtexec.version.text} takes the precision from the ONNX file's types, but ${model.path} is not ${precision}.`;
+		const fix = `Convert the model to ${precision} (ModelOpt AutoCast for fp16 and bf16, Q/DQ nodes for the others) and name that file in the engine's \`onnx\`.`;
+		throw new SettingError(["precision-in-onnx", "onnx"], message, fix);
+	}
+	// Since 11, every network is strongly typed.
+	if (version >= 1100) return precision === "fp32" ? ["--noTF32"] : [];
+	if (version < 900) throw unsupported("strong typing", "precision", runner);
+	return ["--stronglyTyped"];
+}
+
+function dynamicInputs({ graph }: OnnxModel): string[] {
+	const open = feeds(graph).filter(({ dims }) => dims?.every((dim) => typeof dim === "number") !== true);
+	return open.map(({ name }) => name);
+}
+
+/** Shapes of all inputs at one place of the ranges. @throws ConfigError config-dims */
+export function shapesAt(
+	which: keyof DimRange,
+	spec: EngineSpec,
+	{ model, profile }: { model: OnnxModel; profile?: EngineSpec["dims"] },
+): Record<string, number[]> {
+	const sizes: Record<string, number> = Object.create(null);
+	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.dims))
+		sizes[name] = range[which];
+	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
+}
+
+function profilesOf(spec: EngineSpec, model: OnnxModel): Record<"min" | "opt" | "max", NamedShape[]>[] {
+	const names = dynamicInputs(model);
+	if (names.length === 0) return [];
+	return spec.engine.profiles.map((profile) => {
+		const at = (which: keyof DimRange): NamedShape[] => {
+			const shapes = shapesAt(which, spec, { model, profile });
+			return names.map((name) => ({ name, shape: shapes[name] ?? [] }));
+		};
+		return { min: at("min"), opt: at("opt"), max: at("max") };
+	});
+}
+
+function profileArgs({ spec, model }: Modelled, runner: Runner): string[] {
+	const profiles = profilesOf(spec, model.onnx);
+	const several = profiles.length > 1;
+	if (several && numberOf(runner) < 900)
+		throw unsupported("several optimization profiles", "profiles", runner);
+	// The index and its three shapes must be adjacent.
+	return profiles.flatMap(({ min, opt, max }, index) => [
+		...(several ? [`--profile=${index}`] : []),
+		...shapeList("--minShapes", min),
+		...shapeList("--optShapes", opt),
+		...shapeList("--maxShapes", max),
 	]);
-	return several ? [setting("several-profiles", version, "several optimization profiles"), ...parts] : parts;
 }
 
-function precisionParts({ precision, typedModel, onnxPath }: BuildArgs, version: TensorRtVersion): Part[] {
-	// Since 11, every network is strongly typed: the ONNX file's types are the precision.
-	if (version.major < 11 && precision !== "fp4")
-		return [setting(precision, version, `precision ${precision}`)];
-	if (precision !== "fp32" && precision !== "tf32" && !typedModel)
-		return [
-			{
-				kind: "needs-other-onnx",
-				what: "onnx",
-				message: `TensorRT ${version.text} takes the precision from the ONNX file's types, but ${onnxPath} is not ${precision}.`,
-				fix: `Convert the model to ${precision} (ModelOpt AutoCast for fp16 and bf16, Q/DQ nodes for the others) and name that file in the engine's \`onnx\`.`,
-			},
-		];
-	return [setting("strong-typing", version, "strong typing"), precision === "fp32" ? ["--noTF32"] : []];
+/** The first profile that holds the shapes, as in the Python worker; else the first of all. */
+function profileIndexOf(shapes: readonly NamedShape[], { spec, model }: Modelled): number {
+	if (spec.engine.profiles.length < 2) return 0;
+	const given = new Map(shapes.map(({ name, shape }) => [name, shape]));
+	const found = profilesOf(spec, model.onnx).findIndex(({ min, max }) =>
+		min.every(({ name, shape }, index) =>
+			given
+				.get(name)
+				?.every((size, axis) => size >= (shape[axis] ?? 0) && size <= (max[index]?.shape[axis] ?? 0)),
+		),
+	);
+	return Math.max(0, found);
 }
 
-function calibrationPart(path: string | undefined, version: TensorRtVersion): Part {
-	if (path === undefined) return [];
-	const part = setting("calibration", version);
-	return "kind" in part ? part : flag(part[0] ?? "", path);
-}
-
-function pluginPart(plugins: Plugins | undefined): Part {
-	const each = (name: string, paths: readonly string[] = []): string[] =>
-		paths.map((path) => `${name}=${path}`);
-	return [...each("--staticPlugins", plugins?.static), ...each("--dynamicPlugins", plugins?.dynamic)];
-}
-
-function extraPart(flags: readonly string[]): Part {
-	for (const index of flags.keys()) {
-		const fault = flagFault(flags, index);
-		if (fault === null) continue;
-		const { what, says, fix } = fault;
-		return { kind: "refused", what, message: `${JSON.stringify(what)} ${says}.`, fix };
-	}
-	return flags;
-}
-
-function inputsPart(inputs: RunArgs["inputs"] = []): Part {
-	const bad = inputs.find(({ name, path }) => unsupportedChars.test(name) || /[,:'\u0000]/.test(path));
-	if (bad)
-		return {
-			kind: "refused",
-			what: bad.path,
-			message: `trtexec cannot take the file ${JSON.stringify(bad.path)} for the input ${JSON.stringify(bad.name)}: its lists do not allow these names.`,
-			fix: "Use names without commas, quotes and asterisks, and paths without commas and colons.",
-		};
-	const specs = inputs.map(({ name, path }) => `${name}:${path}`);
-	return specs.length === 0 ? [] : [`--loadInputs=${specs.join(",")}`];
-}
-
-function modeParts(mode: TimingMode, version: TensorRtVersion): Part[] {
+function placeArgs({ spec, assets }: Configured, { device }: Runner): string[] {
+	const plugins = (assets?.plugins ?? []).toSorted((a, b) => Number(a.dynamic) - Number(b.dynamic));
 	return [
-		setting(mode.cudaGraph ? "cuda-graph-on" : "cuda-graph-off", version),
-		setting(mode.spinWait ? "spin-wait-on" : "spin-wait-off", version),
-		setting(mode.transfers ? "transfers-on" : "transfers-off", version),
+		...plugins.map(({ path, dynamic }) => `--${dynamic ? "dynamic" : "static"}Plugins=${path}`),
+		...flag("--useDLACore", spec.engine.tensorrt.dla?.core),
+		`--device=${device}`,
 	];
 }
 
-function buildParts(spec: BuildArgs, version: TensorRtVersion): Part[] {
-	const suffix = settingArgs("memory-suffix", version)?.[0] ?? "";
+export interface BuildPlaces {
+	engine: string;
+	layers: string;
+	/** Both sides share it, else two builds of one model differ by about 1 %. */
+	cache: string | undefined;
+}
+
+/** @throws SettingError, ConfigError config-dims. */
+export function buildArgs(job: Modelled, { engine, layers, cache }: BuildPlaces, runner: Runner): string[] {
+	const { workspaceBytes, optimizationLevel, dla, flags } = job.spec.engine.tensorrt;
+	const version = numberOf(runner);
+	const calibration = job.assets?.calibration?.path;
+	const precision = precisionArgs(job, runner);
+	if (calibration !== undefined && version >= 1100) throw unsupported("calibration", "calibration", runner);
+	// Up to 10.0 memory pools take a bare number of MiB.
+	const unit = version < 1001 ? "" : "M";
+	const workspace =
+		workspaceBytes === undefined ? undefined : `workspace:${Math.floor(workspaceBytes / mebibyte)}${unit}`;
 	return [
-		[`--onnx=${spec.onnxPath}`, `--saveEngine=${spec.enginePath}`, "--skipInference"],
-		...precisionParts(spec, version),
-		...profileParts(spec.profiles, version),
-		spec.workspaceMiB === undefined ? [] : [`--memPoolSize=workspace:${spec.workspaceMiB}${suffix}`],
-		flag("--timingCacheFile", spec.timingCachePath),
-		flag("--builderOptimizationLevel", spec.builderOptimizationLevel),
-		calibrationPart(spec.calibrationPath, version),
-		spec.allowGpuFallback ? ["--allowGPUFallback"] : [],
-		spec.detailedLayers ? ["--profilingVerbosity=detailed"] : [],
-		flag("--exportLayerInfo", spec.layerInfoPath),
+		...[`--onnx=${job.model.path}`, `--saveEngine=${engine}`, "--skipInference", ...precision],
+		...profileArgs(job, runner),
+		...flag("--memPoolSize", workspace),
+		...flag("--timingCacheFile", cache),
+		...flag("--builderOptimizationLevel", optimizationLevel),
+		...flag("--calib", calibration),
+		...(dla?.gpuFallback === true ? ["--allowGPUFallback"] : []),
+		...["--profilingVerbosity=detailed", `--exportLayerInfo=${layers}`],
+		...placeArgs(job, runner),
+		...flags,
 	];
 }
 
-function runParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVersion): Part[] {
-	return [
-		[`--loadEngine=${spec.enginePath}`],
-		shapeList("--shapes", spec.shapes),
-		spec.profileIndex
-			? [`${(settingArgs("select-profile", version) ?? ["--useProfile"])[0]}=${spec.profileIndex}`]
-			: [],
-		inputsPart(spec.inputs),
-		...taskParts(spec, version),
-	];
+export function timingOf({ spec }: Configured, { timing }: Pick<Runner, "timing">): TimingSettings {
+	return spec.engine.tensorrt.dla === undefined ? timing : { ...timing, cudaGraph: false };
 }
 
-function taskParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVersion): Part[] {
-	if (spec.task === "time") {
+/** TensorRT 11.0 reversed the three defaults. */
+function modeArgs({ cudaGraph, spinWait, transfers }: TimingSettings, runner: Runner): string[] {
+	const flags =
+		numberOf(runner) < 1100
+			? [cudaGraph && "--useCudaGraph", spinWait && "--useSpinWait", !transfers && "--noDataTransfers"]
+			: [!cudaGraph && "--noCudaGraph", !spinWait && "--noSpinWait", transfers && "--includeDataTransfers"];
+	return flags.filter((text) => text !== false);
+}
+
+type RunTask =
+	| {
+			task: "time";
+			warmUpMs: number;
+			durationMs: number;
+			iterations?: number;
+			streams: number;
+			times: string;
+	  }
+	| { task: "profile"; warmUpMs: number; iterations: number; profile: string; layers: string }
+	| { task: "infer" };
+
+function taskArgs(task: RunTask, engine: Configured, runner: Runner): string[] {
+	if (task.task === "time")
 		return [
-			[`--warmUp=${spec.warmUpMs}`, `--duration=${spec.durationMs / 1000}`],
-			flag("--iterations", spec.iterations),
-			[`--infStreams=${spec.streams}`, "--percentile=50,90,95,99"],
-			...modeParts(spec, version),
-			[`--exportTimes=${spec.timesPath}`],
+			...[`--warmUp=${task.warmUpMs}`, `--duration=${task.durationMs / 1000}`],
+			...flag("--iterations", task.iterations),
+			...[`--infStreams=${task.streams}`, "--percentile=50,90,95,99"],
+			...modeArgs(timingOf(engine, runner), runner),
+			`--exportTimes=${task.times}`,
 		];
-	}
-	if (spec.task === "profile") {
+	if (task.task === "profile")
 		return [
-			[`--warmUp=${spec.warmUpMs}`, "--duration=0", `--iterations=${spec.iterations}`],
-			...modeParts({ cudaGraph: false, spinWait: true, transfers: spec.transfers }, version),
-			setting("separate-profile-run", version),
-			[
-				"--profilingVerbosity=detailed",
-				`--exportProfile=${spec.profilePath}`,
-				`--exportLayerInfo=${spec.layerInfoPath}`,
-			],
+			...[`--warmUp=${task.warmUpMs}`, "--duration=0", `--iterations=${task.iterations}`],
+			...modeArgs({ cudaGraph: false, spinWait: true, transfers: runner.timing.transfers }, runner),
+			...(numberOf(runner) < 1100 ? ["--separateProfileRun"] : []),
+			...["--profilingVerbosity=detailed", `--exportProfile=${task.profile}`],
+			`--exportLayerInfo=${task.layers}`,
 		];
-	}
 	// Exactly one inference up to 11.0, two from 11.1 on; versions before 11.1 crash with 0 iterations.
 	// Without transfers some versions dump uninitialised memory.
 	return [
-		["--warmUp=0", "--duration=0", "--iterations=1", "--avgRuns=1"],
-		...modeParts({ cudaGraph: false, spinWait: false, transfers: true }, version),
-		["--dumpRawBindingsToFile"],
+		...["--warmUp=0", "--duration=0", "--iterations=1", "--avgRuns=1"],
+		...modeArgs({ cudaGraph: false, spinWait: false, transfers: true }, runner),
+		"--dumpRawBindingsToFile",
 	];
 }
 
-export function buildArgs(spec: ArgsSpec, version: TensorRtVersion): ArgsResult {
-	const parts: Part[] = [
-		...(spec.task === "build" ? buildParts(spec, version) : runParts(spec, version)),
-		pluginPart(spec.plugins),
-		flag("--useDLACore", spec.dlaCore),
-		[`--device=${spec.device ?? 0}`],
-		extraPart(spec.extraFlags ?? []),
+const flagsOfRuns = new Set([
+	...["--versionCompatible", "--vc", "--allowWeightStreaming", "--weightStreamingBudget"],
+	...["--allocationStrategy", "--persistentCacheRatio"],
+]);
+
+export function runArgs(
+	engine: Modelled & { path: string },
+	inputs: readonly (NamedShape & { path: string })[],
+	task: RunTask,
+	runner: Runner,
+): string[] {
+	const names = dynamicInputs(engine.model.onnx);
+	const open = inputs.filter(({ name }) => names.includes(name));
+	const files = inputs.map(({ name, path }) => [name, path] as const);
+	return [
+		`--loadEngine=${engine.path}`,
+		...shapeList("--shapes", open),
+		...flag("--useProfile", profileIndexOf(inputs, engine) || undefined),
+		...list("--loadInputs", files),
+		...taskArgs(task, engine, runner),
+		...placeArgs(engine, runner),
+		...engine.spec.engine.tensorrt.flags.filter((text) => flagsOfRuns.has(flagName(text))),
 	];
-	const argv: string[] = [];
-	for (const part of parts) {
-		if ("kind" in part) return part;
-		argv.push(...part);
-	}
-	return { kind: "argv", argv };
 }

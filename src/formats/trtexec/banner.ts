@@ -1,10 +1,9 @@
-// The TensorRT version in trtexec's first line.
+// Versions of TensorRT, and trtexec's section on its device.
 
 export interface TensorRtVersion {
 	major: number;
 	minor: number;
 	patch: number;
-	/** `10.6.0`. */
 	text: string;
 }
 
@@ -16,7 +15,7 @@ function versionOf(major: number, minor: number, patch: number): TensorRtVersion
 	return { major, minor, patch, text: `${major}.${minor}.${patch}` };
 }
 
-/** `100600` is 10.6.0, `8601` is 8.6.1; null for anything that TensorRT does not print. */
+/** `100600` is 10.6.0, `8601` is 8.6.1. */
 export function parseVersionNumber(digits: string): TensorRtVersion | null {
 	if (!/^\d{4,7}$/.test(digits)) return null;
 	const value = Number(digits);
@@ -25,13 +24,13 @@ export function parseVersionNumber(digits: string): TensorRtVersion | null {
 	return versionOf(Math.floor(value / 10_000), Math.floor(value / 100) % 100, value % 100);
 }
 
-/** `10.6.0`, `10.6` or `10.6.0.26`, as people and packages write it. */
+/** `10.6.0`, `10.6` or `10.6.0.26`. */
 export function parseVersionText(text: string): TensorRtVersion | null {
 	const parts = /^v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?(?:[.+-].*)?$/.exec(text.trim());
 	return parts ? versionOf(Number(parts[1]), Number(parts[2]), Number(parts[3] ?? 0)) : null;
 }
 
-/** Reads the version from the banner, or from the line `TensorRT version: 10.6.0`. */
+/** From the banner, or the line `TensorRT version: 10.6.0`. */
 export function parseVersionLine(text: string): TensorRtVersion | null {
 	const digits = banner.exec(text)?.[1];
 	if (digits !== undefined) return parseVersionNumber(digits);
@@ -39,13 +38,11 @@ export function parseVersionLine(text: string): TensorRtVersion | null {
 	return dotted ? versionOf(Number(dotted[1]), Number(dotted[2]), Number(dotted[3])) : null;
 }
 
-/** The command line in the banner, without quotes, or null for any other line. */
+/** The command line in the banner, without quotes. */
 export function parseBannerCommand(text: string): string[] | null {
 	const command = /^&&&& RUNNING .*? # (.*)$/.exec(text)?.[1];
 	return command === undefined ? null : command.split(" ").filter((word) => word !== "");
 }
-
-// Reads trtexec's section on its device, for machines whose GPU nvidia-smi does not describe.
 
 interface TrtexecDevice {
 	name: string;
@@ -56,7 +53,6 @@ interface TrtexecDevice {
 
 const mebibyte = 1024 * 1024;
 
-/** null if the text has no such section. */
 export function parseDeviceSection(text: string): TrtexecDevice | null {
 	const value = (key: string, pattern: string): string | null =>
 		new RegExp(`\\] ${key}: (${pattern})\\s*$`, "m").exec(text)?.[1] ?? null;

@@ -1,4 +1,4 @@
-// Reads the log of a build (memory, the timing cache, warnings by class) and what trtexec reports of a timed run.
+// Reads the log of a build, and what trtexec reports of a timed run.
 import type { LogLine } from "./transcript.ts";
 
 const classes = [
@@ -36,10 +36,9 @@ const classes = [
 
 type WarningClass = (typeof classes)[number][0] | "other";
 
-/** Second lines of a warning: advice that adds nothing. */
+/** Second lines of a warning. */
 const advice = /\[W\] {2,}\S/;
 
-/** Null for a line that only continues the warning before it. */
 export function classifyWarning(text: string): WarningClass | null {
 	if (advice.test(text)) return null;
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
@@ -49,18 +48,24 @@ const memoryPatterns = {
 	weightsBytes: /Total Weights Memory: (\d+)/,
 	activationBytes: /Total Activation Memory: (\d+)/,
 	scratchBytes: /(?:Max|Total) Scratch Memory: (\d+)/,
-	/** Device memory of one execution context. */
 	contextMiB: /Created execution context with device memory size: (-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) MiB/,
 };
 const memoryKeys = ["weightsBytes", "activationBytes", "scratchBytes", "contextMiB"] as const;
 
+function numberIn(pattern: RegExp, text: string): number | null {
+	const found = pattern.exec(text)?.[1];
+	return found === undefined ? null : Number(found);
+}
+
 export interface BuildLogFacts {
 	precision: string | null;
 	memory: Record<keyof typeof memoryPatterns, number | null>;
-	/** `isLocal`: the cache is discarded after the build. `entries`: kernel timings in the file after the build. */
+	/** `isLocal`: discarded after the build. `entries`: kernel timings after the build. */
 	timingCache: { isLocal: boolean; entries: number | null };
 	warnings: { class: WarningClass; count: number; example: string }[];
 }
+
+const layersLeft = /^\[[^\]]{1,40}\] \[V\] \[TRT\] After [\w ]+: (\d{1,6}) layers$/;
 
 interface LogReader<Facts> {
 	feed(line: LogLine): void;
@@ -83,13 +88,12 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 	const takeInfo = (text: string): void => {
 		const { memory, timingCache } = facts;
 		for (const key of memoryKeys) {
-			const found = memoryPatterns[key].exec(text)?.[1];
-			// Several passes print figures; the largest one must fit into memory.
-			if (found !== undefined) memory[key] = Math.max(Number(found), memory[key] ?? 0);
+			const found = numberIn(memoryPatterns[key], text);
+			// Several passes print figures; the largest must fit into memory.
+			if (found !== null) memory[key] = Math.max(found, memory[key] ?? 0);
 		}
 		timingCache.isLocal ||= text.includes("Local timing cache in use");
-		const entries = /Serialized (\d+) timing cache entries/.exec(text)?.[1];
-		if (entries !== undefined) timingCache.entries = Number(entries);
+		timingCache.entries = numberIn(/Serialized (\d+) timing cache entries/, text) ?? timingCache.entries;
 		facts.precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;
 	};
 	return {
@@ -102,25 +106,17 @@ export function createBuildLog(): LogReader<BuildLogFacts> {
 }
 
 export interface PerfLogFacts {
-	/** Iterations per second, not samples. */
 	throughput: number | null;
 	iterations: number | null;
-	/** The mode that trtexec reports; a version's defaults can differ from what was requested. */
+	/** As reported; a version's defaults can differ from what was requested. */
 	mode: { cudaGraph: boolean | null; spinWait: boolean | null; transfers: boolean | null };
 }
 
-/** `0.0279541`, `1e-05`; null for `inf` and `nan`. */
-function numberAfter(text: string, label: string): number | null {
-	const at = text.indexOf(label);
-	if (at < 0) return null;
-	const found = /^\s*(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)/.exec(text.slice(at + label.length))?.[1];
-	return found === undefined ? null : Number(found);
-}
-
-function switchOf(text: string, label: string, known: boolean | null): boolean | null {
-	if (!text.includes(`${label}: `)) return known;
-	return text.endsWith("Enabled") ? true : text.endsWith("Disabled") ? false : known;
-}
+/** `0.0279541`, `1e-05`; not `inf` and `nan`. */
+const numeral = "(-?\\d+(?:\\.\\d+)?(?:e[-+]?\\d+)?)";
+const throughput = new RegExp(`\\] Throughput:\\s*${numeral}`);
+const iterations = new RegExp(`Timing trace has\\s*${numeral}`);
+const modes = { "CUDA Graph": "cudaGraph", "Spin-wait": "spinWait", "Data transfers": "transfers" } as const;
 
 export function createPerfLog(): LogReader<PerfLogFacts> {
 	const facts: PerfLogFacts = {
@@ -131,15 +127,26 @@ export function createPerfLog(): LogReader<PerfLogFacts> {
 	return {
 		feed: ({ level, text }) => {
 			if (level !== "info") return;
-			const { mode } = facts;
-			facts.throughput = numberAfter(text, "] Throughput:") ?? facts.throughput;
-			facts.iterations = numberAfter(text, "Timing trace has") ?? facts.iterations;
-			facts.mode = {
-				cudaGraph: switchOf(text, "CUDA Graph", mode.cudaGraph),
-				spinWait: switchOf(text, "Spin-wait", mode.spinWait),
-				transfers: switchOf(text, "Data transfers", mode.transfers),
-			};
+			facts.throughput = numberIn(throughput, text) ?? facts.throughput;
+			facts.iterations = numberIn(iterations, text) ?? facts.iterations;
+			const [, label, state] = /(CUDA Graph|Spin-wait|Data transfers): .*?(En|Dis)abled$/.exec(text) ?? [];
+			if (label !== undefined) facts.mode[modes[label as keyof typeof modes]] = state === "En";
 		},
-		result: () => ({ ...facts }),
+		result: () => facts,
+	};
+}
+
+/** Reads the progress of a build from its verbose log: layers, then conversions between layers. */
+export function createBuildProgress(onPhase: (phase: string) => void): (text: string) => void {
+	let [layers, timed] = [0, 0];
+	return (text) => {
+		const count = layersLeft.exec(text)?.[1];
+		if (count !== undefined && timed === 0) layers = Number(count);
+		else if (/timing cache in use/.test(text)) onPhase("timing kernels");
+		else if (/=== Computing costs for /.test(text)) {
+			timed = Math.min(timed + 1, layers);
+			onPhase(layers === 0 ? "timing kernels" : `timing kernels: layer ${timed} of ${layers}`);
+		} else if (/=== Computing reformatting costs/.test(text)) onPhase("timing conversions between layers");
+		else if (/Detected \d+ inputs? and \d+ output/.test(text)) onPhase("kernels are chosen");
 	};
 }

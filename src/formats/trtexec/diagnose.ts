@@ -6,28 +6,20 @@ import { exportFlags } from "./failures/false-success.ts";
 import {
 	type CodedRule,
 	type Facts,
-	type LargestTensor,
+	type LogFacts,
 	linesOf,
 	type Names,
+	type RunFacts,
 	titleOf,
 } from "./failures/rule.ts";
 import { createLogScan, type LogScan } from "./log-scan.ts";
 import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
 
-/** Facts about a run. The log is given as lines or as a finished scan; omitted facts were not checked. */
-export interface Evidence {
+export interface Evidence extends RunFacts {
 	lines?: Iterable<LogLine>;
 	scan?: LogScan;
-	exitCode: number | null;
-	signal: string | null;
-	timedOut?: boolean;
-	spawnError?: string | null;
-	argv?: readonly string[];
 	wrote?: readonly WrittenFile[];
-	absent?: readonly string[];
 	inputs?: readonly WrittenFile[];
-	plan?: { builtSha256: string; sha256: string };
-	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
 }
 
 interface Found {
@@ -49,22 +41,18 @@ export function flagsOf(argv: readonly string[]): Map<string, string> {
 	);
 }
 
-function factsOf(evidence: Evidence, scan: LogScan): Facts {
-	const argv = evidence.argv ?? scan.facts.command ?? null;
+const bytesByPath = (files: readonly WrittenFile[]) => new Map(files.map(({ path, bytes }) => [path, bytes]));
+
+function factsOf({ lines: _, scan: __, wrote, inputs = [], ...evidence }: Evidence, log: LogFacts): Facts {
+	const argv = evidence.argv ?? log.command ?? null;
 	return {
-		log: scan.facts,
-		exitCode: evidence.exitCode,
+		...evidence,
+		log,
 		signal: endingSignal(evidence.exitCode, evidence.signal),
-		timedOut: evidence.timedOut ?? false,
-		spawnError: evidence.spawnError ?? null,
 		flags: flagsOf(argv ?? []),
 		argumentCount: argv === null ? null : argv.length - 1,
-		wrote: evidence.wrote ? new Map(evidence.wrote.map((file) => [file.path, file])) : null,
-		absent: evidence.absent ?? [],
-		inputs: new Map((evidence.inputs ?? []).map((file) => [file.path, file.bytes])),
-		plan: evidence.plan ?? null,
-		largestTensor: evidence.model?.largestTensor ?? null,
-		inputRanks: evidence.model?.inputRanks ?? null,
+		wrote: wrote === undefined ? null : bytesByPath(wrote),
+		inputs: bytesByPath(inputs),
 	};
 }
 
@@ -92,7 +80,7 @@ function findAll(rules: readonly CodedRule[], facts: Facts, scan: LogScan): Foun
 
 const isCause = ({ rule }: Found): boolean => rule.rank === undefined;
 
-/** Causes first, then symptoms, each in log order. Sorting is stable, so catalogue order decides a tie. */
+/** Causes first, then symptoms, each in log order; catalogue order decides a tie. */
 function byRank(found: readonly Found[]): Found[] {
 	const rankOf = ({ rule }: Found): number => [undefined, "symptom", "fallback"].indexOf(rule.rank);
 	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
@@ -124,7 +112,7 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	);
 }
 
-/** A name that was not captured leaves a gap; one from a command line may contain any character. */
+/** Closes the gap of a name that was not captured; names may contain any character. */
 function tidy(sentence: string): string {
 	const plain = sentence.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ").slice(0, titleChars);
 	return plain.replace(/ {2,}/g, " ").replace(/ (?=[.,;:](?: |$))/g, "");
@@ -172,7 +160,7 @@ const ok: Diagnosis = {
 };
 
 function hasFailed({ spawnError, timedOut, signal, exitCode, log }: Facts): boolean {
-	const wasStopped = spawnError !== null || timedOut || signal !== null;
+	const wasStopped = spawnError != null || timedOut === true || signal !== null;
 	return wasStopped || log.ending === "failed" || (exitCode ?? 0) !== 0;
 }
 
@@ -180,7 +168,7 @@ export function diagnose(evidence: Evidence): Diagnosis {
 	const scanner = createLogScan();
 	for (const line of evidence.scan ? [] : (evidence.lines ?? [])) scanner.feed(line);
 	const scan = evidence.scan ?? scanner.result();
-	const facts = factsOf(evidence, scan);
+	const facts = factsOf(evidence, scan.facts);
 	if (hasFailed(facts)) return diagnoseFailed(facts, scan);
 	const falseSuccess = toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan);
 	if (facts.exitCode !== null || facts.log.ending === "passed") return falseSuccess ?? ok;
@@ -193,7 +181,7 @@ export function diagnose(evidence: Evidence): Diagnosis {
 function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 	const find = (rules: readonly CodedRule[]) => toDiagnosis(findAll(rules, facts, scan), scan);
 	const logged = byRank(findAll(catalogue.log, facts, scan));
-	// Warnings on the way are listed too, but never as the reason for the failure.
+	// Warnings are listed too, but never as the reason.
 	const warnings = catalogue.falseSuccess.filter((rule) =>
 		linesOf(rule).some((line) => !(line instanceof RegExp)),
 	);
@@ -211,7 +199,7 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 	);
 }
 
-/** Evidence from a recording's meta.json. A recording lists every file that the run wrote below its folder. */
+/** A recording lists every file that the run wrote below its folder. */
 export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines" | "scan"> {
 	const { exitCode, signal, spawnError, argv, wrote } = meta;
 	const flags = flagsOf(argv);

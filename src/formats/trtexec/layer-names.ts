@@ -1,5 +1,4 @@
-// Reads the names of layers: fused nodes, regions, and the layers that reformats serve.
-
+// Reads names of layers.
 export interface NamedParts {
 	nodes: string[];
 	foreign: readonly [from: string, to: string] | null;
@@ -37,10 +36,9 @@ function foreignEnds(name: string): readonly [string, string] | null {
 
 const tokens = /PWN\(| \+ | \|\| |[(),]|[^(), +|P]+|./gs;
 
-/** Splits names joined by ` + ` or ` || `, inside any depth of `PWN(a, b)`. Parentheses within names stay. */
+/** Splits at ` + ` and ` || `, inside any depth of `PWN(a, b)`. Parentheses within names stay. */
 export function splitFused(name: string): string[] {
 	const found = new Set<string>();
-	/** The parentheses that are open: whether each is of `PWN(`. */
 	const open: boolean[] = [];
 	let node = "";
 	const end = (): void => {

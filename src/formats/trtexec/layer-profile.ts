@@ -1,5 +1,4 @@
-// Reads --exportProfile: the time of each layer.
-
+// Reads --exportProfile.
 import type { ArmLayers } from "../../../generated/result.ts";
 import { ToolError } from "../../core/errors.ts";
 import { joinLayers } from "../../engine/core/explain/layers.ts";
@@ -11,7 +10,7 @@ const nameStart = '"name" : "';
 const nameEnd = '", "timeMs" : ';
 const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}`);
 
-/** trtexec does not escape quotes and control characters in names: the name extends to the last `timeMs`. */
+/** trtexec escapes nothing in names: the name extends to the last `timeMs`. */
 function toTime(line: string): LayerTime | null {
 	const from = line.indexOf(nameStart) + nameStart.length;
 	const to = line.lastIndexOf(nameEnd);
@@ -23,8 +22,8 @@ function toTime(line: string): LayerTime | null {
 }
 
 /**
- * Shares are computed here, because trtexec rounds them and prints `nan` if the sum is 0.
- * @throws ToolError tool-output if the text is not a profile or a time is not a number.
+ * trtexec rounds shares, and prints `nan` if the sum is 0.
+ * @throws ToolError tool-output if this is not a profile or a time is not a number.
  */
 export function parseProfile(text: string): LayerProfile {
 	const iterations = /"count" : (\d+)/.exec(text)?.[1];
@@ -45,12 +44,10 @@ export function parseProfile(text: string): LayerProfile {
 
 export interface TimedEngine {
 	layers: ArmLayers;
-	/** null if the engine's details cannot be read: its times are still useful. */
 	info: EngineLayers | null;
 	times: LayerProfile;
 }
 
-/** @throws ToolError tool-output if the times cannot be read. */
 export function parseTimedLayers(times: string, info: string): TimedEngine {
 	const [profile, details] = [parseProfile(times), detailsOf(info)];
 	return { layers: joinLayers(profile, details), info: details, times: profile };

@@ -1,4 +1,4 @@
-// Reads --exportLayerInfo: an engine's layers, in detail or by name.
+// Reads --exportLayerInfo.
 
 import { ToolError } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
@@ -167,7 +167,7 @@ function escapeControls(text: string): string {
 		);
 }
 
-/** @throws ToolError tool-output if the text is not layer info. */
+/** @throws ToolError tool-output. */
 export function parseLayerInfo(text: string): EngineLayers {
 	const code = "tool-output";
 	let value: unknown;

@@ -1,4 +1,4 @@
-// Reads a log line by line and keeps only what a diagnosis needs, so memory stays bounded.
+// Reads a log line by line; keeps only what a diagnosis needs, so memory stays bounded.
 import { groupBy } from "../../core/group.ts";
 import { parseBannerCommand, parseVersionLine } from "./banner.ts";
 import { linePatterns } from "./failures/catalogue.ts";

@@ -1,10 +1,9 @@
-// Raw tensor files of --dumpRawBindingsToFile: their names, sizes and the log lines that map tensors to files.
-
+// Raw tensor files of --dumpRawBindingsToFile.
 import type { DType } from "../../../generated/golden.ts";
 import { groupBy } from "../../core/group.ts";
 
 export interface DumpedTensor {
-	/** The original name, from the log; the file name has special characters replaced. */
+	/** From the log; the file name has special characters replaced. */
 	name: string;
 	io: "input" | "output";
 	dtypeText: string;
@@ -29,7 +28,6 @@ const dtypeOf: Readonly<Record<string, DType>> = {
 const line =
 	/Writing file for (input|output) binding (.+) \(with datatype (\w+) and dimensions ([-\d.]*)\) to (.+)$/;
 
-/** The tensor whose file a log line reports, or null for any other line. */
 export function parseDumpLine(text: string): DumpedTensor | null {
 	const [, io, name = "", dtypeText = "", sizes = "", path = ""] = line.exec(text) ?? [];
 	if (io === undefined) return null;
@@ -37,7 +35,7 @@ export function parseDumpLine(text: string): DumpedTensor | null {
 	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dims.map(Number), path };
 }
 
-/** A tensor's name as trtexec writes it in a file name. Two names can collide; the later file then overwrites the earlier. */
+/** As in file names. Two names can collide; the later file then overwrites the earlier. */
 export function sanitiseTensorName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
@@ -46,7 +44,7 @@ export function clashingDumpNames(names: readonly string[]): string[][] {
 	return [...groupBy(names, sanitiseTensorName).values()].filter((group) => group.length > 1);
 }
 
-/** Size of the whole tensor; null if the shape is not fixed or the type is unknown. */
+/** null if the shape is not fixed or the type is unknown. */
 export function dumpBytes(tensor: Pick<DumpedTensor, "dims" | "dtypeText">): number | null {
 	const bits = Object.hasOwn(bitsOf, tensor.dtypeText) ? bitsOf[tensor.dtypeText] : undefined;
 	if (bits === undefined || tensor.dims.some((size) => size < 0)) return null;
@@ -54,7 +52,7 @@ export function dumpBytes(tensor: Pick<DumpedTensor, "dims" | "dtypeText">): num
 	return Math.ceil((elements * bits) / 8);
 }
 
-/** The type's name in goldens; null for packed and 8-bit floats, which goldens do not support. */
+/** null for types that goldens do not support. */
 export function dumpDType(dtypeText: string): DType | null {
 	return Object.hasOwn(dtypeOf, dtypeText) ? (dtypeOf[dtypeText] ?? null) : null;
 }

@@ -1,4 +1,4 @@
-// Renders a diagnosis as text.
+// A diagnosis as text.
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { paint } from "../../core/report/terminal-text.ts";
 

@@ -1,14 +1,12 @@
-// Reads trtexec's output, a recorded transcript or a plain log, into lines with a number, a stream and a level.
+// Reads trtexec's output, a recorded transcript or a plain log, into lines.
 import { ConfigError } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
 
 export type LogLevel = "verbose" | "info" | "warning" | "error" | "none";
 
 export interface LogLine {
-	/** Line number, counted from 1. */
 	number: number;
 	stream?: "out" | "err";
-	/** Time since the program started. */
 	atMs?: number;
 	level: LogLevel;
 	text: string;
@@ -25,7 +23,7 @@ const levels: Readonly<Record<string, LogLevel>> = {
 	F: "error",
 };
 
-// CSI and OSC sequences of coloured output; other control characters would garble a report.
+// Coloured output; other control characters would garble a report.
 const ansi = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]{0,512}(?:\u0007|\u001b\\)?)/g;
 const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const needsCleaning = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
@@ -47,7 +45,7 @@ export function parseLogLine(raw: string, number: number): LogLine {
 	return { number, level: levelOf(text), text };
 }
 
-/** Separates lines of verbose messages, which may span several, from all others. TensorRT also warns on stderr, as crashes do. */
+/** Tells lines of verbose messages, which may span several. TensorRT also warns on stderr, as crashes do. */
 export function createVerboseTest(): (text: string, stream: "out" | "err") => boolean {
 	let isVerbose = false;
 	return (text, stream) => {
@@ -58,7 +56,6 @@ export function createVerboseTest(): (text: string, stream: "out" | "err") => bo
 	};
 }
 
-/** Parses a line `[ms, "out" or "err", text]`; anything else counts as plain text. */
 function parseTranscriptLine(raw: string, number: number): LogLine {
 	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);
 	try {
@@ -70,12 +67,12 @@ function parseTranscriptLine(raw: string, number: number): LogLine {
 				atMs: Number(atMs),
 			};
 	} catch {
-		// Not a transcript after all.
+		// Not a transcript.
 	}
 	return parseLogLine(raw, number);
 }
 
-/** Splits chunks of bytes into lines; buffers at most one line. */
+/** Buffers at most one line. */
 export function createLineReader(onLine: (line: LogLine) => void) {
 	const decoder = new TextDecoder("utf-8", { fatal: false });
 	let pending = "";
@@ -108,8 +105,6 @@ export function createLineReader(onLine: (line: LogLine) => void) {
 	};
 }
 
-// Reads meta.json of a recorded run: its command, how it ended and which files it wrote.
-
 export interface WrittenFile {
 	path: string;
 	bytes: number;
@@ -123,7 +118,7 @@ export interface RecordingMeta {
 	wrote: readonly WrittenFile[];
 }
 
-/** @throws ConfigError usage if the text is not a recording's meta.json. */
+/** @throws ConfigError usage. */
 export function parseRecordingMeta(text: string): RecordingMeta {
 	let value: unknown;
 	try {

@@ -1,4 +1,4 @@
-// The files that a run reporting success read and wrote, and which of them could not be checked.
+// Which files a run that reports success touched, and which could not be checked.
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { listNames } from "../../core/text/labels.ts";
 import { diagnose, type Evidence, flagsOf } from "./diagnose.ts";
@@ -18,7 +18,7 @@ export function touchedFiles(evidence: Evidence & { scan: LogScan }): TouchedFil
 	return { model: path("--onnx"), inputs: [...new Set(inputs)], plan: path("--saveEngine") };
 }
 
-/** A run's diagnosis. A success that could not be fully checked is `unverified`, with a list of what is unchecked. */
+/** A success that could not be fully checked is `unverified`, with a list of what is unchecked. */
 export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagnosis {
 	const diagnosis = diagnose(evidence);
 	const missing = diagnosis.code === "ok" ? unchecked(evidence) : [];

@@ -1,30 +1,23 @@
 // Jobs on one machine take turns on a GPU.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { existsSync, utimesSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { lockGpu, lockPath, staleMs } from "../../../src/adapters/gpu/lock.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 let folder = "";
 beforeEach(() => {
-	folder = join(mkdtempSync(join(tmpdir(), "trtgate-gpu-")), "locks");
+	folder = join(temporaryFolder(), "locks");
 });
-afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 
 const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
 const lock = (over: Partial<Parameters<typeof lockGpu>[0]> = {}) =>
 	lockGpu({ folder, gpuUuid, waitMs: 0, ...over });
-const owner = (over: object): string =>
-	JSON.stringify({
-		pid: process.pid,
-		host: hostname(),
-		startedAt: "2026-01-01T00:00:00Z",
-		born: "",
-		token: "x",
-		...over,
-	});
+const known = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+const owner = (over: object): string => JSON.stringify({ ...known, ...over });
 
 describe("lockGpu", () => {
 	it("lockGpu locks each GPU by itself", async () => {

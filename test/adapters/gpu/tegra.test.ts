@@ -52,11 +52,8 @@ it("a Jetson is described by its files, nvpmodel and trtexec, if nvidia-smi is m
 	if (read.state !== "found") throw new Error(read.state);
 	const timing = { cudaGraph: true, spinWait: true, transfers: false };
 	const backend = trtexecBackend({ trtexec: found.trtexec, gpu: read.device, processes, timing });
-	expect(await backend.facts()).toMatchObject({
-		device: "Orin",
-		computeCapability: "8.7",
-		memoryBytes: 15536 * 1024 ** 2,
-	});
+	const facts = { device: "Orin", computeCapability: "8.7", memoryBytes: 15536 * 1024 ** 2 };
+	expect(await backend.facts()).toMatchObject(facts);
 	expect(await backend.fingerprint()).toMatchObject({
 		...{ gpu: "Orin", computeCapability: "8.7", driverBranch: "36", l4t: "36.4.4", powerMode: "MAXN" },
 		...{ board: "NVIDIA Jetson AGX Orin Developer Kit", gpuClock: "up to 1301 MHz" },

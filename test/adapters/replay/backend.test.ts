@@ -18,11 +18,8 @@ async function open() {
 	const { backend, telemetry } = replay(recording, clock);
 	const measure = (id: string, arm: "base" | "head", durationMs = 1000) => {
 		nowMs += 10;
-		return backend.measure({
-			engine: engine(id, arm),
-			durationMs,
-			samplesPath: `${folder}/raw/run.f64`,
-		} as MeasureJob);
+		const job = { engine: engine(id, arm), durationMs, samplesPath: `${folder}/raw/run.f64` };
+		return backend.measure(job as MeasureJob);
 	};
 	return { recording, backend, telemetry, measure, folder };
 }
@@ -54,38 +51,21 @@ it("the replay reports the GPU's readings of a run only between the times of tha
 	expect(telemetry.window(25, 35)).toBeNull();
 });
 
+const inferIn = async (id: string, names: readonly string[]) => {
+	const { backend } = await open();
+	const cases = names.map((name) => ({ id: name, inputs: {} }));
+	const limits = { scratchFolder: "", logPath: "", threads: 1, timeoutMs: 1 };
+	const result = await backend.infer({ engine: engine(id, "head"), cases, ...limits });
+	return result.state === "done" && result.cases.map(({ state }) => state);
+};
+
 it.each(["nobody/fp16", "__proto__", "constructor"])("the replay rejects an engine named %s", async (id) => {
-	const { backend, measure } = await open();
+	const { measure } = await open();
 	expect(await measure(id, "base")).toMatchObject({ state: "unusable" });
-	const job = {
-		engine: engine(id, "base"),
-		cases: [{ id: "case-0", inputs: {} }],
-		scratchFolder: "",
-		logPath: "",
-		threads: 1,
-		timeoutMs: 1,
-	};
-	expect(await backend.infer(job)).toMatchObject({
-		state: "done",
-		cases: [{ id: "case-0", state: "failed" }],
-	});
+	expect(await inferIn(id, ["case-0"])).toEqual(["failed"]);
 });
 
 it("the replay rejects golden cases other than its own", async () => {
-	const { backend } = await open();
-	const cases = ["case-0", "case-1", "__proto__"].map((id) => ({ id, inputs: {} }));
-	const job = {
-		engine: engine("segmenter/fp32", "head"),
-		cases,
-		scratchFolder: "",
-		logPath: "",
-		threads: 1,
-		timeoutMs: 1,
-	};
-	const result = await backend.infer(job);
-	expect(result.state === "done" && result.cases.map(({ state }) => state)).toEqual([
-		"done",
-		"failed",
-		"failed",
-	]);
+	const states = await inferIn("segmenter/fp32", ["case-0", "case-1", "__proto__"]);
+	expect(states).toEqual(["done", "failed", "failed"]);
 });

@@ -1,27 +1,9 @@
 // TensorRT as a backend: what is asked of trtexec, which channel runs the goldens, and what is refused before it runs.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenWorker } from "../../../src/ports/backend.ts";
 import { bed, image, infer, measure } from "../../support/replay/bed.ts";
-
-it.each([
-	["11.1.0", "fp16", "classifier", "precision-in-onnx", /models\.net\.engines\.fp16\.onnx/],
-	["8.6.1", "bf16", "classifier", "setting-unsupported", /8\.6\.1 has no precision bf16/],
-])(
-	"build with TensorRT %s refuses %s of %s as %s, without a run",
-	async (version, precision, model, code, says) => {
-		const { backend, job, folder } = bed({ version, replay: { comparison: "slower-head" } });
-		const record = await backend.build(
-			await job({ config: ["precision: fp16", `precision: ${precision}`], model }),
-		);
-		expect(record).toMatchObject({
-			state: "refused",
-			failure: { code, kind: "refusal", title: expect.stringMatching(says) },
-		});
-		expect(existsSync(join(folder, "build.log"))).toBe(false);
-	},
-);
 
 it("build builds an engine whose INT8 was never calibrated, and reports it, because its golden judges it", async () => {
 	const recording = "10.6/build-classifier-int8-no-calibration";
@@ -46,6 +28,20 @@ it("build runs a plan once if the log does not show that it was loaded", async (
 		state: "refused",
 		failure: { code: "plan-truncated" },
 	});
+});
+
+it("build reports which layer it times kernels for, and keeps verbose lines out of its log", async () => {
+	const fault = { step: "build", do: "recording", recording: "10.6/build-classifier-verbose" } as const;
+	const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [fault] } });
+	const told: string[] = [];
+	const asked = await job({});
+	await backend.build({ ...asked, onPhase: (phase) => told.push(phase) });
+	expect(told).toContainEqual("timing kernels: layer 3 of 8");
+	expect(told.at(-1)).toBe("kernels are chosen");
+	const log = readFileSync(asked.logPath, "utf8");
+	expect(log).toMatch(/\[I\] \[TRT\] Engine generation completed/);
+	expect(log).not.toMatch(/\[V\]|^Layer\(/m);
+	expect(log.split("\n").length).toBeLessThan(200);
 });
 
 it("infer gives every output by its name, type and shape", async () => {
@@ -117,6 +113,34 @@ it.each([
 	const here = bed({ worker });
 	expect(await infer(here, await here.engine())).toMatchObject({ state: "done", cases: [{ state: "done" }] });
 	expect(here.backend.notes?.().join()).toMatch(says);
+});
+
+it("infer hands plugins to the Python worker, but not an engine of a DLA, which the worker cannot load", async () => {
+	const seen: (readonly string[])[] = [];
+	const worker: GoldenWorker = {
+		probe: async () => ({ tensorrt: "10.6.0" }),
+		infer: async ({ plugins }) => {
+			seen.push(plugins);
+			return { state: "done", cases: [], wallMs: 1 };
+		},
+	};
+	const here = bed({ worker });
+	const engine = await here.engine();
+	const plugins = ["a.so", "b.so"].map((path) => ({ path, sha256: "", dynamic: false }));
+	await infer(here, { ...engine, assets: { plugins } });
+	const tensorrt = { ...engine.spec.engine.tensorrt, dla: { core: 1, gpuFallback: true } };
+	await infer(here, { ...engine, spec: { ...engine.spec, engine: { ...engine.spec.engine, tensorrt } } });
+	expect(seen).toEqual([["a.so", "b.so"]]);
+});
+
+it("infer refuses int64 on TensorRT 8, which would read it as int32, and names what to install", async () => {
+	const here = bed({ version: "8.6.1" });
+	const { spec, model } = await here.job({ model: "int64" });
+	const engine = { ...(await bed().engine()), spec, model };
+	const x = { dtype: "int64", shape: [4], data: new Uint8Array(32) } as const;
+	expect(await infer(here, engine, { inputs: { x } })).toMatchObject({
+		cases: [{ message: expect.stringContaining("int64, which TensorRT 8.6.1 takes as int32") }],
+	});
 });
 
 it("measure feeds its own inputs, keeps the samples, and reports TensorRT's memory", async () => {

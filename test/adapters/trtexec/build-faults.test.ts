@@ -7,20 +7,19 @@ import type { ReplayFault } from "../../support/replay/install.ts";
 
 /** Some of each kind; what every recorded run is called, test/formats/trtexec/diagnose.test.ts shows. */
 const recordedBuilds: readonly (readonly [recording: string, code: string, kind: "refusal" | "runner"])[] = [
-	["10.6/fail-bad-unsupported-op", "operator-unsupported", "refusal"],
-	["10.6/fail-gpu-memory-build", "gpu-memory-build", "runner"],
-	["10.6/fail-no-gpu", "no-gpu", "runner"],
-	["10.6/fail-save-no-folder", "save-failed", "runner"],
 	["10.6/fail-shape-wrong-channels", "profile-axis-mismatch", "refusal"],
-	["10.6/fail-workspace-tiny", "workspace-too-small", "refusal"],
+	["10.6/fail-gpu-memory-build", "gpu-memory-build", "runner"],
 	["10.6/fail-interrupted-build", "interrupted", "runner"],
 	// These two said PASSED.
 	["10.6/build-classifier-no-shapes", "shape-assumed", "refusal"],
 	["10.6/fail-bad-future-opset", "opset-unknown", "refusal"],
 	["10.15/build-classifier-fp32", "builder-resource-missing", "runner"],
-	["10.15/fail-plugin-missing-file", "plugin-library-missing", "refusal"],
 	["11.2/build-classifier-fp32", "kernel-library-invalid", "runner"],
 ];
+
+const buildBy = (fault: Omit<ReplayFault, "step">) => ({
+	...{ comparison: "slower-head" as const, faults: [{ step: "build" as const, ...fault }] },
+});
 
 /** trtexec's version in the recording. */
 const versions: Readonly<Record<string, string>> = { "10.6": "10.6.0", "10.15": "10.15.1", "11.2": "11.1.0" };
@@ -29,18 +28,11 @@ it.each(recordedBuilds)(
 	"a recorded build that failed %s is refused as %s, a %s",
 	async (recording, code, kind) => {
 		const version = recording.split("/", 1)[0] ?? "";
-		const fault = { step: "build", do: "recording", recording } as const;
-		const { backend, job } = bed({
-			version: versions[version] ?? "",
-			replay: { comparison: "slower-head", faults: [fault] },
-		});
-		const record = await backend.build(
-			await job(version === "11.2" ? { config: ["precision: fp16", "precision: fp32"] } : {}),
-		);
-		expect(record).toMatchObject({
-			state: "refused",
-			failure: { code, kind, fix: expect.stringMatching(/\S/) },
-		});
+		const replay = buildBy({ do: "recording", recording });
+		const { backend, job } = bed({ version: versions[version] ?? "", replay });
+		const change = version === "11.2" ? { config: ["precision: fp16", "precision: fp32"] as const } : {};
+		const failure = { code, kind, fix: expect.stringMatching(/\S/) };
+		expect(await backend.build(await job(change))).toMatchObject({ state: "refused", failure });
 	},
 );
 
@@ -62,14 +54,10 @@ const builds: [what: string, fault: Omit<ReplayFault, "step">, code: string, kin
 it.each(builds)(
 	"a build that %s does not count as an engine",
 	async (_what, fault, code, kind, state = "refused") => {
-		const { backend, job, folder } = bed({
-			replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
-		});
+		const { backend, job, folder } = bed({ replay: buildBy(fault) });
 		const asked = await job();
-		const record = await backend.build({
-			...asked,
-			timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs,
-		});
+		const timeoutMs = state === "timed-out" ? 1000 : asked.timeoutMs;
+		const record = await backend.build({ ...asked, timeoutMs });
 		expect(record).toMatchObject({ state, failure: { code, kind } });
 		expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
 	},

@@ -6,48 +6,42 @@ import { gpuWindow } from "../../../src/core/telemetry/window.ts";
 import { buildGpuWindow } from "../../support/build-result.ts";
 import { readComparison } from "../../support/gpu-recording.ts";
 
-function conditions(
-	of: {
-		clock?: number;
-		reasons?: string[];
-		share?: number;
-		capped?: number;
-		foreignProcesses?: string[];
-	} = {},
-): RunConditions {
-	const clock = of.clock ?? 1980;
-	const window = buildGpuWindow({
-		smClockMhz: { mean: clock, min: clock, max: clock },
-		throttleReasons: of.reasons ?? [],
-		powerCapShare: of.capped ?? 0,
-	});
+interface Change {
+	clock?: number;
+	reasons?: string[];
+	share?: number;
+	capped?: number;
+	foreign?: string[];
+}
+
+function conditions(of: Change = {}): RunConditions {
+	const { clock = 1980, reasons = [], share = 0.64, capped = 0, foreign = [] } = of;
+	const smClockMhz = { mean: clock, min: clock, max: clock };
 	return {
-		window,
-		computeShare: of.share ?? 0.64,
-		foreignProcesses: (of.foreignProcesses ?? []).map((name) => ({ pid: 7, name, memoryBytes: null })),
+		window: buildGpuWindow({ smClockMhz, throttleReasons: reasons, powerCapShare: capped }),
+		computeShare: share,
+		foreignProcesses: foreign.map((name) => ({ pid: 7, name, memoryBytes: null })),
 	};
 }
 
 const usual = (count: number): RunConditions[] => Array.from({ length: count }, () => conditions());
 const judge = (run: RunConditions, others: RunConditions[]) => judgeValidity(run, [run, ...others]);
 
-it.each([
-	["hw-slowdown", "a hardware slowdown"],
-	["sw-thermal", "a thermal slowdown by the driver"],
-	["hw-thermal", "a thermal slowdown by the hardware"],
-	["hw-power-brake", "the power brake of the machine"],
-])("judgeValidity throws out a run that saw %s", (reason, words) => {
-	expect(judge(conditions({ reasons: ["sw-power-cap", reason] }), usual(5))).toEqual({
-		state: "invalid",
-		reason: `the GPU's clocks were limited by ${words}`,
-	});
-});
+const throttled = (reason: string): Change => ({ reasons: ["sw-power-cap", reason] });
 
-it("judgeValidity names another process on the GPU", () => {
-	expect(judge(conditions({ foreignProcesses: ["python3", "ffmpeg"] }), [])).toEqual({
-		state: "invalid",
-		reason: "another process used the GPU: python3 (process 7) and 1 more",
-	});
+it.each<[Change, reason: string | null]>([
+	[throttled("hw-slowdown"), "the GPU's clocks were limited by a hardware slowdown"],
+	[throttled("sw-thermal"), "the GPU's clocks were limited by a thermal slowdown by the driver"],
+	[throttled("hw-thermal"), "the GPU's clocks were limited by a thermal slowdown by the hardware"],
+	[throttled("hw-power-brake"), "the GPU's clocks were limited by the power brake of the machine"],
+	[{ foreign: ["python3", "ffmpeg"] }, "another process used the GPU: python3 (process 7) and 1 more"],
+	// The load is the cause of the power cap.
+	[{ clock: 1500, capped: 1, reasons: ["sw-power-cap"] }, null],
+	[{ share: 0.3 }, "the GPU computed for 30.0 % of the time, in other runs for 64.0 %"],
+	[{ share: 0.9 }, null],
+])("judgeValidity of a run with %j among usual ones: %s", (change, reason) => {
+	const expected = reason === null ? { state: "valid" } : { state: "invalid", reason };
+	expect(judge(conditions(change), usual(5))).toEqual(expected);
 });
 
 it.each([
@@ -59,23 +53,9 @@ it.each([
 	expect(judge(conditions({ clock }), usual(5)).state).toBe(state);
 });
 
-it("judgeValidity lets a clock stand that the power cap has set: the load is its cause", () => {
-	expect(judge(conditions({ clock: 1500, capped: 1, reasons: ["sw-power-cap"] }), usual(5))).toEqual({
-		state: "valid",
-	});
-});
-
 it("judgeValidity treats a property of half of the runs as a result, not as an incident", () => {
 	const slow = Array.from({ length: 4 }, () => conditions({ clock: 1500, share: 0.3 }));
 	for (const run of slow) expect(judgeValidity(run, [...slow, ...usual(4)])).toEqual({ state: "valid" });
-});
-
-it("judgeValidity reports how far the compute share fell", () => {
-	expect(judge(conditions({ share: 0.3 }), usual(5))).toEqual({
-		state: "invalid",
-		reason: "the GPU computed for 30.0 % of the time, in other runs for 64.0 %",
-	});
-	expect(judge(conditions({ share: 0.9 }), usual(5))).toEqual({ state: "valid" });
 });
 
 it("judgeValidity judges nothing that is not known", () => {
@@ -106,13 +86,8 @@ it.each(["same-model", "slower-head", "wrong-head"])(
 it("recorded comparisons on one H200 another process on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
 	const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] =
 		JSON.parse(readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"));
-	const all = runs.map(
-		(run): RunConditions => ({
-			window: null,
-			computeShare: (run.n * run.medianMs) / run.wallMs,
-			foreignProcesses: [],
-		}),
-	);
+	const unknown = { window: null, foreignProcesses: [] };
+	const all = runs.map(({ n, medianMs, wallMs }) => ({ ...unknown, computeShare: (n * medianMs) / wallMs }));
 	const invalid = runs.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
 	expect(runs.filter(({ arm }) => arm === "neighbour")).toHaveLength(4);
 	expect(invalid.map(({ arm }) => arm)).toEqual(["neighbour", "neighbour", "neighbour", "neighbour"]);

@@ -5,16 +5,8 @@ import { gpuWindow, reasonNames } from "../../../src/core/telemetry/window.ts";
 
 function sample(atMs: number, over: Partial<TelemetrySample> = {}): TelemetrySample {
 	return {
-		atMs,
-		smClockMhz: 1980,
-		memoryClockMhz: 3201,
-		powerW: 126,
-		temperatureC: 32,
-		memoryUsedBytes: 1000,
-		kernelTime: 0.5,
-		memoryTime: 0.1,
-		eventReasons: 0n,
-		...over,
+		...{ atMs, smClockMhz: 1980, memoryClockMhz: 3201, powerW: 126, temperatureC: 32 },
+		...{ memoryUsedBytes: 1000, kernelTime: 0.5, memoryTime: 0.1, eventReasons: 0n, ...over },
 	};
 }
 
@@ -42,21 +34,10 @@ it("gpuWindow leaves the clocks of an idle GPU out, and keeps its memory", () =>
 
 it("gpuWindow is empty if nothing was read, and null if nothing is reported", () => {
 	expect(gpuWindow({ samples: [sample(0)], use: [], processes: [] }, 1, 5)).toBeNull();
-	const dumb = sample(0, {
-		smClockMhz: null,
-		powerW: null,
-		memoryUsedBytes: null,
-		kernelTime: null,
-		memoryTime: null,
-		eventReasons: null,
-	});
+	const unknown = { smClockMhz: null, powerW: null, memoryUsedBytes: null };
+	const dumb = sample(0, { ...unknown, kernelTime: null, memoryTime: null, eventReasons: null });
 	expect(gpuWindow({ samples: [dumb], use: [], processes: [] }, 0, 0)).toMatchObject({
-		smClockMhz: null,
-		powerW: null,
-		memoryUsedBytes: null,
-		use: null,
-		powerCapShare: null,
-		throttleReasons: [],
+		...{ ...unknown, use: null, powerCapShare: null, throttleReasons: [] },
 	});
 });
 
@@ -72,53 +53,57 @@ it("gpuWindow prefers the hardware's counters, which cover the second before", (
 });
 
 it("gpuWindow separates our memory from that of others only if every process reports it", () => {
-	const at = (processes: GpuProcess[]) =>
-		gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
-	expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({
-		ownMemoryBytes: 100,
-		otherMemoryBytes: 7,
-	});
-	expect(at([process("ours", 1, 100), process("foreign", 2, null)])).toMatchObject({
-		ownMemoryBytes: null,
-		otherMemoryBytes: null,
-	});
-	expect(at([process("ours", 1, 100), process("unknown", 2, 7)])).toMatchObject({
-		ownMemoryBytes: 100,
-		otherMemoryBytes: 7,
-	});
-	expect(at([process("unknown", 1, 100)])).toMatchObject({ ownMemoryBytes: null });
+	const memory = (...processes: GpuProcess[]) => {
+		const trace = { samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] };
+		const { ownMemoryBytes, otherMemoryBytes } = gpuWindow(trace, 0, 1) ?? {};
+		return [ownMemoryBytes, otherMemoryBytes];
+	};
+	expect(memory(process("ours", 1, 100), process("foreign", 2, 7))).toEqual([100, 7]);
+	expect(memory(process("ours", 1, 100), process("foreign", 2, null))).toEqual([null, null]);
+	expect(memory(process("ours", 1, 100), process("unknown", 2, 7))).toEqual([100, 7]);
+	expect(memory(process("unknown", 1, 100))[0]).toBeNull();
 });
 
 it("reasonNames names NVML's bits, and numbers those it does not know", () => {
 	expect(reasonNames(0x1ffn)).toEqual([
-		"applications-clocks",
-		"sw-power-cap",
-		"hw-slowdown",
-		"sync-boost",
-		"sw-thermal",
-		"hw-thermal",
-		"hw-power-brake",
-		"display-clocks",
+		...["applications-clocks", "sw-power-cap", "hw-slowdown", "sync-boost", "sw-thermal", "hw-thermal"],
+		...["hw-power-brake", "display-clocks"],
 	]);
 	expect(reasonNames(0x1n)).toEqual([]);
 	expect(reasonNames(0x8000000000000200n)).toEqual(["bit-9", "bit-63"]);
 });
 
-it("foreignProcessesOf returns each foreign process once, and no resident one", () => {
+it.each([
+	[
+		"each foreign process once, and no resident one",
+		[
+			["ours", 1],
+			["resident", 2],
+			["foreign", 3],
+		],
+		[3],
+	],
+	["none for one unknown process, which is ours", [["unknown", 8]], []],
+	[
+		"the older of two unknown processes",
+		[
+			["unknown", 8],
+			["unknown", 9],
+		],
+		[8],
+	],
+	[
+		"an unknown process beside ours",
+		[
+			["ours", 1],
+			["unknown", 9],
+		],
+		[9],
+	],
+] as const)("foreignProcessesOf returns %s", (_, listed, pids) => {
 	const readings = [1, 2].map((atMs) => ({
 		atMs,
-		processes: [process("ours", 1), process("resident", 2), process("foreign", 3)],
+		processes: listed.map(([owner, pid]) => process(owner, pid)),
 	}));
-	expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual([3]);
-});
-
-it("foreignProcessesOf counts one unknown process as ours, and older ones as foreign", () => {
-	const reading = (...pids: number[]) => [{ atMs: 0, processes: pids.map((pid) => process("unknown", pid)) }];
-	expect(foreignProcessesOf(reading(8))).toEqual([]);
-	expect(foreignProcessesOf(reading(8, 9)).map(({ pid }) => pid)).toEqual([8]);
-	expect(
-		foreignProcessesOf([{ atMs: 0, processes: [process("ours", 1), process("unknown", 9)] }]).map(
-			({ pid }) => pid,
-		),
-	).toEqual([9]);
+	expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual(pids);
 });

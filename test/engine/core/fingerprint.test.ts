@@ -6,12 +6,11 @@ import { engineFingerprint } from "../../../src/engine/core/fingerprint.ts";
 import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 
 function recorded(comparison: string, arm: "base" | "head"): string {
-	const { steps } = JSON.parse(
-		gunzipSync(readFileSync(`test/fixtures/comparisons/${comparison}/steps.json.gz`)).toString("utf8"),
-	);
-	return steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm).text[
-		"layers.json"
-	];
+	const packed = readFileSync(`test/fixtures/comparisons/${comparison}/steps.json.gz`);
+	const steps: { kind: string; arm: string; text: Record<string, string> }[] = JSON.parse(
+		gunzipSync(packed).toString("utf8"),
+	).steps;
+	return steps.find((one) => one.kind === "profile" && one.arm === arm)?.text["layers.json"] ?? "";
 }
 
 const print = (text: string) => engineFingerprint(parseLayerInfo(text));

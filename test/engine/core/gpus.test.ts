@@ -2,11 +2,9 @@
 import { expect, it } from "vitest";
 import { rooflineOf } from "../../../src/engine/core/gpus.ts";
 
-const gigabyte = 1e9;
-const moving = (gpu: string) =>
-	rooflineOf({ bytes: gigabyte, operations: 1, precision: "fp16", timeMs: 1 }, gpu)?.limit;
-const computing = (gpu: string) =>
-	rooflineOf({ bytes: 1, operations: 1e15, precision: "fp16", timeMs: 1 }, gpu)?.limit;
+const work = { bytes: 1e6, operations: 1e6, precision: "fp16", timeMs: 1 };
+const limitsOf = (gpu: string) =>
+	[{ bytes: 1e9 }, { operations: 1e15 }].map((much) => rooflineOf({ ...work, ...much }, gpu)?.limit);
 
 it.each([
 	["NVIDIA H200", "4.8 TB/s", "989 TFLOP/s"],
@@ -22,18 +20,17 @@ it.each([
 	["Tesla T4", "0.3 TB/s", "65 TFLOP/s"],
 	["Orin (nvgpu)", "0.2048 TB/s", "42.5 TFLOP/s"],
 ])("rooflineOf knows the limits of %s", (gpu, memory, compute) => {
-	expect([moving(gpu), computing(gpu)]).toEqual([memory, compute]);
+	expect(limitsOf(gpu)).toEqual([memory, compute]);
 });
 
 it.each(["NVIDIA L40", "NVIDIA GH200 480GB", "Orin NX", "Jetson Orin Nano", "NVIDIA GeForce RTX 4090"])(
 	"rooflineOf is silent about %s",
 	(gpu) => {
-		expect([moving(gpu), computing(gpu)]).toEqual([undefined, undefined]);
+		expect(limitsOf(gpu)).toEqual([undefined, undefined]);
 	},
 );
 
 it("rooflineOf calls a layer that is far from both limits latency-bound, and needs bytes and a time", () => {
-	const work = { bytes: 1e6, operations: 1e6, precision: "fp16", timeMs: 1 };
 	expect(rooflineOf(work, "NVIDIA H200")?.bound).toBe("latency");
 	expect(rooflineOf({ ...work, bytes: null }, "NVIDIA H200")).toBeNull();
 	expect(rooflineOf({ ...work, timeMs: 0 }, "NVIDIA H200")).toBeNull();

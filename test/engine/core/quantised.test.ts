@@ -61,28 +61,25 @@ it("one profile a side: the account says so, and one inference is known no bette
 	expect(accountSentence(assumed, unitOf(assumed))).toContain("± is assumed: 3 % of each time.");
 });
 
-const namesOnly = ({ info, profiles }: RecordedEngine, faster = 1): RecordedEngine => ({
+const namesOnly = ({ info, profiles }: RecordedEngine): RecordedEngine => ({
 	info: parseLayerInfo(JSON.stringify({ Layers: info.layers.map(({ name }) => name), Bindings: [] })),
-	profiles: profiles.map((profile) => ({
-		...profile,
-		layers: profile.layers.map((one) => ({ ...one, averageMs: one.averageMs / faster })),
-	})),
+	profiles,
 });
 
-it.each([
-	["names only, against details", quantised, namesOnly(quantised)],
-	["details, against names only", namesOnly(quantised), quantised],
-	["names only on both sides", namesOnly(quantised), namesOnly(quantised)],
-])(
-	"an engine with %s: equal names show no change, and nothing is claimed of its kernels",
-	(_, base, head) => {
+it("an engine of which only names are known: equal names show no change, and nothing is claimed of its kernels", () => {
+	const named = namesOnly(quantised);
+	for (const [base, head] of [
+		[quantised, named] as const,
+		[named, quantised] as const,
+		[named, named] as const,
+	]) {
 		const diff = diffOf(base, head);
 		expect(diff).toMatchObject({ isSameStructure: true, rows: [], warnings: [] });
 		expect(headlineOf(diff, unitOf(diff))).toMatch(
 			/^No difference in the names of the layers; kernels and precisions are known with/,
 		);
-	},
-);
+	}
+});
 
 it.each([
 	["an input of the engine", true, "is an input of the engine"],

@@ -43,21 +43,19 @@ it("nvidia-smi's parser uses new names from a new driver", () => {
 });
 
 it("nvidia-smi's parser uses the old name if a driver knows no other, and leaves out missing fields", () => {
-	const old = parseHelpFields(
-		'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n',
-	);
-	expect(chooseFields(sampleFields, old).map(({ name }) => name)).toEqual([
-		"clocks.sm",
-		"clocks_throttle_reasons.active",
-	]);
+	const help =
+		'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n';
+	const names = chooseFields(sampleFields, parseHelpFields(help)).map(({ name }) => name);
+	expect(names).toEqual(["clocks.sm", "clocks_throttle_reasons.active"]);
 });
 
 it("args queries the selected field names", () => {
+	const format = "--format=csv,noheader,nounits";
 	expect(queryArgs(asked.slice(0, 2), { gpu: "GPU-1", everyMs: 100 }).join(" ")).toBe(
-		"-i GPU-1 --query-gpu=clocks.sm,clocks.mem --format=csv,noheader,nounits -lms 100",
+		`-i GPU-1 --query-gpu=clocks.sm,clocks.mem ${format} -lms 100`,
 	);
 	expect(appsArgs().join(" ")).toBe(
-		"--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory --format=csv,noheader,nounits",
+		`--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory ${format}`,
 	);
 	expect(gpmArgs("GPU-1").join(" ")).toBe("dmon -i GPU-1 -s u -d 1 --gpm-metrics=2,3,5,10");
 });
@@ -82,31 +80,24 @@ it.each([
 	expect(cellNumber(text)).toBe(value);
 });
 
-it("nvidia-smi's parser reads masks of 64 bits", () => {
-	expect(cellMask("0x0000000000000004")).toBe(4n);
-	expect(cellMask("0xFFFFFFFFFFFFFFFF")).toBe(2n ** 64n - 1n);
-	expect(cellMask("0x10000000000000000")).toBeNull();
-	expect(cellMask("4")).toBeNull();
+it.each([
+	["0x0000000000000004", 4n],
+	["0xFFFFFFFFFFFFFFFF", 2n ** 64n - 1n],
+	["0x10000000000000000", null],
+	["4", null],
+])("nvidia-smi's parser reads the mask %s as %s", (text, mask) => {
+	expect(cellMask(text)).toBe(mask);
 });
 
 describe("samples", () => {
 	const row = "1530, 3201, 691.36, 55, 1139, 100, 25, 0x0000000000000004";
 
 	it("samples reads a row", () => {
-		expect(parseSampleLine(row, asked, 7)).toEqual({
-			state: "sample",
-			sample: {
-				atMs: 7,
-				smClockMhz: 1530,
-				memoryClockMhz: 3201,
-				powerW: 691.36,
-				temperatureC: 55,
-				memoryUsedBytes: 1139 * 1024 * 1024,
-				kernelTime: 1,
-				memoryTime: 0.25,
-				eventReasons: 4n,
-			},
-		});
+		const sample = {
+			...{ atMs: 7, smClockMhz: 1530, memoryClockMhz: 3201, powerW: 691.36, temperatureC: 55 },
+			...{ memoryUsedBytes: 1139 * 1024 * 1024, kernelTime: 1, memoryTime: 0.25, eventReasons: 4n },
+		};
+		expect(parseSampleLine(row, asked, 7)).toEqual({ state: "sample", sample });
 	});
 
 	it("samples makes of cells without a value nulls, whatever their words", () => {
@@ -144,12 +135,10 @@ describe("samples", () => {
 			.map((line) => parseSampleLine(line, fields, 0))
 			.flatMap((read) => (read.state === "sample" ? [read.sample] : []));
 		expect(samples).toHaveLength(59);
-		for (const { smClockMhz, powerW } of samples)
-			expect([(smClockMhz ?? 0) >= 345, (smClockMhz ?? 0) <= 1980, powerW]).toEqual([
-				true,
-				true,
-				expect.any(Number),
-			]);
+		for (const { smClockMhz, powerW } of samples) {
+			expect(Math.abs((smClockMhz ?? 0) - 1162)).toBeLessThanOrEqual(818);
+			expect(powerW).toEqual(expect.any(Number));
+		}
 	});
 });
 
@@ -191,15 +180,11 @@ it("dmon reads hardware counters by the names of their columns; the first row ha
 	const rows = rowsOf("h200-dmon-gpm.txt", parser);
 	expect(hasGpm(parser.columns())).toBe(true);
 	expect(rows).toHaveLength(10);
-	const use = rows.map((row) => useSampleOf(row, 5));
-	expect(use.slice(0, 2)).toEqual([null, null]);
-	expect(use[2]).toEqual({
-		atMs: 5,
-		smUtilisation: 0.44,
-		smOccupancy: 0.08,
-		tensorActivity: 0.16,
-		memoryBandwidth: 0.02,
-	});
+	expect(rows.slice(0, 3).map((row) => useSampleOf(row, 5))).toEqual([
+		null,
+		null,
+		{ atMs: 5, smUtilisation: 0.44, smOccupancy: 0.08, tensorActivity: 0.16, memoryBandwidth: 0.02 },
+	]);
 });
 
 it("dmon knows a dmon without them", () => {
@@ -226,15 +211,8 @@ describe("GPUs", () => {
 	it("GPUs reads what they are", () => {
 		expect(gpus).toHaveLength(2);
 		expect(gpus[0]).toEqual({
-			index: 0,
-			uuid: "GPU-aa11",
-			name: "NVIDIA H200",
-			driver: "580.159.04",
-			computeCapability: "9.0",
-			memoryBytes: 143771 * 1024 * 1024,
-			powerLimitW: 650,
-			mig: "Enabled",
-			ecc: "Enabled",
+			...{ index: 0, uuid: "GPU-aa11", name: "NVIDIA H200", driver: "580.159.04", computeCapability: "9.0" },
+			...{ memoryBytes: 143771 * 1024 * 1024, powerLimitW: 650, mig: "Enabled", ecc: "Enabled" },
 			displayActive: "Disabled",
 			slices: [
 				{ profile: "1c.3g.71gb", uuid: "MIG-0000" },
@@ -264,12 +242,8 @@ describe("GPUs", () => {
 
 	it("GPUs reports what must match before numbers may be compared", () => {
 		expect(gpuFingerprint(findGpu(gpus, "MIG-0002")!)).toEqual({
-			gpu: "NVIDIA H200",
-			computeCapability: "9.0",
-			driverBranch: "580",
-			powerLimit: "650 W",
-			ecc: "Enabled",
-			mig: "2g.35gb",
+			...{ gpu: "NVIDIA H200", computeCapability: "9.0", driverBranch: "580" },
+			...{ powerLimit: "650 W", ecc: "Enabled", mig: "2g.35gb" },
 		});
 	});
 

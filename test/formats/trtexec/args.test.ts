@@ -1,243 +1,203 @@
-// Table of inputs and TensorRT versions to the arguments that trtexec gets.
+// Table of engines and TensorRT versions to the arguments that trtexec gets.
 import { describe, expect, it } from "vitest";
+import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
-import { buildArgs } from "../../../src/formats/trtexec/args.ts";
-import type {
-	ArgsSpec,
-	BuildArgs,
-	InferArgs,
-	ProfileArgs,
-	TimeArgs,
-} from "../../../src/formats/trtexec/args-spec.ts";
-import { parseVersionText, type TensorRtVersion } from "../../../src/formats/trtexec/banner.ts";
+import type { OnnxDType } from "../../../src/core/onnx/element-type.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
+import { buildArgs, runArgs, SettingError } from "../../../src/formats/trtexec/args.ts";
+import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
+import { loaded, withModel } from "../../core/config/load.ts";
 import { recordedLines } from "./recorded.ts";
 
-const build: BuildArgs = {
-	task: "build",
-	onnxPath: "/m/net.onnx",
-	enginePath: "/e/net.plan",
-	precision: "fp32",
-	typedModel: false,
-	profiles: [],
-	detailedLayers: true,
-};
-const time: TimeArgs = {
-	task: "time",
-	enginePath: "/e/net.plan",
-	shapes: [{ name: "images", shape: [8, 3, 32, 32] }],
-	warmUpMs: 500,
-	durationMs: 1500,
-	streams: 1,
-	cudaGraph: true,
-	spinWait: true,
-	transfers: false,
-	timesPath: "times.json",
-};
-const infer: InferArgs = {
-	task: "infer",
-	enginePath: "/e/net.plan",
-	shapes: [],
-	inputs: [{ name: "x:0", path: "/i/x.bin" }],
-};
-const profile: ProfileArgs = {
-	task: "profile",
-	enginePath: "/e/net.plan",
-	shapes: [],
-	transfers: false,
-	warmUpMs: 200,
-	iterations: 50,
-	profilePath: "p.json",
-	layerInfoPath: "l.json",
-};
+const classifier = (await fileModelReader().read("test/fixtures/models/classifier.onnx")).onnx;
 
-function version(text: string): TensorRtVersion {
-	const parsed = parseVersionText(text);
-	if (!parsed) throw new Error(text);
-	return parsed;
+const tasks = {
+	time: { task: "time", warmUpMs: 500, durationMs: 1500, streams: 1, times: "times.json" },
+	infer: { task: "infer" },
+	profile: { task: "profile", warmUpMs: 200, iterations: 50, profile: "p.json", layers: "l.json" },
+} as const;
+
+interface Setting {
+	/** Another name of the model's input, and a type of one of its tensors. */
+	input?: string;
+	dtype?: OnnxDType;
+	reversed?: boolean;
+	device?: number;
 }
 
-function argvOf(spec: ArgsSpec, text: string): string {
-	const result = buildArgs(spec, version(text));
-	if (result.kind !== "argv") throw new Error(result.message);
-	return result.argv.join(" ");
+/** The arguments of a build, or of a run at a batch size. */
+function argvOf(
+	version: string,
+	engine: string,
+	run: readonly [keyof typeof tasks, number] | null,
+	setting: Setting = {},
+) {
+	const { input = "images", dtype = "float32" as OnnxDType, reversed = false, device = 0 } = setting;
+	const [spec] = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)));
+	const parsed = parseVersionText(version);
+	if (spec === undefined || parsed === null) throw new Error(version);
+	const { plugins, calibration } = spec.engine.tensorrt;
+	const at = (path: string) => ({ path: `/arm/${path}`, sha256: path });
+	const graph = {
+		...classifier.graph,
+		inputs: classifier.graph.inputs.map((value) => ({ ...value, name: input, dtype })),
+	};
+	const job = {
+		spec,
+		path: "/e/net.plan",
+		model: { path: "/m/net.onnx", onnx: { ...classifier, graph } },
+		assets: {
+			plugins: plugins.map(({ path, dynamic }) => ({ ...at(path), dynamic })),
+			...(calibration === undefined ? {} : { calibration: at(calibration.path) }),
+		},
+	};
+	const timing = { cudaGraph: !reversed, spinWait: !reversed, transfers: reversed };
+	const runner = { trtexec: { version: parsed }, device, timing };
+	const places = { engine: "/e/net.plan", layers: "l.json", cache: "/c/t.cache" };
+	if (run === null) return buildArgs(job, places, runner);
+	const inputs = [{ name: input, shape: [run[1], 3, 32, 32], path: "in0.bin" }];
+	return runArgs(job, inputs, tasks[run[0]], runner);
 }
 
-const dims = { name: "images", min: [1, 3, 32, 32], opt: [4, 3, 32, 32], max: [8, 3, 32, 32] };
-const others = [
-	{ name: "images", min: [1], opt: [1], max: [1] },
-	{ name: "s", min: [], opt: [], max: [] },
+const shape = (which: string, batch: number) => `--${which}=images:${batch}x3x32x32`;
+const sizes = (min: number, opt: number, max: number): string =>
+	`${shape("minShapes", min)} ${shape("optShapes", opt)} ${shape("maxShapes", max)}`;
+const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
+const plain = `precision: tf32, ${dims}`;
+const fp16 = `precision: fp16, ${dims}`;
+const int8 = `precision: int8, ${dims}`;
+const profiles = "precision: fp16, profiles: [{ batch: 3 }, { batch: { min: 2, opt: 8, max: 32 } }]";
+const plugged = `${fp16}, plugins: [{ path: c.so, dynamic: true }, a.so, b.so], flags: [--sparsity=force, --versionCompatible]`;
+const libraries = "--staticPlugins=/arm/a.so --staticPlugins=/arm/b.so --dynamicPlugins=/arm/c.so";
+
+it("buildArgs spells a build with all that every build has", () => {
+	expect(argvOf("10.6.0", plain, null, { device: 2 }).join(" ")).toBe(
+		`--onnx=/m/net.onnx --saveEngine=/e/net.plan --skipInference ${sizes(1, 4, 8)} --timingCacheFile=/c/t.cache --profilingVerbosity=detailed --exportLayerInfo=l.json --device=2`,
+	);
+});
+
+const builds: [version: string, engine: string, added: string, setting?: Setting][] = [
+	["8.6.1", `precision: fp32, ${dims}`, "--noTF32"],
+	["11.2.1", `precision: fp32, ${dims}`, "--noTF32"],
+	["8.6.1", fp16, "--fp16"],
+	["11.0.0", fp16, "", { dtype: "float16" }],
+	["10.15.1", `precision: bf16, ${dims}`, "--bf16"],
+	["10.15.1", `precision: fp8, ${dims}`, "--fp8 --fp16"],
+	["10.15.1", `precision: int4, ${dims}`, "--int4 --fp16"],
+	["10.15.1", `precision: fp4, ${dims}`, "--stronglyTyped", { dtype: "float4e2m1" }],
+	["8.6.1", `${fp16}, workspace: 512MiB`, "--fp16 --memPoolSize=workspace:512"],
+	["10.6.0", `${fp16}, workspace: 4GB`, "--fp16 --memPoolSize=workspace:3814M"],
+	["10.6.0", `${plain}, optimization-level: 0`, "--builderOptimizationLevel=0"],
+	[
+		"10.6.0",
+		`${int8}, dla: { core: 1, gpu-fallback: true }`,
+		"--int8 --fp16 --allowGPUFallback --useDLACore=1",
+	],
+	["8.6.1", `${fp16}, dla: { core: 0 }`, "--fp16 --useDLACore=0"],
+	["10.15.1", `${int8}, calibration: net.cache`, "--int8 --fp16 --calib=/arm/net.cache"],
+	["9.3.0", profiles, `--fp16 --profile=0 ${sizes(3, 3, 3)} --profile=1 ${sizes(2, 8, 32)}`],
 ];
-const reversed = { ...time, cudaGraph: false, spinWait: false, transfers: true };
-const fp16 = { ...build, precision: "fp16" } as const;
-const made = "--onnx=/m/net.onnx --saveEngine=/e/net.plan --skipInference";
-const tail = "--profilingVerbosity=detailed --device=0";
-const shapes = "--minShapes=images:1x3x32x32 --optShapes=images:4x3x32x32 --maxShapes=images:8x3x32x32";
-const run =
-	"--loadEngine=/e/net.plan --shapes=images:8x3x32x32 --warmUp=500 --duration=1.5 --infStreams=1 --percentile=50,90,95,99";
-const one =
-	"--loadEngine=/e/net.plan --loadInputs=x:0:/i/x.bin --warmUp=0 --duration=0 --iterations=1 --avgRuns=1";
+
+const user: (typeof builds)[number] = [
+	"10.6.0",
+	plugged,
+	`--fp16 ${libraries} --sparsity=force --versionCompatible`,
+];
+
+it.each([...builds, user])("TensorRT %s builds { %s } with %s", (version, engine, added, setting) => {
+	const usual = new Set(argvOf("10.6.0", plain, null));
+	const argv = argvOf(version, engine, null, setting).filter((text) => !usual.has(text));
+	expect(argv.join(" ")).toBe(added);
+});
+
+const loading = `--loadEngine=/e/net.plan ${shape("shapes", 4)} --loadInputs=images:in0.bin`;
+const timed = `${loading} --warmUp=500 --duration=1.5 --infStreams=1 --percentile=50,90,95,99`;
+const golden = `${loading} --warmUp=0 --duration=0 --iterations=1 --avgRuns=1`;
+const profiled = `${loading} --warmUp=200 --duration=0 --iterations=50`;
 const times = "--exportTimes=times.json --device=0";
 const exported = "--profilingVerbosity=detailed --exportProfile=p.json --exportLayerInfo=l.json --device=0";
+const modes = "--useCudaGraph --useSpinWait --noDataTransfers";
+const reversedModes = "--noCudaGraph --noSpinWait --includeDataTransfers";
 
-const table: [what: string, version: string, spec: ArgsSpec, argv: string][] = [
-	["a plain build", "8.6.1", build, `${made} --noTF32 ${tail}`],
-	["a plain build", "11.2.1", build, `${made} --noTF32 ${tail}`],
-	["a tf32 build", "10.6.0", { ...build, precision: "tf32" }, `${made} ${tail}`],
-	["an fp16 build", "8.6.1", fp16, `${made} --fp16 ${tail}`],
-	["an fp16 build", "10.15.1", fp16, `${made} --fp16 ${tail}`],
-	["a typed fp16 build", "11.0.0", { ...fp16, typedModel: true }, `${made} ${tail}`],
-	["an int8 build", "10.6.0", { ...build, precision: "int8" }, `${made} --int8 --fp16 ${tail}`],
-	[
-		"an fp4 build",
-		"10.15.1",
-		{ ...build, precision: "fp4", typedModel: true },
-		`${made} --stronglyTyped ${tail}`,
-	],
-	[
-		"one profile",
-		"10.6.0",
-		{ ...build, profiles: [{ inputs: [dims] }] },
-		`${made} --noTF32 ${shapes} ${tail}`,
-	],
-	[
-		"two profiles",
-		"10.6.0",
-		{ ...build, profiles: [{ inputs: [dims] }, { inputs: others }] },
-		`${made} --noTF32 --profile=0 ${shapes} --profile=1 --minShapes=images:1,s:scalar --optShapes=images:1,s:scalar --maxShapes=images:1,s:scalar ${tail}`,
-	],
-	[
-		"a workspace",
-		"8.6.1",
-		{ ...build, workspaceMiB: 512 },
-		`${made} --noTF32 --memPoolSize=workspace:512 ${tail}`,
-	],
-	[
-		"a workspace",
-		"10.6.0",
-		{ ...build, workspaceMiB: 512 },
-		`${made} --noTF32 --memPoolSize=workspace:512M ${tail}`,
-	],
-	[
-		"caches, DLA, plugins and more",
-		"10.6.0",
-		{
-			...build,
-			timingCachePath: "/c/t.cache",
-			dlaCore: 0,
-			allowGpuFallback: true,
-			builderOptimizationLevel: 5,
-			layerInfoPath: "l.json",
-			plugins: { static: ["/p/a.so", "/p/b.so"], dynamic: ["/p/c.so"] },
-			device: 2,
-			extraFlags: ["--sparsity=enable", "--versionCompatible"],
-		},
-		`${made} --noTF32 --timingCacheFile=/c/t.cache --builderOptimizationLevel=5 --allowGPUFallback --profilingVerbosity=detailed --exportLayerInfo=l.json --staticPlugins=/p/a.so --staticPlugins=/p/b.so --dynamicPlugins=/p/c.so --useDLACore=0 --device=2 --sparsity=enable --versionCompatible`,
-	],
-	[
-		"a calibrated int8 build",
-		"10.15.1",
-		{ ...build, precision: "int8", calibrationPath: "/c/net.cache" },
-		`${made} --int8 --fp16 --calib=/c/net.cache ${tail}`,
-	],
-	["a timed run", "8.6.1", time, `${run} --useCudaGraph --useSpinWait --noDataTransfers ${times}`],
-	["a timed run", "10.15.1", time, `${run} --useCudaGraph --useSpinWait --noDataTransfers ${times}`],
-	["a timed run", "11.0.0", time, `${run} ${times}`],
-	["a timed run the other way round", "10.6.0", reversed, `${run} ${times}`],
-	[
-		"a timed run the other way round",
-		"11.2.1",
-		reversed,
-		`${run} --noCudaGraph --noSpinWait --includeDataTransfers ${times}`,
-	],
-	["a golden run", "10.6.0", infer, `${one} --dumpRawBindingsToFile --device=0`],
-	[
-		"a golden run",
-		"11.2.1",
-		infer,
-		`${one} --noCudaGraph --noSpinWait --includeDataTransfers --dumpRawBindingsToFile --device=0`,
-	],
-	[
-		"a profile run",
-		"10.6.0",
-		profile,
-		`--loadEngine=/e/net.plan --warmUp=200 --duration=0 --iterations=50 --useSpinWait --noDataTransfers --separateProfileRun ${exported}`,
-	],
-	[
-		"a profile run of the second profile",
-		"11.2.1",
-		{ ...profile, profileIndex: 1 },
-		`--loadEngine=/e/net.plan --useProfile=1 --warmUp=200 --duration=0 --iterations=50 --noCudaGraph ${exported}`,
-	],
+const runs: [task: keyof typeof tasks, version: string, argv: string, setting?: Setting][] = [
+	["time", "8.6.1", `${timed} ${modes} ${times}`],
+	["time", "10.15.1", `${timed} ${modes} ${times}`],
+	["time", "11.0.0", `${timed} ${times}`],
+	["time", "10.6.0", `${timed} ${times}`, { reversed: true }],
+	["time", "11.2.1", `${timed} ${reversedModes} ${times}`, { reversed: true }],
+	["infer", "10.6.0", `${golden} --dumpRawBindingsToFile --device=0`],
+	["infer", "11.2.1", `${golden} ${reversedModes} --dumpRawBindingsToFile --device=0`],
+	["profile", "10.6.0", `${profiled} --useSpinWait --noDataTransfers --separateProfileRun ${exported}`],
+	["profile", "11.2.1", `${profiled} --noCudaGraph ${exported}`],
 ];
 
-it.each(table)("buildArgs spells %s for %s", (_, text, spec, argv) => {
-	expect(argvOf(spec, text)).toBe(argv);
+it.each(runs)("runArgs spells a run of task %s for %s as %s", (task, version, argv, setting) => {
+	expect(argvOf(version, plain, [task, 4], setting).join(" ")).toBe(argv);
 });
 
-it.each<[what: string, version: string, spec: ArgsSpec, kind: string]>([
-	["fp16 by flag", "11.0.0", { ...build, precision: "fp16" }, "needs-other-onnx"],
-	["fp4 from a plain model", "10.15.1", { ...build, precision: "fp4" }, "needs-other-onnx"],
-	["bf16", "8.6.1", { ...build, precision: "bf16" }, "unsupported"],
-	["int4", "10.0.1", { ...build, precision: "int4" }, "unsupported"],
-	[
-		"a calibration cache",
-		"11.0.0",
-		{ ...build, precision: "int8", typedModel: true, calibrationPath: "/c" },
-		"unsupported",
-	],
-	[
-		"several profiles",
-		"8.6.1",
-		{ ...build, profiles: [{ inputs: [dims] }, { inputs: [dims] }] },
-		"unsupported",
-	],
-	["a flag of ours", "10.6.0", { ...build, extraFlags: ["--saveEngine=x"] }, "refused"],
-	["a precision flag of the user's", "10.6.0", { ...build, extraFlags: ["--fp16=0"] }, "refused"],
-	["a flag twice", "10.6.0", { ...build, extraFlags: ["--sparsity=enable", "--sparsity=force"] }, "refused"],
-	["a flag that is none", "10.6.0", { ...build, extraFlags: ["sparsity"] }, "refused"],
-	["an input with a comma", "10.6.0", { ...time, shapes: [{ name: "a,b", shape: [1] }] }, "refused"],
-	["an input with a star", "10.6.0", { ...time, shapes: [{ name: "a*", shape: [1] }] }, "refused"],
-	["an input file with a colon", "10.6.0", { ...infer, inputs: [{ name: "x", path: "/a:b" }] }, "refused"],
-])("buildArgs answers %s for %s", (_, text, spec, kind) => {
-	const result = buildArgs(spec, version(text));
-	expect(result.kind).toBe(kind);
-	if (result.kind !== "argv") expect(result.fix).not.toBe("");
+it.each([
+	[`${fp16}, workspace: 1GiB, optimization-level: 5`, 4, ""],
+	[plugged, 4, `${libraries} --versionCompatible`],
+	[`${fp16}, dla: { core: 1 }`, 4, "--useDLACore=1"],
+	[profiles, 16, "--useProfile=1"],
+	[profiles, 1, ""],
+])("runArgs gives a run of { %s } at batch %i what the engine needs", (engine, batch, needed) => {
+	const usual = new Set(argvOf("10.6.0", plain, ["infer", batch]));
+	const argv = argvOf("10.6.0", engine, ["infer", batch]).filter((text) => !usual.has(text));
+	expect(argv.join(" ")).toBe(needed);
 });
 
-it("buildArgs names the flag of ours that a user gave", () => {
-	expect(buildArgs({ ...build, extraFlags: ["--device=1"] }, version("10.6.0"))).toMatchObject({
-		kind: "refused",
-		what: "--device",
-	});
+it("runArgs times an engine of a DLA without a CUDA graph", () => {
+	const argv = argvOf("10.6.0", `${fp16}, dla: { core: 1 }`, ["time", 4]);
+	expect(argv).toContain("--useSpinWait");
+	expect(argv).not.toContain("--useCudaGraph");
 });
 
-const flagsOf = (spec: ArgsSpec, text: string): string[] =>
-	argvOf(spec, text)
-		.split(" ")
-		.map((argument) => argument.split("=")[0] ?? "");
+it.each<[version: string, engine: string, code: string, key: string, setting?: Setting]>([
+	["11.0.0", fp16, "precision-in-onnx", "onnx"],
+	["11.1.0", `${int8}, calibration: net.cache`, "precision-in-onnx", "onnx"],
+	["10.15.1", `precision: fp4, ${dims}`, "precision-in-onnx", "onnx"],
+	["8.6.1", `precision: fp4, ${dims}`, "setting-unsupported", "precision", { dtype: "float4e2m1" }],
+	["8.6.1", `precision: bf16, ${dims}`, "setting-unsupported", "precision"],
+	["10.0.1", `precision: int4, ${dims}`, "setting-unsupported", "precision"],
+	["8.6.1", profiles, "setting-unsupported", "profiles"],
+	["10.6.0", fp16, "tensor-name-unsupported", "dims", { input: "a,b" }],
+	["10.6.0", fp16, "tensor-name-unsupported", "dims", { input: "a*" }],
+])("TensorRT %s cannot build { %s }: %s at %s", (version, engine, code, key, setting) => {
+	expect(() => argvOf(version, engine, null, setting)).toThrow(
+		expect.objectContaining({ setting: [code, key], fix: expect.stringMatching(/\S/) }),
+	);
+});
 
-describe.each(["10.6", "10.15", "11.2"])("the flags for trtexec %s", (text) => {
-	const help = recordedLines(`${text}/info-help`).map((line) => line.text);
+it("runArgs refuses to list a file for an input whose name would split the list", () => {
+	expect(() => argvOf("10.6.0", fp16, ["infer", 4], { input: "a,b" })).toThrow(SettingError);
+});
 
-	it("are all listed by its help", () => {
-		const known = new Set(help.join("\n").match(/--[A-Za-z0-9]+/g));
-		for (const [, at, spec] of table.filter((row) => version(row[1]).major === version(`${text}.0`).major))
-			for (const name of flagsOf(spec, text)) expect(known, at).toContain(name);
-	});
+const flagsOf = (argv: readonly string[]): string[] => argv.map((argument) => argument.split("=")[0] ?? "");
+const all = [
+	...builds.map(([version, engine, , setting]) => ({
+		version,
+		argv: argvOf(version, engine, null, setting),
+	})),
+	...runs.map(([task, version, , setting]) => ({ version, argv: argvOf(version, fp16, [task, 4], setting) })),
+];
 
-	it("are none that its help calls deprecated", () => {
+describe.each(["10.6", "10.15", "11.2"])("the flags for trtexec %s", (version) => {
+	const help = recordedLines(`${version}/info-help`).map((line) => line.text);
+	const own = all.filter((one) => one.version.split(".")[0] === version.split(".")[0]);
+	const names = new Set(own.flatMap(({ argv }) => flagsOf(argv)));
+
+	it("are all listed by its help, and none is deprecated for timed runs", () => {
+		expect(help.join("\n").match(/--[A-Za-z0-9]+/g)).toEqual(expect.arrayContaining([...names]));
 		const deprecated = help
 			.filter((line) => line.includes("[Deprecated]"))
 			.map((line) => /--\w+/.exec(line)?.[0]);
-		for (const mode of [true, false])
-			for (const name of flagsOf({ ...time, cudaGraph: mode, spinWait: mode, transfers: mode }, text))
+		for (const reversed of [true, false])
+			for (const name of flagsOf(argvOf(`${version}.0`, plain, ["time", 4], { reversed })))
 				expect(deprecated).not.toContain(name);
 	});
 });
 
-it("every flag that buildArgs gives is refused as an extra flag", () => {
-	for (const [, text, spec] of table) {
-		const extra = new Set((spec.extraFlags ?? []).map((flag) => flag.split("=")[0]));
-		for (const name of flagsOf(spec, text)) expect(extra.has(name) || ownedFlags.has(name)).toBe(true);
-	}
+it("every flag that trtgate gives is refused as the user's", () => {
+	for (const name of all.flatMap(({ argv }) => flagsOf(argv))) expect(ownedFlags.has(name), name).toBe(true);
 });

@@ -1,91 +1,78 @@
 // Facts in build logs and performance summaries.
 import { expect, it } from "vitest";
-import { classifyWarning, createBuildLog, createPerfLog } from "../../../src/formats/trtexec/build-log.ts";
-import { recordedCases, recordedLines, recordedVersions } from "./recorded.ts";
+import {
+	classifyWarning,
+	createBuildLog,
+	createBuildProgress,
+	createPerfLog,
+} from "../../../src/formats/trtexec/build-log.ts";
+import { recordedLines, recordedRuns } from "./recorded.ts";
 
-function build(name: string) {
-	const reader = createBuildLog();
-	for (const line of recordedLines(name)) reader.feed(line);
-	return reader.result();
+function read<Facts>(reader: ReturnType<typeof createPerfLog | typeof createBuildLog>, name: string): Facts {
+	for (const line of recordedLines(`10.6/${name}`)) reader.feed(line);
+	return reader.result() as Facts;
 }
 
-function perf(name: string) {
-	const reader = createPerfLog();
-	for (const line of recordedLines(name)) reader.feed(line);
-	return reader.result();
-}
+const build = (name: string) =>
+	read<ReturnType<ReturnType<typeof createBuildLog>["result"]>>(createBuildLog(), name);
+const perf = (name: string) =>
+	read<ReturnType<ReturnType<typeof createPerfLog>["result"]>>(createPerfLog(), name);
 
-it("build logs report precision and memory", () => {
-	expect(build("10.6/build-classifier-fp16-warm-cache")).toMatchObject({
+it("build logs report precision, memory, and how many kernel timings the timing cache holds", () => {
+	const timingCache = { isLocal: false, entries: 445 };
+	expect(build("build-classifier-fp16-warm-cache")).toMatchObject({
 		precision: "FP32+FP16",
 		memory: { weightsBytes: 32_768, activationBytes: 360_448, scratchBytes: 1024 },
 		warnings: [],
+		timingCache,
 	});
+	expect(build("build-classifier-fp16-cold-cache")).toMatchObject({ timingCache });
+	expect(build("build-superres-fp32").timingCache).toEqual({ isLocal: true, entries: null });
 });
 
-it("build logs report how many kernel timings the timing cache holds", () => {
-	expect(build("10.6/build-classifier-fp16-warm-cache").timingCache).toEqual({
-		isLocal: false,
-		entries: 445,
-	});
-	expect(build("10.6/build-classifier-fp16-cold-cache").timingCache).toEqual({
-		isLocal: false,
-		entries: 445,
-	});
-	expect(build("10.6/build-superres-fp32").timingCache).toEqual({ isLocal: true, entries: null });
-});
-
-it("build logs report warnings by class", () => {
-	expect(
-		build("10.6/build-classifier-int8-no-calibration").warnings.map((entry) => [entry.class, entry.count]),
-	).toEqual([["int8-uncalibrated", 1]]);
-	expect(build("10.6/build-int64-fp32").warnings.map((entry) => [entry.class, entry.count])).toEqual([
-		["int64-binding", 2],
-	]);
-});
-
-it("build logs report why memory failed a build", () => {
-	expect(build("10.6/fail-workspace-tiny").warnings.map((entry) => entry.class)).toContain("tactic-memory");
+it("build logs report warnings by class, among them why memory failed a build", () => {
+	const found = (name: string) => build(name).warnings.map((entry) => [entry.class, entry.count]);
+	expect(found("build-classifier-int8-no-calibration")).toEqual([["int8-uncalibrated", 1]]);
+	expect(found("build-int64-fp32")).toEqual([["int64-binding", 2]]);
+	expect(found("fail-workspace-tiny").flat()).toContain("tactic-memory");
 });
 
 it("build logs have a class for every warning that was recorded", () => {
-	for (const version of recordedVersions) {
-		for (const name of recordedCases(version)) {
-			for (const { level, text } of recordedLines(`${version}/${name}`))
-				if (level === "warning") expect(classifyWarning(text), text).not.toBe("other");
-		}
-	}
+	for (const { level, text } of recordedRuns.flatMap(recordedLines))
+		if (level === "warning") expect(classifyWarning(text), text).not.toBe("other");
 });
 
-it("performance summaries report iterations, throughput and mode", () => {
-	const facts = perf("10.6/perf-classifier-graph");
-	expect(facts).toMatchObject({
-		iterations: 34_100,
-		mode: { cudaGraph: true, spinWait: true, transfers: false },
-	});
+it("performance summaries report iterations, throughput and the mode that trtexec really used", () => {
+	const facts = perf("perf-classifier-graph");
+	const mode = { cudaGraph: true, spinWait: true, transfers: false };
+	expect(facts).toMatchObject({ iterations: 34_100, mode });
 	expect(facts.throughput).toBeGreaterThan(30_000);
-});
-
-it("performance summaries report the throughput that was measured", () => {
-	expect(perf("10.6/perf-build-and-run").throughput).toBeCloseTo(15_247.6, 1);
-});
-
-it("performance summaries report the mode that trtexec really used", () => {
-	expect(perf("10.6/perf-classifier-defaults").mode).toEqual({
-		cudaGraph: false,
-		spinWait: false,
-		transfers: true,
-	});
+	expect(perf("perf-build-and-run").throughput).toBeCloseTo(15_247.6, 1);
+	const defaults = { cudaGraph: false, spinWait: false, transfers: true };
+	expect(perf("perf-classifier-defaults").mode).toEqual(defaults);
 });
 
 it("performance summaries report nothing if no inference ran", () => {
-	expect(perf("10.6/build-superres-fp32")).toMatchObject({ throughput: null, iterations: null });
+	expect(perf("build-superres-fp32")).toMatchObject({ throughput: null, iterations: null });
 });
 
 it("performance summaries read exponents, and take inf for unknown", () => {
 	const reader = createPerfLog();
-	reader.feed({ number: 1, level: "info", text: "[x] [I] Throughput: 1.5e+04 qps" });
+	for (const [number, rate] of ["1.5e+04", "inf"].entries())
+		reader.feed({ number, level: "info", text: `[x] [I] Throughput: ${rate} qps` });
 	expect(reader.result().throughput).toBe(15_000);
-	reader.feed({ number: 2, level: "info", text: "[x] [I] Throughput: inf qps" });
-	expect(reader.result().throughput).toBe(15_000);
+});
+
+it("the progress of a build names the layers of a recorded one, and none that were not counted", () => {
+	const progressOf = (texts: readonly string[]) => {
+		const phases = new Set<string>();
+		texts.forEach(createBuildProgress((phase) => phases.add(phase)));
+		return [...phases];
+	};
+	expect(progressOf(recordedLines("10.6/build-classifier-verbose").map(({ text }) => text))).toEqual([
+		"timing kernels",
+		...Array.from({ length: 8 }, (_, layer) => `timing kernels: layer ${layer + 1} of 8`),
+		...["timing conversions between layers", "kernels are chosen"],
+	]);
+	expect(progressOf(["=== Computing costs for a", "=== Computing costs for b"])).toEqual(["timing kernels"]);
 });

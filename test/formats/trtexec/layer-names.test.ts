@@ -31,12 +31,11 @@ it("readLayerName reads the ends of a region, and the region of a Myelin kernel"
 });
 
 it("readLayerName reads the layer that a reformat serves", () => {
-	expect(readLayerName("Reformatting CopyNode for Input Tensor 0 to PWN(residual)").servedLayer).toBe(
-		"PWN(residual)",
-	);
-	expect(
-		readLayerName("Reformatting CopyNode for Output Tensor 12 to {ForeignNode[a...b]}").servedLayer,
-	).toBe("{ForeignNode[a...b]}");
+	for (const [place, served] of [
+		["Input Tensor 0", "PWN(residual)"],
+		["Output Tensor 12", "{ForeignNode[a...b]}"],
+	])
+		expect(readLayerName(`Reformatting CopyNode for ${place} to ${served}`).servedLayer).toBe(served);
 });
 
 it("readLayerName reads names of ten million characters without delay", () => {

@@ -9,41 +9,24 @@ const fixture = (name: string): string =>
 	readFileSync(new URL(`../../fixtures/trtexec-exports/${name}`, import.meta.url), "utf8");
 
 it("parseLayerInfo reads the layers of a convolution net in fp16", () => {
-	const info = parseLayerInfo(fixture("layers-classifier-fp16.json"));
-	expect(info.detail).toBe("detailed");
-	expect(info.layers[0]).toMatchObject({
-		name: "Reformatting CopyNode for Input Tensor 0 to stem + stem.relu",
-		type: "Reformat",
-		kind: "reformat",
-	});
-	expect(info.layers[1]).toMatchObject({
-		name: "stem + stem.relu",
-		type: "CaskConvolution",
-		precision: "fp16",
-		kind: "compute",
+	const { detail, layers, io } = parseLayerInfo(fixture("layers-classifier-fp16.json"));
+	expect(detail).toBe("detailed");
+	expect(layers[0]).toMatchObject({ type: "Reformat", kind: "reformat", servedLayer: "stem + stem.relu" });
+	expect(layers[1]).toMatchObject({
+		...{ name: "stem + stem.relu", type: "CaskConvolution", precision: "fp16", kind: "compute" },
 		weights: { dtype: "fp16", elements: 432 },
 	});
-	expect(info.layers[1]?.inputs[0]).toMatchObject({
-		dims: [8, 3, 32, 32],
-		dtype: "fp16",
-		format: "Channel major FP16 format where channel % 4 == 0",
-	});
-	expect(info.io.map((tensor) => tensor.name)).toEqual(["images", "probabilities"]);
+	const format = "Channel major FP16 format where channel % 4 == 0";
+	expect(layers[1]?.inputs[0]).toMatchObject({ dims: [8, 3, 32, 32], dtype: "fp16", format });
+	expect(io.map((tensor) => tensor.name)).toEqual(["images", "probabilities"]);
 });
 
 it("parseLayerInfo reads the fused nodes of a transformer", () => {
-	const info = parseLayerInfo(fixture("layers-encoder-fp16.json"));
-	const gemm = info.layers.find((layer) => layer.name.startsWith("layer0_v_matmul+"));
-	expect(gemm?.onnxNodes).toEqual([
-		"layer0.v.matmul",
-		"layer0.v.add",
-		"layer0.k.matmul",
-		"layer0.k.add",
-		"layer0.q.matmul",
-		"layer0.q.add",
-	]);
-	expect(gemm).toMatchObject({ type: "gemm", precision: "fp16" });
-	expect(gemm?.tactic).toContain("xmma_gemm");
+	const { layers } = parseLayerInfo(fixture("layers-encoder-fp16.json"));
+	expect(layers.find((layer) => layer.name.startsWith("layer0_v_matmul+"))).toMatchObject({
+		...{ type: "gemm", precision: "fp16", tactic: expect.stringContaining("xmma_gemm") },
+		onnxNodes: ["v", "k", "q"].flatMap((head) => [`layer0.${head}.matmul`, `layer0.${head}.add`]),
+	});
 });
 
 it("parseLayerInfo knows a quantisation from a reformat", () => {
@@ -54,58 +37,48 @@ it("parseLayerInfo knows a quantisation from a reformat", () => {
 	]);
 });
 
-it("parseLayerInfo reads names only, if the engine has no details", () => {
-	const info = parseLayerInfo(
-		'{"Layers": ["conv1", "Reformatting CopyNode for Output Tensor 0 to fc"],"Bindings": ["x","y"]}',
-	);
-	expect(info).toMatchObject({
+it("parseLayerInfo reads names only, and raw separators that JSON forbids, if the engine has no details", () => {
+	const names = '"conv1", "Reformatting CopyNode for Output Tensor 0 to fc", "a\u001fb"';
+	expect(parseLayerInfo(`{"Layers": [${names}],"Bindings": ["x","y"]}`)).toMatchObject({
 		detail: "names",
 		layers: [
 			{ name: "conv1", type: null, kind: "compute" },
 			{ kind: "reformat", servedLayer: "fc" },
+			{ name: "a\u001fb" },
 		],
 	});
 });
 
 it("parseLayerInfo reads the form of TensorRT 11", () => {
-	const info = parseLayerInfo(
-		JSON.stringify({
-			Layers: [
-				{
-					Name: "c",
-					LayerType: "gemm",
-					Inputs: [{ Name: "x", Dimensions: [1, 8], Format: "Linear", DataType: "FP16" }],
-					Outputs: [],
-				},
-			],
-			"I/O Tensors": [{ Name: "x", IOMode: "Input", DataType: "FP16", Dimensions: [1, 8] }],
-			ProfilingVerbosity: "detailed",
-		}),
-	);
-	expect(info.layers[0]).toMatchObject({ precision: "fp16", inputs: [{ dtype: "fp16", format: "Linear" }] });
-	expect(info.io).toEqual([{ name: "x", mode: "input", dtype: "fp16" }]);
+	const tensor = { Name: "x", Dimensions: [1, 8], DataType: "FP16" };
+	const layer = { Name: "c", LayerType: "gemm", Inputs: [{ ...tensor, Format: "Linear" }], Outputs: [] };
+	const io = [{ ...tensor, IOMode: "Input" }];
+	expect(parseLayerInfo(JSON.stringify({ Layers: [layer], "I/O Tensors": io }))).toMatchObject({
+		layers: [{ precision: "fp16", inputs: [{ dtype: "fp16", format: "Linear" }] }],
+		io: [{ name: "x", mode: "input", dtype: "fp16" }],
+	});
 });
 
-it("parseLayerInfo reads raw separators that JSON forbids", () => {
-	expect(parseLayerInfo('{"Layers": ["a\u001fb"]}').layers[0]?.name).toBe("a\u001fb");
-});
-
-it("parseLayerInfo knows every way to write a type", () => {
-	expect(
-		[
-			"Half",
-			"Float",
-			"Int8",
-			"Int64",
-			"Bool",
-			"BFloat16",
-			"FP8",
-			"Row major linear FP32",
-			"Float8E4M3",
-			"UInt8",
-			"odd",
-		].map(parseLayerDtype),
-	).toEqual(["fp16", "fp32", "int8", "int64", "bool", "bf16", "fp8", "fp32", "fp8", "uint8", null]);
+it.each([
+	...[
+		["Half", "fp16"],
+		["Float", "fp32"],
+		["Int8", "int8"],
+		["Int64", "int64"],
+		["Bool", "bool"],
+	],
+	...[
+		["BFloat16", "bf16"],
+		["FP8", "fp8"],
+		["Row major linear FP32", "fp32"],
+		["Float8E4M3", "fp8"],
+	],
+	...[
+		["UInt8", "uint8"],
+		["odd", null],
+	],
+])("parseLayerDtype reads %s as %s", (text, dtype) => {
+	expect(parseLayerDtype(text ?? "")).toBe(dtype);
 });
 
 it("parseLayerInfo refuses anything that is not layer info", () => {

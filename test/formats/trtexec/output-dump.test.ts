@@ -10,17 +10,9 @@ import {
 import { recordedCases, recordedLines, recordedMeta } from "./recorded.ts";
 
 it("dumped tensors are reported by the log with name, type, shape and file", () => {
-	expect(
-		parseDumpLine(
-			"[I] Writing file for output binding a to (with b) (1) (with datatype int64 and dimensions 2.-1) to a_to__with_b___1_.output.2.-1.int64.raw",
-		),
-	).toEqual({
-		name: "a to (with b) (1)",
-		io: "output",
-		dtypeText: "int64",
-		dims: [2, -1],
-		path: "a_to__with_b___1_.output.2.-1.int64.raw",
-	});
+	const [name, path] = ["a to (with b) (1)", "a_to__with_b___1_.output.2.-1.int64.raw"];
+	const line = `[I] Writing file for output binding ${name} (with datatype int64 and dimensions 2.-1) to ${path}`;
+	expect(parseDumpLine(line)).toEqual({ name, io: "output", dtypeText: "int64", dims: [2, -1], path });
 	expect(parseDumpLine("[I] Writing file for nothing")).toBeNull();
 });
 
@@ -40,22 +32,21 @@ it("dumped tensors have the size that every recorded golden run wrote", () => {
 	expect(compared).toBeGreaterThan(60);
 });
 
-it("dumped tensors have sizes for scalars, 8.6's words and packed types", () => {
-	expect(dumpBytes({ dims: [], dtypeText: "fp32" })).toBe(4);
-	expect(dumpBytes({ dims: [1, 3], dtypeText: "Half" })).toBe(6);
-	expect(dumpBytes({ dims: [3], dtypeText: "int4" })).toBe(2);
-	expect(dumpBytes({ dims: [0, 5], dtypeText: "int64" })).toBe(0);
-	expect(dumpBytes({ dims: [1], dtypeText: "constructor" })).toBeNull();
-});
-
-it("dumped tensors have types that goldens know, or none", () => {
-	expect([dumpDType("fp16"), dumpDType("Bool"), dumpDType("fp8"), dumpDType("__proto__")]).toEqual([
-		"float16",
-		"bool",
-		null,
-		null,
-	]);
-});
+it.each([
+	["fp32", [], 4, "float32"],
+	["Half", [1, 3], 6, "float16"],
+	["int4", [3], 2, null],
+	["int64", [0, 5], 0, "int64"],
+	["Bool", [1], 1, "bool"],
+	["fp8", [-1], null, null],
+	["constructor", [1], null, null],
+	["__proto__", [1], null, null],
+])(
+	"dumped tensors of type %s and shape %j have %s bytes, and are %s in goldens",
+	(text, dims, bytes, dtype) => {
+		expect([dumpBytes({ dims, dtypeText: text }), dumpDType(text)]).toEqual([bytes, dtype]);
+	},
+);
 
 it("dumped tensors share a file if their names differ only in odd characters", () => {
 	expect(sanitiseTensorName("a/b:0")).toBe("a_b_0");

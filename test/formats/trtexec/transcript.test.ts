@@ -3,8 +3,13 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
-import { createLineReader, type LogLine, longestLineChars } from "../../../src/formats/trtexec/transcript.ts";
-import { parseLog, recordedText } from "./recorded.ts";
+import {
+	createLineReader,
+	createVerboseTest,
+	type LogLine,
+	longestLineChars,
+} from "../../../src/formats/trtexec/transcript.ts";
+import { parseLog, recordedLines, recordedText } from "./recorded.ts";
 
 function read(chunks: readonly Uint8Array[]): LogLine[] {
 	const lines: LogLine[] = [];
@@ -17,24 +22,18 @@ function read(chunks: readonly Uint8Array[]): LogLine[] {
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 it("parseLog reports the level of each line", () => {
-	const at = "[11/21/2026-08:04:27]";
-	const levels = parseLog(["V", "I", "W", "E", "F"].map((letter) => `${at} [${letter}] x`).join("\n")).map(
-		(line) => line.level,
+	const dated = [..."VIWEF"].map((letter) => `[11/21/2026-08:04:27] [${letter}] x`);
+	const levels = parseLog([...dated, 'op_type: "Add"', "[E] without a date"].join("\n")).map(
+		({ level }) => level,
 	);
-	expect(levels).toEqual(["verbose", "info", "warning", "error", "error"]);
-	expect(parseLog('op_type: "Add"')[0]?.level).toBe("none");
-	expect(parseLog("[E] without a date")[0]?.level).toBe("none");
+	expect(levels).toEqual(["verbose", "info", "warning", "error", "error", "none", "none"]);
 });
 
-it("parseLog reads a transcript's stream and time", () => {
+it("parseLog reads a transcript's stream and time, and a broken line as plain text", () => {
 	expect(parseLog('[12, "err", "[11/21/2026-08:04:27] [E] no"]')).toEqual([
 		{ number: 1, stream: "err", atMs: 12, level: "error", text: "[11/21/2026-08:04:27] [E] no" },
 	]);
-});
-
-it("parseLog reads a broken transcript line as plain text", () => {
-	expect(parseLog('[12, "err", "cut').map((line) => line.text)).toEqual(['[12, "err", "cut']);
-	expect(parseLog('[12, "err", 7]').map((line) => line.text)).toEqual(['[12, "err", 7]']);
+	for (const text of ['[12, "err", "cut', '[12, "err", 7]']) expect(parseLog(text)[0]?.text).toBe(text);
 });
 
 it("parseLog drops colours, carriage returns and control characters", () => {
@@ -66,13 +65,22 @@ it("parseLog gives the same lines however the bytes are cut", () => {
 	);
 });
 
+it("createVerboseTest separates all lines of verbose messages, and finds none on the error stream", () => {
+	const isVerbose = createVerboseTest();
+	const lines = recordedLines("10.6/build-classifier-verbose");
+	const kept = lines.filter(({ text, stream }) => !isVerbose(text, stream ?? "out"));
+	expect(kept.filter(({ level, text }) => level === "verbose" || text.startsWith("Layer("))).toEqual([]);
+	const wanted = ({ level, text }: LogLine) => level === "info" || text.startsWith("&&&&");
+	expect(kept.filter(wanted)).toEqual(lines.filter(wanted));
+	expect(isVerbose("[11/22/2026-02:38:26] [V] [TRT] Layers:", "out")).toBe(true);
+	expect(isVerbose("Segmentation fault", "err")).toBe(false);
+	expect(isVerbose("Name: conv1, LayerType: Conv", "out")).toBe(true);
+});
+
 it("createLogScan keeps little of a log of a hundred thousand lines", () => {
 	const scanner = createLogScan();
 	for (let number = 1; number <= 100_000; number++) {
-		const text =
-			number % 2 === 0
-				? `[11/21/2026-08:04:27] [E] Odd ${number}`
-				: `[11/21/2026-08:04:27] [I] Using random values for input n${number}`;
+		const text = `Using random values for input n${number}`;
 		scanner.feed({ number, level: number % 2 === 0 ? "error" : "info", text });
 	}
 	const scan = scanner.result();

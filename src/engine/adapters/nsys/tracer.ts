@@ -1,102 +1,162 @@
-// Finds NVIDIA's profilers and runs a command under the requested one.
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+// Finds NVIDIA's profilers and runs a command under one of them, separately from timed runs.
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Processes } from "../../../adapters/process/processes.ts";
 import { makeFolders } from "../../../adapters/process/write-error.ts";
-import { diagnoseNcu, ncuArgs } from "../../formats/nsys/nsight.ts";
-import { existing, type Nsight, type Profile, type ProfileJob, profileRun } from "./profiler.ts";
+import type { KernelFact } from "../../core/explain/kernels.ts";
+import {
+	diagnoseNcu,
+	helpReportsArgs,
+	kernelReport,
+	ncuArgs,
+	parseKernelTable,
+	profileArgs,
+	statsArgs,
+} from "../../formats/nsys/nsight.ts";
+
+export interface TraceJob {
+	command: readonly string[];
+	cwd: string;
+	folder: string;
+	name: string;
+	timeoutMs: number;
+	kernel?: string;
+}
+
+interface Trace {
+	files: readonly string[];
+	kernels?: readonly KernelFact[];
+	sentence?: string;
+}
+
+interface Nsight {
+	/** Program, e.g. `nsys`, with arguments of its own if a double needs them. */
+	argv: readonly [string, ...string[]];
+	processes: Processes;
+}
 
 type NsightTool = "nsys" | "ncu";
 
-/** A folder with one subfolder per version, and the path of the program in each of them. */
-interface InstallPlace {
-	parent: string;
-	folders: RegExp;
-	program: string;
-}
-
-/** The installers' own folders, then the CUDA toolkits, whose `bin` has a script that starts the newest. */
-const usualPlaces: Readonly<Record<NsightTool, readonly InstallPlace[]>> = {
-	nsys: [
-		{ parent: "opt/nvidia/nsight-systems", folders: /^\d/, program: "bin/nsys" },
-		{ parent: "opt/nvidia/nsight-systems-cli", folders: /^\d/, program: "bin/nsys" },
-		{ parent: "usr/local", folders: /^cuda/, program: "bin/nsys" },
-	],
-	ncu: [
-		{ parent: "opt/nvidia/nsight-compute", folders: /^\d/, program: "ncu" },
-		{ parent: "usr/local", folders: /^cuda/, program: "bin/ncu" },
-	],
-};
+/** Each version has a folder below these. */
+const toolkits = { parent: "usr/local", folders: /^cuda/ };
+const tools = {
+	nsys: {
+		title: "Nsight Systems (nsys)",
+		lacks: "there is no profile",
+		places: [
+			{ parent: "opt/nvidia/nsight-systems", folders: /^\d/, program: "bin/nsys" },
+			{ parent: "opt/nvidia/nsight-systems-cli", folders: /^\d/, program: "bin/nsys" },
+			{ ...toolkits, program: "bin/nsys" },
+		],
+		reports: ["nsys-rep", "qdrep", "qdstrm"],
+		logCapBytes: undefined,
+	},
+	ncu: {
+		title: "Nsight Compute (ncu)",
+		lacks: "no kernel was profiled",
+		places: [
+			{ parent: "opt/nvidia/nsight-compute", folders: /^\d/, program: "ncu" },
+			{ ...toolkits, program: "bin/ncu" },
+		],
+		reports: ["ncu-rep"],
+		logCapBytes: 1024 * 1024,
+	},
+} as const;
 
 const probeTimeoutMs = 30_000;
+const statsTimeoutMs = 120_000;
+const maxStatsBytes = 64 * 1024 * 1024;
 
-/** The program to start; null if none starts. `root` replaces `/`. */
 export async function findNsight(
 	tool: NsightTool,
 	{ processes, root = "/" }: { processes: Processes; root?: string },
-) {
-	const lists = await Promise.all(usualPlaces[tool].map((place) => installed(place, root)));
-	for (const program of [tool, ...lists.flat()]) {
+): Promise<string | null> {
+	const lists = tools[tool].places.map(async ({ parent, folders, program }) => {
+		const names = await readdir(join(root, parent)).catch(() => []);
+		return names
+			.filter((name) => folders.test(name))
+			.sort((a, b) => b.localeCompare(a, "en", { numeric: true }))
+			.map((name) => join(root, parent, name, program));
+	});
+	for (const program of [tool, ...(await Promise.all(lists)).flat()]) {
 		const { state } = await processes.run({ argv: [program, "--version"], timeoutMs: probeTimeoutMs });
 		if (state !== "not-started") return program;
 	}
 	return null;
 }
 
-async function installed({ parent, folders, program }: InstallPlace, root: string): Promise<string[]> {
-	const names = await readdir(join(root, parent)).catch(() => []);
-	return names
-		.filter((name) => folders.test(name))
-		.sort((a, b) => b.localeCompare(a, "en", { numeric: true }))
-		.map((name) => join(root, parent, name, program));
-}
-
-const absent: Readonly<Record<NsightTool, string>> = {
-	nsys: "Nsight Systems (nsys) is not installed, so there is no profile: it is not on PATH, in /opt/nvidia/nsight-systems or /usr/local/cuda.",
-	ncu: "Nsight Compute (ncu) is not installed, so no kernel was profiled: it is not on PATH, in /opt/nvidia/nsight-compute or /usr/local/cuda.",
-};
-
 export function nsightTracer(world: {
 	processes: Processes;
 	root?: string;
-}): (job: ProfileJob & { tool: NsightTool; kernel?: string }) => Promise<Profile> {
+}): (job: TraceJob & { tool: NsightTool }) => Promise<Trace> {
 	const programs = new Map<NsightTool, Promise<string | null>>();
-	const programOf = (tool: NsightTool): Promise<string | null> => {
-		const program = programs.get(tool) ?? findNsight(tool, world);
-		programs.set(tool, program);
-		return program;
-	};
-	return async (job) => {
-		const program = await programOf(job.tool);
-		if (program === null) return { files: [], sentence: absent[job.tool] };
-		const nsight = { argv: [program] as const, processes: world.processes };
-		return job.tool === "nsys" ? profileRun(job, nsight) : lookIntoKernel(job, nsight);
+	return async ({ tool, ...job }) => {
+		const finding = programs.get(tool) ?? findNsight(tool, world);
+		programs.set(tool, finding);
+		const program = await finding;
+		if (program !== null) return traceRun(tool, job, { argv: [program], processes: world.processes });
+		const { title, lacks, places } = tools[tool];
+		const sentence = `${title} is not installed, so ${lacks}: it is not on PATH, in /${places[0].parent} or /usr/local/cuda.`;
+		return { files: [], sentence };
 	};
 }
 
-const launches = { one: 3, first: 20 } as const;
-
-const maxLogBytes = 1024 * 1024;
-
-export async function lookIntoKernel(job: ProfileJob & { kernel?: string }, ncu: Nsight): Promise<Profile> {
-	await makeFolders(job.folder);
-	const output = join(job.folder, job.name);
-	const logPath = `${output}.ncu.log`;
-	const of =
-		job.kernel === undefined ? { launches: launches.first } : { kernel: job.kernel, launches: launches.one };
-	const record = await ncu.processes.run({
-		argv: [...ncu.argv, ...ncuArgs({ output, ...of, command: job.command })],
-		cwd: job.cwd ?? job.folder,
-		timeoutMs: job.timeoutMs,
-		logPath,
-		logCapBytes: maxLogBytes,
-	});
-	const files = await existing([`${output}.ncu-rep`, logPath]);
-	if (record.state === "not-started")
-		return { files, sentence: "Nsight Compute (ncu) does not start, so no kernel was profiled." };
+/** Never throws for a failure of the profiler; its exit code is meaningless, so files decide. */
+export async function traceRun(tool: NsightTool, job: TraceJob, nsight: Nsight): Promise<Trace> {
+	const { title, lacks, reports, logCapBytes } = tools[tool];
+	const { folder, name, command, kernel, cwd, timeoutMs } = job;
+	await makeFolders(folder);
+	const output = join(folder, name);
+	const logPath = `${output}.${tool}.log`;
+	const args = tool === "nsys" ? profileArgs(output, command) : ncuArgs({ output, kernel, command });
+	const limits = { timeoutMs, logPath, logCapBytes };
+	const record = await nsight.processes.run({ argv: [...nsight.argv, ...args], cwd, ...limits });
+	const files = await existing([...reports.map((kind) => `${output}.${kind}`), logPath]);
+	const without = (sentence: string): Trace => ({ files, sentence });
+	if (record.state === "not-started") return without(`${title} does not start, so ${lacks}.`);
 	if (record.state === "timed-out")
-		return { files, sentence: `ncu did not finish within ${job.timeoutMs} ms and was killed.` };
-	if (files.some((path) => path.endsWith(".ncu-rep"))) return { files };
-	const log = await readFile(logPath, "utf8").catch(() => record.tail.join("\n"));
-	return { files, sentence: diagnoseNcu(log) };
+		return without(`${tool} did not finish within ${timeoutMs} ms and was killed.`);
+	const report = files.find((path) => /\.(nsys-rep|qdrep|ncu-rep)$/.test(path));
+	if (report !== undefined)
+		return tool === "nsys" ? readKernels(report, { output, files }, nsight) : { files };
+	if (tool === "ncu")
+		return without(diagnoseNcu(await readFile(logPath, "utf8").catch(() => record.tail.join("\n"))));
+	return without(
+		files.some((path) => path.endsWith(".qdstrm"))
+			? "This nsys installation lacks its importer: it kept the raw trace, which a full Nsight Systems can open."
+			: `nsys wrote no report: ${record.tail.at(-1)?.slice(0, 300) ?? "it printed no reason."}`,
+	);
+}
+
+async function readKernels(
+	report: string,
+	made: { output: string; files: readonly string[] },
+	{ argv, processes }: Nsight,
+): Promise<Trace> {
+	const help = await processes.run({
+		...{ argv: [...argv, ...helpReportsArgs], timeoutMs: probeTimeoutMs, captureBytes: 256 * 1024 },
+	});
+	const name = kernelReport(help.stdout);
+	const stats = statsArgs(report, { name, output: made.output });
+	await processes.run({ argv: [...argv, ...stats], timeoutMs: statsTimeoutMs });
+	const csv = `${made.output}_${name}.csv`;
+	const bytes = await sizeOf(csv);
+	const files = bytes === 0 ? made.files : [...made.files, csv];
+	// A summary is never that large.
+	if (bytes === 0 || bytes > maxStatsBytes)
+		return { files, sentence: `nsys stats wrote no ${basename(csv)}; the report itself is kept.` };
+	const table = parseKernelTable(await readFile(csv, "utf8"));
+	if (table.state === "ok" && table.kernels.length > 0) return { files, kernels: table.kernels };
+	const why =
+		table.state === "unknown" ? `its table could not be parsed (${table.why})` : "no kernel was traced";
+	return { files, sentence: `The profile has no kernels: ${why}.` };
+}
+
+async function existing(paths: readonly string[]): Promise<string[]> {
+	const sizes = await Promise.all(paths.map(sizeOf));
+	return paths.filter((_, at) => sizes[at] !== 0);
+}
+
+async function sizeOf(path: string): Promise<number> {
+	return (await stat(path).catch(() => null))?.size ?? 0;
 }

@@ -1,4 +1,4 @@
-// Selects the kernels that a profiler saw for the result, and the one to look at more closely.
+// Selects kernels for the result.
 import type { ArmKernels, WorkloadKernels } from "../../../../generated/result.ts";
 import { shorten } from "../../../core/text/escape.ts";
 
@@ -25,20 +25,15 @@ export function boundKernels(rows: readonly KernelFact[]): ArmKernels {
 	return { count: rows.length, totalMs: totalNs / 1e6, kernels };
 }
 
-/** The kernel that took so much more time in the head than in the base; if nothing can be compared, the slowest. */
+/** The kernel whose time grew most; if nothing can be compared, the slowest. */
 export function kernelOfInterest({ base, head }: WorkloadKernels): string | undefined {
 	const slowest = (head ?? base)?.kernels[0]?.name;
 	if (base === null || head === null) return slowest;
 	const before = totals(base);
-	const gains = [...totals(head)].map(([name, totalMs]) => ({
-		name,
-		gainMs: totalMs - (before.get(name) ?? 0),
-	}));
-	const most = gains.reduce<(typeof gains)[number] | null>(
-		(best, one) => (best !== null && best.gainMs >= one.gainMs ? best : one),
-		null,
-	);
-	return most !== null && most.gainMs > 0 ? most.name : slowest;
+	const [most] = [...totals(head)]
+		.map(([name, totalMs]) => ({ name, gainMs: totalMs - (before.get(name) ?? 0) }))
+		.sort((a, b) => b.gainMs - a.gainMs);
+	return most !== undefined && most.gainMs > 0 ? most.name : slowest;
 }
 
 function totals({ kernels }: ArmKernels): Map<string, number> {

@@ -1,5 +1,4 @@
-// Joins the layers of one side with their times, for the result.
-
+// Layers and their times, as results have them.
 import type {
 	Arm,
 	ArmKernels,
@@ -89,7 +88,6 @@ export interface ProfiledArm {
 	explanation?: EngineDiff;
 }
 
-/** Adds a profile's findings to a row. */
 export function withProfile(
 	row: WorkloadResult,
 	{ id, arm, layers, kernels, explanation }: ProfiledArm,

@@ -1,12 +1,12 @@
-// Finds causes outside the layers: the CPU that launches kernels, the GPU's clock, and its memory. Each needs recorded evidence.
+// Finds causes outside the layers, each with recorded evidence.
 import type { Arm, Comparison, EngineCause, PerfRun, WorkloadGpu } from "../../../../generated/result.ts";
 import { median } from "../../../core/stats/quantile.ts";
 import { equalClocks } from "../../../core/telemetry/summary.ts";
 import { formatBytes, formatPercent } from "../../../core/text/units.ts";
 
-/** trtexec's own limit: above this share of the GPU's time, launching limits the runs. */
+/** trtexec's own limit, as a share of the GPU's time. */
 export const launchLimit = 0.8;
-/** Above this share of the GPU's memory, too little workspace is left for TensorRT's fastest kernels. */
+/** Above this share, TensorRT's fastest kernels lack workspace. */
 const fullMemory = 0.95;
 
 export interface MachineFacts {
@@ -23,7 +23,6 @@ export function machineCauses(facts: MachineFacts): EngineCause[] {
 	return [launchCause(facts), clockCause(facts), memoryCause(facts)].filter((cause) => cause !== null);
 }
 
-/** A sentence for a row, if launching limits most runs of a side. */
 export function enqueueNotes(runs: readonly PerfRun[], { cudaGraph }: { cudaGraph: boolean }): string[] {
 	const bound = arms.filter((arm) => isBound(runs, arm));
 	if (bound.length === 0) return [];

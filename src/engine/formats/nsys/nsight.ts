@@ -1,4 +1,5 @@
-// Command lines of Nsight Systems and Nsight Compute, and reasons why Nsight Compute left no report.
+// Command lines of Nsight Systems and Compute, the table of `nsys stats`, and why ncu left no report.
+import type { KernelFact } from "../../core/explain/kernels.ts";
 
 /**
  * Never `osrt`: tracing how trtexec reads its libraries grew a report from 2.4 to 155 MB. Sampling and context switches
@@ -20,7 +21,7 @@ export function profileArgs(output: string, command: readonly string[]): string[
 	];
 }
 
-/** Writes `<output>_<name>.csv`. Forced, because nsys rejects a database that is older than its report. */
+/** Forced, because nsys rejects a database that is older than its report. */
 export function statsArgs(report: string, { name, output }: { name: string; output: string }): string[] {
 	const format = ["--force-export=true", "--format", "csv"];
 	return ["stats", "-q", ...format, "--output", output, "--report", name, report];
@@ -28,35 +29,34 @@ export function statsArgs(report: string, { name, output }: { name: string; outp
 
 export const helpReportsArgs: readonly string[] = ["stats", "--help-reports"];
 
-/** The name of the kernel report in this version: the first since 2023.1, the second before. */
+/** The first since 2023.1, the second before. */
 export function kernelReport(help: string): string {
 	return /^\s*gpukernsum\b/m.test(help) && !/^\s*cuda_gpu_kern_sum\b/m.test(help)
 		? "gpukernsum"
 		: "cuda_gpu_kern_sum";
 }
 
-export interface NcuArgs {
-	output: string;
-	/** The one kernel to profile, as nsys names it; absent: the first that runs. */
-	kernel?: string;
-	launches: number;
-	command: readonly string[];
-}
-
-/** Replays kernels and needs permission to read counters, so it is optional. Leaves the clocks alone. */
-export function ncuArgs({ output, kernel, launches, command }: NcuArgs): string[] {
+/** Profiles one kernel, as nsys names it, or the first that run. Leaves the clocks alone. */
+export function ncuArgs(job: { output: string; kernel?: string; command: readonly string[] }): string[] {
+	const { output, kernel, command } = job;
+	const which =
+		kernel === undefined
+			? ["--launch-count", "20"]
+			: ["--kernel-name", kernelFilter(kernel), "--launch-count", "3"];
 	return [
-		...["--set", "basic", "--clock-control", "none"],
-		...(kernel === undefined ? [] : ["--kernel-name", kernelFilter(kernel)]),
-		...["--launch-count", String(launches), "--force-overwrite", "--export", output],
+		"--set",
+		"basic",
+		"--clock-control",
+		"none",
+		...which,
+		"--force-overwrite",
+		"--export",
+		output,
 		...command,
 	];
 }
 
-/**
- * ncu filters by the bare function name; nsys prints it with result type, namespaces, template arguments and parameters:
- * `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`.
- */
+/** ncu filters by the bare name; nsys prints `void genericReformat::copyPackedKernel<float, …>(unsigned int, …)`. */
 function kernelFilter(kernel: string): string {
 	const start = kernel.replaceAll("(anonymous namespace)::", "").split(/[<(]/, 1)[0] ?? "";
 	const name = /[^\s:]*$/.exec(start.trimEnd())?.[0] ?? "";
@@ -69,7 +69,6 @@ const busy =
 const fault = /^==(?:ERROR|WARNING)==\s*(.+)$/gm;
 const maxChars = 300;
 
-/** Returns one or two sentences; the second is the fix. */
 export function diagnoseNcu(log: string): string {
 	if (forbidden.test(log)) {
 		return "ncu has no permission to read the GPU's performance counters (ERR_NVGPUCTRPERM). Load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run the runner's container with --cap-add=SYS_ADMIN.";
@@ -82,4 +81,63 @@ export function diagnoseNcu(log: string): string {
 	const lastLine = log.trim().split(/\r?\n/).at(-1)?.trim();
 	const reason = [...log.matchAll(fault)].at(-1)?.[1] ?? lastLine;
 	return `ncu wrote no report: ${reason ? reason.slice(0, maxChars) : "it printed no reason."}`;
+}
+
+type KernelTable =
+	| { state: "ok"; kernels: KernelFact[] }
+	| { state: "no-data" }
+	| { state: "unknown"; why: string };
+
+/** Networks have a few thousand. */
+const maxRows = 100_000;
+
+/** `text` may have sentences before the table. */
+export function parseKernelTable(text: string): KernelTable {
+	const lines = text.split(/\r?\n/);
+	const at = lines.findIndex((line) => /^"?Time ?\(%\)"?,/.test(line));
+	const header = lines[at];
+	if (header === undefined) {
+		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
+		return { state: "unknown", why: `no header in ${lines.length} lines` };
+	}
+	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) =>
+		name.replace(/\s+/g, " ").trim(),
+	);
+	for (const name of ["Name", "Total Time (ns)"])
+		if (!columns.includes(name))
+			return { state: "unknown", why: `no column ${name} in ${columns.join(", ")}` };
+	const body = lines.slice(at + 1, at + 1 + maxRows).filter((line) => line.trim() !== "");
+	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line, columns.length), columns) ?? []);
+	return { state: "ok", kernels };
+}
+
+function rowOf(cells: readonly string[], columns: readonly string[]): KernelFact | null {
+	const cell = (title: string): string => cells[columns.indexOf(title)]?.trim() ?? "";
+	const [name, total, count] = [cell("Name"), cell("Total Time (ns)"), cell("Instances") || cell("Count")];
+	const [totalNs, instances] = [Number(total), Number(count)];
+	if (name === "" || total === "" || count === "") return null;
+	return Number.isFinite(totalNs) && Number.isFinite(instances) ? { name, totalNs, instances } : null;
+}
+
+/**
+ * At most `most` cells; the last takes the remaining text. nsys does not escape quotes inside a cell, so the end of a
+ * kernel's name, the last cell, cannot be found otherwise.
+ */
+function splitCsvLine(line: string, most: number): string[] {
+	const cells: string[] = [];
+	let at = 0;
+	while (at <= line.length) {
+		const quoted = line[at] === '"';
+		const end = cells.length + 1 === most ? line.length : endOfCell(line, at);
+		const cell = line.slice(at, end);
+		cells.push(quoted ? cell.slice(1, cell.endsWith('"') ? -1 : undefined).replaceAll('""', '"') : cell);
+		at = end + 1;
+	}
+	return cells;
+}
+
+function endOfCell(line: string, from: number): number {
+	if (line[from] !== '"') return line.indexOf(",", from) === -1 ? line.length : line.indexOf(",", from);
+	const end = line.indexOf('",', from + 1);
+	return end === -1 ? line.length : end + 1;
 }

@@ -1,4 +1,4 @@
-// Failures of building an engine, and of saving and loading its file.
+// Failures of building an engine, and of its file.
 import { cudaError, type Facts, loadedPlan, type Rule, type Rules, savedPlan, warning } from "./rule.ts";
 
 const noImplementation =
@@ -29,12 +29,12 @@ export const buildingRules: Rules = {
 	"no-implementation": {
 		lines: noImplementation,
 		title: "TensorRT has no kernel that can run layer {layer} with these build settings.",
-		fix: "Try more workspace, another precision, builder optimization level 5 or a newer TensorRT; otherwise split the layer in the model.",
+		fix: "Try more workspace, another precision, optimization level 5 or a newer TensorRT; otherwise split the layer.",
 	},
 	"compiler-check-failed": {
 		lines: [/MyelinCheckException/, /myelin.*(?:CHECK|Assertion).*failed/i, /No Myelin Error exists/],
 		title: "TensorRT's compiler (Myelin) failed an internal check: a TensorRT bug that this model triggers.",
-		fix: "Build with another TensorRT version or optimization level, or change the part of the model named below. Report the bug to NVIDIA.",
+		fix: "Build with another TensorRT or optimization level, or change the part of the model named below. Report it to NVIDIA.",
 	},
 	"io-type-mismatch": {
 		lines: /Requested (?:input|output) type .* does not match the inferred type/,
@@ -98,7 +98,7 @@ export const buildingRules: Rules = {
 		rank: "fallback",
 		lines: [/Engine could not be created from network/, /Building engine failed/, /access an empty engine/],
 		title: "TensorRT failed to build the engine for an unknown reason.",
-		fix: "Read the error lines below. The saved log ends with verbose lines that name the layer where it stopped.",
+		fix: "Read the lines below. The saved log ends with verbose lines that name the layer where it stopped.",
 	},
 };
 
@@ -106,7 +106,7 @@ export const planRefused: Rule = {
 	lines: [/Engine deserialization failed/, /Got invalid engine/],
 	names: loadedPlan,
 	title: "TensorRT could not load the {engine: file} for an unknown reason.",
-	fix: "Read the error lines below. Build it again with the TensorRT version and GPU that run it.",
+	fix: "Read the lines below. Build it again with the TensorRT and GPU that run it.",
 };
 
 export const planRules: Rules = {
@@ -114,7 +114,7 @@ export const planRules: Rules = {
 		kind: "runner",
 		lines: [/No space left on device/, /ENOSPC/],
 		title: "The disk is full.",
-		fix: "Free space on the runner (df -h): old engines, containers and timing caches usually fill it.",
+		fix: "Free space (df -h): old engines, containers and timing caches usually fill it.",
 	},
 	"save-failed": {
 		kind: "runner",
@@ -139,7 +139,7 @@ export const planRules: Rules = {
 		],
 		names: loadedPlan,
 		title: "The {engine file: file} is empty.",
-		fix: "Build the engine again. A failed build leaves a file of 0 bytes, so check the build log too.",
+		fix: "Build the engine again. A failed build leaves a file of 0 bytes: check its log too.",
 	},
 	"plan-truncated": {
 		lines:
@@ -171,7 +171,7 @@ export const planRules: Rules = {
 		lines: [/[Mm]agic ?[Tt]ag does not match/, /magicTag(?:Read)? ?==/, /Failed to verify a plan tag/],
 		names: loadedPlan,
 		title: "The {file: file} is not a TensorRT plan.",
-		fix: "Check what is there: an ONNX file, a text file, a Git LFS pointer or a plan from another operating system.",
+		fix: "Check what is there: another file, a Git LFS pointer or a plan from another operating system.",
 	},
 	"plan-plugin-missing": {
 		lines: /Cannot deserialize plugin since corresponding IPluginCreator not found/,

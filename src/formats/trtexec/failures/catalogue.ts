@@ -4,31 +4,22 @@ import { crashRules, incompleteRules, outsideRules, startRules } from "./ends.ts
 import { falseSuccessRules } from "./false-success.ts";
 import { parsingRules } from "./parsing.ts";
 import { profileRules } from "./profiles.ts";
-import { type CodedRule, type LinePattern, linesOf, listRules, type Rules } from "./rule.ts";
+import { type LinePattern, linesOf, listRules } from "./rule.ts";
 import { flagRules, inferenceRules, machineRules } from "./running.ts";
 
-const symptoms = (rules: Rules): CodedRule[] =>
-	listRules(rules).map((rule) => ({ ...rule, rank: "symptom" as const }));
+const runner = { kind: "runner" } as const;
+const endedByRunner = { ...runner, rank: "symptom" } as const;
+const refusals = [flagRules, parsingRules, profileRules, buildingRules, planRules, inferenceRules];
 
 export const catalogue = {
-	/** The program never ran. */
-	start: listRules(startRules),
-	/** A signal or a time limit ended it; earlier log lines matter less. */
-	outside: symptoms(outsideRules),
-	log: listRules(
-		flagRules,
-		parsingRules,
-		profileRules,
-		buildingRules,
-		planRules,
-		inferenceRules,
-		machineRules,
-	),
+	start: listRules(startRules, runner),
+	/** Earlier log lines matter less. */
+	outside: listRules(outsideRules, endedByRunner),
+	log: [...refusals.flatMap((rules) => listRules(rules)), ...listRules(machineRules, runner)],
 	/** Tried only if no line of the log gives a reason. */
-	crash: symptoms(crashRules),
-	/** Runs that ended with exit code 0 and PASSED but did not do their job; worst first. */
+	crash: listRules(crashRules, endedByRunner),
 	falseSuccess: listRules(falseSuccessRules),
-	incomplete: symptoms(incompleteRules),
+	incomplete: listRules(incompleteRules, endedByRunner),
 };
 
 const all = Object.values(catalogue).flat();

@@ -1,7 +1,6 @@
-// Failures that the log does not explain: programs that never ran, signals, time limits, incomplete logs.
+// Failures that the log does not explain.
 import type { Facts, Rules } from "./rule.ts";
 
-// A shell reports death by signal n as exit code 128 + n.
 const signalByExit: Readonly<Record<number, string>> = {
 	129: "SIGHUP",
 	130: "SIGINT",
@@ -14,7 +13,6 @@ const signalByExit: Readonly<Record<number, string>> = {
 	143: "SIGTERM",
 };
 
-/** The signal that ended the run, also if a shell reported it as an exit code. */
 export function endingSignal(exitCode: number | null, signal: string | null): string | null {
 	if (signal !== null && signal !== "") return signal.startsWith("SIG") ? signal : `SIG${signal}`;
 	return exitCode === null ? null : (signalByExit[exitCode] ?? null);
@@ -27,14 +25,12 @@ const endedBy =
 const crashed = endedBy("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS");
 
 export const programMissing = {
-	kind: "runner",
 	title: "The program could not be started because it does not exist.",
-	fix: "Install TensorRT with trtexec (the pip wheels lack it), and put it on the PATH or give its full path.",
+	fix: "Install TensorRT with trtexec, which the pip wheels lack, and put it on the PATH or give its full path.",
 } as const;
 
 export const startRules: Rules = {
 	"program-not-allowed": {
-		kind: "runner",
 		when: ({ exitCode, spawnError }) =>
 			exitCode === 126 || /EACCES|permission denied/i.test(spawnError ?? ""),
 		title: "There is no permission to execute the program.",
@@ -42,39 +38,36 @@ export const startRules: Rules = {
 	},
 	"program-missing": {
 		...programMissing,
-		when: ({ exitCode, spawnError, log }) => spawnError !== null || (exitCode === 127 && log.lineCount === 0),
+		when: ({ exitCode, spawnError, log }) => spawnError != null || (exitCode === 127 && log.lineCount === 0),
 	},
 };
 
 export const outsideRules: Rules = {
 	"timed-out": {
-		kind: "runner",
-		when: (facts) => facts.timedOut,
+		when: (facts) => facts.timedOut === true,
 		title: "trtexec did not finish within its time limit and was stopped.",
-		fix: "If the last lines show progress, raise the limit. Otherwise look for a busy GPU or a hung driver.",
+		fix: "If the last lines show progress, raise the limit; else look for a busy GPU or a hung driver.",
 	},
 	interrupted: {
-		kind: "runner",
 		when: endedBy("SIGINT"),
 		title: "trtexec was interrupted (SIGINT).",
 		fix: "Nothing is wrong with the model: the workflow was cancelled, or Ctrl-C was pressed. Run again.",
 	},
 	terminated: {
-		kind: "runner",
 		when: endedBy("SIGTERM", "SIGHUP"),
 		title: "trtexec was terminated (SIGTERM).",
 		fix: "Nothing is wrong with the model: the job was cancelled, or the runner shut down. Run again.",
 	},
 	killed: {
-		kind: "runner",
 		when: endedBy("SIGKILL"),
 		title: "trtexec was killed (SIGKILL), most often because the machine ran out of memory.",
-		fix: "Check dmesg and the container's memory limit. The builder alone takes 5 GB: provide more memory, or build fewer engines at once.",
+		fix: "Check dmesg and the container's memory limit. The builder alone takes 5 GB: provide more, or build fewer engines at once.",
 	},
 };
 
 export const crashRules: Rules = {
 	"plan-crash": {
+		kind: "refusal",
 		when: (facts) => crashed(facts) && facts.flags.has("--loadEngine") && !facts.log.deserialised,
 		names: ({ signal, flags }) => ({ signal: signal ?? "", file: flags.get("--loadEngine") }),
 		title:
@@ -82,14 +75,12 @@ export const crashRules: Rules = {
 		fix: "Check the file's size and first bytes (a plan begins with `ftrt`), and build it again.",
 	},
 	"inference-crash": {
-		kind: "runner",
 		when: (facts) => crashed(facts) && facts.log.deserialised,
 		names: ({ signal }) => ({ signal: signal ?? "" }),
 		title: "trtexec crashed ({signal}) after loading the engine, as it does when the GPU runs out of memory.",
-		fix: "Check with nvidia-smi what else uses this GPU, and run again. If it keeps crashing, suspect a plugin.",
+		fix: "Check with nvidia-smi what else uses this GPU. If it keeps crashing, suspect a plugin.",
 	},
 	crashed: {
-		kind: "runner",
 		when: crashed,
 		names: ({ signal }) => ({ signal: signal ?? "" }),
 		title: "trtexec crashed ({signal}) and its log gives no reason.",
@@ -99,7 +90,6 @@ export const crashRules: Rules = {
 
 export const incompleteRules: Rules = {
 	"log-incomplete": {
-		kind: "runner",
 		title: "The log stops before trtexec's last line, and no exit code or signal is known.",
 		fix: "Pass the exit code or signal (--exit-code, --signal), or the complete log.",
 	},

@@ -10,11 +10,10 @@ const mebibyte = 1024 * 1024;
 // ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
 const farthestOpset = 36;
 
-/** Files with results; the plan and the timing cache have rules of their own. */
 export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
 const isUnwritten = ({ absent, wrote }: Facts, path: string): boolean =>
-	path !== "" && (absent.includes(path) || wrote?.get(path)?.bytes === 0);
+	path !== "" && (absent?.includes(path) === true || wrote?.get(path) === 0);
 const unwrittenExports = (facts: Facts): string[] =>
 	exportFlags.map((flag) => facts.flags.get(flag) ?? "").filter((path) => isUnwritten(facts, path));
 
@@ -42,11 +41,11 @@ const openDumps = ({ log }: Facts): WrongFile[] =>
 const shortDumps = ({ log, wrote }: Facts): WrongFile[] =>
 	[...log.dumps.values()].flatMap(({ tensor, line }) => {
 		const want = dumpBytes(tensor);
-		const got = wrote?.get(tensor.path)?.bytes;
+		const got = wrote?.get(tensor.path);
 		return want === null || got === undefined || got === want ? [] : [{ ...tensor, line, got, want }];
 	});
 
-/** Fires if the run has such a file; names come from the first, lines from all. */
+/** Names come from the first such file, lines from all. */
 const about = (found: (facts: Facts) => WrongFile[]): Pick<Rule, "when" | "names" | "show"> => ({
 	when: (facts) => found(facts).length > 0,
 	names: (facts) => {
@@ -59,7 +58,7 @@ const about = (found: (facts: Facts) => WrongFile[]): Pick<Rule, "when" | "names
 export const falseSuccessRules: Rules = {
 	"plan-damaged": {
 		kind: "runner",
-		when: ({ plan }) => plan !== null && plan.builtSha256 !== plan.sha256,
+		when: ({ plan }) => plan !== undefined && plan.builtSha256 !== plan.sha256,
 		names: loadedPlan,
 		title: "The {engine file: file} changed after its build, and TensorRT ran it without an error.",
 		fix: "Build the engine again; look for a disk, cache or transfer that corrupts files.",
@@ -70,7 +69,7 @@ export const falseSuccessRules: Rules = {
 		when: (facts) => isUnwritten(facts, facts.flags.get("--saveEngine") ?? ""),
 		names: savedPlan,
 		title: "trtexec reported success, but the engine file {file} does not exist or has 0 bytes.",
-		fix: "Check the folder, its permissions and the free disk space. Delete an empty file wherever it is cached.",
+		fix: "Check the folder, its permissions and the free space. Delete an empty file wherever it is cached.",
 	},
 	"times-not-written": {
 		when: ({ flags, wrote, log }) =>
@@ -81,7 +80,7 @@ export const falseSuccessRules: Rules = {
 			!wrote?.has(flags.get("--exportTimes") ?? ""),
 		title:
 			"With both times and a layer profile requested, trtexec measures only the profile and writes no times.",
-		fix: "Profile in a separate run, because profiling slows down what it measures; or add --separateProfileRun.",
+		fix: "Profile in a separate run, because profiling slows down what it measures.",
 	},
 	"export-missing": {
 		kind: "runner",
@@ -99,7 +98,7 @@ export const falseSuccessRules: Rules = {
 		...about(longInputs),
 		title:
 			"The input file {path} has {got} bytes, but {input: name} takes {want}. trtexec read only the first part and reported success.",
-		fix: "Provide the input in the shape and type of this run. The golden is probably of another batch size or type.",
+		fix: "Provide the input in the shape and type of this run; the golden's are probably others.",
 	},
 	"raw-dump-truncated": {
 		...about(openDumps),
@@ -111,7 +110,7 @@ export const falseSuccessRules: Rules = {
 		kind: "runner",
 		...about(shortDumps),
 		title: "The raw file of {tensor: name} has {got} bytes, but its shape needs {want}.",
-		fix: "Check the free disk space, and that no other run writes to the same folder. Run again in a separate folder.",
+		fix: "Check the free space, and that no other run writes to the same folder.",
 	},
 	"inputs-random": {
 		when: ({ log, flags }) =>
@@ -136,7 +135,7 @@ export const falseSuccessRules: Rules = {
 			),
 		],
 		title: "The dynamic {input: input} got no shape; trtexec assumed {shape} and reported success.",
-		fix: "Give sizes for the dynamic dimensions in `dims`. This run's engine and timings are not those of your shapes.",
+		fix: "Give sizes for the dynamic dimensions in `dims`: this engine is not that of your shapes.",
 	},
 	"precision-ignored": {
 		lines: warning(/setting (?<precision>\w+) mode is not allowed if graph is strongly typed/),
@@ -145,17 +144,16 @@ export const falseSuccessRules: Rules = {
 		fix: "Build without strong typing, or convert the ONNX file to this precision.",
 	},
 	"tensor-too-big": {
-		when: ({ largestTensor, log: { device } }) =>
-			device.memoryMiB !== null && (largestTensor?.bytes ?? 0) > device.memoryMiB * mebibyte,
-		names: ({ largestTensor, log }) => ({
-			tensor: quoteName(largestTensor?.name ?? ""),
-			shape: largestTensor?.shape ?? "",
-			bytes: formatBytes(largestTensor?.bytes ?? 0),
-			total: formatBytes((log.device.memoryMiB ?? 0) * mebibyte),
-		}),
+		when: ({ model, log: { device } }) =>
+			device.memoryMiB !== null && (model?.largestTensor?.bytes ?? 0) > device.memoryMiB * mebibyte,
+		names: ({ model, log }) => {
+			const { name = "", shape = "", bytes = 0 } = model?.largestTensor ?? {};
+			const total = formatBytes((log.device.memoryMiB ?? 0) * mebibyte);
+			return { tensor: quoteName(name), shape, bytes: formatBytes(bytes), total };
+		},
 		title:
 			"Tensor {tensor} has the shape {shape}: at least {bytes}, more than this GPU has ({total}). The engine can never run.",
-		fix: "Check the constant or dimension that produces this shape. A built plan proves nothing until it has run once.",
+		fix: "Check the constant or dimension that produces this shape.",
 	},
 	"opset-unknown": {
 		lines: info(/Opset version:\s+(?<opset>\d+)/),
@@ -170,7 +168,7 @@ export const falseSuccessRules: Rules = {
 		when: ({ log, exitCode }) =>
 			log.ending === "none" && !log.printedHelp && log.version !== null && exitCode === 0,
 		title: "trtexec exited with code 0 but without its last line: it did not finish.",
-		fix: "Discard this run. Look for a wrapper script that hides the exit code, then run again.",
+		fix: "Look for a wrapper script that hides the exit code, then run again.",
 	},
 	// Last: the engine is usable, and its golden decides whether its outputs are good enough.
 	"int8-uncalibrated": {

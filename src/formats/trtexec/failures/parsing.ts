@@ -1,9 +1,9 @@
-// Failures while reading the ONNX file: TensorRT never starts the build.
+// Failures while reading the ONNX file.
 import type { Rules } from "./rule.ts";
 
 const unreadable = {
 	title: "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
-	fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
+	fix: "Check its size and first bytes. Fetch it (git lfs pull) or export it again, and run onnx.checker on it.",
 };
 
 export const parsingRules: Rules = {
@@ -19,7 +19,7 @@ export const parsingRules: Rules = {
 			/Could not open (?:ONNX )?model file:? (?<file>\S.*)$/i,
 		],
 		title: "The ONNX file {file} does not exist or is not a regular file.",
-		fix: "Check the path, the working directory, that the export step wrote the file, and that Git LFS fetched it.",
+		fix: "Check the path, the working directory, and that the export or Git LFS wrote the file.",
 	},
 	"onnx-too-large": {
 		lines: /exceed(?:s|ed)\s+maximum protobuf size/i,
@@ -66,7 +66,7 @@ export const parsingRules: Rules = {
 	"tensor-missing": {
 		lines: [/Node input was not registered/, /tensors\(\)\.count\(inputName\)/],
 		title: "The ONNX graph is broken: {at} reads a tensor that nothing produces.",
-		fix: "Run onnx.checker on the model, and fix the export or the graph edit that removed the tensor.",
+		fix: "Run onnx.checker on the model, and fix what removed the tensor.",
 	},
 	"node-shapes-conflict": {
 		lines: [
@@ -77,7 +77,7 @@ export const parsingRules: Rules = {
 			/all (?:concat )?input tensors must have the same (?:dimensions|number of dimensions)/i,
 		],
 		title: "The input shapes of {at} are incompatible.",
-		fix: "Run onnx.shape_inference in strict mode and fix the export. Check that fixed sizes match the shapes you build for.",
+		fix: "Run onnx.shape_inference in strict mode. Check that fixed sizes match the shapes you build for.",
 	},
 	"node-types-conflict": {
 		lines: [
@@ -86,7 +86,7 @@ export const parsingRules: Rules = {
 			/mixed (?:data|element) types/i,
 		],
 		title: "The inputs of {at} have different types, which a strongly typed network does not convert.",
-		fix: "Insert Cast nodes or convert the whole model with one tool, then check it in ONNX Runtime.",
+		fix: "Insert Cast nodes, or convert the whole model with one tool.",
 	},
 	"conditional-shapes": {
 		lines: [
@@ -94,7 +94,7 @@ export const parsingRules: Rules = {
 			/Assertion tScope\.getType\(\) != ScopeType::kUNDEFINED failed/,
 		],
 		title: "TensorRT cannot build an If of this model: its two branches have different shapes.",
-		fix: "Export without the If (constant-fold its condition), or give both branches one shape. `trtgate preflight --tensorrt VERSION` names the nodes.",
+		fix: "Export without the If, or give both branches one shape. `trtgate preflight --tensorrt VERSION` names the nodes.",
 	},
 	"squeeze-axes": {
 		lines: /Cannot infer squeeze dimensions from a dynamic shape/,
@@ -105,7 +105,7 @@ export const parsingRules: Rules = {
 	"dequantize-type": {
 		lines: /A DequantizeLayer can only run in/,
 		title: "{at} dequantises a type that TensorRT does not support; it supports int8, int4 and float8.",
-		fix: "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}), or remove this Q/DQ pair.",
+		fix: "Keep biases in float (onnxruntime.quantization: extra_options={'QuantizeBias': False}), or remove this Q/DQ pair.",
 	},
 	"topk-limit": {
 		lines: [/K exceeds the maximum value allowed/, /only supports input K as an initializer/],
@@ -115,7 +115,7 @@ export const parsingRules: Rules = {
 	"zero-point-unsupported": {
 		lines: [/shiftIsAllZeros/, /non-?zero zero[- ]point/i],
 		title: "The quantisation at {at} is asymmetric: TensorRT supports only zero points of 0.",
-		fix: "Quantise symmetrically (int8 weights and activations, zero point 0) and export again.",
+		fix: "Quantise symmetrically (int8, zero point 0) and export again.",
 	},
 	"scale-not-positive": {
 		lines: /Scale coefficients? must all be positive/,
@@ -130,7 +130,7 @@ export const parsingRules: Rules = {
 	"network-without-output": {
 		lines: /[Nn]etwork must have at least one output/,
 		title: "The ONNX graph has no output, so there is nothing to build.",
-		fix: "Check the export: name the outputs, and make sure that no optimization pass removed them.",
+		fix: "Name the outputs in the export, and check that no optimization pass removed them.",
 	},
 	"operator-unsupported": {
 		lines: [
@@ -145,12 +145,12 @@ export const parsingRules: Rules = {
 		rank: "symptom",
 		lines: [/While parsing node number \d+/, /INVALID_NODE|INVALID_GRAPH/],
 		title: "TensorRT rejected {at} of the model.",
-		fix: "Find the failed assertion in the lines below. Run onnx.checker and shape inference on the model.",
+		fix: "Find the failed assertion below. Run onnx.checker and shape inference on the model.",
 	},
 	"parse-failed": {
 		rank: "fallback",
 		lines: [/Failed to parse onnx file/i, /Parsing model failed/],
 		title: "TensorRT could not parse the model for an unknown reason.",
-		fix: "Read the lines below, and run onnx.checker. The saved log ends with verbose lines that name the node where it stopped.",
+		fix: "Read the lines below, and run onnx.checker. The saved log ends with the node where it stopped.",
 	},
 };

@@ -1,4 +1,4 @@
-// Failures of shapes and optimization profiles: the model was parsed, but the given shapes do not match it.
+// Failures of shapes and optimization profiles.
 import type { Facts, Names, Rules } from "./rule.ts";
 
 const outOfOrder = /MIN\s*<=\s*OPT\s*<=\s*MAX/;
@@ -11,7 +11,7 @@ const invalidProfile = [
 const wrongRank = {
 	title:
 		"{flag|A profile} gives {input: input} {got|the wrong number of} dimensions {shape}, but {by|the model's input has} {rank|another number}.",
-	fix: "Give every dimension of the input, including the batch, in the model's order and in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.",
+	fix: "Give every dimension of the input, including the batch, in each of min, opt and max. `trtgate preflight MODEL` lists the inputs.",
 };
 
 export const profileRules: Rules = {
@@ -62,7 +62,7 @@ export const profileRules: Rules = {
 	"profile-violates-constraints": {
 		lines: /k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/,
 		title: "The model cannot run at the profile's {which} shape: a reshape or concatenation inside it fails.",
-		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model's fixed sizes.",
+		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model.",
 	},
 	"profile-index": {
 		lines: /Selected profile index (?<index>\d+) exceeds/,
@@ -101,7 +101,7 @@ export const profileRules: Rules = {
 		rank: "symptom",
 		lines: invalidProfile,
 		title: "TensorRT rejected an optimization profile.",
-		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max.",
+		fix: "Give min, opt and max of each dynamic input as many dimensions as the model, with min ≤ opt ≤ max.",
 	},
 	"network-setup-failed": {
 		rank: "fallback",
@@ -114,7 +114,6 @@ export const profileRules: Rules = {
 interface GivenShape {
 	flag: string;
 	input: string;
-	/** Shape as on the command line: `1x3x32x32`. */
 	shape: string;
 	rank: number;
 }
@@ -141,14 +140,14 @@ function onlyShape({ flags }: Facts): Names {
 	return { input: first.input, flag, shape: `(${first.shape})` };
 }
 
-/** The first shape whose rank differs from the model's or, if the model is unknown, from that of most other flags. */
-function rankConflict({ flags, inputRanks }: Facts): Names | null {
+/** The first shape whose rank differs from the model's, or if that is unknown from that of most flags. */
+function rankConflict({ flags, model }: Facts): Names | null {
 	const given = givenShapes(flags);
 	for (const { flag, input, shape, rank } of given) {
 		const same = given.filter((each) => each.input === input);
-		const wanted = inputRanks?.get(input) ?? commonRank(same);
+		const wanted = model?.inputRanks.get(input) ?? commonRank(same);
 		if (rank === wanted) continue;
-		const other = inputRanks?.has(input) ? undefined : same.find((each) => each.rank === wanted);
+		const other = model?.inputRanks.has(input) ? undefined : same.find((each) => each.rank === wanted);
 		const by = other && `${other.flag} gives it`;
 		return { flag, input, shape: `(${shape})`, got: String(rank), rank: String(wanted), by };
 	}

@@ -1,20 +1,17 @@
-// The type of a rule of the failure catalogue, and the facts that it can use.
+// Rules of the failure catalogue, and their facts.
 import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
-import type { LogLine, WrittenFile } from "../transcript.ts";
+import type { LogLine } from "../transcript.ts";
 
-/** Matches a log line of its level; a plain expression matches errors and lines without a level. Named groups become names. */
+/** A line of its level; a plain expression matches errors and lines without a level. Named groups become names. */
 export type LinePattern = RegExp | { level: "warning" | "info"; pattern: RegExp };
 
 export type Names = Readonly<Record<string, string | undefined>>;
 
 export interface Rule {
-	/** The failure is the runner's; by default it is the model's or the config's (refusal). */
-	kind?: "runner";
-	/**
-	 * cause (default): explains the failure. symptom: shows what broke; any cause takes precedence.
-	 * fallback: a line that trtexec prints on exit after any failure.
-	 */
+	/** Default: the failure is the model's or the config's. */
+	kind?: "runner" | "refusal";
+	/** cause (default): explains the failure. symptom: any cause takes precedence. fallback: printed after any failure. */
 	rank?: "symptom" | "fallback";
 	lines?: LinePattern | readonly LinePattern[];
 	with?: LinePattern;
@@ -26,16 +23,15 @@ export interface Rule {
 	show?: (facts: Facts) => readonly LogLine[];
 }
 
-/** Rules by code, in the order in which they are tried. */
 export type Rules = Readonly<Record<string, Rule | readonly Rule[]>>;
 
 export interface CodedRule extends Rule {
 	code: string;
 }
 
-export function listRules(...tables: readonly Rules[]): CodedRule[] {
-	return tables.flatMap((table) =>
-		Object.entries(table).flatMap(([code, rules]) => [rules].flat().map((rule) => ({ code, ...rule }))),
+export function listRules(table: Rules, defaults: Pick<Rule, "kind" | "rank"> = {}): CodedRule[] {
+	return Object.entries(table).flatMap(([code, rules]) =>
+		[rules].flat().map((rule) => ({ code, ...defaults, ...rule })),
 	);
 }
 
@@ -46,7 +42,6 @@ export interface NodeFacts {
 	line: LogLine;
 }
 
-/** Facts in the log besides errors; bounded in size. */
 export interface LogFacts {
 	lineCount: number;
 	version: TensorRtVersion | null;
@@ -62,28 +57,32 @@ export interface LogFacts {
 	node: NodeFacts | null;
 }
 
-export interface LargestTensor {
+interface LargestTensor {
 	name: string;
-	/** For people: `[2, 3]`. */
 	shape: string;
 	bytes: number;
 }
 
-export interface Facts {
-	log: LogFacts;
+/** Facts about a run besides its log; omitted ones were not checked. */
+export interface RunFacts {
 	exitCode: number | null;
 	signal: string | null;
-	timedOut: boolean;
-	spawnError: string | null;
+	timedOut?: boolean;
+	spawnError?: string | null;
+	argv?: readonly string[];
+	absent?: readonly string[];
+	plan?: { builtSha256: string; sha256: string };
+	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
+}
+
+export interface Facts extends RunFacts {
+	log: LogFacts;
 	/** Flag to value; a flag without a value has the empty string. */
 	flags: ReadonlyMap<string, string>;
 	argumentCount: number | null;
-	wrote: ReadonlyMap<string, WrittenFile> | null;
-	absent: readonly string[];
+	/** Bytes by path. */
+	wrote: ReadonlyMap<string, number> | null;
 	inputs: ReadonlyMap<string, number>;
-	plan: { builtSha256: string; sha256: string } | null;
-	largestTensor: LargestTensor | null;
-	inputRanks: ReadonlyMap<string, number> | null;
 }
 
 export const linesOf = ({ lines = [] }: Rule): readonly LinePattern[] => [lines].flat();

@@ -1,4 +1,4 @@
-// Failures of the command line, of running an engine, and of the machine: libraries, GPU, driver.
+// Failures of the command line, of running an engine, and of the machine.
 import { programMissing } from "./ends.ts";
 import { cudaError, info, type Rules } from "./rule.ts";
 
@@ -8,12 +8,12 @@ export const flagRules: Rules = {
 			/Unknown option: --(?<flag>fp16|bf16|int8|fp8|int4|best|calib|precisionConstraints|layerPrecisions|layerOutputTypes|weightless|restricted)\b/,
 		when: ({ log }) => (log.version?.major ?? 11) >= 11,
 		title: "TensorRT 11 removed --{flag}: the types in the ONNX file decide the precision.",
-		fix: "Convert the model (ModelOpt AutoCast for fp16 and bf16, Q/DQ for int8, fp8 and int4) and build from that file.",
+		fix: "Convert the model (ModelOpt AutoCast for fp16 and bf16, Q/DQ for the others) and build from that file.",
 	},
 	"flag-unknown": {
 		lines: /Unknown option: (?<flag>\S+)/,
 		title: "This trtexec does not accept {flag}: it is unknown or given twice.",
-		fix: "Check the flag's spelling and that this TensorRT version has it. Join flag and value with `=`.",
+		fix: "Check its spelling and that this TensorRT has it. Join flag and value with `=`.",
 	},
 	"io-format-invalid": {
 		lines: /Invalid (?:DataType|TensorFormat) (?<value>.+)$/,
@@ -28,7 +28,7 @@ export const flagRules: Rules = {
 				/(?:\[E\]|Uncaught exception detected:) (?<why>sto(?:i|f|d|ul|l))\s*$/,
 			],
 			title: "A trtexec flag has an invalid value: {why}.",
-			fix: "Correct the value in the config or the extra flags. `stoi` and `stof` mean that it is not a number.",
+			fix: "Correct the config or the extra flags. `stoi` and `stof` mean that it is not a number.",
 		},
 		{
 			rank: "symptom",
@@ -36,7 +36,7 @@ export const flagRules: Rules = {
 			// trtexec prints its whole help before it complains about a flag, and only then.
 			when: ({ log }) => log.printedHelp,
 			title: "trtexec rejected its command line: {why}.",
-			fix: "Correct the flag in the config or the extra flags. `trtexec --help` lists what this version accepts.",
+			fix: "Correct the config or the extra flags. `trtexec --help` lists what this version accepts.",
 		},
 	],
 	"model-not-given": {
@@ -78,7 +78,7 @@ export const inferenceRules: Rules = {
 	"accuracy-failed": {
 		lines: /Accuracy validation FAILED/,
 		title: "trtexec's own accuracy check failed: an output differs from its reference beyond the threshold.",
-		fix: "Rely on trtgate's golden check instead: trtexec's check lets NaN pass and supports few types.",
+		fix: "Rely on trtgate's goldens instead: trtexec's check lets NaN pass and supports few types.",
 	},
 	"gpu-memory-run": [
 		{ lines: [cudaError("out of memory"), /Error Code 2: OutOfMemory/], ...gpuMemory },
@@ -104,53 +104,47 @@ export const machineRules: Rules = {
 		when: ({ exitCode }) => exitCode === 127,
 	},
 	"builder-resource-missing": {
-		kind: "runner",
 		lines: missing("nvinfer_builder_resource"),
 		title: "TensorRT's builder library for this GPU ({library}) is missing, so no engine can be built here.",
 		fix: "Install the complete TensorRT package of this version. Slim containers omit the builder resources.",
 	},
 	"lean-runtime-missing": {
-		kind: "runner",
 		lines: missing("nvinfer_(?:lean|dispatch)"),
 		title: "A version-compatible engine needs {library}, which is not installed.",
 		fix: "Install TensorRT's lean and dispatch runtimes, or build without --versionCompatible.",
 	},
 	"parser-library-missing": {
-		kind: "runner",
 		lines: [missing("nvonnxparser"), /parser\.onnxParser != nullptr/],
 		title: "TensorRT's ONNX parser ({library|libnvonnxparser}) is not installed or not on the library path.",
 		fix: "Install the parser of the same TensorRT version (libnvonnxparsers), and check LD_LIBRARY_PATH.",
 	},
 	"plugin-library-missing": {
+		kind: "refusal",
 		lines: [
 			new RegExp(`loadLibrary: .*${missingLibrary}(?<library>[^:\\s]+)`),
 			/[Cc]ould not load plugin library:? (?<library>[^,\s]+)/,
 		],
 		title: "The plugin library {library} cannot be loaded.",
-		fix: "Check the path, and that it was built for this TensorRT and system (ldd shows missing dependencies).",
+		fix: "Check the path, and that it was built for this TensorRT (ldd shows missing dependencies).",
 	},
 	"library-missing": {
-		kind: "runner",
 		rank: "symptom",
 		lines: [new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`), /cannot open shared object file/],
 		title: "The library {library} is missing or cannot be loaded.",
 		fix: "Install a complete TensorRT of one version with its CUDA libraries, and check LD_LIBRARY_PATH.",
 	},
 	"kernel-library-invalid": {
-		kind: "runner",
 		lines: [/Klib \d+ failed validation/, /validateCaskKLib/, /createCaskKernelLibrary/],
 		title: "TensorRT's kernel library for this GPU is damaged or of another version: no engine can be built.",
 		fix: "Reinstall TensorRT as one package. Do not mix libraries of two versions.",
 	},
 	"builder-creation-failed": {
-		kind: "runner",
 		rank: "symptom",
 		lines: /Builder creation failed/,
 		title: "TensorRT's builder could not be started.",
 		fix: "Check the TensorRT installation, the driver and the GPU with `trtgate doctor`.",
 	},
 	"no-gpu": {
-		kind: "runner",
 		lines: [
 			cudaError("no CUDA-capable device"),
 			/Cannot find any available devices/,
@@ -161,7 +155,6 @@ export const machineRules: Rules = {
 		fix: "Check the runner's labels, the container's `--gpus all` and CUDA_VISIBLE_DEVICES. nvidia-smi -L must list a GPU.",
 	},
 	"driver-too-old": {
-		kind: "runner",
 		lines: [
 			/CUDA driver version is insufficient/,
 			/CUDA initialization failure with error:? 35\b/,
@@ -171,7 +164,6 @@ export const machineRules: Rules = {
 		fix: "Update the driver, or use a TensorRT built for the CUDA version that nvidia-smi shows.",
 	},
 	"device-index-unknown": {
-		kind: "runner",
 		lines: [
 			info(/Cannot find device ID (?<index>\d+)/),
 			/Cannot find device ID (?<index>\d+)/,
@@ -181,7 +173,6 @@ export const machineRules: Rules = {
 		fix: "List the GPUs that the job sees (nvidia-smi -L, CUDA_VISIBLE_DEVICES) and choose one of them.",
 	},
 	"gpu-lost": {
-		kind: "runner",
 		lines: [
 			cudaError(
 				"(?:.*device is lost|GPU is lost|uncorrectable ECC|.*all CUDA-capable devices are busy|system not yet initialized|unknown error|.*hardware)",
@@ -189,18 +180,16 @@ export const machineRules: Rules = {
 			/CUDA initialization failure with error:? (?:802|999)\b/,
 		],
 		title: "The GPU failed, was removed or is not ready.",
-		fix: "Look for Xid errors in dmesg, and check nvidia-smi. Take the machine out of the pool until the GPU is reset.",
+		fix: "Look for Xid errors in dmesg. Take the machine out of the pool until the GPU is reset.",
 	},
 	"gpu-fault": {
-		kind: "runner",
 		lines: cudaError(
 			"(?:an )?(?:illegal (?:memory access|instruction)|unspecified launch failure|misaligned address|.*launch timed out)",
 		),
 		title: "A kernel crashed on the GPU.",
-		fix: "Run again. If it keeps crashing, suspect a plugin, then TensorRT: try compute-sanitizer and another version.",
+		fix: "Run again. If it keeps crashing, suspect a plugin, then TensorRT: try another version.",
 	},
 	"cuda-error": {
-		kind: "runner",
 		rank: "symptom",
 		lines: [
 			/Cuda failure[^:]*(?::\d+)?: ?(?<error>[^\d:].*)$/,

@@ -7,22 +7,12 @@ const run = (arm: PerfRun["arm"], enqueueShare?: number): PerfRun => ({
 	...{ arm, pair: 0, order: 0, state: "ok" as const, wallMs: 1 },
 	...(enqueueShare === undefined ? {} : { enqueueShare, enqueueBound: enqueueShare > 0.8 }),
 });
-const summary = (over: Partial<GpuSummary>): GpuSummary => ({
-	...{
-		runs: 3,
-		smClockMhz: 1980,
-		memoryClockMhz: null,
-		powerW: null,
-		temperatureC: null,
-		memoryUsedBytes: 2e9,
-		use: null,
-	},
-	...{ throttleReasons: [], powerCapShare: null, ...over },
-});
+const known: GpuSummary = {
+	...{ runs: 3, smClockMhz: 1980, memoryClockMhz: null, powerW: null, temperatureC: null },
+	...{ memoryUsedBytes: 2e9, use: null, throttleReasons: [], powerCapShare: null },
+};
 const gpu = (head: Partial<GpuSummary>, cycles: number | null) => ({
-	base: summary({}),
-	head: summary(head),
-	cycles,
+	...{ base: known, head: { ...known, ...head }, cycles },
 });
 const gib = 1024 ** 3;
 

@@ -7,10 +7,10 @@ import {
 	diagnoseNcu,
 	kernelReport,
 	ncuArgs,
+	parseKernelTable,
 	profileArgs,
 	statsArgs,
 } from "../../../../src/engine/formats/nsys/nsight.ts";
-import { parseKernelTable } from "../../../../src/engine/formats/nsys/stats-csv.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nsys/${name}.csv`, "utf8");
 const header = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name";
@@ -74,11 +74,8 @@ it("parseKernelTable reads a header of a million blanks, which once took minutes
 });
 
 it("the command line traces only CUDA and NVTX, and lets the program end by itself", () => {
-	const args = profileArgs("/o/p", ["trtexec", "--loadEngine=e"]);
-	expect(args).toContain("--trace=cuda,nvtx");
-	expect(args.join(" ")).not.toContain("osrt");
-	expect(args).toContain("--capture-range-end=stop");
-	expect(args.slice(-2)).toEqual(["trtexec", "--loadEngine=e"]);
+	const args = profileArgs("/o/p", ["trtexec", "--loadEngine=e"]).join(" ");
+	expect(args).toMatch(/ --trace=cuda,nvtx .* --capture-range-end=stop .*trtexec --loadEngine=e$/);
 });
 
 it("the command line names the report as the version does", () => {
@@ -92,10 +89,10 @@ it("the command line names the report as the version does", () => {
 });
 
 it("the command line examines one kernel with ncu, and does not lock the clocks", () => {
-	const args = ncuArgs({ output: "/o/k", kernel: "a b", launches: 2, command: ["trtexec"] }).join("|");
+	const args = ncuArgs({ output: "/o/k", kernel: "a b", command: ["trtexec"] }).join("|");
 	expect(args).toContain("--clock-control|none");
-	expect(args).toContain("--kernel-name|regex:^b$|--launch-count|2");
-	expect(ncuArgs({ output: "/o/k", launches: 2, command: ["trtexec"] })).not.toContain("--kernel-name");
+	expect(args).toContain("--kernel-name|regex:^b$|--launch-count|3");
+	expect(ncuArgs({ output: "/o/k", command: ["trtexec"] })).not.toContain("--kernel-name");
 });
 
 it.each([
@@ -107,14 +104,11 @@ it.each([
 	["void (anonymous namespace)::pool<(int)4>(float *)", "pool"],
 	["odd.name*", "odd\\.name\\*"],
 ])("the command line names %s as ncu knows it", (kernel, name) => {
-	expect(ncuArgs({ output: "/o/k", kernel, launches: 1, command: [] })).toContain(`regex:^${name}$`);
+	expect(ncuArgs({ output: "/o/k", kernel, command: [] })).toContain(`regex:^${name}$`);
 });
 
 it.each([
-	[
-		"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.",
-		"NVreg_RestrictProfilingToAdminUsers=0",
-	],
+	["==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "NVreg_RestrictProfilingToAdminUsers=0"],
 	["==PROF== Connected\n==WARNING== No kernels were profiled.", "no launch of the selected kernel"],
 	["==ERROR== Failed to load the library.\nbye", "ncu wrote no report: Failed to load the library."],
 	["segmentation fault\n", "ncu wrote no report: segmentation fault"],
