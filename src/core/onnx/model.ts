@@ -59,7 +59,6 @@ export interface ExternalFile {
 }
 
 export interface OnnxSubgraph {
-	node: string;
 	nodeIndex: number;
 	attribute: string;
 	graph: OnnxGraph;

@@ -1,7 +1,7 @@
-// Reads AttributeProto: scalars, short lists and tensors; graphs only by their location.
+// Reads AttributeProto and ValueInfoProto: scalars, short lists, tensors and types; graphs only by their location.
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxAttribute, OnnxDim, OnnxInitializer, OnnxValue } from "../../core/onnx/model.ts";
-import { limits } from "./cursor.ts";
+import { limits } from "./head.ts";
 import { readTensor } from "./tensor.ts";
 import type { Span, WireReader } from "./wire.ts";
 
@@ -22,19 +22,19 @@ function emptyDraft() {
 
 type Draft = ReturnType<typeof emptyDraft>;
 
-/** Graphs are read later, by their location. */
 export function readAttribute(wire: WireReader): { attribute: OnnxAttribute; graphs: readonly Span[] } {
 	wire.keep(2);
 	const draft = emptyDraft();
-	wire.message((field) => readAttributeField(wire, field, draft));
-	const attribute: OnnxAttribute = { name: draft.name, value: attributeValue(draft) };
-	if (draft.tensor !== null) attribute.tensor = draft.tensor;
-	if (draft.reference !== "") attribute.reference = draft.reference;
-	return { attribute, graphs: draft.graphs };
+	wire.message((field) => readField(wire, field, draft));
+	const { name, tensor, reference, graphs } = draft;
+	const attribute: OnnxAttribute = { name, value: valueOf(draft) };
+	if (tensor !== null) attribute.tensor = tensor;
+	if (reference !== "") attribute.reference = reference;
+	return { attribute, graphs };
 }
 
 /** Fields of onnx.proto: name 1, f 2, i 3, s 4, t 5, g 6, floats 7, ints 8, strings 9, graphs 11, type 20, ref_attr_name 21. */
-function readAttributeField(wire: WireReader, field: number, draft: Draft): void {
+function readField(wire: WireReader, field: number, draft: Draft): void {
 	if (field === 1) draft.name = wire.text();
 	else if (field === 2) draft.value = wire.float();
 	else if (field === 3) draft.value = wire.int64();
@@ -65,100 +65,79 @@ function addNumbers(wire: WireReader, kind: "float" | "int64", draft: Draft): vo
 }
 
 function addText(wire: WireReader, draft: Draft): void {
-	const text =
-		draft.texts.length < limits.attributeEntries ? wire.shortText(limits.attributeTextBytes) : null;
+	const isFull = draft.texts.length >= limits.attributeEntries;
+	const text = isFull ? null : wire.shortText(limits.attributeTextBytes);
 	if (text === null) draft.isLong = true;
 	else draft.texts.push(text);
 }
 
-/** AttributeType of values that writers may omit if zero or empty. */
-const defaults: Readonly<Record<number, () => OnnxAttribute["value"]>> = {
-	1: () => 0,
-	2: () => 0,
-	3: () => "",
-	6: () => [],
-	7: () => [],
-	8: () => [],
-};
-
-function attributeValue(draft: Draft): OnnxAttribute["value"] {
-	if (draft.isLong || draft.reference !== "") return null;
-	if (draft.numbers.length > 0) return draft.numbers;
-	if (draft.texts.length > 0) return draft.texts;
-	return draft.value ?? defaults[draft.type]?.() ?? null;
+function valueOf({ isLong, reference, numbers, texts, value, type }: Draft): OnnxAttribute["value"] {
+	if (isLong || reference !== "") return null;
+	if (numbers.length > 0) return numbers;
+	if (texts.length > 0) return texts;
+	// Writers may omit a value that is zero or empty: f 1, i 2, s 3, floats 6, ints 7, strings 8.
+	const omitted = [null, 0, 0, "", null, null, [], [], []];
+	return value ?? omitted[type] ?? null;
 }
 
-// Reads ValueInfoProto and the types in it.
-
-type ValueType = Pick<OnnxValue, "kind" | "dtype" | "dims">;
-
 /** Fields of onnx.proto: name 1, type 2. */
-export function readValueInfo(wire: WireReader, readDims = readShape): OnnxValue {
+export function readValueInfo(wire: WireReader, hasShape = true): OnnxValue {
 	wire.keep(2);
 	let name = "";
-	let type: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
+	let type = noType;
 	wire.message((field) => {
 		if (field === 1) name = wire.text();
-		else if (field === 2) type = readType(wire, readDims);
+		else if (field === 2) type = readType(wire, hasShape);
 	});
 	return { name, ...type };
 }
 
-/** TypeProto: tensor 1, sequence 4, map 5, opaque 7, sparse tensor 8, optional 9. */
-function readType(wire: WireReader, readDims = readShape): ValueType {
-	let type: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
+type ValueType = Pick<OnnxValue, "kind" | "dtype" | "dims">;
+
+const noType: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
+/** Fields of TypeProto; opaque is 7. */
+const typeKinds: Readonly<Record<number, OnnxValue["kind"]>> = {
+	1: "tensor",
+	4: "sequence",
+	5: "map",
+	8: "sparse-tensor",
+	9: "optional",
+};
+
+function readType(wire: WireReader, hasShape: boolean): ValueType {
+	let type = noType;
 	wire.message((field) => {
-		if (field === 1) type = readTensorType(wire, "tensor", readDims);
-		else if (field === 8) type = readTensorType(wire, "sparse-tensor", readDims);
-		else if (field === 4) type = readContainer(wire, "sequence");
-		else if (field === 5) type = readContainer(wire, "map");
-		else if (field === 9) type = readContainer(wire, "optional");
+		const kind = typeKinds[field];
+		if (kind !== undefined) type = readTypeOf(wire, kind, hasShape);
 	});
 	return type;
 }
 
-/** Element type: field 1 of sequences and optionals, field 2 of maps (whose field 1 is the key's code). */
-function readContainer(wire: WireReader, kind: "sequence" | "map" | "optional"): ValueType {
-	const elementField = kind === "map" ? 2 : 1;
-	let dtype: OnnxValue["dtype"] = "undefined";
-	wire.message((field) => {
-		if (field === elementField) dtype = readType(wire).dtype;
-	});
-	return { kind, dtype, dims: null };
-}
-
-function readTensorType(
-	wire: WireReader,
-	kind: "tensor" | "sparse-tensor",
-	readDims: typeof readShape,
-): ValueType {
+/** A tensor's element type 1 and shape 2; the element type of sequences and optionals 1, of maps 2. */
+function readTypeOf(wire: WireReader, kind: OnnxValue["kind"], hasShape: boolean): ValueType {
+	const isTensor = kind === "tensor" || kind === "sparse-tensor";
 	let dtype: OnnxValue["dtype"] = "undefined";
 	let dims: OnnxDim[] | null = null;
 	wire.message((field) => {
-		if (field === 1) dtype = elementTypeOfCode(wire.int32());
-		else if (field === 2) dims = readDims(wire);
+		if (isTensor && field === 1) dtype = elementTypeOfCode(wire.int32());
+		else if (isTensor && field === 2 && hasShape) dims = readShape(wire);
+		else if (!isTensor && field === (kind === "map" ? 2 : 1)) dtype = readType(wire, false).dtype;
 	});
 	return { kind, dtype, dims };
 }
 
-function readShape(wire: WireReader): OnnxDim[] | null {
+function readShape(wire: WireReader): OnnxDim[] {
 	const dims: OnnxDim[] = [];
 	wire.message((field) => {
 		if (field !== 1) return;
 		if (dims.length >= limits.rank) throw wire.fault(`has a tensor of more than ${limits.rank} dimensions`);
 		wire.keep();
-		dims.push(readDim(wire));
+		let dim: OnnxDim = null;
+		wire.message((inner) => {
+			if (inner === 1) dim = wire.int64();
+			else if (inner === 2) dim = wire.text() || null;
+		});
+		dims.push(typeof dim === "number" && dim < 0 ? null : dim);
 	});
 	return dims;
-}
-
-function readDim(wire: WireReader): OnnxDim {
-	let dim: OnnxDim = null;
-	wire.message((field) => {
-		if (field === 1) {
-			const size = wire.int64();
-			dim = size < 0 ? null : size;
-		} else if (field === 2) dim = wire.text() || null;
-	});
-	return dim;
 }

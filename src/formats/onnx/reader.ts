@@ -11,98 +11,48 @@ import type {
 } from "../../core/onnx/model.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { readAttribute, readValueInfo } from "./attribute.ts";
-import { unreadable } from "./cursor.ts";
-import { headBytes, judgeHead } from "./head.ts";
+import { checkHead, headBytes, unreadable } from "./head.ts";
 import { readSparseTensor, readTensor } from "./tensor.ts";
 import { type Span, WireReader } from "./wire.ts";
 
 /** ONNX is at IR 14; a far higher number is a random file, not a model. */
 const maxIrVersion = 1000;
 
-interface Draft {
-	irVersion: number;
-	producer: string;
-	producerVersion: string;
-	opsets: Record<string, number>;
-	graph: GraphDraft | null;
-	functions: OnnxFunction[];
-}
-
-/** @throws ConfigError model-unreadable: empty, text, Git LFS pointer, truncated, damaged, not ONNX, beyond `limits`. */
+/**
+ * ModelProto: ir_version 1, producer_name 2, producer_version 3, graph 7, opset_import 8, functions 25.
+ *
+ * @throws ConfigError model-unreadable: empty, text, Git LFS pointer, truncated, damaged, not ONNX, beyond `limits`.
+ */
 export function readOnnx(source: ByteSource, path: string): OnnxModel {
-	const refusal = judgeHead(source.read(0, Math.min(headBytes, source.size)), source.size, path);
-	if (refusal !== null) throw refusal;
+	checkHead(source.read(0, Math.min(headBytes, source.size)), source.size, path);
 	const wire = new WireReader(source, path);
-	const draft: Draft = {
-		irVersion: 0,
-		producer: "",
-		producerVersion: "",
-		opsets: emptyOpsets(),
-		graph: null,
-		functions: [],
-	};
-	wire.fields((field) => readModelField(wire, field, draft));
-	if (draft.graph === null) {
+	const model = { irVersion: 0, producer: "", producerVersion: "" };
+	const opsets = emptyOpsets();
+	const functions: OnnxFunction[] = [];
+	let graph: GraphDraft | null = null;
+	wire.fields((field) => {
+		if (field === 1) {
+			model.irVersion = wire.int64();
+			if (model.irVersion > 0 && model.irVersion <= maxIrVersion) wire.recognise();
+		} else if (field === 2) model.producer = wire.text();
+		else if (field === 3) model.producerVersion = wire.text();
+		else if (field === 7) {
+			const into = (graph ??= emptyGraph());
+			wire.message((inner) => readGraphField(wire, inner, into));
+		} else if (field === 8) readOpset(wire, opsets);
+		else if (field === 25) functions.push(readFunction(wire));
+	});
+	if (graph === null)
 		throw unreadable(
 			`${path} contains no graph: it is not an ONNX model, or only a part of one.`,
 			path,
 			"Give the .onnx file that the exporter wrote.",
 		);
-	}
-	return { bytes: source.size, ...draft, graph: draft.graph };
-}
-
-/** Fields of onnx.proto: ir_version 1, producer_name 2, producer_version 3, graph 7, opset_import 8, functions 25. */
-function readModelField(wire: WireReader, field: number, draft: Draft): void {
-	if (field === 1) {
-		draft.irVersion = wire.int64();
-		if (draft.irVersion > 0 && draft.irVersion <= maxIrVersion) wire.recognise();
-	} else if (field === 2) draft.producer = wire.text();
-	else if (field === 3) draft.producerVersion = wire.text();
-	else if (field === 7) draft.graph = readGraphInto(wire, draft.graph ?? emptyGraph());
-	else if (field === 8) readOpset(wire, draft.opsets);
-	else if (field === 25) draft.functions.push(readFunction(wire));
-}
-
-function readGraphInto(wire: WireReader, graph: GraphDraft): GraphDraft {
-	wire.message((field) => readGraphField(wire, field, graph));
-	return graph;
-}
-
-// Reads GraphProto, NodeProto and FunctionProto; subgraphs in attributes are read after their node.
-
-interface ReadNode {
-	node: OnnxNode;
-	graphs: readonly { attribute: string; span: Span }[];
+	return { bytes: source.size, ...model, opsets, graph, functions };
 }
 
 function domainOf(text: string): string {
 	return text === "ai.onnx" ? "" : text;
-}
-
-/** Fields of onnx.proto: input 1, output 2, name 3, op_type 4, attribute 5, domain 7. */
-function readNode(wire: WireReader): ReadNode {
-	wire.keep(4);
-	let name = "";
-	let op = "";
-	let domain = "";
-	const inputs: string[] = [];
-	const outputs: string[] = [];
-	const attributes: OnnxAttribute[] = [];
-	const graphs: { attribute: string; span: Span }[] = [];
-	wire.message((field) => {
-		if (field === 1) inputs.push(wire.text());
-		else if (field === 2) outputs.push(wire.text());
-		else if (field === 3) name = wire.text();
-		else if (field === 4) op = wire.text();
-		else if (field === 7) domain = domainOf(wire.text());
-		else if (field === 5) {
-			const read = readAttribute(wire);
-			attributes.push(read.attribute);
-			for (const span of read.graphs) graphs.push({ attribute: read.attribute.name, span });
-		}
-	});
-	return { node: { name, domain, op, inputs, outputs, attributes }, graphs };
 }
 
 /** A graph while it is read: protobuf merges repeated messages, so fields only add. */
@@ -119,41 +69,58 @@ function emptyGraph(): GraphDraft {
 	return { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [] };
 }
 
-/** Fields of onnx.proto: node 1, name 2, initializer 5, input 11, output 12, value_info 13, sparse_initializer 15. */
+/** GraphProto: node 1, name 2, initializer 5, input 11, output 12, value_info 13, sparse_initializer 15. */
 function readGraphField(wire: WireReader, field: number, graph: GraphDraft): void {
-	if (field === 1) readNodeInto(wire, graph);
+	if (field === 1) readNode(wire, graph);
 	else if (field === 2) graph.name = wire.text();
 	else if (field === 5) graph.initializers.push(readTensor(wire));
 	else if (field === 11) graph.inputs.push(readValueInfo(wire));
 	else if (field === 12) graph.outputs.push(readValueInfo(wire));
-	else if (field === 13) graph.valueInfo.push(readValueInfo(wire, () => null));
+	else if (field === 13) graph.valueInfo.push(readValueInfo(wire, false));
 	else if (field === 15) graph.initializers.push(readSparseTensor(wire));
 }
 
-function readNodeInto(wire: WireReader, body: { nodes: OnnxNode[]; subgraphs: OnnxSubgraph[] }): void {
-	const { node, graphs } = readNode(wire);
-	const nodeIndex = body.nodes.push(node) - 1;
+/** NodeProto: input 1, output 2, name 3, op_type 4, attribute 5, domain 7. Its subgraphs are read after it. */
+function readNode(wire: WireReader, body: Pick<GraphDraft, "nodes" | "subgraphs">): void {
+	wire.keep(4);
+	let [name, op, domain] = ["", "", ""];
+	const inputs: string[] = [];
+	const outputs: string[] = [];
+	const attributes: OnnxAttribute[] = [];
+	const graphs: { attribute: string; span: Span }[] = [];
+	wire.message((field) => {
+		if (field === 1) inputs.push(wire.text());
+		else if (field === 2) outputs.push(wire.text());
+		else if (field === 3) name = wire.text();
+		else if (field === 4) op = wire.text();
+		else if (field === 7) domain = domainOf(wire.text());
+		else if (field === 5) {
+			const read = readAttribute(wire);
+			attributes.push(read.attribute);
+			for (const span of read.graphs) graphs.push({ attribute: read.attribute.name, span });
+		}
+	});
+	const nodeIndex = body.nodes.push({ name, domain, op, inputs, outputs, attributes }) - 1;
 	for (const { attribute, span } of graphs) {
 		const graph = emptyGraph();
 		wire.revisit(span, (field) => readGraphField(wire, field, graph));
-		body.subgraphs.push({ node: node.name, nodeIndex, attribute, graph });
+		body.subgraphs.push({ nodeIndex, attribute, graph });
 	}
 }
 
-/** Fields of onnx.proto: name 1, input 4, output 5, node 7, opset_import 9, domain 10. */
+/** FunctionProto: name 1, input 4, output 5, node 7, opset_import 9, domain 10. */
 function readFunction(wire: WireReader): OnnxFunction {
 	wire.keep(8);
-	let name = "";
-	let domain = "";
+	let [name, domain] = ["", ""];
 	const inputs: string[] = [];
 	const outputs: string[] = [];
 	const opsets = emptyOpsets();
-	const body: { nodes: OnnxNode[]; subgraphs: OnnxSubgraph[] } = { nodes: [], subgraphs: [] };
+	const body = { nodes: [] as OnnxNode[], subgraphs: [] as OnnxSubgraph[] };
 	wire.message((field) => {
 		if (field === 1) name = wire.text();
 		else if (field === 4) inputs.push(wire.text());
 		else if (field === 5) outputs.push(wire.text());
-		else if (field === 7) readNodeInto(wire, body);
+		else if (field === 7) readNode(wire, body);
 		else if (field === 9) readOpset(wire, opsets);
 		else if (field === 10) domain = domainOf(wire.text());
 	});

@@ -1,7 +1,7 @@
 // Rewrites the nodes of an ONNX file; everything else, unknown fields included, stays byte for byte.
 import type { GraphEdit, KeptNode } from "../../core/onnx/graph-edit.ts";
 import { type Field, readFields } from "../tensor/protobuf.ts";
-import { unreadable } from "./cursor.ts";
+import { unreadable } from "./head.ts";
 import { bytesField, fieldHeader, joinBytes, nodeMessage, textField, valueInfo } from "./write.ts";
 
 /**

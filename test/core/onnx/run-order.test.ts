@@ -54,12 +54,9 @@ it("nodesInRunOrder puts nodes on cycles and behind them last, in the order of t
 it("producersOf handles bodies that read more outer names than a call can have arguments", () => {
 	const names = Array.from({ length: 300_000 }, (_, at) => `t${at}`);
 	const inner = graph([node("r", [...names, "a"])]);
-	const middle = graph([node("q", [])], [{ nodeIndex: 0, node: "q", attribute: "body", graph: inner }]);
+	const middle = graph([node("q", [])], [{ nodeIndex: 0, attribute: "body", graph: inner }]);
 	const found = producersOf(
-		scope(
-			[node("a", []), node("if", [])],
-			[{ nodeIndex: 1, node: "if", attribute: "then_branch", graph: middle }],
-		),
+		scope([node("a", []), node("if", [])], [{ nodeIndex: 1, attribute: "then_branch", graph: middle }]),
 	);
 	expect(found).toEqual([[], [0]]);
 });

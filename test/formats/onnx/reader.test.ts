@@ -78,6 +78,12 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		/more than 255 dimensions/,
 		/checker/,
 	],
+	[
+		"a negative dimension",
+		model({ initializers: [tensor({ dims: [-1] })] }),
+		/negative dimension \(-1\)/,
+		/checker/,
+	],
 	["a long name", model({ name: "n".repeat(1_100_000) }), /a name of 1100000 bytes/, /1048576/],
 	[
 		"an offset that is no number",
@@ -217,7 +223,6 @@ it("reads subgraphs with the node that holds them", () => {
 	});
 	const [subgraph] = read(file).graph.subgraphs;
 	expect(subgraph).toMatchObject({
-		node: "gate",
 		nodeIndex: 1,
 		attribute: "then_branch",
 		graph: { name: "then" },
