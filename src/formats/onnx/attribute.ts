@@ -27,7 +27,7 @@ export function readAttribute(wire: WireReader): { attribute: OnnxAttribute; gra
 	const draft = emptyDraft();
 	wire.message((field) => readField(wire, field, draft));
 	const { name, tensor, reference, graphs } = draft;
-	const attribute: OnnxAttribute = { name, value: valueOf(draft) };
+	const attribute: OnnxAttribute = { name, value: givenValue(draft) };
 	if (tensor !== null) attribute.tensor = tensor;
 	if (reference !== "") attribute.reference = reference;
 	return { attribute, graphs };
@@ -71,7 +71,7 @@ function addText(wire: WireReader, draft: Draft): void {
 	else draft.texts.push(text);
 }
 
-function valueOf({ isLong, reference, numbers, texts, value, type }: Draft): OnnxAttribute["value"] {
+function givenValue({ isLong, reference, numbers, texts, value, type }: Draft): OnnxAttribute["value"] {
 	if (isLong || reference !== "") return null;
 	if (numbers.length > 0) return numbers;
 	if (texts.length > 0) return texts;

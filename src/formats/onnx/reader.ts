@@ -29,7 +29,10 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 	const model = { irVersion: 0, producer: "", producerVersion: "" };
 	const opsets = emptyOpsets();
 	const functions: OnnxFunction[] = [];
-	let graph: GraphDraft | null = null;
+	// Protobuf merges repeated messages, so fields only add.
+	const graph = emptyGraph();
+	let hasGraph = false;
+	const readGraphPart = (field: number): void => readGraphField(wire, field, graph);
 	wire.fields((field) => {
 		if (field === 1) {
 			model.irVersion = wire.int64();
@@ -37,12 +40,12 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 		} else if (field === 2) model.producer = wire.text();
 		else if (field === 3) model.producerVersion = wire.text();
 		else if (field === 7) {
-			const into = (graph ??= emptyGraph());
-			wire.message((inner) => readGraphField(wire, inner, into));
+			hasGraph = true;
+			wire.message(readGraphPart);
 		} else if (field === 8) readOpset(wire, opsets);
 		else if (field === 25) functions.push(readFunction(wire));
 	});
-	if (graph === null)
+	if (!hasGraph)
 		throw unreadable(
 			`${path} contains no graph: it is not an ONNX model, or only a part of one.`,
 			path,
@@ -55,7 +58,6 @@ function domainOf(text: string): string {
 	return text === "ai.onnx" ? "" : text;
 }
 
-/** A graph while it is read: protobuf merges repeated messages, so fields only add. */
 interface GraphDraft extends OnnxGraph {
 	inputs: OnnxValue[];
 	outputs: OnnxValue[];

@@ -1,6 +1,7 @@
 // Finds the byte ranges of the float weights of a model, so that they can be changed in place.
+import { groupBy } from "../../core/group.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
-import type { OnnxInitializer, OnnxNode, OnnxSubgraph } from "../../core/onnx/model.ts";
+import type { OnnxGraph, OnnxInitializer } from "../../core/onnx/model.ts";
 import {
 	accessors,
 	type WeightDType,
@@ -10,10 +11,10 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 import { readOnnx } from "./reader.ts";
 import { spans } from "./tensor.ts";
 
-interface Body {
-	nodes: readonly OnnxNode[];
-	initializers: readonly OnnxInitializer[];
-	subgraphs: readonly OnnxSubgraph[];
+interface Found {
+	tensor: OnnxInitializer;
+	name: string;
+	least: number;
 }
 
 /** Tensors inside Constant nodes, and of single bytes, are weights from this size on; smaller ones are shapes, limits and scales. */
@@ -27,28 +28,28 @@ const minElements = 16;
 export function findWeights(source: ByteSource, path: string) {
 	const places: WeightLocation[] = [];
 	const unplaced: string[] = [];
-	const keep = (tensor: OnnxInitializer, name: string, least: number): void => {
+	for (const { tensor, name, least } of tensorsIn(readOnnx(source, path).graph)) {
 		const dtype = toDType(tensor.dtype) as WeightDType | null;
-		if (dtype === null || tensor.sparse || !Object.hasOwn(accessors, dtype)) return;
+		if (dtype === null || tensor.sparse || !Object.hasOwn(accessors, dtype)) continue;
 		const { size } = accessors[dtype];
 		const elements = tensor.dims.reduce((product, each) => product * each, 1);
-		if (elements < (size === 1 ? minElements : least)) return;
+		if (elements < (size === 1 ? minElements : least)) continue;
 		const place = placeOf(tensor, elements * size);
 		if (place === null) unplaced.push(name);
 		else places.push({ name, dtype, dims: tensor.dims, bytes: elements * size, ...place });
-	};
-	const walk = ({ nodes, initializers, subgraphs }: Body): void => {
-		const inner = subgraphs.values();
-		let next = inner.next();
-		for (const [index, { attributes, outputs }] of nodes.entries()) {
-			for (; next.value?.nodeIndex === index; next = inner.next()) walk(next.value.graph);
-			for (const { tensor } of attributes)
-				if (tensor !== undefined) keep(tensor, tensor.name || (outputs[0] ?? ""), minElements);
-		}
-		for (const tensor of initializers) keep(tensor, tensor.name, 1);
-	};
-	walk(readOnnx(source, path).graph);
+	}
 	return { places, unplaced };
+}
+
+/** In the order of the file: each node's subgraphs and tensors, then the initialisers. */
+function* tensorsIn({ nodes, initializers, subgraphs }: OnnxGraph): Generator<Found> {
+	const inner = groupBy(subgraphs, ({ nodeIndex }) => nodeIndex);
+	for (const [index, { attributes, outputs }] of nodes.entries()) {
+		for (const { graph } of inner.get(index) ?? []) yield* tensorsIn(graph);
+		for (const { tensor } of attributes)
+			if (tensor !== undefined) yield { tensor, name: tensor.name || (outputs[0] ?? ""), least: minElements };
+	}
+	for (const tensor of initializers) yield { tensor, name: tensor.name, least: 1 };
 }
 
 function placeOf(tensor: OnnxInitializer, bytes: number): Pick<WeightLocation, "file" | "offset"> | null {

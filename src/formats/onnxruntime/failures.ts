@@ -1,5 +1,6 @@
 // Diagnoses ONNX Runtime's error messages: what each means and how to fix it.
 import type { Failure } from "../../../generated/result.ts";
+import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import { type OrtFailureCode, rules } from "./rules.ts";
 
 const longestTitle = 300;
@@ -12,7 +13,7 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 		for (const [pattern, title] of cases) {
 			const match = pattern.exec(text);
 			if (match === null) continue;
-			return { code, title: title(match.groups ?? {}).slice(0, longestTitle), fix, excerpt, kind };
+			return { code, title: fill(title, match.groups ?? {}).slice(0, longestTitle), fix, excerpt, kind };
 		}
 	}
 	return {
@@ -21,6 +22,15 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 		fix: "Read ONNX Runtime's message in the excerpt.",
 		excerpt,
 	};
+}
+
+function fill(title: string, groups: Readonly<Record<string, string>>): string {
+	return title.replace(/\{(\w+)\}/g, (_, name: string) => {
+		const text = groups[name] ?? "";
+		if (name !== "dtype") return text;
+		const type = elementTypeOfCode(Number(text));
+		return type === "unknown" ? `number ${text}` : type;
+	});
 }
 
 /** Explains a failed run in one sentence: the known cause, else ONNX Runtime's message. */

@@ -25,15 +25,13 @@ export function countedLayers(
 	graph: OnnxGraph,
 ): { info: EngineLayers; times: LayerProfile } {
 	const known = new Map(graph.nodes.map((node) => [node.name, node]));
-	const total = nodes.reduce((sum, { instructions }) => sum + instructions, 0);
-	const layers = nodes.map(({ name, instructions }) => {
-		const millions = instructions / 1e6;
-		return {
-			name,
-			averageMs: millions,
-			share: total === 0 ? 0 : instructions / total,
-		};
-	});
+	const total = nodes.reduce((sum, { instructions }) => sum + instructions, 0) || 1;
+	const layers = nodes.map(({ name, instructions }) => ({
+		name,
+		// Millions of instructions take the place of milliseconds.
+		averageMs: instructions / 1e6,
+		share: instructions / total,
+	}));
 	return {
 		info: { detail: "detailed", layers: nodes.map((node) => layerOf(node, known.get(node.name))), io: [] },
 		times: { iterations: 1, layers },

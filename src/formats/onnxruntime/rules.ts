@@ -1,6 +1,4 @@
 // The catalogue of ONNX Runtime's error messages: what each means and how to fix it.
-import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
-
 export const ortFailureCodes = [
 	"ort-unsupported-op",
 	"ort-unsupported-dtype",
@@ -23,28 +21,19 @@ interface Rule {
 	fix: string;
 	/** Absent if the model is at fault. */
 	kind?: "runner";
-	cases: readonly (readonly [
-		pattern: RegExp,
-		title: (names: Readonly<Record<string, string | undefined>>) => string,
-	])[];
+	/** Patterns, and titles in which `{name}` is what the group of that name matched. */
+	cases: readonly (readonly [pattern: RegExp, title: string])[];
 }
-
-const reExport = "Export the model again, and check it with `onnx.checker.check_model`.";
-const feedFix = "Compare the golden's case, or `dims` and `inputs` in trtgate.yml, with the model's inputs.";
-const runFix =
-	"Give sizes and values that the model takes: `dims` and `inputs` in trtgate.yml, or --dims, --shape and --inputs.";
-const replaceOperator =
-	"Replace the operator at export, or run this model on TensorRT. ONNX Runtime on the CPU supports neither TensorRT plugins nor custom operators.";
 
 /** The first match wins, so specific rules precede general ones. */
 export const rules: readonly Rule[] = [
 	{
 		code: "ort-unsupported-op",
-		fix: replaceOperator,
+		fix: "Replace the operator at export, or run this model on TensorRT. ONNX Runtime on the CPU supports neither TensorRT plugins nor custom operators.",
 		cases: [
 			[
 				/(?<op>[\w.]+:\w+)\(-?\d+\) is not a registered function\/op/,
-				({ op }) => `ONNX Runtime does not know the operator ${op}.`,
+				"ONNX Runtime does not know the operator {op}.",
 			],
 		],
 	},
@@ -54,7 +43,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/No Op registered for (?<op>\S+) with domain_version of (?<opset>\d+)/,
-				({ op, opset }) => `ONNX Runtime knows no operator ${op} in opset ${opset}.`,
+				"ONNX Runtime knows no operator {op} in opset {opset}.",
 			],
 		],
 	},
@@ -64,8 +53,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/Could not find an implementation for (?<op>\w+)\((?<version>\d+)\) node with name '(?<node>[^']*)'/,
-				({ op, version, node }) =>
-					`ONNX Runtime has no CPU kernel for ${op} (version ${version}) with these types, at node "${node}".`,
+				'ONNX Runtime has no CPU kernel for {op} (version {version}) with these types, at node "{node}".',
 			],
 		],
 	},
@@ -75,8 +63,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/[Uu]nsupported data type: (?<dtype>\d+)/,
-				({ dtype }) =>
-					`An input or output is of type ${dtypeName(dtype)}, which ONNX Runtime's JavaScript API does not support.`,
+				"An input or output is of type {dtype}, which ONNX Runtime's JavaScript API does not support.",
 			],
 		],
 	},
@@ -86,8 +73,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/Opset (?<opset>\d+) is under development[\s\S]*?domain (?<domain>\S+) is till opset (?<most>\d+)/,
-				({ opset, domain, most }) =>
-					`The model uses opset ${opset} of ${domain}; ONNX Runtime supports opsets up to ${most}.`,
+				"The model uses opset {opset} of {domain}; ONNX Runtime supports opsets up to {most}.",
 			],
 		],
 	},
@@ -97,7 +83,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/Unsupported model IR version: (?<ir>\d+), max supported IR version: (?<most>\d+)/,
-				({ ir, most }) => `The model's IR version is ${ir}; ONNX Runtime supports versions up to ${most}.`,
+				"The model's IR version is {ir}; ONNX Runtime supports versions up to {most}.",
 			],
 		],
 	},
@@ -107,7 +93,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/External data path escapes model directory\. External data path: "(?<file>[^"]*)"/,
-				({ file }) => `The model refers to the external file ${file}, which is outside the model's folder.`,
+				"The model refers to the external file {file}, which is outside the model's folder.",
 			],
 		],
 	},
@@ -116,8 +102,12 @@ export const rules: readonly Rule[] = [
 		fix: "Put the file next to the model. With Git LFS, fetch it (`git lfs pull`).",
 		cases: [
 			[
-				/External data path does not exist: \\?"(?<file>[^"\\]*)|external data file "+(?<other>[^"]*)"+, error: Module\.MountedFiles/,
-				({ file, other }) => `The external data file ${file ?? other} is missing.`,
+				/External data path does not exist: \\?"(?<file>[^"\\]*)/,
+				"The external data file {file} is missing.",
+			],
+			[
+				/external data file "+(?<file>[^"]*)"+, error: Module\.MountedFiles/,
+				"The external data file {file} is missing.",
 			],
 		],
 	},
@@ -126,11 +116,12 @@ export const rules: readonly Rule[] = [
 		fix: "Export the model again. With Git LFS, fetch the file (`git lfs pull`).",
 		cases: [
 			[
-				/External initializer: (?<tensor>\S+) .*given file_length: (?<got>\d+)|external data file "+(?<file>[^"]*)"+, error: Out of bounds/,
-				({ tensor, file }) =>
-					file === undefined
-						? `The external data of ${tensor} is too short.`
-						: `The external data file ${file} is too short.`,
+				/External initializer: (?<tensor>\S+) .*given file_length: \d+/,
+				"The external data of {tensor} is too short.",
+			],
+			[
+				/external data file "+(?<file>[^"]*)"+, error: Out of bounds/,
+				"The external data file {file} is too short.",
 			],
 		],
 	},
@@ -140,31 +131,27 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/[Pp]rotobuf parsing failed|No graph was found in the protobuf|ModelProto does not have a graph/,
-				() => "The file is not a complete ONNX model.",
+				"The file is not a complete ONNX model.",
 			],
 		],
 	},
 	{
 		code: "ort-input-mismatch",
-		fix: feedFix,
+		fix: "Compare the golden's case, or `dims` and `inputs` in trtgate.yml, with the model's inputs.",
 		cases: [
 			[
 				/Got invalid dimensions for input: (?<input>.+) for the following indices\s+index: (?<axis>\d+) Got: (?<got>-?\d+) Expected: (?<expected>-?\d+)/,
-				({ input, axis, got, expected }) =>
-					`Input "${input}" has size ${got} in dimension ${axis}, expected ${expected}.`,
+				'Input "{input}" has size {got} in dimension {axis}, expected {expected}.',
 			],
 			[
 				/Invalid rank for input: (?<input>.+) Got: (?<got>\d+) Expected: (?<expected>\d+)/,
-				({ input, got, expected }) => `Input "${input}" has ${got} dimensions, expected ${expected}.`,
+				'Input "{input}" has {got} dimensions, expected {expected}.',
 			],
 			[
 				/Unexpected input data type\. Actual: \(tensor\((?<got>\w+)\)\) , expected: \(tensor\((?<expected>\w+)\)\)/,
-				({ got, expected }) => `An input is of type ${got}, expected ${expected}.`,
+				"An input is of type {got}, expected {expected}.",
 			],
-			[
-				/input '(?<input>.*)' is missing in 'feeds'/,
-				({ input }) => `The model's input "${input}" was not given.`,
-			],
+			[/input '(?<input>.*)' is missing in 'feeds'/, 'The model\'s input "{input}" was not given.'],
 		],
 	},
 	{
@@ -174,7 +161,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/no available backend found[\s\S]*(?:[Oo]ut of memory|could not allocate memory|Array buffer allocation failed)/,
-				() => "ONNX Runtime could not start: too little memory is available to it.",
+				"ONNX Runtime could not start: too little memory is available to it.",
 			],
 		],
 	},
@@ -184,7 +171,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/std::bad_alloc|[Oo]ut of memory|Failed to allocate memory|Tensor shape is too large|Array buffer allocation failed|could not allocate memory/,
-				() => "ONNX Runtime ran out of memory.",
+				"ONNX Runtime ran out of memory.",
 			],
 		],
 	},
@@ -192,7 +179,7 @@ export const rules: readonly Rule[] = [
 		code: "ort-disk-full",
 		fix: "Free space on the runner's disk.",
 		kind: "runner",
-		cases: [[/ENOSPC|No space left on device/, () => "The disk is full."]],
+		cases: [[/ENOSPC|No space left on device/, "The disk is full."]],
 	},
 	{
 		code: "ort-runtime-broken",
@@ -201,7 +188,7 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/no available backend found|Cannot find (?:module|package) |onnxruntime_binding|GLIBC|cannot open shared object|failed to asynchronously prepare wasm/,
-				() => "ONNX Runtime itself failed to load.",
+				"ONNX Runtime itself failed to load.",
 			],
 		],
 	},
@@ -211,52 +198,47 @@ export const rules: readonly Rule[] = [
 		cases: [
 			[
 				/Can't merge shape info\. Both inferred and declared dimension have values but they differ\. Inferred=(?<one>\d+) Declared=(?<other>\d+)/,
-				({ one, other }) => `ONNX Runtime infers the sizes ${one} and ${other} for one dimension.`,
+				"ONNX Runtime infers the sizes {one} and {other} for one dimension.",
 			],
 		],
 	},
 	{
 		code: "ort-invalid-graph",
-		fix: reExport,
+		fix: "Export the model again, and check it with `onnx.checker.check_model`.",
 		cases: [
 			[
 				/Node \((?<node>.*?)\) Op \((?<op>\w+)\) \[ShapeInferenceError\] (?<why>.*)/,
-				({ node, op, why }) => `Shapes are incompatible at node "${node}" (${op}): ${why}.`,
+				'Shapes are incompatible at node "{node}" ({op}): {why}.',
 			],
-			[/\[ShapeInferenceError\] (?<why>.*)/, ({ why }) => `Shapes are incompatible: ${why}.`],
-			[/Type Error: (?<why>.*)/, ({ why }) => `Types are incompatible: ${why}`],
+			[/\[ShapeInferenceError\] (?<why>.*)/, "Shapes are incompatible: {why}."],
+			[/Type Error: (?<why>.*)/, "Types are incompatible: {why}"],
 			[
 				/Node input '(?<tensor>[^']*)' is not a graph input/,
-				({ tensor }) => `A node reads the tensor "${tensor}", which nothing produces.`,
+				'A node reads the tensor "{tensor}", which nothing produces.',
 			],
 			[
 				/\bError:? (?<why>.*(?:not acyclic|Duplicate definition|Unrecognized attribute|size \d+ not in range).*)/,
-				({ why }) => `The graph is not valid: ${why}`,
+				"The graph is not valid: {why}",
 			],
 			[
 				/(?<why>Unrecognized attribute: .*|Node\(.*\) with schema\(.*\) has (?:in|out)put size .*|[Ii]nvalid model\b.*)/,
-				({ why }) => `The graph is not valid: ${why}`,
+				"The graph is not valid: {why}",
 			],
 		],
 	},
 	{
 		code: "ort-run-failed",
-		fix: runFix,
+		fix: "Give sizes and values that the model takes: `dims` and `inputs` in trtgate.yml, or --dims, --shape and --inputs.",
 		cases: [
 			// Nodes around the failing one repeat its message, so the last one is the node itself.
 			[
 				/^[\s\S]*Non-zero status code returned while running (?<op>\w+) node\. Name:'(?<node>[^']*)' Status Message: (?<why>[^\n]*)/,
-				({ op, node, why }) => `${op} "${node}" cannot run with these inputs: ${why}`,
+				'{op} "{node}" cannot run with these inputs: {why}',
 			],
 			[
 				/^\S*\/onnxruntime\/core\/providers\/\S+:\d+ .* was false\. (?<why>[^\n]+)/,
-				({ why }) => `A node cannot run with these inputs: ${why}`,
+				"A node cannot run with these inputs: {why}",
 			],
 		],
 	},
 ];
-
-function dtypeName(code: string | undefined): string {
-	const name = elementTypeOfCode(Number(code));
-	return name === "unknown" ? `number ${code}` : name;
-}
