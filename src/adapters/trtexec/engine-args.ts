@@ -1,7 +1,7 @@
 // Builds trtexec's arguments from the config: engine settings, shapes and optimization profiles.
 import type { DimRange } from "../../core/config/config.ts";
 import { flagName } from "../../core/config/tensorrt-settings.ts";
-import { resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
+import { resolveShapes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";

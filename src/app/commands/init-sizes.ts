@@ -8,8 +8,7 @@ import {
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { describeShapes, labelAxes, type OpenInputs } from "../../core/onnx/input-shapes/open-axes.ts";
-import { proposeSizes } from "../../core/onnx/input-shapes/propose.ts";
+import { type OpenInputs, describeShapes, labelAxes, proposeSizes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { describeAttempts } from "../../core/onnx/input-shapes/search.ts";
 import { type GoldenPorts, withGoldenPorts } from "../../golden/app/compose.ts";
 import { generateCases, inputPorts } from "../../golden/app/inputs.ts";

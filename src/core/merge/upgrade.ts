@@ -1,6 +1,6 @@
 // Finds what an upgrade of TensorRT breaks, changes and costs, for engines that ran on both versions.
 import type { GoldenVerdict, Result } from "../../../generated/result.ts";
-import { findingKey } from "../onnx/finding-key.ts";
+import { findingKey } from "../onnx/preflight.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";

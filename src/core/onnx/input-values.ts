@@ -1,9 +1,9 @@
 // Finds the values that an input may hold from how the model uses them: looks them up, compares them, clips them.
-import { factsOf } from "./facts.ts";
+
 import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
-import { nodesInRunOrder } from "./run-order.ts";
+import { factsOf } from "./static-shapes/infer.ts";
 import { attributeOf, elementsOf, integerAttribute } from "./static-shapes/operator.ts";
-import { type Constants, foundIn, type Scope } from "./walk.ts";
+import { type Constants, foundIn, nodesInRunOrder, type Scope } from "./walk.ts";
 
 export type InputValues =
 	| { kind: "range"; low: number; high: number; why: string }

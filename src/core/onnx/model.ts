@@ -1,5 +1,4 @@
-// The structure that the ONNX reader finds in a file, without the weights themselves.
-
+// The structure that the ONNX reader finds in a file, without the weights themselves; and edits of it.
 import type { OnnxDType } from "./element-type.ts";
 
 export type { OnnxDType };
@@ -44,7 +43,7 @@ export interface OnnxInitializer {
 	external?: OnnxExternalData;
 }
 
-export interface OnnxExternalData {
+interface OnnxExternalData {
 	location: string;
 	offset: number;
 	length: number | null;
@@ -118,4 +117,52 @@ export function isQuantised(graph: OnnxGraph): boolean {
 		graph.nodes.some(({ op }) => quantisedOperators.test(op)) ||
 		graph.subgraphs.some((inner) => isQuantised(inner.graph))
 	);
+}
+
+export function notTensorText({ kind }: OnnxValue): string {
+	return `${kind === "optional" ? "an" : "a"} ${kind}, not a tensor: it can be neither fed nor compared`;
+}
+
+/** scikit-learn's exports end in a ZipMap unless told otherwise. */
+export function notTensorFix({ nodes }: OnnxGraph): string {
+	const hint = nodes.some(({ op }) => op === "ZipMap")
+		? "; skl2onnx and onnxmltools do so with the option zipmap=False"
+		: "";
+	return `Export the model with tensors as inputs and outputs${hint}.`;
+}
+
+export function isTensor({ kind }: OnnxValue): boolean {
+	return kind === "tensor" || kind === "unknown";
+}
+
+export interface ConstantValue {
+	dtype: "float" | "int64";
+	dims: readonly number[];
+	values: readonly number[];
+}
+
+export interface NewNode {
+	name?: string | undefined;
+	op: string;
+	inputs: readonly string[];
+	outputs: readonly string[];
+	attributes?: Readonly<Record<string, number | ConstantValue>>;
+}
+
+export interface KeptNode {
+	kept: number;
+	inputs?: readonly string[];
+	outputs?: readonly string[];
+	bodies?: ReadonlyMap<string, GraphEdit>;
+}
+
+export interface AddedOutput {
+	name: string;
+	dtype: OnnxDType;
+	size?: number;
+}
+
+export interface GraphEdit {
+	nodes: readonly (KeptNode | NewNode)[];
+	addedOutputs?: readonly AddedOutput[];
 }

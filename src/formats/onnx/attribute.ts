@@ -36,8 +36,8 @@ export function readAttribute(wire: WireReader): { attribute: OnnxAttribute; gra
 /** Fields of onnx.proto: name 1, f 2, i 3, s 4, t 5, g 6, floats 7, ints 8, strings 9, graphs 11, type 20, ref_attr_name 21. */
 function readField(wire: WireReader, field: number, draft: Draft): void {
 	if (field === 1) draft.name = wire.text();
-	else if (field === 2) draft.value = wire.float();
-	else if (field === 3) draft.value = wire.int64();
+	else if (field === 2) draft.value = wire.number("float");
+	else if (field === 3) draft.value = wire.number("int64");
 	else if (field === 4) {
 		draft.value = wire.shortText(limits.attributeTextBytes);
 		draft.isLong = draft.value === null;
@@ -48,7 +48,7 @@ function readField(wire: WireReader, field: number, draft: Draft): void {
 	} else if (field === 7) addNumbers(wire, "float", draft);
 	else if (field === 8) addNumbers(wire, "int64", draft);
 	else if (field === 9) addText(wire, draft);
-	else if (field === 20) draft.type = wire.int32();
+	else if (field === 20) draft.type = wire.number("int32");
 	else if (field === 21) draft.reference = wire.text();
 }
 
@@ -119,7 +119,7 @@ function readTypeOf(wire: WireReader, kind: OnnxValue["kind"], hasShape: boolean
 	let dtype: OnnxValue["dtype"] = "undefined";
 	let dims: OnnxDim[] | null = null;
 	wire.message((field) => {
-		if (isTensor && field === 1) dtype = elementTypeOfCode(wire.int32());
+		if (isTensor && field === 1) dtype = elementTypeOfCode(wire.number("int32"));
 		else if (isTensor && field === 2 && hasShape) dims = readShape(wire);
 		else if (!isTensor && field === (kind === "map" ? 2 : 1)) dtype = readType(wire, false).dtype;
 	});
@@ -134,7 +134,7 @@ function readShape(wire: WireReader): OnnxDim[] {
 		wire.keep();
 		let dim: OnnxDim = null;
 		wire.message((inner) => {
-			if (inner === 1) dim = wire.int64();
+			if (inner === 1) dim = wire.number("int64");
 			else if (inner === 2) dim = wire.text() || null;
 		});
 		dims.push(typeof dim === "number" && dim < 0 ? null : dim);

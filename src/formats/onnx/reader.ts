@@ -1,4 +1,7 @@
 // Reads an ONNX file's structure in one pass; weights are skipped, never read.
+
+import { groupBy } from "../../core/group.ts";
+import { toDType } from "../../core/onnx/element-type.ts";
 import type {
 	OnnxAttribute,
 	OnnxFunction,
@@ -9,14 +12,19 @@ import type {
 	OnnxSubgraph,
 	OnnxValue,
 } from "../../core/onnx/model.ts";
+import {
+	accessors,
+	type WeightDType,
+	type WeightLocation,
+} from "../../golden/core/record/defects/weights.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { readAttribute, readValueInfo } from "./attribute.ts";
 import { checkHead, headBytes, unreadable } from "./head.ts";
-import { readSparseTensor, readTensor } from "./tensor.ts";
+import { readSparseTensor, readTensor, spans } from "./tensor.ts";
 import { type Span, WireReader } from "./wire.ts";
 
 /** ONNX is at IR 14; a far higher number is a random file, not a model. */
-const maxIrVersion = 1000;
+const isPlausibleIr = (version: number): boolean => version > 0 && version <= 1000;
 
 /**
  * ModelProto: ir_version 1, producer_name 2, producer_version 3, graph 7, opset_import 8, functions 25.
@@ -35,8 +43,8 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 	const readGraphPart = (field: number): void => readGraphField(wire, field, graph);
 	wire.fields((field) => {
 		if (field === 1) {
-			model.irVersion = wire.int64();
-			if (model.irVersion > 0 && model.irVersion <= maxIrVersion) wire.recognise();
+			model.irVersion = wire.number("int64");
+			if (isPlausibleIr(model.irVersion)) wire.recognise();
 		} else if (field === 2) model.producer = wire.text();
 		else if (field === 3) model.producerVersion = wire.text();
 		else if (field === 7) {
@@ -140,7 +148,57 @@ function readOpset(wire: WireReader, opsets: Record<string, number>): void {
 	let version = 0;
 	wire.message((field) => {
 		if (field === 1) domain = domainOf(wire.text());
-		else if (field === 2) version = wire.int64();
+		else if (field === 2) version = wire.number("int64");
 	});
 	opsets[domain] = version;
+}
+
+interface Found {
+	tensor: OnnxInitializer;
+	name: string;
+	least: number;
+}
+
+/** Tensors inside Constant nodes, and of single bytes, are weights from this size on; smaller ones are shapes, limits and scales. */
+const minElements = 16;
+
+/**
+ * `unplaced`: float weights stored as protobuf numbers of changing length, which cannot be changed in place.
+ *
+ * @throws ConfigError model-unreadable.
+ */
+export function findWeights(source: ByteSource, path: string) {
+	const places: WeightLocation[] = [];
+	const unplaced: string[] = [];
+	for (const { tensor, name, least } of tensorsIn(readOnnx(source, path).graph)) {
+		const dtype = toDType(tensor.dtype) as WeightDType | null;
+		if (dtype === null || tensor.sparse || !Object.hasOwn(accessors, dtype)) continue;
+		const { size } = accessors[dtype];
+		const elements = tensor.dims.reduce((product, each) => product * each, 1);
+		if (elements < (size === 1 ? minElements : least)) continue;
+		const place = placeOf(tensor, elements * size);
+		if (place === null) unplaced.push(name);
+		else places.push({ name, dtype, dims: tensor.dims, bytes: elements * size, ...place });
+	}
+	return { places, unplaced };
+}
+
+/** In the order of the file: each node's subgraphs and tensors, then the initialisers. */
+function* tensorsIn({ nodes, initializers, subgraphs }: OnnxGraph): Generator<Found> {
+	const inner = groupBy(subgraphs, ({ nodeIndex }) => nodeIndex);
+	for (const [index, { attributes, outputs }] of nodes.entries()) {
+		for (const { graph } of inner.get(index) ?? []) yield* tensorsIn(graph);
+		for (const { tensor } of attributes)
+			if (tensor !== undefined) yield { tensor, name: tensor.name || (outputs[0] ?? ""), least: minElements };
+	}
+	for (const tensor of initializers) yield { tensor, name: tensor.name, least: 1 };
+}
+
+function placeOf(tensor: OnnxInitializer, bytes: number): Pick<WeightLocation, "file" | "offset"> | null {
+	if (tensor.external !== undefined) {
+		const { location, offset, length } = tensor.external;
+		return length === null || length >= bytes ? { file: location, offset } : null;
+	}
+	const span = spans.get(tensor);
+	return span !== undefined && span.end - span.start === bytes ? { file: null, offset: span.start } : null;
 }

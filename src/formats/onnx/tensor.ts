@@ -50,7 +50,7 @@ function readField(wire: WireReader, field: number, draft: Draft): void {
 	const typed = typedFields[field];
 	if (typed !== undefined) readTyped(wire, typed, draft);
 	else if (field === 1) wire.numbers("int64", (size) => addDim(wire, draft.dims, size));
-	else if (field === 2) draft.dtype = elementTypeOfCode(wire.int32());
+	else if (field === 2) draft.dtype = elementTypeOfCode(wire.number("int32"));
 	else if (field === 6) draft.typedBytes += wire.peekLength();
 	else if (field === 8) draft.name = wire.text();
 	else if (field === 9) {
@@ -58,7 +58,7 @@ function readField(wire: WireReader, field: number, draft: Draft): void {
 		draft.rawBytes = draft.span.end - draft.span.start;
 		draft.raw = draft.rawBytes > mostRawBytes ? null : wire.bytes(draft.span);
 	} else if (field === 13) readPair(wire, draft.pairs);
-	else if (field === 14) draft.isExternal = wire.int32() === 1;
+	else if (field === 14) draft.isExternal = wire.number("int32") === 1;
 }
 
 /** StringStringEntryProto: key 1, value 2. */

@@ -59,8 +59,6 @@ export interface Span {
 	end: number;
 }
 
-/** A subgraph is nested three messages deeper than its graph: node, attribute, graph. */
-const messagesPerSubgraph = 3;
 /** No file is longer; a length beyond it is damage, not a sign of truncation. */
 const longestFileBytes = 2 ** 47;
 
@@ -125,32 +123,30 @@ export class WireReader {
 
 	revisit(span: Span, onField: (field: number) => void): void {
 		const back = this.#position;
-		this.#inside(span, messagesPerSubgraph, onField);
+		// A subgraph is nested three messages deeper than its graph: node, attribute, graph.
+		this.#inside(span, 3, onField);
 		this.#position = back;
 	}
 
-	/** A signed 64-bit integer; beyond 2^53 it is rounded. */
-	int64(): number {
-		return this.#number("int64");
-	}
-
-	int32(): number {
-		return this.#number("int32");
-	}
-
-	float(): number {
-		return this.#number("float");
+	/** Integers beyond 2^53 are rounded. */
+	number(kind: NumberKind): number {
+		this.#expect(wireTypes[kind]);
+		if (kind === "float") return this.#fixed(4).getFloat32(0, true);
+		if (kind === "double") return this.#fixed(8).getFloat64(0, true);
+		this.#varint();
+		if (kind === "int32") return this.#low;
+		return (kind === "int64" ? this.#high : this.#high >>> 0) * 2 ** 32 + (this.#low >>> 0);
 	}
 
 	numbers(kind: NumberKind, onValue: (value: number) => void): void {
 		if (this.#type !== lengthType) {
-			onValue(this.#number(kind));
+			onValue(this.number(kind));
 			return;
 		}
 		const outerEnd = this.#end;
 		this.#end = this.#payload().end;
 		this.#type = wireTypes[kind];
-		while (this.#position < this.#end) onValue(this.#number(kind));
+		while (this.#position < this.#end) onValue(this.number(kind));
 		this.#end = outerEnd;
 	}
 
@@ -230,15 +226,6 @@ export class WireReader {
 		else if (this.#type === lengthType) this.#position = this.#payload().end;
 		else if (this.#type === fixed32Type) this.#advance(4);
 		else throw this.fault(`has a field of wire type ${this.#type}, which ONNX does not use,`);
-	}
-
-	#number(kind: NumberKind): number {
-		this.#expect(wireTypes[kind]);
-		if (kind === "float") return this.#fixed(4).getFloat32(0, true);
-		if (kind === "double") return this.#fixed(8).getFloat64(0, true);
-		this.#varint();
-		if (kind === "int32") return this.#low;
-		return (kind === "int64" ? this.#high : this.#high >>> 0) * 2 ** 32 + (this.#low >>> 0);
 	}
 
 	#expect(type: number): void {

@@ -5,10 +5,9 @@ import { describe, expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
 import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
-import { describeModel } from "../../../src/core/onnx/describe.ts";
+import { describeModel, renderPreflight } from "../../../src/core/onnx/describe.ts";
 import { findingKinds } from "../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
-import { renderPreflight } from "../../../src/core/onnx/render-preflight.ts";
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
 	JSON.parse(readFileSync("golden-schema/preflight.schema.json", "utf8")),

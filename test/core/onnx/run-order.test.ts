@@ -1,8 +1,7 @@
 // The order in which nodes can run, of a well-made graph and of a hostile one.
 import { expect, it } from "vitest";
 import type { OnnxGraph, OnnxNode } from "../../../src/core/onnx/model.ts";
-import { nodesInRunOrder, producersOf } from "../../../src/core/onnx/run-order.ts";
-import type { Scope } from "../../../src/core/onnx/walk.ts";
+import { nodesInRunOrder, producersOf, type Scope } from "../../../src/core/onnx/walk.ts";
 
 const node = (name: string, inputs: readonly string[]): OnnxNode => ({
 	name,

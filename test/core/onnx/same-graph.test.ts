@@ -1,7 +1,7 @@
 // Two files are one network where nodes, wiring and the sizes of weights are the same.
 import { expect, it } from "vitest";
+import { isSameGraph } from "../../../src/core/onnx/describe.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
-import { isSameGraph } from "../../../src/core/onnx/same-graph.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
-import { rewriteOnnx } from "../../../src/formats/onnx/rewrite.ts";
-import { bytesField, joinBytes, nodesFile } from "../../../src/formats/onnx/write.ts";
+import { bytesField, joinBytes, nodesFile, rewriteOnnx } from "../../../src/formats/onnx/write.ts";
 import { attribute, graph, model, node } from "../../support/onnx-writer.ts";
 
 const read = (file: Uint8Array) => readOnnx(memorySource(file), "m.onnx");

@@ -1,7 +1,7 @@
 // Weights are found byte for byte wherever ONNX lets them lie.
 import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
-import { findWeights } from "../../../src/formats/onnx/weight-places.ts";
+import { findWeights } from "../../../src/formats/onnx/reader.ts";
 import {
 	bytesField as bytes,
 	joinBytes as join,

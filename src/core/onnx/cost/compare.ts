@@ -3,17 +3,17 @@
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
 import { groupBy, numberRepeats } from "../../group.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import type { CountedGraph, CountedNode } from "./counted.ts";
+import type { CountedGraph, CountedNode } from "./control-flow.ts";
 
 export function figuresOf({ nodes, ...figures }: CountedGraph): GraphFigures {
 	return { nodes: nodes.length, ...figures };
 }
 
-export function nodeName({ node }: CountedNode): string {
+function nodeName({ node }: CountedNode): string {
 	return quoteName(node.name || (node.outputs[0] ?? ""), "");
 }
 
-export function nodeCost({ node, multiplyAdds, weights, output }: CountedNode): NodeCost {
+function nodeCost({ node, multiplyAdds, weights, output }: CountedNode): NodeCost {
 	const operator = quoteName(node.domain === "" ? node.op : `${node.domain}.${node.op}`, "");
 	return { operator, multiplyAdds, weights, output: output === null ? "?" : formatDims(output) };
 }
@@ -63,7 +63,7 @@ interface CostOf {
 	cost: CountedGraph;
 }
 
-export interface ComparedCosts {
+interface ComparedCosts {
 	head: CostOf;
 	base: CostOf | null;
 }

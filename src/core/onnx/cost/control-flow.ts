@@ -1,4 +1,5 @@
-// Costs of If, Loop and Scan: those of the bodies, as often as they run.
+// The result of counting a graph; and the costs of If, Loop and Scan: those of the bodies, as often as they run.
+
 import type { OnnxDim, OnnxNode } from "../model.ts";
 import type { Known } from "../static-shapes/infer.ts";
 import {
@@ -9,7 +10,44 @@ import {
 	type OperatorView,
 } from "../static-shapes/operator.ts";
 import type { Scope } from "../walk.ts";
-import { type CountedBody, type CountedNode, leastOf } from "./counted.ts";
+
+export interface CountedNode {
+	node: OnnxNode;
+	/** Sum over all its runs; null if unknown. */
+	multiplyAdds: number | null;
+	why?: string;
+	weights: number;
+	output: Dims | null;
+}
+
+export interface CountedGraph {
+	multiplyAdds: number;
+	parameters: number;
+	weightBytes: number;
+	activationBytes: number;
+	nodes: readonly CountedNode[];
+	unknownNodes: number;
+	tensors: number;
+	unknownTensors: number;
+}
+
+export interface CountedBody {
+	nodes: readonly CountedNode[];
+	outputs: readonly (Dims | null)[];
+	firstOutput: Dims | null;
+	peakBytes: number;
+	tensors: number;
+	unknownTensors: number;
+}
+
+export interface InputSizes {
+	shapes: Readonly<Record<string, readonly number[]>>;
+	values?: Readonly<Record<string, number>>;
+}
+
+export function leastOf({ nodes }: Pick<CountedBody, "nodes">): number {
+	return nodes.reduce((sum, { multiplyAdds }) => sum + (multiplyAdds ?? 0), 0);
+}
 
 export interface Control extends Pick<CountedBody, "nodes" | "peakBytes" | "tensors" | "unknownTensors"> {
 	result: OperatorResult;

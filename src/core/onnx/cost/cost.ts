@@ -3,21 +3,30 @@
 import type { FilledInput } from "../../fill.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
-import { nodesInRunOrder } from "../run-order.ts";
 import { inferShapes, type Known } from "../static-shapes/infer.ts";
 import { type Dims, elementsOf, type OperatorResult, type OperatorView } from "../static-shapes/operator.ts";
 import { inferTypes, type TypesByScope, typeIn } from "../static-shapes/types.ts";
-import { type Constants, constantsIn, foundIn, type Scope, scopesOf, tensorsOf } from "../walk.ts";
-import { type Control, controlCost, typesOfControl } from "./control-flow.ts";
 import {
+	type Constants,
+	constantsIn,
+	foundIn,
+	nodesInRunOrder,
+	readsOf,
+	type Scope,
+	scopesOf,
+	tensorsOf,
+} from "../walk.ts";
+import {
+	type Control,
 	type CountedBody,
 	type CountedGraph,
 	type CountedNode,
+	controlCost,
 	type InputSizes,
 	leastOf,
-} from "./counted.ts";
+	typesOfControl,
+} from "./control-flow.ts";
 import { inlineFunctions } from "./inline.ts";
-import { peakOf } from "./live.ts";
 import { operatorOf, typeOfOther } from "./operators.ts";
 
 export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): InputSizes {
@@ -184,4 +193,49 @@ function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts): Cou
 		? "has shapes that depend on data or are not known"
 		: "is an operator whose multiply-adds are not known";
 	return { node, multiplyAdds: null, why, weights, output };
+}
+
+interface LiveFacts {
+	bytesOf(name: string): number | null;
+	isConstant(name: string): boolean;
+	/** Bytes that a node's bodies need beside its own tensors. */
+	innerBytes(node: OnnxNode): number;
+}
+
+interface Live {
+	peakBytes: number;
+	tensors: number;
+	unknownTensors: number;
+}
+
+function peakOf(scope: Scope, { bytesOf, isConstant, innerBytes }: LiveFacts): Live {
+	const reads = readsOf(scope);
+	const readsOfNode = new Map(scope.nodes.map((node, at) => [node, reads[at] ?? []]));
+	const order = nodesInRunOrder(scope).map((node) => ({ node, read: readsOfNode.get(node) ?? [] }));
+	const lastRead = new Map(order.flatMap(({ read }, at) => read.map((name) => [name, at])));
+	const kept = new Set(scope.outputs);
+	const live = new Map<string, number>();
+	let [bytes, peakBytes, tensors, unknownTensors] = [0, 0, 0, 0];
+	const add = (name: string): void => {
+		if (name === "" || isConstant(name) || live.has(name)) return;
+		const size = bytesOf(name);
+		tensors += 1;
+		if (size === null) unknownTensors += 1;
+		live.set(name, size ?? 0);
+		bytes += size ?? 0;
+	};
+	const drop = (name: string): void => {
+		if (kept.has(name)) return;
+		bytes -= live.get(name) ?? 0;
+		live.delete(name);
+	};
+	for (const name of scope.inputs) add(name);
+	peakBytes = bytes;
+	for (const [at, { node, read }] of order.entries()) {
+		for (const name of node.outputs) add(name);
+		peakBytes = Math.max(peakBytes, bytes + innerBytes(node));
+		for (const name of read) if (lastRead.get(name) === at) drop(name);
+		for (const name of node.outputs) if (!lastRead.has(name)) drop(name);
+	}
+	return { peakBytes, tensors, unknownTensors };
 }

@@ -4,10 +4,10 @@ import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
 import type { DimRange } from "../../config/config.ts";
 import { groupBy } from "../../group.ts";
-import { factsOf, type ModelFacts } from "../facts.ts";
 import type { GivenShapes } from "../input-shapes/open-axes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
+import { factsOf, type ModelFacts } from "../static-shapes/infer.ts";
 import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
 import { foundIn, nodeLabel, type Scope } from "../walk.ts";
 

@@ -4,10 +4,9 @@ import { childPointer } from "../../config/pointer.ts";
 import { ConfigError } from "../../errors.ts";
 import { groupBy } from "../../group.ts";
 import { listNames } from "../../text/labels.ts";
-import { factsOf } from "../facts.ts";
 import { feeds, type OnnxModel, type OnnxNode, type OnnxValue } from "../model.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import { inferShapes } from "../static-shapes/infer.ts";
+import { factsOf, inferShapes } from "../static-shapes/infer.ts";
 import { nodeLabel } from "../walk.ts";
 import {
 	type AxisLabel,

@@ -1,10 +1,12 @@
 // Rounds a graph's weights and the outputs of its nodes to another precision, as an engine of that precision keeps them.
-import type { ConstantValue, GraphEdit, KeptNode, NewNode } from "../graph-edit.ts";
-import type { OnnxModel, OnnxNode } from "../model.ts";
+import type { ConstantValue, GraphEdit, KeptNode, NewNode, OnnxModel, OnnxNode } from "../model.ts";
 import { typeIn } from "../static-shapes/types.ts";
 import type { Scope } from "../walk.ts";
-import { type FixedTensors, factsOf, findFixed, type GraphFacts } from "./constants.ts";
 import {
+	type FixedTensors,
+	factsOf,
+	findFixed,
+	type GraphFacts,
 	keepsRounding,
 	neverRounded,
 	products,

@@ -1,12 +1,20 @@
 // Propagates the shapes that are certain from the inputs through the graph; the others stay open.
 import type { OnnxModel, OnnxNode } from "../model.ts";
-import { nodesInRunOrder } from "../run-order.ts";
-import { type Constants, localOperators, operatorKey, type Scope } from "../walk.ts";
+import {
+	type Constants,
+	constantsIn,
+	localOperators,
+	nodesInRunOrder,
+	operatorKey,
+	readNames,
+	type Scope,
+	scopesOf,
+} from "../walk.ts";
 import { axisRules } from "./axes.ts";
 import { layoutRules } from "./layouts.ts";
 import { type Dims, maxValues, type OperatorResult, type OperatorView, untold } from "./operator.ts";
 import { productRules } from "./products.ts";
-import { type TypesByScope, typeIn } from "./types.ts";
+import { inferTypes, type TypesByScope, typeIn } from "./types.ts";
 
 const rules = new Map(Object.entries({ ...layoutRules, ...axisRules, ...productRules }));
 
@@ -18,7 +26,7 @@ export interface Known {
 	values: Map<string, Dims>;
 }
 
-export interface StaticShapes extends Readonly<Known> {
+interface StaticShapes extends Readonly<Known> {
 	faults: { node: OnnxNode; what: string }[];
 	/** Nodes whose inputs' shapes are known and whose output's is not: after them little is checked. */
 	stopped: readonly OnnxNode[];
@@ -84,4 +92,29 @@ function keep(node: OnnxNode, result: Exclude<OperatorResult, { fault: string }>
 	}
 	if (result.value !== undefined && result.value.length <= maxValues)
 		known.values.set(node.outputs[0] ?? "", result.value);
+}
+
+export interface ModelFacts {
+	scopes: readonly Scope[];
+	graph: Scope;
+	constants: Constants;
+	types: TypesByScope;
+	static: StaticShapes;
+	/** Names that something reads, by body. */
+	read: ReadonlyMap<Scope, ReadonlySet<string>>;
+}
+
+const known = new WeakMap<OnnxModel, ModelFacts>();
+
+export function factsOf(model: OnnxModel): ModelFacts {
+	const before = known.get(model);
+	if (before !== undefined) return before;
+	const scopes = scopesOf(model);
+	const [graph] = scopes;
+	const constants = constantsIn(scopes);
+	const types = inferTypes(model, scopes, { constants });
+	const shapes = inferShapes(model, graph, { constants, types });
+	const facts = { scopes, graph, constants, types, static: shapes, read: readNames(scopes) };
+	known.set(model, facts);
+	return facts;
 }

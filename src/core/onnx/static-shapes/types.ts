@@ -1,16 +1,121 @@
-// Follows element types from the inputs through the graph and its subgraphs, by each operator's signature.
+// ONNX Runtime's signatures of the standard operators; and the element types that follow from them through a graph.
+import file from "../../../../data/onnxruntime-operators.json" with { type: "json" };
 import { elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType, OnnxModel, OnnxNode } from "../model.ts";
-import { type Parameter, parameterAt, type Signature, signatureOf } from "../onnxruntime/signatures.ts";
-import { nodesInRunOrder } from "../run-order.ts";
-import { type Constants, foundIn, localOperators, operatorKey, type Scope } from "../walk.ts";
+import {
+	type Constants,
+	foundIn,
+	localOperators,
+	nodesInRunOrder,
+	operatorKey,
+	type Scope,
+} from "../walk.ts";
 import { integerAttribute } from "./operator.ts";
+
+interface Parameter {
+	variable: string;
+	form: "one" | "optional" | "many" | "any";
+}
+
+type TypeSets = ReadonlyMap<string, ReadonlySet<OnnxDType | "other">>;
+
+export interface Signature {
+	inputs: readonly Parameter[];
+	outputs: readonly Parameter[];
+	attributes: ReadonlySet<string>;
+	required: readonly string[];
+	types: TypeSets;
+	kernels: readonly TypeSets[];
+	functionBefore: number;
+}
+
+/** Written by scripts/onnxruntime-operators.py, which says how a line reads. */
+const lines: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(
+	Object.entries(file.operators as Record<string, Record<string, string>>),
+);
+const known = new Map<string, Signature>();
+
+function signatureOf(operator: string, opset: number): Signature | null {
+	const key = `${operator} ${opset}`;
+	const before = known.get(key);
+	if (before !== undefined) return before;
+	const versions = lines.get(operator) ?? {};
+	const since = Math.max(
+		0,
+		...Object.keys(versions)
+			.map(Number)
+			.filter((version) => version <= opset),
+	);
+	const line = versions[String(since)];
+	const signature = line === undefined ? null : parseLine(line);
+	// A file may name any number of operators, so only known ones are cached.
+	if (signature !== null) known.set(key, signature);
+	return signature;
+}
+
+function parseLine(line: string): Signature {
+	const [parameters = "", attributes = "", types = "", kernels = ""] = line
+		.split(";")
+		.map((part) => part.trim());
+	const [inputs, outputs] = parameters.split(">").map((side) => splitNames(side).map(parameterOf));
+	const names = splitNames(attributes);
+	const ways = kernels.split("|").map((way) => way.trim());
+	const fixed = [...(inputs ?? []), ...(outputs ?? [])].flatMap(({ variable }) =>
+		variable.startsWith("=") ? [`${variable}${variable}`] : [],
+	);
+	return {
+		inputs: inputs ?? [],
+		outputs: outputs ?? [],
+		attributes: new Set(names.map((name) => name.replace("!", ""))),
+		required: names.flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : [])),
+		types: typesOf([...splitNames(types), ...fixed]),
+		kernels: ways
+			.filter((way) => way !== "none" && !way.startsWith("function"))
+			.map((way) => typesOf(way === "any" ? [] : splitNames(way))),
+		functionBefore: Math.max(
+			0,
+			...ways.map((way) =>
+				way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0),
+			),
+		),
+	};
+}
+
+const forms: Readonly<Record<string, Parameter["form"]>> = { "?": "optional", "*": "many", "~": "any" };
+
+function parameterOf(word: string): Parameter {
+	const form = forms[word.at(-1) ?? ""];
+	return form === undefined ? { variable: word, form: "one" } : { variable: word.slice(0, -1), form };
+}
+
+/** `T=1a`, and `=7=7` for a parameter whose types have no variable. */
+function typesOf(entries: readonly string[]): TypeSets {
+	return new Map(
+		entries.map((entry) => {
+			const at = entry.lastIndexOf("=");
+			const codes = [...entry.slice(at + 1)];
+			return [
+				entry.slice(0, at),
+				new Set(codes.map((code) => (code === "." ? "other" : elementTypeOfCode(Number.parseInt(code, 36))))),
+			];
+		}),
+	);
+}
+
+function splitNames(text: string): string[] {
+	return text.split(" ").filter((word) => word !== "");
+}
+
+export function parameterAt(parameters: readonly Parameter[], place: number): Parameter | undefined {
+	const last = parameters.at(-1);
+	return parameters[place] ?? (last?.form === "many" || last?.form === "any" ? last : undefined);
+}
 
 export type TypesByScope = ReadonlyMap<Scope, ReadonlyMap<string, OnnxDType>>;
 type Types = readonly (OnnxDType | null)[];
 
 /** Types of the outputs of a node that has no signature here, or that runs bodies; `typesOf` gives those of a body's outputs. */
-export type OtherTypes = (node: OnnxNode, given: Types, typesOf: (body: Scope) => Types) => Types;
+type OtherTypes = (node: OnnxNode, given: Types, typesOf: (body: Scope) => Types) => Types;
 
 /** Finds the types that are certain, by the body that defines them. Functions are left out, because their types depend on callers. */
 export function inferTypes(

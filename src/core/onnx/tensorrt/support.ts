@@ -48,7 +48,7 @@ function rankOf({ version }: Table): number {
 }
 
 /** Whether a version has a name; certain if the versions around it agree. */
-export interface Standing {
+interface Standing {
 	has: boolean;
 	isCertain: boolean;
 	because?: string;

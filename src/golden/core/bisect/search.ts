@@ -1,6 +1,6 @@
 // Finds the first tensor of a graph that diverges from its reference: chooses tensors to compare, and narrows the suspects by errors.
 import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../../core/onnx/model.ts";
-import { factsOf, findFixed } from "../../../core/onnx/rounding/constants.ts";
+import { factsOf, findFixed } from "../../../core/onnx/rounding/rounding-nodes.ts";
 
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];

@@ -1,8 +1,8 @@
 // The cost of a graph agrees with other programs' counts; test/oracles/graph-cost.py describes each figure.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import type { CountedGraph } from "../../../../src/core/onnx/cost/control-flow.ts";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
-import type { CountedGraph } from "../../../../src/core/onnx/cost/counted.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 

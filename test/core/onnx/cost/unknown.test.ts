@@ -1,7 +1,7 @@
 // If a file alone does not tell everything, the figures are lower bounds, and the nodes are named.
 import { expect, it } from "vitest";
+import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/control-flow.ts";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
-import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/counted.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { bytesField, joinBytes, textField } from "../../../../src/formats/onnx/write.ts";

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { overConfig, type ShapeSource } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { labelAxes, openAxes } from "../../../../src/core/onnx/input-shapes/open-axes.ts";
-import { resolveShapes } from "../../../../src/core/onnx/input-shapes/resolve.ts";
+import { resolveShapes } from "../../../../src/core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../../../src/core/onnx/model.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";

@@ -1,6 +1,6 @@
 // Shapes inside a graph, as ONNX itself infers them.
 import { expect, it } from "vitest";
-import { factsOf } from "../../../../src/core/onnx/facts.ts";
+import { factsOf } from "../../../../src/core/onnx/static-shapes/infer.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { expect, it } from "vitest";
 import standard from "../../../../data/onnx-operators.json" with { type: "json" };
-import { restrictions } from "../../../../src/core/onnx/tensorrt/restrictions.ts";
+import { restrictions } from "../../../../src/core/onnx/findings/tensorrt-restrictions.ts";
 import { tables } from "../../../../src/core/onnx/tensorrt/support.ts";
 
 const folder = "data/tensorrt-operators";
