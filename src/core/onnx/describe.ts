@@ -51,7 +51,6 @@ export function describeModel({ path, sha256, onnx, external }: InspectedModel) 
 
 const standardDomain = "ai.onnx";
 
-/** How far shapes and types of the nodes' outputs are known. */
 function inferredOf(model: OnnxModel) {
 	const { graph, types, static: known } = factsOf(model);
 	const given = graph.nodes.flatMap((node) => node.outputs.filter((name) => name !== ""));
@@ -85,8 +84,6 @@ function weightTotals(scopes: readonly Scope[]) {
 	return totals.sort((left, right) => right.bytes - left.bytes);
 }
 
-// Facts of the file on which a run depends: the ranks of the inputs, and the largest tensor at given sizes.
-
 interface RunFacts {
 	inputRanks: ReadonlyMap<string, number>;
 	largestTensor: { name: string; shape: string; bytes: number } | null;
@@ -113,13 +110,11 @@ export function modelFacts(
 	return { inputRanks: new Map(inputs.map(({ name, dims }) => [name, dims.length])), largestTensor: largest };
 }
 
-// Compares the inputs and outputs of two versions of a model: what a caller would notice.
-
 type Side = InterfaceRow["side"];
 
 const maxRows = 1000;
 
-/** Empty if every caller of the base can call the head. Names of symbolic dimensions are not part of the interface. */
+/** What a caller of the base would notice; names of symbolic dimensions are not part of the interface. */
 export function interfaceRows(base: OnnxModel, head: OnnxModel): InterfaceRow[] {
 	const inputs = rowsOf("input", feeds(base.graph), feeds(head.graph));
 	const outputs = rowsOf("output", base.graph.outputs, head.graph.outputs);

@@ -3,7 +3,7 @@ import type { OnnxDType } from "./element-type.ts";
 
 export type { OnnxDType };
 
-/** A size, the name of a symbolic dimension, or null if the file gives none (or a negative size, as some exporters write). */
+/** A size, a symbol, or null if the file gives none (some exporters write a negative size). */
 export type OnnxDim = number | string | null;
 
 export interface OnnxValue {
@@ -38,7 +38,7 @@ export interface OnnxInitializer {
 	bytes: number;
 	storage: "raw" | "typed" | "external" | "none";
 	sparse?: true;
-	/** Values of small number tensors (up to 64 elements); absent otherwise. Integers beyond 2^53 are rounded. */
+	/** At most 64 numbers; integers beyond 2^53 are rounded. */
 	values?: readonly number[];
 	external?: OnnxExternalData;
 }
@@ -69,7 +69,7 @@ export interface OnnxGraph {
 	outputs: readonly OnnxValue[];
 	nodes: readonly OnnxNode[];
 	initializers: readonly OnnxInitializer[];
-	/** Intermediate values with a stated type; their shapes are not read: both runtimes ignore them, and tools leave stale ones behind. */
+	/** Intermediate values; their shapes are not read, because tools leave stale ones behind. */
 	valueInfo: readonly OnnxValue[];
 	subgraphs: readonly OnnxSubgraph[];
 }
@@ -108,7 +108,6 @@ export function feeds(graph: OnnxGraph): OnnxValue[] {
 	return graph.inputs.filter((input) => !weights.has(input.name));
 }
 
-// Whether a model computes in small integers.
 const quantisedOperators = /^((De|Dynamic)?[Qq]uantize|QLinear|QGemm|QAttention)|Integer/;
 
 /** Quantised operators anywhere in it: runtimes fuse them differently, so that they round at other places. */

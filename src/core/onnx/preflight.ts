@@ -1,4 +1,4 @@
-// Finds everything that can be known about a model from its file, before any engine is built.
+// Checks a model by its file, before any engine is built.
 import type { Finding } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cycles, graphOutputs, names, versions } from "./findings/graph.ts";
@@ -35,10 +35,10 @@ const rules: readonly Rule[] = [
 ];
 
 const severities: readonly Finding["severity"][] = ["error", "warning", "note"];
-/** Limits findings per code, because one fault can show at a thousand nodes; beyond this, only the count is reported. */
+/** One fault can show at a thousand nodes. */
 const maxPerCode = 20;
 
-/** Findings, errors first. An error means that the backend refuses the model or gets no input; a warning, that it may. */
+/** Errors first: the backend refuses the model or gets no input. A warning: it may. */
 export function preflight(model: InspectedModel, context: PreflightContext): Finding[] {
 	const subject = subjectOf(model, context);
 	const found = bounded(rules.flatMap((rule) => rule(subject)));

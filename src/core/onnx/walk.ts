@@ -1,4 +1,4 @@
-// Walks every body of nodes in a model: the graph, the subgraphs inside it, and functions; and orders their nodes.
+// Walks the graph, its subgraphs and functions, and orders their nodes.
 import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph, OnnxValue } from "./model.ts";
 import { quoteName } from "./quote.ts";
 
@@ -8,7 +8,6 @@ export interface Scope {
 	kind: "graph" | "subgraph" | "function";
 	inputs: readonly string[];
 	outputs: readonly string[];
-	/** Inputs with their stated types; a function states none. */
 	declared: readonly OnnxValue[];
 	initializers: readonly OnnxInitializer[];
 	nodes: readonly OnnxNode[];
@@ -56,7 +55,6 @@ function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opse
 	return { ...rest, inputs, outputs, declared: graph.inputs, initializers, nodes, subgraphs };
 }
 
-/** Looks a name up in a body, then in those around it. */
 export function foundIn<Value>(
 	byScope: ReadonlyMap<Scope, Pick<ReadonlyMap<string, Value>, "get">>,
 	scope: Scope,
@@ -70,7 +68,6 @@ export function foundIn<Value>(
 	return null;
 }
 
-/** The names that nodes and outputs read, of each body and those inside it. */
 export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, ReadonlySet<string>> {
 	const read = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set()]));
 	for (const scope of scopes) {
@@ -92,7 +89,6 @@ export function operatorKey({ domain, op }: Pick<OnnxNode, "domain" | "op">): st
 	return `${domain}\n${op}`;
 }
 
-/** The operators that the file itself defines, by `operatorKey`. */
 export function localOperators({ functions }: OnnxModel): ReadonlySet<string> {
 	return new Set(functions.map(({ domain, name }) => operatorKey({ domain, op: name })));
 }

@@ -52,7 +52,7 @@ function readField(wire: WireReader, field: number, draft: Draft): void {
 	else if (field === 21) draft.reference = wire.text();
 }
 
-/** A varint or float takes at least one byte, so a payload longer than that in bytes may still be short in entries. */
+/** A number takes one to ten bytes. */
 function addNumbers(wire: WireReader, kind: "float" | "int64", draft: Draft): void {
 	draft.isLong ||= wire.peekLength() > limits.attributeEntries * 10;
 	if (draft.isLong) return;

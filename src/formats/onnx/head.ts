@@ -30,7 +30,6 @@ const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";
 export const headBytes = 512;
 
-/** The first bytes of other files, at an offset, with the kind of file and a fix. */
 const kinds: readonly (readonly [magic: string, at: number, what: string, fix: string])[] = [
 	["PK\u0003\u0004", 0, "a zip archive (a PyTorch checkpoint, or .npz)", "Export it to ONNX, or unpack it."],
 	["\u001f\u008b", 0, "gzip-compressed", "Unpack it first (gunzip)."],

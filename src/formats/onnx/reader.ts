@@ -137,7 +137,6 @@ function readFunction(wire: WireReader): OnnxFunction {
 	return { domain, name, inputs, outputs, opsets, ...body };
 }
 
-/** Without a prototype: domains come from the file. */
 function emptyOpsets(): Record<string, number> {
 	return Object.create(null) as Record<string, number>;
 }

@@ -6,7 +6,6 @@ import { valuesOf } from "../../golden/core/tensor/values.ts";
 import { limits } from "./head.ts";
 import type { NumberKind, Span, WireReader } from "./wire.ts";
 
-/** Where raw or packed values lie in the file that was read. */
 export const spans = new WeakMap<OnnxInitializer, Span>();
 
 /** Fields of onnx.proto that hold values by type; string_data is 6. */
@@ -81,7 +80,7 @@ function addDim(wire: WireReader, dims: number[], size: number): void {
 function readTyped(wire: WireReader, kind: NumberKind, draft: Draft): void {
 	const bytes = wire.peekLength();
 	draft.typedBytes += bytes;
-	// Packed floats lie in the file as raw ones do.
+	// Packed floats can be changed in place as raw ones can.
 	if (draft.rawBytes === null && (kind === "float" || kind === "double")) draft.span = wire.peek();
 	if (bytes > mostTypedBytes) return;
 	wire.numbers(kind, (value) => {
@@ -130,8 +129,6 @@ export function readSparseTensor(wire: WireReader): OnnxInitializer {
 	const { values: _, ...rest } = tensor;
 	return { ...rest, dims, bytes: rest.bytes + indexBytes, sparse: true };
 }
-
-// Turns the bytes or typed entries of a small tensor into numbers, also of types that tensor files cannot hold.
 
 /** Formats of the ONNX page "Float stored in 8 bits". */
 const rareFloats: Partial<Record<OnnxDType, FloatFormat>> = {

@@ -1,4 +1,4 @@
-// The protobuf wire format: messages, fields and numbers, each bounded by the end of its message, with depth, counts and text bounded.
+// Reads the protobuf wire format, with depth, counts and text bounded.
 import type { ConfigError } from "../../core/errors.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { limits, unreadable } from "./head.ts";
@@ -6,7 +6,7 @@ import { limits, unreadable } from "./head.ts";
 const minWindowBytes = 2 * 1024;
 const maxWindowBytes = 256 * 1024;
 
-/** A window that follows the reader: it doubles during sequential reads, and is small again after skipping a payload. */
+/** It doubles during sequential reads, and is small again after skipping a payload. */
 class ByteWindow {
 	#source: ByteSource;
 	#bytes: Buffer = Buffer.alloc(0);
@@ -17,7 +17,6 @@ class ByteWindow {
 		this.#source = source;
 	}
 
-	/** The byte at `position`, or -1 if the source has ended. */
 	byte(position: number): number {
 		const inWindow = this.#bytes[position - this.#start];
 		if (inWindow !== undefined) return inWindow;
@@ -86,7 +85,7 @@ export class WireReader {
 		this.#end = source.size;
 	}
 
-	/** From here on the file is known to be an ONNX model; until then, a fault means that it is something else. */
+	/** Until then, a fault means that the file is no ONNX model. */
 	recognise(): void {
 		this.#recognised = true;
 	}
@@ -160,7 +159,6 @@ export class WireReader {
 		return this.#decode({ start, end });
 	}
 
-	/** Text up to `most` bytes, else null: the field is skipped. */
 	shortText(most: number): string | null {
 		const payload = this.#payload();
 		if (payload.end - payload.start <= most) return this.#decode(payload);
@@ -233,7 +231,6 @@ export class WireReader {
 			throw this.fault(`is damaged (a field has wire type ${this.#type} where ${type} belongs)`);
 	}
 
-	/** The payload of a length-delimited field, at whose start the reader stands. */
 	#payload(): Span {
 		this.#expect(lengthType);
 		this.#varint();

@@ -32,7 +32,6 @@ export function integerField(field: number, value: number | bigint): Uint8Array 
 	return joinBytes(varint(field * 8), varint(value));
 }
 
-/** Tag and length of a length-delimited field, without its payload. */
 export function fieldHeader(field: number, length: number): Uint8Array {
 	return joinBytes(varint(field * 8 + 2), varint(length));
 }
@@ -127,7 +126,6 @@ function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [] }: GraphEdit
 	return joinBytes(...written, ...others, ...addedOutputs.map((output) => bytesField(12, valueInfo(output))));
 }
 
-/** NodeProto: input 1, output 2, attribute 5. */
 function keptNode({ kept, inputs, outputs, bodies }: KeptNode, nodes: readonly Uint8Array[]): Uint8Array {
 	const message = nodes[kept];
 	if (message === undefined) throw damaged();

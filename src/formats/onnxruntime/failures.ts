@@ -33,13 +33,12 @@ function fill(title: string, groups: Readonly<Record<string, string>>): string {
 	});
 }
 
-/** Explains a failed run in one sentence: the known cause, else ONNX Runtime's message. */
 export function explainRun(message: string): string {
 	const { code, title, excerpt } = diagnoseOrt(message);
 	return code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
 }
 
-/** Strips the failed function and the location in ONNX Runtime's source, which do not concern the model. */
+/** The failed function and its location do not concern the model. */
 function stripFraming(message: string): string {
 	return message
 		.slice(0, 10_000)
@@ -50,7 +49,6 @@ function stripFraming(message: string): string {
 
 /** `2026-11-21 10:06:32.621724 [W:onnxruntime:, graph.cc:5607 CleanUnused…] Removing initializer 's'. …` */
 const warningLine = /\[W:onnxruntime:[^,\]]*, (?<file>[\w.-]+):\d+ (?<raiser>[^\]]+)\] (?<text>.*)/;
-/** A model can cause thousands of classes; a longer list is not useful. */
 const maxClasses = 50;
 
 interface WarningClass {

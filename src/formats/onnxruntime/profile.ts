@@ -1,4 +1,4 @@
-// Reads ONNX Runtime's profile of an inference whose clock was the instruction counter, and makes layers of an engine of it.
+// Reads ONNX Runtime's profile with instructions in place of times, and makes layers of an engine of it.
 
 import { isObject } from "../../core/found.ts";
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
@@ -29,7 +29,6 @@ interface NodeEvent extends CountedNode {
 
 const kernelEnd = "_kernel_time";
 
-/** The nodes of the last inference, in the order in which they ended; nodes that ran several times, as in a loop, appear once. */
 export function parseProfile(text: string): CountedNode[] {
 	const runs: NodeEvent[][] = [[]];
 	for (const line of text.split("\n")) {
@@ -132,7 +131,7 @@ export function countedLayers(
 	};
 }
 
-/** Makes a layer of a counted node; for a fused node, the model has only the first of its nodes. */
+/** For a fused node, the model has only the first of its nodes. */
 function layerOf(
 	{ name, op, inputs, outputs, weightBytes }: CountedNode,
 	node: OnnxNode | undefined,

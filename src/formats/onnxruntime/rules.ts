@@ -21,7 +21,6 @@ interface Rule {
 	fix: string;
 	/** Absent if the model is at fault. */
 	kind?: "runner";
-	/** Patterns, and titles in which `{name}` is what the group of that name matched. */
 	cases: readonly (readonly [pattern: RegExp, title: string])[];
 }
 

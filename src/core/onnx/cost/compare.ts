@@ -22,7 +22,6 @@ function isCostly({ multiplyAdds, weights }: CountedNode): boolean {
 	return multiplyAdds !== 0 || weights > 0;
 }
 
-/** Nodes whose multiply-adds or weights differ, largest difference first; renamed nodes do not count. */
 export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostChange[] {
 	const [before, after] = [base, head].map(
 		({ nodes }) => new Map(numberRepeats(nodes.filter(isCostly), nodeName)),

@@ -89,7 +89,6 @@ function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies)
 	};
 }
 
-/** Keeps what two lists of shapes have in common. */
 function common(left: Shapes, right: Shapes): (Dims | null)[] {
 	return left.map((one, at) => {
 		const other = right[at] ?? null;
@@ -122,7 +121,7 @@ function repeated(node: OnnxNode, body: CountedBody, count: number | null): Coun
 	return isFree ? [] : [unknownAt(node, why)];
 }
 
-/** Inputs: the most iterations, the first condition, values that each iteration changes. Outputs: those values, then one row each time. */
+/** Inputs: most iterations, first condition, carried values. Outputs: carried values, then a row of each iteration. */
 function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
 	const scope = scopes.get("body");
 	if (scope === undefined) return null;
@@ -144,7 +143,7 @@ function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: B
 	return { ...body, nodes: repeated(node, body, count), result: resultOf([...carried, ...rows]) };
 }
 
-/** Inputs: states, then tensors whose slices the body takes one by one. Outputs: states, then the slices that it gives. */
+/** Inputs: states, then tensors that are read slice by slice. Outputs: states, then stacked slices. */
 function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
 	const scope = scopes.get("body");
 	if (scope === undefined || opset < 9) return null;

@@ -1,5 +1,4 @@
-// Counts what a graph costs at given sizes, from its file alone: multiply-adds, parameters, bytes of weights, and bytes of tensors that
-// are alive at once.
+// Counts what a graph costs at given sizes: multiply-adds, parameters, and bytes of weights and live tensors.
 import type { FilledInput } from "../../fill.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
@@ -161,7 +160,6 @@ const carrying = new Set(
 	"Cast DequantizeLinear Identity QuantizeLinear Reshape Squeeze Transpose Unsqueeze".split(" "),
 );
 
-/** Elements of the constants that a node reads, through nodes that convert them. Nodes are asked in the order in which they run. */
 function weightReader(scope: Scope, constants: Constants): (node: OnnxNode) => number {
 	const carried = new Map<string, number>();
 	const elementsIn = (name: string): number =>
@@ -198,7 +196,6 @@ function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts): Cou
 interface LiveFacts {
 	bytesOf(name: string): number | null;
 	isConstant(name: string): boolean;
-	/** Bytes that a node's bodies need beside its own tensors. */
 	innerBytes(node: OnnxNode): number;
 }
 

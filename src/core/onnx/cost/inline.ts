@@ -2,7 +2,7 @@
 import type { OnnxAttribute, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode, OnnxSubgraph } from "../model.ts";
 import { operatorKey } from "../walk.ts";
 
-/** Limits growth, because a few small functions that call each other can stand for any number of nodes. */
+/** A few small functions that call each other can stand for any number of nodes. */
 const maxNodes = 200_000;
 
 type Body = Pick<OnnxGraph, "nodes" | "subgraphs">;

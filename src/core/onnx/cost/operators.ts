@@ -1,4 +1,4 @@
-// Multiply-adds of each operator that multiplies matrices or slides kernels, and the shapes of those that shape inference leaves out.
+// Multiply-adds of operators, and shapes of those that shape inference leaves out.
 //
 // A multiply-add is one product that is added to a sum. The formulas are the sums of products in the definitions of the operators
 // (onnx.ai/onnx/operators; com.microsoft: docs/ContribOperators.md of ONNX Runtime), with every element of a kernel counted at every
@@ -22,7 +22,7 @@ interface Equation {
 	sizes: ReadonlyMap<string, OnnxDim>;
 }
 
-/** An ellipsis stands for the axes that have no letter, counted from the last. */
+/** An ellipsis stands for the axes without a letter. */
 function labelsOf(term: string, rank: number): string[] {
 	const covered = rank - term.replace("...", "").length;
 	const hidden = Array.from({ length: Math.max(0, covered) }, (_, at) => `.${covered - at}`);
@@ -69,7 +69,7 @@ const einsum = {
 	multiplyAdds,
 };
 
-/** Each contraction costs the product of all sizes that its two operands have. One without a sum is elementwise. */
+/** A contraction costs the product of all sizes of its operands; one without a sum is elementwise. */
 function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number | null {
 	const equation = equationOf(node, inputs);
 	if (equation === null) return null;
@@ -120,7 +120,7 @@ function sizeAt(dims: Dims | null | undefined, axis: number): Known {
 	return typeof size === "number" ? size : null;
 }
 
-/** Each element of the output sums over a kernel; the kernels are input number `place`, [M, C / group, …]. */
+/** The kernels are input number `place`, [M, C / group, …]. */
 function convolution(place: number): Operator {
 	return {
 		multiplyAdds: (_, inputs, output) => times(elements(output), elements(inputs[place]?.slice(1))),
@@ -132,7 +132,7 @@ const transposed: Operator = {
 	multiplyAdds: (_, [input, kernel]) => times(elements(input), elements(kernel?.slice(1))),
 };
 
-/** Each element of the output sums over the last axis of the left side, or over its last but one if that is transposed. */
+/** Each element of the output sums over the left side's last axis, or last but one if transposed. */
 const product: Operator = {
 	multiplyAdds: (node, [left], output) => {
 		const isTurned = integerAttribute(node, "transA", 0) !== 0 && left?.length !== 1;
@@ -146,7 +146,7 @@ const recurrence: Operator = {
 		times(elements(input?.slice(0, 2)), plus(elements(weights), elements(state))),
 };
 
-/** Scores of each pair of query and key, then sums of values: query [batch, heads, queries, size], or heads and size in one axis. */
+/** Query: [batch, heads, queries, size], or heads and size in one axis. */
 const attention: Operator = {
 	multiplyAdds: (node, [query, key, value, , past]) => {
 		const isFlat = query?.length === 3;
@@ -168,7 +168,7 @@ const attention: Operator = {
 	},
 };
 
-/** Attention and QAttention of com.microsoft: one product makes queries, keys and values; the past is [2, batch, heads, length, size]. */
+/** Attention of com.microsoft: one product makes queries, keys and values; the past is [2, batch, heads, length, size]. */
 function packedAttention(pastPlace: number): Operator {
 	const sizeOf = (node: OnnxNode, weights: Dims | null | undefined, at: number): Known =>
 		integersAttribute(node, "qkv_hidden_sizes")?.[at] ?? divided(sizeAt(weights, 1), 3);
@@ -197,7 +197,6 @@ const multiHeadAttention: Operator = {
 		query?.length === 3 && value?.length === 3 ? { dims: query.with(2, value[2] ?? null) } : untold,
 };
 
-/** Weights packed in blocks of few bits, [N, …]. */
 const packedProduct: Operator = {
 	multiplyAdds: (node, [left]) => times(elements(left), integerAttribute(node, "N", 0)),
 	shape: ({ node, shapes: [left] }) =>
@@ -222,7 +221,6 @@ const turnedProduct: OperatorRule = (view) => {
 	return matMul({ ...view, shapes: turned });
 };
 
-/** Kernels [M, C / group, …]; the output's size is that of a plain convolution with the same attributes. */
 const deformed: OperatorRule = ({ node, shapes: [input, kernel] }) =>
 	input && kernel
 		? { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))] }
@@ -268,7 +266,6 @@ const microsoft = new Map<string, Operator>([
 
 const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
 
-/** The type of the output of an operator of com.microsoft, by that of its first input. */
 export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
 	// These two name the type in their other inputs.
 	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm" || !microsoft.has(op))

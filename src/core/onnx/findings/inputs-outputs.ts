@@ -1,4 +1,4 @@
-// Checks the graph's inputs and outputs: what can be fed and compared, and whether every dynamic input gets a size.
+// Checks inputs and outputs: what can be fed and compared, and whether every axis gets a size.
 import type { Finding } from "../../../../generated/result.ts";
 import { isSmall } from "../../../golden/core/tensor/small-numbers.ts";
 import { groupBy } from "../../group.ts";
@@ -17,7 +17,6 @@ export const inputsAndOutputs: Rule = (subject) => {
 	];
 };
 
-/** A file need not state the types of outputs. */
 function border(role: "Input" | "Output", value: OnnxValue, { model, tensorrt }: Subject): Finding[] {
 	const name = `${role} ${quoteName(value.name)}`;
 	if (!isTensor(value)) {

@@ -6,7 +6,6 @@ import { listedSpan, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { localOperators, nodeLabel, operatorKey, type Scope } from "../walk.ts";
 import { constantOf, everyNode, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
 
-/** Operators that exist from opset `since` to before `until`. */
 interface Lifetime {
 	since: number;
 	until?: number;
@@ -19,16 +18,13 @@ const lifetimes: ReadonlyMap<string, ReadonlyMap<string, Lifetime>> = new Map(
 	]),
 );
 
-/** An operator's first node, and how many nodes there are in all. */
 interface OperatorUses {
 	node: OnnxNode;
 	scope: Scope;
 	count: number;
-	/** undefined if the standard never had the operator. */
 	lifetime: Lifetime | undefined;
 }
 
-/** Yields every operator once, except for those that the file itself defines. */
 function operatorUses(subject: Subject): OperatorUses[] {
 	const local = localOperators(subject.model.onnx);
 	const found = new Map<string, OperatorUses>();
@@ -87,7 +83,6 @@ function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Fi
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
 const ownPrefix = "TRT_";
 
-/** The parser looks for an importer, then for a plugin of the name; it does not look at the domain. */
 function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensorrt: TensorRt): Finding[] {
 	const { domain, op } = node;
 	if (op.startsWith(ownPrefix)) return [];

@@ -90,7 +90,7 @@ function byTypesAlone(
 	return [finding("precision-typed", message, { severity: "warning", fix })];
 }
 
-/** Attributes that name an element type, as in Cast, QuantizeLinear (since opset 21), EyeLike and the random operators. */
+/** Attributes that name an element type, as in Cast and QuantizeLinear. */
 const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
 
 function isInFile({ dtypes, operators }: Format, { model, scopes }: Subject): boolean {
@@ -154,7 +154,6 @@ function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): numb
 	return Number.isFinite(elements) ? (elements * Math.min(bits, least)) / 8 : 0;
 }
 
-/** Explicit quantisation: QuantizeLinear and DequantizeLinear with their scales and zero points. */
 export const quantisation: Rule = (subject) => {
 	const severity = subject.tensorrt === null ? "warning" : "error";
 	const points: NodeFault[] = [];

@@ -50,7 +50,7 @@ interface Use {
 	made: readonly (OnnxDType | null)[];
 }
 
-/** TensorRT's parser casts if types differ and passes over what it does not know: there only types are worth a warning. */
+/** TensorRT casts if types differ and ignores what it does not know, so only types are worth a warning. */
 function judge(use: Use): Finding[] {
 	const { node, scope, opset, isOrt } = use;
 	const types = typeFaults(use).slice(0, 1);
@@ -127,7 +127,7 @@ function kernelFaults({ node, scope, signature, opset, isRead, given, made }: Us
 	return [finding("operator-kernel", message, { node })];
 }
 
-/** Says what is refused of this node, as the end of a sentence; null if nothing is. */
+/** The end of a sentence; null if nothing is refused. */
 type Limit = (node: OnnxNode, shapes: readonly (Dims | null)[], type: OnnxDType | null) => string | null;
 
 const batchFirst: Limit = (node) =>
@@ -187,7 +187,7 @@ function refusedUses(subject: Subject): Finding[] {
 const carryingOn = new Set(["Cast", "Concat", "Identity", "Squeeze", "Unsqueeze"]);
 const shaping = new Set(["ConstantOfShape", "Expand", "Range", "Reshape", "Tile"]);
 
-/** The WebAssembly build takes the product of the sizes for their number if all are fixed, and stumbles over the difference. */
+/** The WebAssembly build takes the product of fixed sizes for their number, and rejects the difference. */
 function sizesOfShapes({ graph, static: { values } }: Subject): Finding[] {
 	const wrong = new Set<string>();
 	for (const node of graph.nodes) {

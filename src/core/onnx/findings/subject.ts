@@ -15,11 +15,9 @@ export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	tensorrt?: string | undefined;
 	precision?: Precision;
-	/** Absent if no configuration says which sizes are wanted. */
 	dims?: Readonly<Record<string, DimRange>>;
 	shapes?: GivenShapes;
 	plugins?: readonly string[];
-	/** Config key that names the engine's file. */
 	onnxKey?: string;
 	loadsPlugins?: boolean;
 	isCalibrated?: boolean;
@@ -36,7 +34,6 @@ export interface Subject extends ModelFacts {
 	tensorrt: TensorRt | null;
 }
 
-/** A rule returns its findings about the subject; it never throws. */
 export type Rule = (subject: Subject) => Finding[];
 
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
@@ -55,7 +52,6 @@ interface FindingKind {
 
 export const findingKinds = kinds as Readonly<Record<FindingCode, FindingKind>>;
 
-/** @param init properties that differ from other findings of the code. */
 export function finding(
 	code: FindingCode,
 	message: string,
@@ -66,7 +62,6 @@ export function finding(
 	return { code, severity, message, fix, ...(name === "" ? {} : { node: quoteName(name, "") }) };
 }
 
-/** The findings of all nodes of all bodies. */
 export function everyNode(
 	{ scopes }: Subject,
 	findingsOf: (node: OnnxNode, scope: Scope) => readonly Finding[],
@@ -94,7 +89,6 @@ export interface NodeFault {
 	fix?: string;
 }
 
-/** Makes one finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
 	return [...groups.values()].flatMap((group) =>

@@ -1,4 +1,4 @@
-// Checks nodes of operators that TensorRT imports only under conditions, as far as the file shows whether they hold.
+// Checks nodes of operators that TensorRT imports only under conditions.
 // Source: the restrictions in onnx/onnx-tensorrt docs/operators.md (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
 
 import { feeds, type OnnxDim, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from "../model.ts";
@@ -22,12 +22,12 @@ interface NodeView {
 	constant(input: number): OnnxInitializer | null;
 	isComputed(input: number): boolean;
 	dims(input: number): readonly OnnxDim[] | null;
-	/** Whether the graph's caller feeds the input, so that it is known only at run time. */
+	/** Known only at run time. */
 	isFed(input: number): boolean;
 	hasDynamicInputs: boolean;
 }
 
-/** Says what TensorRT does not support of this node, as the end of a sentence, alone or with a fix; null if nothing. */
+/** The end of a sentence, alone or with a fix; null if nothing is wrong. */
 type Restriction = (view: NodeView) => string | { fault: string; fix: string } | null;
 
 function has(view: NodeView, input: number): boolean {
@@ -135,7 +135,7 @@ function forInference(view: NodeView): ReturnType<Restriction> {
 	return notFed(2, "training_mode")(view);
 }
 
-/** Reads no other layout: the attribute is ignored, and the result would be silently wrong. */
+/** Another layout is ignored, which would give wrong results. */
 const recurrent: readonly Restriction[] = [sameActivations, integerIs("layout", 0)];
 const resizeModes = "half_pixel pytorch_half_pixel tf_half_pixel_for_nn asymmetric align_corners".split(" ");
 const reductions = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"

@@ -58,7 +58,6 @@ export const externalData: Rule = ({ model }) =>
 		return [finding(code, `External data ${quoteName(file.location)} ${what(file.neededBytes)}.`)];
 	});
 
-/** Element types that TensorRT narrows or lacks. */
 export const elementTypes: Rule = ({ model, scopes, tensorrt }) => {
 	if (tensorrt === null) return [];
 	const { graph } = model.onnx;

@@ -23,9 +23,8 @@ import {
 export interface ShapeSource {
 	dims: Readonly<Record<string, number>>;
 	inputs: GivenShapes;
-	/** JSON pointer of what has these sizes in the configuration; absent if options of a command give them. */
+	/** Absent if options of a command give the sizes. */
 	pointer?: string;
-	/** The stored or real case that has these shapes. */
 	shownBy?: string;
 }
 
@@ -72,7 +71,6 @@ function sizesBySymbol(
 	return new Map([...agreed, ...Object.entries(dims)]);
 }
 
-/** A shape from an option replaces the configured sizes of that input. */
 export function overConfig(model: OnnxModel, configured: ShapeSource, given: ShapeSource): ShapeSource {
 	const inputs = feeds(model.graph);
 	const replaced = new Set<unknown>();
@@ -192,7 +190,7 @@ export function fault(
 
 export type ShapeCheck = (shapes: Shapes) => string | null;
 
-/** Why the model cannot run with these shapes; null if nothing speaks against it. The model's own faults are for preflight. */
+/** null: nothing speaks against these shapes. The model's own faults are for preflight. */
 export function shapeCheck(model: OnnxModel): ShapeCheck {
 	const { graph, static: open, ...facts } = factsOf(model);
 	const own = new Set<OnnxNode>(open.faults.map(({ node }) => node));

@@ -1,4 +1,4 @@
-// The axes of a model's inputs whose sizes the file leaves open: their names, the line that gives them sizes, and proposals.
+// The axes of inputs whose sizes the file leaves open: their names and proposed sizes.
 import type { DimRange } from "../../config/config.ts";
 import { isName } from "../../config/values.ts";
 import { groupBy } from "../../group.ts";
@@ -16,7 +16,6 @@ interface OpenAxis {
 }
 
 export type AxisLabel = number | Pick<OpenAxis, "name" | "isNamed">;
-/** Labels by input; null for an input without a shape. */
 type Labels = readonly (readonly AxisLabel[] | null)[];
 
 export type GivenShapes = Readonly<
@@ -50,7 +49,6 @@ export function isSize(size: number): boolean {
 	return Number.isInteger(size) && size >= 0 && size < 2 ** 31;
 }
 
-/** Two axes called `?` or `-1`, as exporters write if they have no name, need not have one size. */
 function sharedNames(inputs: readonly OnnxValue[]): Set<string> {
 	const names = inputs.flatMap(({ dims }) => (dims ?? []).filter((dim) => typeof dim === "string"));
 	const uses = groupBy(names, (name) => name);
@@ -96,7 +94,7 @@ export interface OpenInputs {
 	open: readonly OpenAxis[];
 }
 
-/** Names sizes if every open axis has a name, else gives whole shapes of the inputs with open axes. */
+/** Gives whole shapes if an open axis has no name. */
 export function lineToCopy(
 	{ inputs, labels, open }: OpenInputs,
 	sizes: ReadonlyMap<string, number>,
@@ -222,7 +220,6 @@ function kindAt(place: Place): AxisKind {
 
 const highestLine = 64;
 
-/** null if the axis is not a side of an image. */
 function sideAt({ axis, dims, traits }: Place): AxisKind | null {
 	const [height, width] = sidesOf(dims) ?? [];
 	if (height === undefined || (axis !== height && axis !== width)) return null;
@@ -241,7 +238,6 @@ function isFloat({ dtype }: OnnxValue): boolean {
 	return dtype === "float" || dtype === "float16" || dtype === "double" || dtype === "bfloat16";
 }
 
-/** The axes of height and width, with channels first or last. */
 function sidesOf(dims: Place["dims"]): readonly [number, number] | null {
 	if (dims.length !== 4) return null;
 	const isChannels = (dim: unknown): boolean => dim === 1 || dim === 3 || dim === 4;

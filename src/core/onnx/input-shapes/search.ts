@@ -1,4 +1,4 @@
-// Gives every input of a model its shape; searches sizes for open axes, except those that the static shapes rule out.
+// Gives every input its shape, and searches sizes for open axes.
 import type { ConfigError } from "../../errors.ts";
 import { isTensor, notTensorFix, notTensorText, type OnnxModel } from "../model.ts";
 import { formatDims, quoteName, showText } from "../quote.ts";
@@ -88,7 +88,6 @@ export interface SizeSearch {
 	attempts: readonly Attempt[];
 }
 
-/** Number of combinations that one search examines; each costs milliseconds. */
 const maxChecks = 300;
 const maxSize = 65_536;
 
@@ -130,7 +129,6 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	};
 }
 
-/** Yields all combinations, those with the first candidates of the axes first. */
 function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Generator<Sizes> {
 	const lists = [...candidates];
 	const queue = [{ ranks: lists.map(() => 0), last: lists.length - 1 }];
@@ -154,14 +152,13 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 	for (const [name, list] of candidates) {
 		const size = sizes.get(name) ?? 1;
 		const kind = kinds.get(name);
-		// Hints are for axes at a size of their own, since guesses of guesses lead nowhere; a message's numbers seldom are batch sizes.
+		// Guesses of guesses lead nowhere, and a message's numbers seldom are batch sizes.
 		const guessed = kind?.sizes.includes(size) === true && kind.isBatch !== true ? hintsFor(size, why) : [];
 		const hints = expected === null ? guessed : expected.name === name ? [expected.size] : [];
 		candidates.set(name, [...hints, ...list.filter((each) => !hints.includes(each))]);
 	}
 }
 
-/** Lengthens one axis by the difference in the message: a mask covers the steps of the cache and the new ones. */
 function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
 	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
 	return [...sizes].flatMap(([name, size]) => {
@@ -197,7 +194,7 @@ function hintsFor(size: number, why: string): number[] {
 	return [...new Set(usable)].slice(0, mostHints);
 }
 
-/** Pairs of contradicting numbers in a message, both ways round: stated ones, else where two shapes differ, else all. */
+/** Both ways round: stated pairs, else where two shapes differ, else all numbers. */
 function pairsIn(why: string): (readonly [number, number])[] {
 	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
 	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);

@@ -56,14 +56,12 @@ interface Work {
 	rounding: Rounding;
 	/** Rounded tensors of the main graph. */
 	watched: { tensor: string; unguarded: string }[];
-	/** How many tensors are rounded, in all bodies. */
 	rounds: number;
 }
 
 interface Body {
 	scope: Scope;
 	fixed: FixedTensors;
-	/** Rounded copies of constants and inputs, from this body and those around it. */
 	rounded: ReadonlyMap<string, string>;
 }
 
@@ -118,7 +116,6 @@ function readersIn({ nodes }: Scope): Readers {
 	return readers;
 }
 
-/** Bodies of If, Loop and Scan are rounded like the rest. */
 function roundSubgraphs(work: Work, index: number, around: Body): Map<string, GraphEdit> {
 	const edits = new Map<string, GraphEdit>();
 	// Scopes are in the order of their subgraphs.

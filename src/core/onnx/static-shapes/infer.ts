@@ -1,4 +1,4 @@
-// Propagates the shapes that are certain from the inputs through the graph; the others stay open.
+// Infers the shapes that are certain from the inputs; the others stay open.
 import type { OnnxModel, OnnxNode } from "../model.ts";
 import {
 	type Constants,
@@ -35,12 +35,12 @@ interface StaticShapes extends Readonly<Known> {
 interface Given {
 	constants: Constants;
 	types: TypesByScope;
-	/** Facts known before the first node, besides constants; absent: the shapes that the graph's inputs declare. */
+	/** Absent: the shapes that the graph's inputs declare. */
 	start?: Known;
 	others?(view: OperatorView, known: Known): OperatorResult | undefined;
 }
 
-/** Value infos are not used: both runtimes ignore them, and tools leave stale ones behind. */
+/** Value infos are not used: tools leave stale ones behind. */
 export function inferShapes(model: OnnxModel, scope: Scope, given: Given): StaticShapes {
 	const known = knownFirst(model, scope, given);
 	const faults: StaticShapes["faults"] = [];

@@ -1,4 +1,4 @@
-// Shapes of operators that keep, join or rearrange elements; and values computed from shapes, such as the sizes that a Reshape reads.
+// Shapes of operators that keep, join or rearrange elements; and values computed from shapes.
 import type { OnnxDim } from "../model.ts";
 import { formatDims } from "../quote.ts";
 import {
@@ -20,7 +20,6 @@ import {
 	untold,
 } from "./operator.ts";
 
-/** Broadcasts all inputs to one shape, as NumPy does (ONNX since opset 7). */
 const broadcastAll: OperatorRule = ({ shapes }) => {
 	let dims: Dims = [];
 	for (const shape of shapes) {
@@ -49,7 +48,6 @@ const operations: Readonly<Record<string, (left: number, right: number) => numbe
 	LessOrEqual: (left, right) => Number(left <= right),
 };
 
-/** Combines the values of all inputs entry by entry, if they are short lists or numbers. */
 function entrywise(combine: (entries: readonly OnnxDim[], operator: string) => OnnxDim): OperatorRule {
 	return (view) => {
 		const { node, values, shapes } = view;

@@ -5,9 +5,8 @@ export type Dims = readonly OnnxDim[];
 
 export interface OperatorView {
 	node: OnnxNode;
-	/** Shapes of the inputs; null if nothing is known. */
 	shapes: readonly (Dims | null)[];
-	/** Values of the inputs that are numbers or short lists of them: constants, and what is computed from shapes. */
+	/** Numbers or short lists of them: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
 	/** Type of the first input. */
 	type: OnnxDType | null;
@@ -57,7 +56,7 @@ export function textAttribute(node: OnnxNode, name: string): string | null {
 	return typeof value === "string" ? value : null;
 }
 
-/** Numbers that older operator sets give as an attribute and newer ones as an input: `absent` if neither is there. */
+/** An attribute in older operator sets, an input in newer ones. */
 export function listOf(
 	{ node, values }: OperatorView,
 	attribute: string,

@@ -40,7 +40,6 @@ export const gemm = onTwo((left, right, view) => {
 	return matMul({ ...view, shapes: turned });
 });
 
-/** Output sizes of windows that slide over the input. */
 export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	return input.map((size, axis) => {
 		const window = windowAt(node, axis, input.length);
@@ -55,7 +54,6 @@ export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	});
 }
 
-/** Output sizes of a transposed convolution. */
 function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	if (integersAttribute(node, "output_shape") !== null) return unknownOf(input.length);
 	const added = integersAttribute(node, "output_padding");

@@ -114,10 +114,10 @@ export function parameterAt(parameters: readonly Parameter[], place: number): Pa
 export type TypesByScope = ReadonlyMap<Scope, ReadonlyMap<string, OnnxDType>>;
 type Types = readonly (OnnxDType | null)[];
 
-/** Types of the outputs of a node that has no signature here, or that runs bodies; `typesOf` gives those of a body's outputs. */
+/** For nodes without a signature, or with bodies. */
 type OtherTypes = (node: OnnxNode, given: Types, typesOf: (body: Scope) => Types) => Types;
 
-/** Finds the types that are certain, by the body that defines them. Functions are left out, because their types depend on callers. */
+/** Functions are left out, because their types depend on callers. */
 export function inferTypes(
 	model: OnnxModel,
 	scopes: readonly Scope[],
@@ -167,7 +167,6 @@ export function typeIn(types: TypesByScope, scope: Scope, name: string): OnnxDTy
 	return foundIn(types, scope, name);
 }
 
-/** The types that the inputs give to the variables of a signature. */
 export function boundTypes({ inputs }: Signature, given: Types): Map<string, OnnxDType> {
 	const bound = new Map<string, OnnxDType>();
 	for (const [place, type] of given.entries()) {
@@ -196,7 +195,7 @@ function outputTypes(node: OnnxNode, signature: Signature, given: Types): Types 
 	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));
 }
 
-/** Reads the type from a node's attributes, else from `fallbacks`: a type, or the input that has it. */
+/** The type that attributes name, else the fallback: a type, or the input that has it. */
 function statedType(node: OnnxNode, given: Types): OnnxDType | null {
 	for (const name of ["to", "dtype", "output_dtype", "output_datatype"]) {
 		const type = elementTypeOfCode(integerAttribute(node, name, 0));

@@ -10,7 +10,6 @@ import v11x1 from "../../../../data/tensorrt-operators/11.1.json" with { type: "
 import type { OnnxDType } from "../model.ts";
 
 export interface TensorRt {
-	/** For people: `TensorRT 10.6`, or `TensorRT` if the version is not known. */
 	name: string;
 	version: { major: number; minor: number } | null;
 	at: Table;
@@ -18,7 +17,6 @@ export interface TensorRt {
 	place: "exact" | "below" | "newest" | "oldest";
 }
 
-/** A version like `10.6`, `10.6.0` or `11`; anything else is an unknown version. */
 export function tensorRtOf(text: string | undefined): TensorRt {
 	const parts = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.|$)/.exec(text ?? "");
 	const [oldest, newest] = [tables[0], tables.at(-1)];
