@@ -6,8 +6,8 @@ import {
 	type Dims,
 	integerAttribute,
 	integersAttribute,
-	type OperatorResult,
 	type OperatorView,
+	type Outputs,
 } from "../static-shapes/operator.ts";
 import type { Scope } from "../walk.ts";
 
@@ -50,7 +50,7 @@ export function leastOf({ nodes }: Pick<CountedBody, "nodes">): number {
 }
 
 export interface Control extends Pick<CountedBody, "nodes" | "peakBytes" | "tensors" | "unknownTensors"> {
-	result: OperatorResult;
+	result: Outputs;
 }
 
 interface Bodies {
@@ -65,7 +65,7 @@ function unknownAt(node: OnnxNode, why: string): CountedNode {
 	return { node, multiplyAdds: null, why, weights: 0, output: null };
 }
 
-function resultOf([dims = null, ...more]: Shapes): OperatorResult {
+function resultOf([dims = null, ...more]: Shapes): Outputs {
 	return { dims, more };
 }
 

@@ -12,7 +12,6 @@ import {
 	keepShape,
 	type OperatorRule,
 	textAttribute,
-	untold,
 } from "../static-shapes/operator.ts";
 import { conv, gemm, matMul, slid, withSecond } from "../static-shapes/products.ts";
 
@@ -62,9 +61,7 @@ function single(operands: Equation["operands"]): string[] {
 const einsum = {
 	shape: (({ node, shapes }) => {
 		const equation = equationOf(node, shapes);
-		return equation === null
-			? untold
-			: { dims: equation.output.map((label) => equation.sizes.get(label) ?? null) };
+		return equation && equation.output.map((label) => equation.sizes.get(label) ?? null);
 	}) satisfies OperatorRule,
 	multiplyAdds,
 };
@@ -158,13 +155,13 @@ const attention: Operator = {
 		return times(sizeAt(query, 0), heads, sizeAt(query, -2), keys, plus(keySize, valueSize));
 	},
 	shape: ({ node, shapes: [query, , value] }) => {
-		if (!query || !value || query.length !== value.length) return untold;
-		if (query.length === 4) return { dims: query.with(3, value[3] ?? null) };
+		if (!query || !value || query.length !== value.length) return null;
+		if (query.length === 4) return query.with(3, value[3] ?? null);
 		const ratio = divided(
 			integerAttribute(node, "q_num_heads", 0),
 			integerAttribute(node, "kv_num_heads", 0),
 		);
-		return { dims: query.with(2, times(sizeAt(value, 2), ratio)) };
+		return query.with(2, times(sizeAt(value, 2), ratio));
 	},
 };
 
@@ -182,7 +179,7 @@ function packedAttention(pastPlace: number): Operator {
 			return plus(times(elements(input), sizeAt(weights, 1)), times(pairs, sizes));
 		},
 		shape: ({ node, shapes: [input, weights] }) =>
-			input?.length === 3 ? { dims: input.with(2, sizeOf(node, weights, 2)) } : untold,
+			input?.length === 3 ? input.with(2, sizeOf(node, weights, 2)) : null,
 	};
 }
 
@@ -194,13 +191,12 @@ const multiHeadAttention: Operator = {
 		return times(sizeAt(query, 0), sizeAt(query, 1), keys, plus(sizeAt(query, 2), sizeAt(value, 2)));
 	},
 	shape: ({ shapes: [query, , value] }) =>
-		query?.length === 3 && value?.length === 3 ? { dims: query.with(2, value[2] ?? null) } : untold,
+		query?.length === 3 && value?.length === 3 ? query.with(2, value[2] ?? null) : null,
 };
 
 const packedProduct: Operator = {
 	multiplyAdds: (node, [left]) => times(elements(left), integerAttribute(node, "N", 0)),
-	shape: ({ node, shapes: [left] }) =>
-		left ? { dims: left.with(-1, integerAttribute(node, "N", 0)) } : untold,
+	shape: ({ node, shapes: [left] }) => (left ? left.with(-1, integerAttribute(node, "N", 0)) : null),
 };
 
 /** Weights [directions, size, gates × hidden]. */
@@ -212,7 +208,7 @@ const packedLstm: OperatorRule = ({ node, shapes: [input, weights] }) => {
 
 const turnedProduct: OperatorRule = (view) => {
 	const isSet = (name: string): boolean => integerAttribute(view.node, name, 0) !== 0;
-	if (isSet("transBatchA") || isSet("transBatchB")) return untold;
+	if (isSet("transBatchA") || isSet("transBatchB")) return null;
 	const turned = view.shapes.map((dims, at) =>
 		dims && dims.length > 1 && isSet(at === 0 ? "transA" : "transB")
 			? [...dims.slice(0, -2), ...dims.slice(-2).toReversed()]
@@ -223,8 +219,8 @@ const turnedProduct: OperatorRule = (view) => {
 
 const deformed: OperatorRule = ({ node, shapes: [input, kernel] }) =>
 	input && kernel
-		? { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))] }
-		: untold;
+		? [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))]
+		: null;
 
 const none: Operator = { multiplyAdds: () => 0 };
 const unknown: Operator = { multiplyAdds: () => null };

@@ -12,7 +12,7 @@ import {
 } from "../walk.ts";
 import { axisRules } from "./axes.ts";
 import { layoutRules } from "./layouts.ts";
-import { type Dims, maxValues, type OperatorResult, type OperatorView, untold } from "./operator.ts";
+import { type Dims, maxValues, type OperatorResult, type OperatorView, type Outputs } from "./operator.ts";
 import { productRules } from "./products.ts";
 import { inferTypes, type TypesByScope, typeIn } from "./types.ts";
 
@@ -52,9 +52,9 @@ export function inferShapes(model: OnnxModel, scope: Scope, given: Given): Stati
 		const rule = node.domain === "" && !local.has(operatorKey(node)) ? rules.get(node.op) : undefined;
 		const type = typeIn(given.types, scope, node.inputs[0] ?? "");
 		const view = { node, ...viewOf(node.inputs, known), type, opset };
-		const result = (rule === undefined ? given.others?.(view, known) : rule(view)) ?? untold;
-		if ("fault" in result) faults.push({ node, what: result.fault });
-		else keep(node, result, known);
+		const result = rule === undefined ? given.others?.(view, known) : rule(view);
+		if (typeof result === "string") faults.push({ node, what: result });
+		else keep(node, result ?? null, known);
 		if (isStop(node, known)) stopped.push(node);
 	}
 	return { ...known, faults, stopped };
@@ -85,13 +85,13 @@ function viewOf(
 	};
 }
 
-function keep(node: OnnxNode, result: Exclude<OperatorResult, { fault: string }>, known: Known): void {
-	for (const [place, dims] of [result.dims, ...(result.more ?? [])].entries()) {
+function keep(node: OnnxNode, result: Outputs | Dims | null, known: Known): void {
+	const { dims, more = [], value }: Outputs = result !== null && "dims" in result ? result : { dims: result };
+	for (const [place, shape] of [dims, ...more].entries()) {
 		const name = node.outputs[place] ?? "";
-		if (name !== "" && dims !== null) known.shapes.set(name, dims);
+		if (name !== "" && shape !== null) known.shapes.set(name, shape);
 	}
-	if (result.value !== undefined && result.value.length <= maxValues)
-		known.values.set(node.outputs[0] ?? "", result.value);
+	if (value !== undefined && value.length <= maxValues) known.values.set(node.outputs[0] ?? "", value);
 }
 
 export interface ModelFacts {

@@ -13,29 +13,32 @@ export interface OperatorView {
 	opset: number;
 }
 
-/** Shapes of the outputs (null if not known) and the first one's values; or why the inputs cannot be right. */
-export type OperatorResult =
-	| { dims: Dims | null; more?: readonly (Dims | null)[]; value?: Dims }
-	| { fault: string };
+/** Shapes of the outputs (null if not known) and the first one's values. */
+export interface Outputs {
+	dims: Dims | null;
+	more?: readonly (Dims | null)[];
+	value?: Dims;
+}
+/** The shape of the first output is enough; text says why the inputs cannot be right. */
+export type OperatorResult = Outputs | Dims | string | null;
 export type OperatorRule = (view: OperatorView) => OperatorResult;
 export type OperatorRules = Readonly<Record<string, OperatorRule>>;
 
 export const maxValues = 64;
-export const untold: OperatorResult = { dims: null };
 
 export function onInput(rule: (input: Dims, view: OperatorView) => OperatorResult): OperatorRule {
-	return (view) => (view.shapes[0] ? rule(view.shapes[0], view) : untold);
+	return (view) => (view.shapes[0] ? rule(view.shapes[0], view) : null);
 }
 
 export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => OperatorResult): OperatorRule {
-	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : untold));
+	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : null));
 }
 
 export function forEach(operators: string, rule: OperatorRule): OperatorRules {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
 }
 
-export const keepShape: OperatorRule = ({ shapes: [dims = null] }) => ({ dims });
+export const keepShape: OperatorRule = ({ shapes: [dims = null] }) => dims;
 
 export function attributeOf(node: OnnxNode, name: string): OnnxAttribute["value"] | undefined {
 	return node.attributes.find((attribute) => attribute.name === name)?.value;

@@ -15,24 +15,23 @@ import {
 	onTwo,
 	textAttribute,
 	unknownOf,
-	untold,
 } from "./operator.ts";
 
 export const matMul = onTwo((left, right) => {
-	if (left.length === 0 || right.length === 0) return { fault: "multiplies a scalar, which is not a matrix" };
+	if (left.length === 0 || right.length === 0) return "multiplies a scalar, which is not a matrix";
 	const inner = right.length === 1 ? right[0] : right.at(-2);
 	const what = `multiplies ${formatDims(left)} by ${formatDims(right)}`;
-	if (differ(left.at(-1), inner)) return { fault: `${what}: ${left.at(-1)} and ${inner} must be the same` };
+	if (differ(left.at(-1), inner)) return `${what}: ${left.at(-1)} and ${inner} must be the same`;
 	const batch = broadcast(left.slice(0, -2), right.slice(0, -2));
-	if (batch === null) return { fault: `${what}: their batch dimensions are incompatible` };
+	if (batch === null) return `${what}: their batch dimensions are incompatible`;
 	const rows = left.length === 1 ? [] : [left.at(-2) ?? null];
 	const columns = right.length === 1 ? [] : [right.at(-1) ?? null];
-	return { dims: [...batch, ...rows, ...columns] };
+	return [...batch, ...rows, ...columns];
 });
 
 export const gemm = onTwo((left, right, view) => {
 	if (left.length !== 2 || right.length !== 2)
-		return { fault: `multiplies ${formatDims(left)} by ${formatDims(right)}; Gemm takes matrices` };
+		return `multiplies ${formatDims(left)} by ${formatDims(right)}; Gemm takes matrices`;
 	const turned = ["transA", "transB"].map((name, at) => {
 		const dims = at === 0 ? left : right;
 		return integerAttribute(view.node, name, 0) === 0 ? dims : dims.toReversed();
@@ -93,18 +92,14 @@ const pool = onInput((input, { node }) => {
 function convolution(isTransposed: boolean): OperatorRule {
 	return onTwo((input, kernel, { node }): OperatorResult => {
 		if (input.length !== kernel.length)
-			return {
-				fault: `has weights of ${kernel.length} dimensions ${formatDims(kernel)}, its input has ${input.length}: ${formatDims(input)}`,
-			};
+			return `has weights of ${kernel.length} dimensions ${formatDims(kernel)}, its input has ${input.length}: ${formatDims(input)}`;
 		const [whole = null, perGroup = null] = kernel;
 		const grouped = typeof perGroup === "number" ? perGroup * integerAttribute(node, "group", 1) : null;
 		const [channels, made] = isTransposed ? [whole, grouped] : [grouped, whole];
 		if (differ(input[1], channels))
-			return {
-				fault: `has weights ${formatDims(kernel)} for ${channels} channels, its input ${formatDims(input)} has ${input[1]}`,
-			};
+			return `has weights ${formatDims(kernel)} for ${channels} channels, its input ${formatDims(input)} has ${input[1]}`;
 		const sizes = isTransposed ? spread : slid;
-		return { dims: [input[0] ?? null, made, ...sizes(node, input.slice(2), kernel.slice(2))] };
+		return [input[0] ?? null, made, ...sizes(node, input.slice(2), kernel.slice(2))];
 	});
 }
 
@@ -113,13 +108,13 @@ export const conv = convolution(false);
 /** Input [sequence, batch, size], weights [directions, gates × hidden, size]. */
 const recurrent = onTwo((input, weights, { node, shapes }) => {
 	const [sequence = null, batch = null, size = null] = input;
-	if (input.length !== 3 || weights.length !== 3 || integerAttribute(node, "layout", 0) !== 0) return untold;
+	if (input.length !== 3 || weights.length !== 3 || integerAttribute(node, "layout", 0) !== 0) return null;
 	const shown = `its input ${formatDims(input)} has`;
 	if (differ(size, weights[2]))
-		return { fault: `has weights ${formatDims(weights)} for inputs of size ${weights[2]}, ${shown} ${size}` };
+		return `has weights ${formatDims(weights)} for inputs of size ${weights[2]}, ${shown} ${size}`;
 	const start = shapes[5];
 	if (start && differ(start[1], batch))
-		return { fault: `starts from a state ${formatDims(start)}, and ${shown} ${batch} rows` };
+		return `starts from a state ${formatDims(start)}, and ${shown} ${batch} rows`;
 	const hidden: OnnxDim = integerAttribute(node, "hidden_size", 0) || (shapes[2]?.[2] ?? null);
 	const last = [weights[0] ?? null, batch, hidden];
 	return { dims: [sequence, ...last], more: [last, last] };
@@ -139,7 +134,7 @@ export const productRules: OperatorRules = {
 	...forEach("AveragePool LpPool MaxPool", pool),
 	...forEach(
 		"GlobalAveragePool GlobalLpPool GlobalMaxPool",
-		onInput((input) => ({ dims: input.map((dim, axis) => (axis < 2 ? dim : 1)) })),
+		onInput((input) => input.map((dim, axis) => (axis < 2 ? dim : 1))),
 	),
 	...forEach("GRU LSTM RNN", recurrent),
 };
