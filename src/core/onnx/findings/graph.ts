@@ -3,7 +3,7 @@ import type { Finding } from "../../../../generated/result.ts";
 import { quoteName } from "../quote.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { foundIn, producersOf, runnable, type Scope } from "../walk.ts";
-import { finding, inScope, nodeIn, type Rule, type Subject } from "./subject.ts";
+import { finding, inScope, nodeFinding, type Rule, type Subject } from "./subject.ts";
 
 /** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. */
 const onnxRuntime = { name: "ONNX Runtime 1.30", opset: 26, ml: 5, ir: 13 };
@@ -80,8 +80,8 @@ export const cycles: Rule = ({ scopes }) =>
 	scopes.flatMap((scope) => {
 		const node = nodeOnCycle(scope);
 		if (node === undefined) return [];
-		const message = `${nodeIn(node, scope)} waits for its own output: the graph has a cycle.`;
-		return [finding("graph-cycle", message, { node })];
+		const what = "waits for its own output: the graph has a cycle";
+		return [nodeFinding("graph-cycle", { node, scope }, { what })];
 	});
 
 function nodeOnCycle(scope: Scope) {
@@ -105,8 +105,8 @@ export const names: Rule = ({ scopes, context }) => {
 		...scope.nodes.flatMap((node) =>
 			[...new Set(node.inputs)].flatMap((name) => {
 				if (name === "" || knows(scope, name)) return [];
-				const message = `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`;
-				return [finding("tensor-undefined", message, { node })];
+				const what = `reads tensor ${quoteName(name)}, which no input, initialiser or node defines`;
+				return [nodeFinding("tensor-undefined", { node, scope }, { what })];
 			}),
 		),
 		...scope.outputs.flatMap((name) => {

@@ -4,7 +4,16 @@ import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxNode } from "../model.ts";
 import { listedSpan, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { localOperators, nodeLabel, operatorKey, type Scope } from "../walk.ts";
-import { constantOf, everyNode, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
+import {
+	constantOf,
+	everyNode,
+	finding,
+	nodeFinding,
+	nodeIn,
+	others,
+	type Rule,
+	type Subject,
+} from "./subject.ts";
 
 interface Lifetime {
 	since: number;
@@ -135,8 +144,8 @@ export const randomness: Rule = (subject) =>
 	everyNode(subject, (node, scope) => {
 		if (node.domain !== "" || !(drawing.has(node.op) || isTraining(node, scope, subject))) return [];
 		const mode = node.op === "Dropout" ? " (in training mode)" : "";
-		const message = `${nodeIn(node, scope)} draws random numbers${mode}: each runtime computes a different result, so no golden can match.`;
-		return [finding("operator-random", message, { node })];
+		const what = `draws random numbers${mode}: each runtime computes a different result, so no golden can match`;
+		return [nodeFinding("operator-random", { node, scope }, { what })];
 	});
 
 /** Dropout since opset 12: data, ratio (0.5), training_mode (false). A value that is not a constant may be either. */

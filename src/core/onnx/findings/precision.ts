@@ -14,7 +14,7 @@ import {
 	finding,
 	foldFaults,
 	type NodeFault,
-	nodeIn,
+	nodeFinding,
 	type Rule,
 	type Subject,
 } from "./subject.ts";
@@ -163,8 +163,8 @@ export const quantisation: Rule = (subject) => {
 		points.push(...zeroPoint(subject, scope, node));
 		const wrong = constantOf(subject, scope, inputs[1])?.values?.find((value) => !(value > 0));
 		if (wrong === undefined) return [];
-		const message = `${nodeIn(node, scope)} has a scale of ${wrong} (${quoteName(inputs[1] ?? "")}); scales must be positive.`;
-		return [finding("scale-not-positive", message, { severity, node })];
+		const what = `has a scale of ${wrong} (${quoteName(inputs[1] ?? "")}); scales must be positive`;
+		return [nodeFinding("scale-not-positive", { node, scope }, { what, severity })];
 	});
 	return [...found, ...foldFaults(points)];
 };

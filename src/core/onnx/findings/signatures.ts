@@ -6,7 +6,7 @@ import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../sta
 import { boundTypes, parameterAt, type Signature, signatureIn, typeIn } from "../static-shapes/types.ts";
 import { localOperators, operatorKey, type Scope } from "../walk.ts";
 import { newestOpset } from "./graph.ts";
-import { everyNode, finding, nodeIn, type Rule, type Subject } from "./subject.ts";
+import { everyNode, nodeFinding, type Rule, type Subject } from "./subject.ts";
 
 export const signatures: Rule = (subject) => {
 	const local = localOperators(subject.model.onnx);
@@ -52,15 +52,13 @@ interface Use {
 
 /** TensorRT casts if types differ and ignores what it does not know, so only types are worth a warning. */
 function judge(use: Use): Finding[] {
-	const { node, scope, opset, isOrt } = use;
+	const { opset, isOrt } = use;
 	const types = typeFaults(use).slice(0, 1);
 	if (!isOrt) return types;
-	const signature = [...attributeFaults(use), ...countFaults(use)].map((what) =>
-		finding(
-			"operator-signature",
-			`${nodeIn(node, scope)} ${what} in opset ${opset}: ONNX Runtime rejects the model.`,
-			{ node },
-		),
+	const signature = [...attributeFaults(use), ...countFaults(use)].map((fault) =>
+		nodeFinding("operator-signature", use, {
+			what: `${fault} in opset ${opset}: ONNX Runtime rejects the model`,
+		}),
 	);
 	const found = [...signature, ...types];
 	return found.length > 0 ? found : kernelFaults(use);
@@ -84,7 +82,8 @@ function countFaults({ signature: { inputs }, node }: Use): string[] {
 	return [`has ${count} inputs, where it takes ${least === most ? least : `${least} to ${most}`}`];
 }
 
-function typeFaults({ node, scope, signature, isOrt, given }: Use): Finding[] {
+function typeFaults(use: Use): Finding[] {
+	const { node, signature, isOrt, given } = use;
 	const bound = boundTypes(signature, given);
 	const severity = isOrt ? "error" : "warning";
 	const result = `ONNX Runtime rejects the model${isOrt ? "" : ", and TensorRT may convert it silently"}`;
@@ -98,15 +97,21 @@ function typeFaults({ node, scope, signature, isOrt, given }: Use): Finding[] {
 		const what = isRefused
 			? "a type that this operator does not take there"
 			: `beside an input of type ${other}, where both must be the same`;
-		const message = `${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ${result}.`;
-		return [finding("type-mismatch", message, { severity, node })];
+		const name = quoteName(node.inputs[place] ?? "");
+		return [
+			nodeFinding("type-mismatch", use, {
+				what: `reads ${name}, which is ${type}, ${what}: ${result}`,
+				severity,
+			}),
+		];
 	});
 }
 
 /** Operators that ONNX Runtime removes before it looks for kernels. */
 const removed: ReadonlySet<string> = new Set(["Constant", "Dropout", "Identity"]);
 
-function kernelFaults({ node, scope, signature, opset, isRead, given, made }: Use): Finding[] {
+function kernelFaults(use: Use): Finding[] {
+	const { node, signature, opset, isRead, given, made } = use;
 	if (opset < signature.functionBefore || removed.has(node.op) || !isRead) return [];
 	const types = boundTypes(signature, given);
 	for (const [place, type] of made.entries()) {
@@ -123,8 +128,8 @@ function kernelFaults({ node, scope, signature, opset, isRead, given, made }: Us
 	);
 	if (isServed) return [];
 	const of = signature.kernels.length === 0 ? "" : ` of ${[...new Set(types.values())].join(" and ")}`;
-	const message = `${nodeIn(node, scope)} has no kernel${of} in opset ${opset} on the CPU: ONNX Runtime rejects the model.`;
-	return [finding("operator-kernel", message, { node })];
+	const what = `has no kernel${of} in opset ${opset} on the CPU: ONNX Runtime rejects the model`;
+	return [nodeFinding("operator-kernel", use, { what })];
 }
 
 /** The end of a sentence; null if nothing is refused. */
@@ -178,9 +183,10 @@ function refusedUses(subject: Subject): Finding[] {
 		);
 		const what = limit(node, shapes, typeIn(subject.types, scope, node.inputs[0] ?? ""));
 		if (what === null) return [];
-		const message = `${nodeIn(node, scope)} ${what}, which ONNX Runtime rejects.`;
 		const fix = "Export the operator in another form, or gate this model on TensorRT.";
-		return [finding("operator-refused", message, { fix, node })];
+		return [
+			nodeFinding("operator-refused", { node, scope }, { what: `${what}, which ONNX Runtime rejects`, fix }),
+		];
 	});
 }
 
@@ -198,10 +204,11 @@ function sizesOfShapes({ graph, static: { values } }: Subject): Finding[] {
 		if (!node.inputs.some((name) => wrong.has(name))) continue;
 		if (carryingOn.has(node.op)) wrong.add(first);
 		if (!shaping.has(node.op)) continue;
-		const message = `${nodeIn(node, graph)} reads the Size of a Shape with fixed sizes, which ONNX Runtime's WebAssembly build miscounts: it rejects the model, the native build does not.`;
+		const what =
+			"reads the Size of a Shape with fixed sizes, which ONNX Runtime's WebAssembly build miscounts: it rejects the model, the native build does not";
 		const fix =
 			"Set `onnxruntime: native`, or fold constants before export (onnxsim), which leaves no such Size.";
-		return [finding("operator-refused", message, { severity: "warning", fix, node })];
+		return [nodeFinding("operator-refused", { node, scope: graph }, { what, severity: "warning", fix })];
 	}
 	return [];
 }

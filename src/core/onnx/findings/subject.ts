@@ -77,6 +77,15 @@ export function nodeIn(node: OnnxNode, scope: Scope): string {
 	return `${nodeLabel(node)}${inScope(scope)}`;
 }
 
+/** A finding whose message begins with the node. */
+export function nodeFinding(
+	code: FindingCode,
+	{ node, scope }: { node: OnnxNode; scope: Scope },
+	{ what, ...init }: FindingKind & { what: string },
+): Finding {
+	return finding(code, `${nodeIn(node, scope)} ${what}.`, { ...init, node });
+}
+
 export function constantOf(subject: Subject, scope: Scope, name: string | undefined): OnnxInitializer | null {
 	return foundIn(subject.constants, scope, name);
 }
@@ -89,14 +98,14 @@ export interface NodeFault {
 	fix?: string;
 }
 
+/** One finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
-	return [...groups.values()].flatMap((group) =>
-		group.slice(0, 1).map(({ node, scope, code, fault, fix }) => {
-			const message = `${nodeIn(node, scope)}${others(group.length)} ${fault}.`;
-			return finding(code, message, fix === undefined ? { node } : { node, fix });
-		}),
-	);
+	return [...groups.values()].flatMap(([first, ...rest]) => {
+		if (first === undefined) return [];
+		const { node, scope, code, fault, ...fix } = first;
+		return [finding(code, `${nodeIn(node, scope)}${others(rest.length + 1)} ${fault}.`, { node, ...fix })];
+	});
 }
 
 export function others(count: number): string {

@@ -9,10 +9,9 @@ import {
 	constantOf,
 	everyNode,
 	type FindingCode,
-	finding,
 	foldFaults,
 	type NodeFault,
-	nodeIn,
+	nodeFinding,
 	type Rule,
 	type Subject,
 } from "./subject.ts";
@@ -264,8 +263,8 @@ export const topkLimit: Rule = (subject) => {
 		const k = constantOf(subject, scope, node.inputs[1])?.values?.[0];
 		const kept = integerAttribute(node, "k", k ?? 0);
 		if (kept <= maxK) return [];
-		const message = `${nodeIn(node, scope)} keeps ${kept} elements; TensorRT's TopK keeps at most ${maxK}.`;
+		const what = `keeps ${kept} elements; TensorRT's TopK keeps at most ${maxK}`;
 		const fix = `Keep at most ${maxK}, or sort outside of the engine.`;
-		return [finding("topk-limit", message, { fix, node })];
+		return [nodeFinding("topk-limit", { node, scope }, { what, fix })];
 	});
 };
