@@ -1,23 +1,17 @@
 // Two files are one network where nodes, wiring and the sizes of weights are the same.
 import { expect, it } from "vitest";
 import { isSameGraph } from "../../../src/core/onnx/describe.ts";
-import type { OnnxModel } from "../../../src/core/onnx/model.ts";
-import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
 	attribute,
 	floats,
 	type GraphInit,
 	graph,
-	model,
+	modelOf,
 	node,
+	nodes,
 	tensor,
 	value,
 } from "../../support/onnx-writer.ts";
-
-function graphOf(init: Parameters<typeof model>[0]): OnnxModel {
-	return readOnnx(memorySource(model(init)), "net.onnx");
-}
 
 const weights = (...values: number[]) =>
 	tensor({ name: "w", dims: [4, 4], raw: floats(...values, ...Array<number>(16 - values.length).fill(0)) });
@@ -47,16 +41,15 @@ it.each<[string, boolean, GraphInit]>([
 	["weights of another size", false, { ...plain, initializers: [tensor({ name: "w", dims: [4, 5] }), bias] }],
 	["an input of another type", false, { ...plain, inputs: [value("x", [1, 4], 10)] }],
 ])("with %s, two models being one network is %s", (_, expected, other) => {
-	expect(isSameGraph(graphOf(plain), graphOf(other))).toBe(expected);
-	expect(isSameGraph(graphOf(other), graphOf(plain))).toBe(expected);
+	expect(isSameGraph(modelOf(plain), modelOf(other))).toBe(expected);
+	expect(isSameGraph(modelOf(other), modelOf(plain))).toBe(expected);
 });
 
 it("another branch of a condition makes another network", () => {
 	const choosing = (op: string) => {
-		const branch = graph({ nodes: [node({ op, inputs: ["x"], outputs: ["y"] })], inputs: [] });
-		const attributes = ["then_branch", "else_branch"].map((name) => attribute.graph(name, branch));
-		const nodes = [node({ op: "If", inputs: ["c"], outputs: ["y"], attributes })];
-		return graphOf({ nodes, inputs: [value("x"), value("c", [], 9)] });
+		const branch = graph({ nodes: `y = ${op}(x)`, inputs: [] });
+		const choice = nodes("y = If<then_branch=$0, else_branch=$0>(c)", branch);
+		return modelOf({ nodes: choice, inputs: [value("x"), value("c", [], 9)] });
 	};
 	expect(isSameGraph(choosing("Relu"), choosing("Relu"))).toBe(true);
 	expect(isSameGraph(choosing("Relu"), choosing("Sigmoid"))).toBe(false);

@@ -20,6 +20,7 @@ import {
 	int64s,
 	model,
 	node,
+	nodes,
 	packed,
 	tensor,
 	value,
@@ -102,7 +103,7 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 it("refuses subgraphs nested without end", () => {
 	let inner = graph();
 	for (let depth = 0; depth < 60; depth++)
-		inner = graph({ nodes: [node({ op: "If", attributes: [attribute.graph("then_branch", inner)] })] });
+		inner = graph({ nodes: nodes("y = If<then_branch=$0>(x)", inner) });
 	expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(
 		/nested too deep \(more than 100 messages\)/,
 	);
@@ -205,7 +206,7 @@ it("reads where weights outside of the file lie", () => {
 it("reads negative sizes and nameless symbols as unknown dimensions, both spellings of the standard domain", () => {
 	const file = model({
 		inputs: [value("x", [-1, "", 0, "n"])],
-		nodes: [node({ op: "Relu", domain: "ai.onnx" })],
+		nodes: "y = ai.onnx.Relu(x)",
 		opsets: { "ai.onnx": 13 },
 	});
 	const { graph: whole, opsets } = read(file);
@@ -216,10 +217,7 @@ it("reads negative sizes and nameless symbols as unknown dimensions, both spelli
 it("reads subgraphs with the node that holds them", () => {
 	const branch = graph({ name: "then", inputs: [] });
 	const file = model({
-		nodes: [
-			node({ op: "Relu" }),
-			node({ op: "If", name: "gate", attributes: [attribute.graph("then_branch", branch)] }),
-		],
+		nodes: nodes("y = Relu(x); [gate] y = If<then_branch=$0>(x)", branch),
 	});
 	const [subgraph] = read(file).graph.subgraphs;
 	expect(subgraph).toMatchObject({

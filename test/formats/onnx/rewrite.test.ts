@@ -45,7 +45,7 @@ it("rewriteOnnx keeps unknown fields of the model, the graph and a node", () => 
 });
 
 it("rewriteOnnx adds nodes, constants and outputs, and edits the graphs inside a node", () => {
-	const body = graph({ nodes: [node({ op: "Neg", outputs: ["a"] })], inputs: [], name: "then" });
+	const body = graph({ nodes: "a = Neg(x)", inputs: [], name: "then" });
 	const branch = node({
 		op: "If",
 		inputs: ["c"],

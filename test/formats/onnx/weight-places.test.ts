@@ -8,13 +8,12 @@ import {
 	textField as text,
 } from "../../../src/formats/onnx/write.ts";
 import {
-	attribute,
 	externalTensor,
 	floats,
 	graph,
 	int64s,
 	model,
-	node,
+	nodes,
 	packed,
 	tensor,
 } from "../../support/onnx-writer.ts";
@@ -62,11 +61,12 @@ it("findWeights follows external data, constants and subgraphs", () => {
 	const small = tensor({ dims: [1], raw: floats(9) });
 	const inner = graph({ initializers: [tensor({ name: "inner", dims: [1], raw: floats(7) })] });
 	const file = model({
-		nodes: [
-			node({ op: "Constant", outputs: ["table"], attributes: [attribute.tensor("value", large)] }),
-			node({ op: "Constant", outputs: ["limit"], attributes: [attribute.tensor("value", small)] }),
-			node({ op: "If", attributes: [attribute.graph("then_branch", inner)] }),
-		],
+		nodes: nodes(
+			"table = Constant<value=#0>(x); limit = Constant<value=#1>(x); y = If<then_branch=$2>(x)",
+			large,
+			small,
+			inner,
+		),
 		initializers: [external],
 	});
 	expect(

@@ -1,9 +1,7 @@
 // Attention in one operator costs what its products cost one by one: scores of each query with each key, then sums of values.
 import { expect, it } from "vitest";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { attribute, type Bytes, model, node, value } from "../../../support/onnx-writer.ts";
+import { attribute, type Bytes, modelOf, node, value } from "../../../support/onnx-writer.ts";
 
 const [batch, heads, queries, keys, size, valueSize] = [2, 4, 5, 7, 8, 6] as const;
 const products = batch * heads * queries * keys * (size + valueSize);
@@ -13,14 +11,14 @@ const microsoft = "com.microsoft";
 /** Shapes of the inputs as `2×3 4`; – is an input that is left out. */
 function count(op: string, domain: string, shapes: string, attributes: readonly Bytes[] = []) {
 	const given = shapes.split(" ").map((text) => (text === "–" ? null : text.split("×").map(Number)));
-	const bytes = model({
+	const onnx = modelOf({
 		inputs: given.flatMap((shape, at) => (shape === null ? [] : [value(`x${at}`, shape)])),
 		nodes: [
 			node({ op, domain, inputs: given.map((shape, at) => (shape === null ? "" : `x${at}`)), attributes }),
 		],
 		opsets: { "": 23, [microsoft]: 1 },
 	});
-	return costsOf(readOnnx(memorySource(bytes), "m.onnx"))({ shapes: {} });
+	return costsOf(onnx)({ shapes: {} });
 }
 
 it.each<[what: string, Parameters<typeof count>, multiplyAdds: number, output: readonly number[]]>([

@@ -5,7 +5,7 @@ import { changedNodes } from "../../../../src/core/onnx/cost/compare.ts";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { model, node, tensor, value } from "../../../support/onnx-writer.ts";
+import { modelOf, node, tensor, value } from "../../../support/onnx-writer.ts";
 
 /** A chain of products, by name and size of the result. */
 function chain(...layers: readonly (readonly [name: string, size: number])[]) {
@@ -17,9 +17,7 @@ function chain(...layers: readonly (readonly [name: string, size: number])[]) {
 		weights.push(tensor({ name: `w${at}`, dims: [width, size] }));
 		[from, width] = [`h${at}`, size];
 	}
-	return costsOf(
-		readOnnx(memorySource(model({ inputs: [value("x", [1, 4])], nodes, initializers: weights })), "m.onnx"),
-	)({ shapes: {} });
+	return costsOf(modelOf({ inputs: [value("x", [1, 4])], nodes, initializers: weights }))({ shapes: {} });
 }
 
 const named = (changes: ReturnType<typeof changedNodes>) =>

@@ -3,18 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bindShapes, fillShapes } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { searchSizes } from "../../../../src/core/onnx/input-shapes/search.ts";
 import type { OnnxModel } from "../../../../src/core/onnx/model.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import {
-	attribute,
-	type Bytes,
-	type Dim,
-	floats,
-	model,
-	node,
-	tensor,
-	value,
-} from "../../../support/onnx-writer.ts";
+import { type Bytes, type Dim, floats, modelOf, tensor, value } from "../../../support/onnx-writer.ts";
 
 const float = 1;
 const int64 = 7;
@@ -22,17 +11,12 @@ const int64 = 7;
 interface Net {
 	inputs: Readonly<Record<string, readonly [readonly Dim[], number?]>>;
 	outputs?: readonly Dim[];
-	nodes?: readonly Bytes[];
+	nodes?: readonly Bytes[] | string;
 	weights?: Readonly<Record<string, readonly number[]>>;
 }
 
-function net({
-	inputs,
-	outputs = [null, null, null],
-	nodes = [node({ op: "Relu" })],
-	weights = {},
-}: Net): OnnxModel {
-	const file = model({
+function net({ inputs, outputs = [null, null, null], nodes = "y = Relu(x)", weights = {} }: Net): OnnxModel {
+	return modelOf({
 		inputs: Object.entries(inputs).map(([name, [dims, dtype = float]]) => value(name, dims, dtype)),
 		outputs: [value("y", outputs)],
 		nodes,
@@ -40,7 +24,6 @@ function net({
 			tensor({ name, dims, raw: floats(...Array(dims.reduce((a, b) => a * b, 1)).fill(1)) }),
 		),
 	});
-	return readOnnx(memorySource(file), "m.onnx");
 }
 
 function searched(onnx: OnnxModel) {
@@ -51,7 +34,7 @@ function searched(onnx: OnnxModel) {
 	return { search, next };
 }
 
-const strided = node({ op: "Conv", inputs: ["x", "w"], attributes: [attribute.integers("strides", [2, 1])] });
+const strided = "y = Conv<strides=[2, 1]>(x, w)";
 
 it.each<[string, Net, Record<string, number[]>]>([
 	[
@@ -76,7 +59,7 @@ it.each<[string, Net, Record<string, number[]>]>([
 	],
 	[
 		"a line of text, by windows that move further down than across",
-		{ inputs: { x: [[null, 3, "?", "?"]] }, nodes: [strided], weights: { w: [4, 3, 3, 3] } },
+		{ inputs: { x: [[null, 3, "?", "?"]] }, nodes: strided, weights: { w: [4, 3, 3, 3] } },
 		{ x: [1, 3, 48, 320] },
 	],
 	[
@@ -101,35 +84,17 @@ it.each<[string, Net, Record<string, number[]>]>([
 it("a mask over a cache and the new steps is as long as both", () => {
 	const onnx = net({
 		inputs: { new: [["b", "seq", 8]], past: [["b", "past", 8]], mask: [["b", "total", 8]] },
-		nodes: [
-			node({
-				op: "Concat",
-				inputs: ["past", "new"],
-				outputs: ["all"],
-				attributes: [attribute.integer("axis", 1)],
-			}),
-			node({ op: "Add", inputs: ["all", "mask"], outputs: ["y"] }),
-		],
+		nodes: "all = Concat<axis=1>(past, new); y = Add(all, mask)",
 	});
 	expect(searched(onnx).next()[0]?.shapes).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
 });
 
 describe("what cannot run", () => {
-	const skip = [
-		node({
-			op: "Conv",
-			inputs: ["x", "w"],
-			outputs: ["down"],
-			attributes: [attribute.integers("strides", [7, 7]), attribute.integers("kernel_shape", [1, 1])],
-		}),
-		node({
-			op: "ConvTranspose",
-			inputs: ["down", "v"],
-			outputs: ["up"],
-			attributes: [attribute.integers("strides", [7, 7]), attribute.integers("kernel_shape", [7, 7])],
-		}),
-		node({ op: "Add", inputs: ["x", "up"], outputs: ["y"] }),
-	];
+	const skip = `
+		down = Conv<strides=[7, 7], kernel_shape=[1, 1]>(x, w);
+		up = ConvTranspose<strides=[7, 7], kernel_shape=[7, 7]>(down, v);
+		y = Add(x, up)
+	`;
 
 	it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
 		const onnx = net({
@@ -143,10 +108,7 @@ describe("what cannot run", () => {
 	});
 
 	it("what cannot run leads to the sizes that its message names", () => {
-		const nodes = [
-			node({ op: "Flatten", inputs: ["x"], outputs: ["flat"] }),
-			node({ op: "Gemm", inputs: ["flat", "w"], outputs: ["y"] }),
-		];
+		const nodes = "flat = Flatten(x); y = Gemm(flat, w)";
 		const onnx = net({ inputs: { x: [["N", 2, "H", "W"]] }, nodes, weights: { w: [2 * 37 * 37, 5] } });
 		expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
 		const square = net({ inputs: { x: [["N", 1, "H", "W"]] }, nodes, weights: { w: [40 * 40, 5] } });

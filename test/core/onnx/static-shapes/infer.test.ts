@@ -1,15 +1,14 @@
 // Shapes inside a graph, as ONNX itself infers them.
 import { expect, it } from "vitest";
 import { factsOf } from "../../../../src/core/onnx/static-shapes/infer.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
 	attribute,
 	type Bytes,
 	type Dim,
 	int64s,
+	ints,
 	type ModelInit,
-	model,
+	modelOf,
 	node,
 	tensor,
 	value,
@@ -17,9 +16,7 @@ import {
 
 const { integer, integers } = attribute;
 
-const facts = (init: ModelInit) => factsOf(readOnnx(memorySource(model(init)), "m.onnx"));
-const list = (name: string, ...values: number[]) =>
-	tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
+const facts = (init: ModelInit) => factsOf(modelOf(init));
 
 /** `b 3, 4 ?`: two shapes; names are symbols, and ? is unknown. */
 function shapes(text: string): Dim[][] {
@@ -39,7 +36,7 @@ function infer(op: string, inputs: string, { target, attributes = [], opset = 17
 	const names = given.map((_, at) => `in${at}`);
 	return facts({
 		inputs: given,
-		initializers: target === undefined ? [] : [list("t", ...target)],
+		initializers: target === undefined ? [] : [ints("t", ...target)],
 		nodes: [node({ op, inputs: target === undefined ? names : [...names, "t"], attributes })],
 		opsets: { "": opset },
 	}).static;
@@ -142,11 +139,7 @@ it.each<[op: string, inputs: string, fault: string, more?: More]>([
 });
 
 it("shapes are followed through nodes that stand behind those that read them, and all outputs of a dynamic quantisation", () => {
-	const nodes = [
-		node({ op: "ConvInteger", inputs: ["q", "w"], outputs: ["c"] }),
-		node({ op: "DynamicQuantizeLinear", inputs: ["h"], outputs: ["q", "scale", "zero"] }),
-		node({ op: "Cast", inputs: ["x"], outputs: ["h"], attributes: [integer("to", 1)] }),
-	];
+	const nodes = "c = ConvInteger(q, w); q, scale, zero = DynamicQuantizeLinear(h); h = Cast<to=1>(x)";
 	const initializers = [tensor({ name: "w", dtype: 2, dims: [6, 3, 3, 3], raw: new Uint8Array(162) })];
 	const { static: known, types } = facts({ inputs: [value("x", ["b", 3, 8, 8], 10)], initializers, nodes });
 	expect(Object.fromEntries(known.shapes)).toMatchObject({ q: ["b", 3, 8, 8], scale: [], c: ["b", 6, 6, 6] });
@@ -166,13 +159,13 @@ it("paddings that PyTorch computes give a known shape", () => {
 		node({ op: "Pad", inputs: ["a", "pads"], outputs: ["y"] }),
 	];
 	const initializers = [
-		list("two", 2),
-		list("given", 3, 4),
-		list("pairs", -1, 2),
-		list("last", -1),
-		list("first", -1000),
-		list("rows", 0),
-		list("flat", -1),
+		ints("two", 2),
+		ints("given", 3, 4),
+		ints("pairs", -1, 2),
+		ints("last", -1),
+		ints("first", -1000),
+		ints("rows", 0),
+		ints("flat", -1),
 	];
 	const found = facts({ inputs: [value("a", [1, 10])], initializers, nodes }).static;
 	expect(found.values.get("pads")).toEqual([0, 3, 0, 4]);
@@ -185,14 +178,14 @@ it.each<[string, number, number]>([
 	["Less", 2, 0],
 	["LessOrEqual", 3, 1],
 ])("%s of a size and %d gives %d, and Where follows it", (op, limit, outcome) => {
-	const nodes = [
-		node({ op: "Shape", inputs: ["a"], outputs: ["s"] }),
-		node({ op, inputs: ["s", "limit"], outputs: ["c"] }),
-		node({ op: "Where", inputs: ["c", "yes", "no"], outputs: ["size"] }),
-		node({ op: "Not", inputs: ["c"], outputs: ["n"] }),
-		node({ op: "Expand", inputs: ["one", "size"], outputs: ["y"] }),
-	];
-	const initializers = [list("limit", limit), list("yes", 7), list("no", 9), list("one", 1)];
+	const nodes = `
+		s = Shape(a);
+		c = ${op}(s, limit);
+		size = Where(c, yes, no);
+		n = Not(c);
+		y = Expand(one, size)
+	`;
+	const initializers = [ints("limit", limit), ints("yes", 7), ints("no", 9), ints("one", 1)];
 	const { values, shapes: known } = facts({ inputs: [value("a", [3])], initializers, nodes }).static;
 	expect([values.get("c"), values.get("n")]).toEqual([[outcome], [1 - outcome]]);
 	expect(known.get("y")).toEqual([outcome === 1 ? 7 : 9]);

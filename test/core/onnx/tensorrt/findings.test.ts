@@ -3,8 +3,6 @@ import { expect, it } from "vitest";
 import type { Finding } from "../../../../generated/result.ts";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../../src/core/onnx/preflight.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
 	bytesField as bytes,
 	joinBytes as join,
@@ -14,31 +12,28 @@ import {
 	attribute,
 	type Bytes,
 	graph,
-	int64s,
+	inspectedOf,
+	ints,
 	type ModelInit,
-	model,
+	modelOf,
 	type NodeInit,
 	node,
+	nodes,
 	opset,
 	tensor,
 	value,
 } from "../../../support/onnx-writer.ts";
 
 function findings(init: ModelInit, context: Partial<PreflightContext> = {}): Finding[] {
-	const onnx = readOnnx(memorySource(model(init)), "m.onnx");
-	const inspected = { path: "m.onnx", onnx, sha256: "0".repeat(64), external: [] };
-	return preflight(inspected, { backend: "tensorrt", tensorrt: "10.6", ...context });
+	return preflight(inspectedOf(modelOf(init)), { backend: "tensorrt", tensorrt: "10.6", ...context });
 }
 
 function said(init: ModelInit, context: Partial<PreflightContext> = {}): string[] {
 	return findings(init, context).map(({ severity, code, message }) => `${severity} ${code}: ${message}`);
 }
 
-const only = (op: string, changes: Partial<NodeInit> = {}): ModelInit => ({
-	nodes: [node({ op, ...changes })],
-});
 const operator = (op: string, domain = ""): ModelInit => ({
-	nodes: [node({ op, domain, name: "n" })],
+	nodes: `[n] y = ${domain && `${domain}.`}${op}(x)`,
 	opsets: { "": 17, "com.microsoft": 1 },
 });
 
@@ -120,7 +115,7 @@ it("an operator is reported once, with the number of its nodes", () => {
 const branch = (dims: readonly number[]): Bytes =>
 	graph({
 		inputs: [],
-		nodes: [node({ op: "Identity", inputs: ["x"], outputs: ["r"] })],
+		nodes: "r = Identity(x)",
 		outputs: [value("r", dims)],
 	});
 
@@ -128,67 +123,47 @@ it.each<[string, ModelInit, string | null]>([
 	[
 		"int32 bias",
 		{
-			nodes: [node({ op: "DequantizeLinear", inputs: ["b", "s"] })],
+			nodes: "y = DequantizeLinear(b, s)",
 			initializers: [tensor({ name: "b", dims: [1], dtype: 6, raw: new Uint8Array(4) })],
 		},
 		"dequantises int32",
 	],
-	[
-		"no axes, open sizes",
-		{ inputs: [value("x", ["batch", 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] },
-		"has no axes",
-	],
+	["no axes, open sizes", { inputs: [value("x", ["batch", 1])], nodes: "y = Squeeze(x)" }, "has no axes"],
 	[
 		"no axes, sizes that were not computed of fixed ones",
 		{
 			inputs: [value("x", [2, 1])],
-			nodes: [node({ op: "NonZero", inputs: ["x"], outputs: ["t"] }), node({ op: "Squeeze", inputs: ["t"] })],
+			nodes: "t = NonZero(x); y = Squeeze(t)",
 		},
 		null,
 	],
-	["indices", only("MaxPool", { outputs: ["y", "i"] }), "has 2 outputs"],
-	["layout", only("LSTM", { attributes: [attribute.integer("layout", 1)] }), "has layout 1"],
-	["added", only("ScatterND", { attributes: [attribute.text("reduction", "add")] }), 'has reduction "add"'],
+	["indices", { nodes: "y, i = MaxPool(x)" }, "has 2 outputs"],
+	["layout", { nodes: "y = LSTM<layout=1>(x)" }, "has layout 1"],
+	["added", { nodes: 'y = ScatterND<reduction="add">(x)' }, 'has reduction "add"'],
 	[
 		"computed axes",
 		{
-			nodes: [
-				node({ op: "Neg", inputs: ["x"], outputs: ["a"] }),
-				node({ op: "ReduceSum", inputs: ["x", "a"] }),
-			],
+			nodes: "a = Neg(x); y = ReduceSum(x, a)",
 		},
 		"computes its axes",
 	],
 	[
 		"constant axes",
 		{
-			nodes: [node({ op: "ReduceSum", inputs: ["x", "a"] })],
-			initializers: [tensor({ name: "a", dims: [1], dtype: 7, raw: int64s(1) })],
+			nodes: "y = ReduceSum(x, a)",
+			initializers: [ints("a", 1)],
 		},
 		null,
 	],
-	["a fed depth", only("OneHot", { inputs: ["i", "x"] }), "takes its depth from an input of the graph"],
+	["a fed depth", { nodes: "y = OneHot(i, x)" }, "takes its depth from an input of the graph"],
 	[
 		"branches of two ranks",
 		{
-			nodes: [
-				node({
-					op: "If",
-					inputs: ["x"],
-					attributes: [
-						attribute.graph("then_branch", branch([1, 4])),
-						attribute.graph("else_branch", branch([4])),
-					],
-				}),
-			],
+			nodes: nodes("y = If<then_branch=$0, else_branch=$1>(x)", branch([1, 4]), branch([4])),
 		},
 		"gives output 0 rank 2 in then_branch and 1 in else_branch",
 	],
-	[
-		"activations by default",
-		only("GRU", { attributes: [attribute.text("direction", "bidirectional")] }),
-		null,
-	],
+	["activations by default", { nodes: 'y = GRU<direction="bidirectional">(x)' }, null],
 ])("a condition %s", (_, init, expected) => {
 	const found = findings(init).filter((each) => each.code === "operator-restricted");
 	expect(found.map((each) => each.message).join()).toContain(expected ?? "");
@@ -221,7 +196,7 @@ it("a condition that only a function's caller can meet is not judged", () => {
 		bytes(9, opset("", 17)),
 		text(10, "acme"),
 	);
-	const nodes = [node({ op: "Sum", domain: "acme", inputs: ["x", "x"] })];
+	const nodes = "y = acme.Sum(x, x)";
 	expect(said({ nodes, opsets: { "": 17, acme: 1 }, modelMore: bytes(25, own) })).toEqual([]);
 });
 
@@ -282,17 +257,11 @@ it.each<[number, string, string[]]>([
 	expect(severities("opset-too-new", { opsets: { "": version } }, { tensorrt })).toEqual(expected);
 });
 
-const quantise = (code: number): ModelInit =>
-	only("QuantizeLinear", { inputs: ["x", "s"], attributes: [attribute.integer("output_dtype", code)] });
+const quantise = (code: number): ModelInit => ({ nodes: `y = QuantizeLinear<output_dtype=${code}>(x, s)` });
 
 it.each<[string, NonNullable<PreflightContext["precision"]>, ModelInit, string[]]>([
 	["fp16 of a float file", "fp16", {}, ["error"]],
-	[
-		"fp16 of a file that casts to it",
-		"fp16",
-		only("Cast", { attributes: [attribute.integer("to", 10)] }),
-		[],
-	],
+	["fp16 of a file that casts to it", "fp16", { nodes: "y = Cast<to=10>(x)" }, []],
 	["fp8 of a file that quantises to it", "fp8", quantise(17), []],
 	["fp8 of a file that quantises to int8", "fp8", quantise(3), ["error"]],
 	["int8 of a quantised file", "int8", quantise(3), []],

@@ -2,24 +2,17 @@
 import { describe, expect, it } from "vitest";
 import type { PreflightContext } from "../../../../src/core/onnx/findings/subject.ts";
 import { preflight } from "../../../../src/core/onnx/preflight.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
-	attribute,
 	externalTensor,
+	inspectedOf,
 	type ModelInit,
-	model,
-	node,
+	modelOf,
 	tensor,
 	value,
 } from "../../../support/onnx-writer.ts";
 
 function found(init: ModelInit, context: Partial<PreflightContext> = {}) {
-	const onnx = readOnnx(memorySource(model(init)), "m.onnx");
-	return preflight(
-		{ path: "m.onnx", onnx, sha256: "0".repeat(64), external: [] },
-		{ backend: "tensorrt", tensorrt: "10.15", ...context },
-	);
+	return preflight(inspectedOf(modelOf(init)), { backend: "tensorrt", tensorrt: "10.15", ...context });
 }
 
 /** Severities of one code. */
@@ -29,15 +22,7 @@ function severities(code: string, init: ModelInit, context: Partial<PreflightCon
 
 /** `output_dtype` by ONNX's codes: 17 is FP8, 23 FP4. */
 const quantised = (code: number): ModelInit => ({
-	nodes: [
-		node({
-			op: "QuantizeLinear",
-			inputs: ["x", "s"],
-			outputs: ["q"],
-			attributes: [attribute.integer("output_dtype", code)],
-		}),
-		node({ op: "DequantizeLinear", inputs: ["q", "s"] }),
-	],
+	nodes: `q = QuantizeLinear<output_dtype=${code}>(x, s); y = DequantizeLinear(q, s)`,
 	initializers: [tensor({ name: "s", raw: Uint8Array.of(0, 0, 128, 63) })],
 });
 
@@ -68,7 +53,7 @@ describe("weights", () => {
 	/** 4 GiB of float. */
 	const init: ModelInit = {
 		initializers: [externalTensor("w", [1024, 1024, 1024], { location: "w.bin", length: String(2 ** 32) })],
-		nodes: [node({ op: "Add", inputs: ["x", "w"] })],
+		nodes: "y = Add(x, w)",
 	};
 
 	it.each<[string, Partial<PreflightContext>, string[]]>([
