@@ -171,6 +171,23 @@ export function graph(init: GraphInit = {}): Bytes {
 	);
 }
 
+/** The model's field of a function, e.g. `b = acme.Twice(a)` and its body `b = Add(a, a)`. */
+export function definition(signature: string, body: string): Bytes {
+	const [, outputs = "", domain = "", name = "", inputs = ""] =
+		/^(.*) = (\w+)\.(\w+)\((.*)\)$/.exec(signature) ?? [];
+	return bytes(
+		25,
+		join(
+			text(1, name),
+			...listOf(inputs).map((input) => text(4, input)),
+			...listOf(outputs).map((output) => text(5, output)),
+			...nodes(body).map((each) => bytes(7, each)),
+			bytes(9, opset("", 17)),
+			text(10, domain),
+		),
+	);
+}
+
 /** A tensor of int64 along one axis. */
 export function ints(name: string, ...values: readonly number[]): Bytes {
 	return tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });

@@ -12,8 +12,8 @@ import {
 } from "../../../src/formats/onnx/write.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import {
-	attribute,
 	type Bytes,
+	definition,
 	externalTensor,
 	floats,
 	graph,
@@ -23,7 +23,6 @@ import {
 	modelOf,
 	node,
 	nodes,
-	opset,
 	tensor,
 	tensorType,
 	value,
@@ -39,13 +38,13 @@ function codes(init: ModelInit, backend: PreflightContext["backend"]): string[] 
 
 const weight = (name: string, dims: readonly number[]): Bytes =>
 	tensor({ name, dims, raw: new Uint8Array(dims.reduce((a, b) => a * b, 4)) });
-const quantised = (scale: number, zero: { dtype: number; value: number }): ModelInit => ({
+/** A subgraph of one node, which gives `r`. */
+const branch = (text: string): Bytes => graph({ inputs: [], nodes: text, outputs: [value("r")] });
+const quantised = (scale: number, zero: Uint8Array, dtype = 3): ModelInit => ({
 	nodes: "q = QuantizeLinear(x, s, z); y = DequantizeLinear(q, s, z)",
-	initializers: [
-		tensor({ name: "s", raw: floats(scale) }),
-		tensor({ name: "z", dtype: zero.dtype, raw: Uint8Array.of(zero.value) }),
-	],
+	initializers: [tensor({ name: "s", raw: floats(scale) }), tensor({ name: "z", dtype, raw: zero })],
 });
+const short = tensor({ name: "w", dims: [4], raw: floats(1) });
 const sequence = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
 
 type Severity = "error" | "warning" | "note" | "-";
@@ -60,24 +59,13 @@ const rows: readonly (readonly [string, `${FindingCode} ${Severity} ${Severity}`
 	[
 		"a Constant of another node's name",
 		"node-name-duplicate - warning",
-		{
-			nodes: nodes("[n] c = Constant<value=#0>(); [n] y = Add(x, c)", weight("", [1])),
-		},
+		{ nodes: nodes("[n] c = Constant<value=#0>(); [n] y = Add(x, c)", weight("", [1])) },
 	],
 	["a cycle", "graph-cycle error error", "a = Add(x, b); b = Relu(a); y = Relu(b)"],
 	[
 		"a cycle through a subgraph",
 		"graph-cycle error error",
-		{
-			nodes: nodes(
-				"a = If<then_branch=$0>(x); y = Relu(a)",
-				graph({
-					inputs: [],
-					nodes: "r = Relu(y)",
-					outputs: [value("r")],
-				}),
-			),
-		},
+		{ nodes: nodes("a = If<then_branch=$0>(x); y = Relu(a)", branch("r = Relu(y)")) },
 	],
 	["an attribute that the operator does not have", "operator-signature error -", "y = Relu<slope=1>(x)"],
 	[
@@ -95,11 +83,7 @@ const rows: readonly (readonly [string, `${FindingCode} ${Severity} ${Severity}`
 	[
 		"a type without a kernel",
 		"operator-kernel error -",
-		{
-			inputs: [value("x", [4], 5)],
-			nodes: "y = Max(x, x)",
-			outputs: [value("y", [4], 5)],
-		},
+		{ inputs: [value("x", [4], 5)], nodes: "y = Max(x, x)", outputs: [value("y", [4], 5)] },
 	],
 	[
 		"a recurrent operator with the batch first",
@@ -156,46 +140,28 @@ const rows: readonly (readonly [string, `${FindingCode} ${Severity} ${Severity}`
 	[
 		"weights that are too short",
 		"weights-size error error",
-		{
-			nodes: "y = Add(x, w)",
-			initializers: [tensor({ name: "w", dims: [4], raw: floats(1) })],
-		},
+		{ nodes: "y = Add(x, w)", initializers: [short] },
 	],
 	[
 		"weights without payload",
 		"weights-size error error",
 		{ nodes: "y = Add(x, w)", initializers: [tensor({ name: "w", dims: [4] })] },
 	],
-	[
-		"short weights that nobody reads",
-		"weights-size warning warning",
-		{ initializers: [tensor({ name: "w", dims: [4], raw: floats(1) })] },
-	],
-	["a shifted zero point", "zero-point-nonzero - warning", quantised(0.1, { dtype: 3, value: 5 })],
-	["an unsigned zero point", "zero-point-unsigned - warning", quantised(0.1, { dtype: 2, value: 0 })],
-	["a negative scale", "scale-not-positive warning error", quantised(-1, { dtype: 3, value: 0 })],
-	[
-		"a scale that is no number",
-		"scale-not-positive warning error",
-		quantised(Number.NaN, { dtype: 3, value: 0 }),
-	],
+	["short weights that nobody reads", "weights-size warning warning", { initializers: [short] }],
+	["a shifted zero point", "zero-point-nonzero - warning", quantised(0.1, Uint8Array.of(5))],
+	["an unsigned zero point", "zero-point-unsigned - warning", quantised(0.1, Uint8Array.of(0), 2)],
+	["a negative scale", "scale-not-positive warning error", quantised(-1, Uint8Array.of(0))],
+	["a scale that is no number", "scale-not-positive warning error", quantised(Number.NaN, Uint8Array.of(0))],
 	[
 		"K beyond TensorRT's limit",
 		"topk-limit - error",
-		{
-			nodes: "y, i = TopK(x, k)",
-			initializers: [ints("k", 3841)],
-		},
+		{ nodes: "y, i = TopK(x, k)", initializers: [ints("k", 3841)] },
 	],
 	["K from a Constant node", "topk-limit - error", "k = Constant<value_ints=[5000]>(); y, i = TopK(x, k)"],
 	[
 		"a tensor that no device holds",
 		"tensor-too-big warning error",
-		{
-			nodes: "y = Expand(x, e)",
-			initializers: [ints("e", 300_000, 300_000)],
-			inputs: [value("x", [1, 1])],
-		},
+		{ nodes: "y = Expand(x, e)", initializers: [ints("e", 3e5, 3e5)], inputs: [value("x", [1, 1])] },
 	],
 	[
 		"weights that do not fit",
@@ -232,48 +198,25 @@ it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
 });
 
 it("finds a file that protobuf cannot hold", () => {
-	const small = inspected();
-	const large = { ...small, onnx: { ...small.onnx, bytes: 2 ** 31 } };
-	expect(preflight(large, { backend: "tensorrt" })).toMatchObject([
-		{ code: "protobuf-too-big", severity: "error" },
-	]);
-	expect(
-		preflight({ ...small, onnx: { ...small.onnx, bytes: 2 ** 31 - 1 } }, { backend: "tensorrt" }),
-	).toEqual([]);
+	const of = (bytes: number) =>
+		preflight(inspectedOf({ ...modelOf(), bytes }), { backend: "tensorrt" }).map(({ code }) => code);
+	expect([of(2 ** 31 - 1), of(2 ** 31)]).toEqual([[], ["protobuf-too-big"]]);
 });
 
 it("finds every code at least once in these tables", () => {
-	const elsewhere = [
-		// In tensorrt/findings.test.ts.
-		"dims-conflict",
-		"dims-unbound",
-		"external-data-missing",
-		"external-data-short",
-		"external-data-outside",
-		"external-data-lfs-pointer",
-		"protobuf-too-big",
-		// In tensorrt/hardware.test.ts.
-		"precision-hardware",
-		"weights-too-big",
-		// In recorded-faults.test.ts.
-		"precision-typed",
-		"precision-uncalibrated",
-	];
-	expect([...new Set([...rows.map(([, expected]) => expected.split(" ")[0]), ...elsewhere])].sort()).toEqual(
-		Object.keys(findingKinds).sort(),
-	);
+	// In this folder's other tests.
+	const elsewhere =
+		"dims-conflict dims-unbound external-data-missing external-data-short external-data-outside external-data-lfs-pointer " +
+		"protobuf-too-big precision-hardware weights-too-big precision-typed precision-uncalibrated";
+	expect(
+		[...new Set([...rows.map(([, expected]) => expected.split(" ")[0]), ...elsewhere.split(" ")])].sort(),
+	).toEqual(Object.keys(findingKinds).sort());
 });
 
 it.each<[string, ModelInit]>([
 	["a plain model", {}],
 	["nodes in any order", { nodes: "y = Relu(a); a = Exp(x)" }],
-	[
-		"optional inputs and outputs left out",
-		{
-			nodes: "y,  = Clip(x, , w)",
-			initializers: [weight("w", [])],
-		},
-	],
+	["optional inputs and outputs left out", { nodes: "y, = Clip(x, , w)", initializers: [weight("w", [])] }],
 	[
 		"old files that list weights as inputs",
 		{
@@ -287,41 +230,16 @@ it.each<[string, ModelInit]>([
 		"subgraphs that read the tensors around them",
 		{
 			inputs: [value("x"), value("c", [], 9)],
-			nodes: [
-				node({
-					op: "If",
-					inputs: ["c"],
-					attributes: ["then_branch", "else_branch"].map((branch) =>
-						attribute.graph(
-							branch,
-							graph({
-								inputs: [],
-								nodes: "r = Add(x, w)",
-								outputs: [value("r")],
-							}),
-						),
-					),
-				}),
-			],
+			nodes: nodes("y = If<then_branch=$0, else_branch=$0>(c)", branch("r = Add(x, w)")),
 			initializers: [weight("w", [1, 4])],
 		},
 	],
 	[
 		"operators that the file itself defines",
 		{
-			nodes: "y = com.acme.Twice(x)",
-			opsets: { "": 17, "com.acme": 1 },
-			modelMore: bytes(
-				25,
-				join(
-					text(1, "Twice"),
-					text(4, "a"),
-					text(5, "b"),
-					bytes(7, node({ op: "Add", inputs: ["a", "a"], outputs: ["b"] })),
-					bytes(9, opset("", 17)),
-					text(10, "com.acme"),
-				),
-			),
+			nodes: "y = acme.Twice(x)",
+			opsets: { "": 17, acme: 1 },
+			modelMore: definition("b = acme.Twice(a)", "b = Add(a, a)"),
 		},
 	],
 ])("finds nothing in %s", (_, init) => {
@@ -329,10 +247,7 @@ it.each<[string, ModelInit]>([
 });
 
 it("reports errors first, with node and fix", () => {
-	const init = {
-		nodes: "[join] y = Add(x, ghost)",
-		irVersion: 14,
-	};
+	const init = { nodes: "[join] y = Add(x, ghost)", irVersion: 14 };
 	expect(preflight(inspected(init), { backend: "tensorrt" })).toEqual([
 		{
 			code: "tensor-undefined",
@@ -346,14 +261,7 @@ it("reports errors first, with node and fix", () => {
 });
 
 it("reports where in the model a fault lies", () => {
-	const branch = graph({
-		inputs: [],
-		nodes: "r = Relu(ghost)",
-		outputs: [value("r")],
-	});
-	const init = {
-		nodes: nodes("[gate] y = If<then_branch=$0>(x)", branch),
-	};
+	const init = { nodes: nodes("[gate] y = If<then_branch=$0>(x)", branch("r = Relu(ghost)")) };
 	expect(preflight(inspected(init), { backend: "tensorrt" })[0]?.message).toContain(
 		'Relu (unnamed, output "r") in subgraph "then_branch" of If "gate" reads tensor "ghost"',
 	);
@@ -383,14 +291,8 @@ it("reports names from the file only with their harm taken", () => {
 });
 
 it("stays linear in the number of nodes", () => {
-	const nodes = Array.from({ length: 20_000 }, (_, index) =>
-		node({
-			op: "Relu",
-			inputs: [index === 0 ? "x" : `t${index}`],
-			outputs: [index === 19_999 ? "y" : `t${index + 1}`],
-		}),
-	);
-	const large = inspected({ nodes, more: integer(99, 1) });
+	const nodes = Array.from({ length: 20_000 }, (_, at) => `t${at + 1} = Relu(t${at})`).join(";");
+	const large = inspected({ nodes, inputs: [value("t0")], outputs: [value("t20000")], more: integer(99, 1) });
 	const start = cpuMs();
 	expect(preflight(large, { backend: "onnxruntime" })).toEqual([]);
 	expect(cpuMs() - start).toBeLessThan(2000);
