@@ -22,6 +22,7 @@ import {
 	node,
 	nodes,
 	packed,
+	type TensorInit,
 	tensor,
 	value,
 } from "../../support/onnx-writer.ts";
@@ -44,7 +45,7 @@ const ascii = (words: string): Uint8Array => new TextEncoder().encode(words);
 const fixture = (name: string): Uint8Array => readFileSync(`test/fixtures/models/${name}.onnx`);
 const withWeight = (init: Uint8Array): OnnxModel => read(model({ initializers: [init] }));
 
-it.each<[string, Uint8Array, RegExp, RegExp]>([
+it.each<[what: string, file: Uint8Array, message: RegExp, fix?: RegExp]>([
 	["an empty file", fixture("bad-empty"), /m\.onnx is empty \(0 bytes\)/, /failed export/],
 	["a Git LFS pointer", fixture("bad-not-onnx"), /Git LFS pointer of 134 bytes/, /git lfs pull/],
 	[
@@ -64,35 +65,26 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		"a damaged field",
 		join(integer(1, 8), Uint8Array.of(0x6b)),
 		/m\.onnx has a field of wire type 3, which ONNX does not use, at byte 3/,
-		/checker/,
 	],
-	["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/, /checker/],
+	["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/],
 	[
 		"a field that leaves its message",
 		join(integer(1, 8), bytes(7, join(header(1, 50), ascii("short")))),
 		/longer than the message that holds it/,
-		/checker/,
 	],
 	[
 		"too many dimensions",
 		model({ initializers: [tensor({ dims: Array.from({ length: 300 }, () => 1) })] }),
 		/more than 255 dimensions/,
-		/checker/,
 	],
-	[
-		"a negative dimension",
-		model({ initializers: [tensor({ dims: [-1] })] }),
-		/negative dimension \(-1\)/,
-		/checker/,
-	],
+	["a negative dimension", model({ initializers: [tensor({ dims: [-1] })] }), /negative dimension \(-1\)/],
 	["a long name", model({ name: "n".repeat(1_100_000) }), /a name of 1100000 bytes/, /1048576/],
 	[
 		"an offset that is no number",
 		model({ initializers: [externalTensor("w", [1], { location: "w.bin", offset: "-4" })] }),
 		/gives "-4" as offset .* tensor "w"/,
-		/checker/,
 	],
-])("refuses %s", (...[, file, message, fix]) => {
+])("refuses %s", (...[, file, message, fix = /checker/]) => {
 	const error = refusal(file);
 	expect(error.code).toBe("model-unreadable");
 	expect(error.message).toMatch(message);
@@ -140,25 +132,23 @@ it("reads numbers packed and unpacked", () => {
 		withWeight(join(written, integer(2, 1), text(8, "w"))).graph.initializers[0]?.dims;
 	expect(dims(packed(1, [2, 3, 400]))).toEqual([2, 3, 400]);
 	expect(dims(join(integer(1, 2), integer(1, 3), integer(1, 400)))).toEqual([2, 3, 400]);
-	const ints = (written: Uint8Array): unknown =>
-		read(model({ nodes: [node({ op: "A", attributes: [join(text(1, "a"), written, integer(20, 7))] })] }))
-			.graph.nodes[0]?.attributes;
-	expect(ints(packed(8, [1, 300, -2]))).toEqual([{ name: "a", value: [1, 300, -2] }]);
-	expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([
-		{ name: "a", value: [1, 300, -2] },
-	]);
+	const ints = (written: Uint8Array): unknown => {
+		const attributes = [join(text(1, "a"), written, integer(20, 7))];
+		return read(model({ nodes: [node({ op: "A", attributes })] })).graph.nodes[0]?.attributes[0]?.value;
+	};
+	expect(ints(packed(8, [1, 300, -2]))).toEqual([1, 300, -2]);
+	expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([1, 300, -2]);
 });
 
 it("reads values in raw bytes and in typed fields, of at most 64 elements", () => {
-	const values = (init: Uint8Array): readonly number[] | undefined =>
-		withWeight(init).graph.initializers[0]?.values;
-	expect(values(tensor({ dims: [2], raw: floats(1.5, -2) }))).toEqual([1.5, -2]);
-	expect(values(tensor({ dims: [2], dtype: 7, raw: int64s(5, -6) }))).toEqual([5, -6]);
-	expect(values(tensor({ dims: [2], dtype: 7, more: packed(7, [5, -6]) }))).toEqual([5, -6]);
-	expect(values(tensor({ dims: [64], raw: new Uint8Array(256) }))).toHaveLength(64);
-	expect(values(tensor({ dims: [65], raw: new Uint8Array(260) }))).toBeUndefined();
-	expect(values(tensor({ dims: [2], raw: floats(1) }))).toBeUndefined();
-	expect(values(tensor({ dims: [], raw: floats(3) }))).toEqual([3]);
+	const values = (init: TensorInit) => withWeight(tensor(init)).graph.initializers[0]?.values;
+	expect(values({ dims: [2], raw: floats(1.5, -2) })).toEqual([1.5, -2]);
+	expect(values({ dims: [2], dtype: 7, raw: int64s(5, -6) })).toEqual([5, -6]);
+	expect(values({ dims: [2], dtype: 7, more: packed(7, [5, -6]) })).toEqual([5, -6]);
+	expect(values({ dims: [64], raw: new Uint8Array(256) })).toHaveLength(64);
+	expect(values({ dims: [65], raw: new Uint8Array(260) })).toBeUndefined();
+	expect(values({ dims: [2], raw: floats(1) })).toBeUndefined();
+	expect(values({ dims: [], raw: floats(3) })).toEqual([3]);
 });
 
 it("reads the default of an attribute whose zero was left out", () => {

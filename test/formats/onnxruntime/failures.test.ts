@@ -35,35 +35,29 @@ describe("diagnoseOrt", () => {
 	});
 
 	it.each([
-		["Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc", "ort-out-of-memory", undefined],
-		["WebAssembly.Memory(): could not allocate memory", "ort-out-of-memory", undefined],
+		["Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc", "ort-out-of-memory"],
+		["WebAssembly.Memory(): could not allocate memory", "ort-out-of-memory"],
 		[
 			"no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory",
 			"ort-not-started",
-			"runner",
 		],
 		[
 			"Non-zero status code returned while running If node. Name:'If_0' Status Message: Non-zero status code returned while running Pad node. Name:'pad' Status Message: Pad reflect: post-pad (32) exceeds maximum allowed (15)",
 			"ort-run-failed",
-			undefined,
 		],
 		[
 			"failed to call OrtRun(). ERROR_CODE: 1, ERROR_MESSAGE: /a/b/onnxruntime/core/providers/cpu/math/element_wise_ops.h:563 void onnxruntime::BroadcastIterator::Init(ptrdiff_t, ptrdiff_t) axis == 1 || axis == largest was false. Attempting to broadcast an axis by a dimension other than 1. 3 by 4\n",
 			"ort-run-failed",
-			undefined,
 		],
-		["ENOSPC: no space left on device, write", "ort-disk-full", "runner"],
-		[
-			"no available backend found. ERR: [wasm] Error: Cannot find module 'x.mjs'",
-			"ort-runtime-broken",
-			"runner",
-		],
-		["/lib64/libm.so.6: version `GLIBC_2.29' not found", "ort-runtime-broken", "runner"],
-		["something new", "ort-load-failed", undefined],
-		["", "ort-load-failed", undefined],
-	])("diagnoseOrt takes %j for %s", (message, code, kind) => {
-		expect(diagnoseOrt(message)).toMatchObject({ code, ...(kind ? { kind } : {}) });
-		expect(diagnoseOrt(message).kind).toBe(kind);
+		["ENOSPC: no space left on device, write", "ort-disk-full"],
+		["no available backend found. ERR: [wasm] Error: Cannot find module 'x.mjs'", "ort-runtime-broken"],
+		["/lib64/libm.so.6: version `GLIBC_2.29' not found", "ort-runtime-broken"],
+		["something new", "ort-load-failed"],
+		["", "ort-load-failed"],
+	])("diagnoseOrt takes %j for %s", (message, code) => {
+		const ofRunner = ["ort-not-started", "ort-disk-full", "ort-runtime-broken"];
+		const { code: found, kind } = diagnoseOrt(message);
+		expect([found, kind]).toEqual([code, ofRunner.includes(code) ? "runner" : undefined]);
 	});
 
 	it("diagnoseOrt does not send the user to a new export for sizes that only the WebAssembly build reads wrongly", () => {

@@ -3,146 +3,106 @@ import { expect, it } from "vitest";
 import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/control-flow.ts";
 import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
 import {
-	attribute,
 	definition,
 	floats,
 	graph,
-	int64s,
+	ints,
 	type ModelInit,
 	modelOf,
-	node,
+	nodes,
 	tensor,
 	value,
 } from "../../../support/onnx-writer.ts";
 
-function count(init: ModelInit, sizes: InputSizes = { shapes: {} }): CountedGraph {
-	return costsOf(modelOf(init))(sizes);
+const weights = tensor({ name: "w", dims: [4, 4] });
+
+/** On an input `x` of [2, 4] and weights `w` of [4, 4], unless the model has its own. */
+function count(init: ModelInit, values: InputSizes["values"] = {}, shapes = {}): CountedGraph {
+	const onnx = modelOf({ inputs: [value("x", [2, 4])], initializers: [weights], ...init });
+	return costsOf(onnx)({ shapes, values });
 }
 
-const weights = tensor({ name: "w", dims: [4, 4] });
-const product = (from: string, to: string, name = "") =>
-	node({ op: "MatMul", inputs: [from, "w"], outputs: [to], name });
+const figures = ({ multiplyAdds, unknownNodes }: CountedGraph) => [multiplyAdds, unknownNodes];
+const reasons = (cost: CountedGraph) => cost.nodes.flatMap(({ why }) => why ?? []);
 
 it("a symbolic size makes the multiply-adds of a node unknown until it is given", () => {
-	const init = {
-		inputs: [value("x", ["batch", 4])],
-		initializers: [weights],
-		nodes: [product("x", "y", "dense")],
-	};
+	const init = { inputs: [value("x", ["batch", 4])], nodes: "[dense] y = MatMul(x, w)" };
 	const open = count(init);
-	expect(open).toMatchObject({
-		multiplyAdds: 0,
-		unknownNodes: 1,
-		parameters: 16,
-		weightBytes: 64,
-		unknownTensors: 2,
-	});
-	expect(open.nodes[0]?.why).toBe("has shapes that depend on data or are not known");
-	expect(count(init, { shapes: { x: [3, 4] } })).toMatchObject({
-		multiplyAdds: 48,
-		unknownNodes: 0,
-		activationBytes: 96,
-	});
+	expect(open).toMatchObject({ parameters: 16, weightBytes: 64, unknownTensors: 2 });
+	expect(figures(open)).toEqual([0, 1]);
+	expect(reasons(open)).toEqual(["has shapes that depend on data or are not known"]);
+	const given = count(init, {}, { x: [3, 4] });
+	expect([...figures(given), given.activationBytes]).toEqual([48, 0, 96]);
 });
 
 it("a size that depends on data leaves only the nodes behind it unknown", () => {
-	const nodes = [
-		product("x", "h"),
-		node({ op: "NonZero", inputs: ["h"], outputs: ["n"] }),
-		node({ op: "Cast", inputs: ["n"], outputs: ["f"], attributes: [attribute.integer("to", 1)] }),
-		node({ op: "MatMul", inputs: ["x2", "f"], outputs: ["y"] }),
-	];
-	const cost = count({ inputs: [value("x", [2, 4]), value("x2", [3, 2])], initializers: [weights], nodes });
-	expect(cost).toMatchObject({ multiplyAdds: 32, unknownNodes: 1 });
+	const chain = "h = MatMul(x, w); n = NonZero(h); f = Cast<to=1>(n); y = MatMul(x2, f)";
+	expect(figures(count({ inputs: [value("x", [2, 4]), value("x2", [3, 2])], nodes: chain }))).toEqual([
+		32, 1,
+	]);
 });
 
-it("an operator that nothing here knows counts as unknown, not as free", () => {
-	const cost = count({ inputs: [value("x", [2, 4])], nodes: "y = com.acme.Fast(x)" });
-	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1 });
-	expect(cost.nodes[0]?.why).toBe("is an operator whose multiply-adds are not known");
+it.each(["com.acme.Fast", "com.microsoft.constructor"])("an operator %s is unknown, not free", (op) => {
+	const cost = count({ nodes: `y = ${op}(x)` });
+	expect(figures(cost)).toEqual([0, 1]);
+	expect(reasons(cost)).toEqual(["is an operator whose multiply-adds are not known"]);
 });
 
-it("an operator named like a property of every object is unknown", () => {
-	const nodes = "y = com.microsoft.constructor(x)";
-	expect(count({ inputs: [value("x", [2, 4])], nodes }).unknownNodes).toBe(1);
-});
-
-const branch = (nodes: readonly Uint8Array[], output: string) =>
-	graph({ nodes, inputs: [], outputs: [value(output, null)], name: output });
-const choice = node({
-	op: "If",
-	name: "gate",
-	inputs: ["c"],
-	outputs: ["y"],
-	attributes: [
-		attribute.graph("then_branch", branch([product("x", "h1"), product("h1", "t")], "t")),
-		attribute.graph("else_branch", branch([product("x", "e")], "e")),
-	],
-});
-const gated = { inputs: [value("x", [2, 4]), value("c", [], 9)], initializers: [weights], nodes: [choice] };
-
-it("an If whose condition depends on data counts as its cheaper branch, and is named", () => {
-	const cost = count(gated);
-	expect(cost).toMatchObject({ multiplyAdds: 32, unknownNodes: 1 });
-	expect(cost.nodes.find(({ multiplyAdds }) => multiplyAdds === null)?.why).toBe(
-		"depends on data which branch runs: 32 or 64 multiply-adds",
-	);
-});
-
-it("an input from the config decides which branch of an If counts", () => {
-	expect(count(gated, { shapes: {}, values: { c: 1 } })).toMatchObject({ multiplyAdds: 64, unknownNodes: 0 });
-	expect(count(gated, { shapes: {}, values: { c: 0 } })).toMatchObject({ multiplyAdds: 32, unknownNodes: 0 });
+it("an If counts as its cheaper branch, and is named, unless its condition is known", () => {
+	const branch = (text: string, output: string) =>
+		graph({ nodes: text, inputs: [], outputs: [value(output, null)], name: output });
+	const init = {
+		inputs: [value("x", [2, 4]), value("c", [], 9)],
+		nodes: nodes(
+			"[gate] y = If<then_branch=$0, else_branch=$1>(c)",
+			branch("h1 = MatMul(x, w); t = MatMul(h1, w)", "t"),
+			branch("e = MatMul(x, w)", "e"),
+		),
+	};
+	const cost = count(init);
+	expect(figures(cost)).toEqual([32, 1]);
+	expect(reasons(cost)).toEqual(["depends on data which branch runs: 32 or 64 multiply-adds"]);
+	expect(figures(count(init, { c: 1 }))).toEqual([64, 0]);
+	expect(figures(count(init, { c: 0 }))).toEqual([32, 0]);
 });
 
 /** A Loop over the nodes, which carries `x` to `t`. */
-const loopOver = (nodes: readonly Uint8Array[], size: number | null, output: string) => {
+function loopOver(inner: readonly Uint8Array[], size: number | null, output: string) {
 	const body = graph({
 		name: "b",
 		inputs: [value("i", [], 7), value("ci", [], 9), value("x", [2, size])],
-		nodes: [node({ op: "Identity", inputs: ["ci"], outputs: ["co"] }), ...nodes],
+		nodes: [...nodes("co = Identity(ci)"), ...inner],
 		outputs: [value("co", [], 9), value("t", null)],
 	});
-	return node({
-		op: "Loop",
-		inputs: ["m", "", "x"],
-		outputs: [output],
-		attributes: [attribute.graph("body", body)],
-	});
-};
+	return nodes(`${output} = Loop<body=$0>(m, , x)`, body);
+}
+const product = nodes("t = MatMul(x, w)");
 
 it("a Loop whose count depends on data counts as nothing, and says what one pass costs", () => {
-	const nodes = [loopOver([product("x", "t")], 4, "y")];
-	const init = { inputs: [value("x", [2, 4]), value("m", [], 7)], initializers: [weights], nodes };
+	const init = { inputs: [value("x", [2, 4]), value("m", [], 7)], nodes: loopOver(product, 4, "y") };
 	const cost = count(init);
-	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1 });
-	expect(cost.nodes[0]?.why).toBe("depends on data how often its body runs, each time with 32 multiply-adds");
-	expect(count(init, { shapes: {}, values: { m: 5 } })).toMatchObject({ multiplyAdds: 160, unknownNodes: 0 });
+	expect(figures(cost)).toEqual([0, 1]);
+	expect(reasons(cost)).toEqual(["depends on data how often its body runs, each time with 32 multiply-adds"]);
+	expect(figures(count(init, { m: 5 }))).toEqual([160, 0]);
 });
 
 it("Loops within Loops beyond any sensible depth end, and are unknown", () => {
-	const nest = (depth: number): Uint8Array =>
-		depth === 0 ? product("x", "t") : loopOver([nest(depth - 1)], null, "t");
-	const limit = tensor({ name: "m", dtype: 7, raw: int64s(2) });
-	const init = { inputs: [value("x", [2, 4])], initializers: [weights, limit], nodes: [nest(20)] };
-	expect(count(init).unknownNodes).toBeGreaterThan(0);
+	let nest = product;
+	for (let depth = 0; depth < 20; depth++) nest = loopOver(nest, null, "t");
+	expect(count({ initializers: [weights, ints("m", 2)], nodes: nest }).unknownNodes).toBeGreaterThan(0);
 });
 
 it("a function that calls itself is left as an unknown call", () => {
-	const cost = count({
-		inputs: [value("x", [2, 4])],
-		nodes: "y = own.f(x)",
-		opsets: { "": 17, own: 1 },
-		modelMore: definition("y = own.f(x)", "y = own.f(x)"),
-	});
-	expect(cost.unknownNodes).toBe(1);
+	const call = "y = own.f(x)";
+	const init = { nodes: call, opsets: { "": 17, own: 1 }, modelMore: definition(call, call) };
+	expect(count(init).unknownNodes).toBe(1);
 });
 
 it("weights reach the node that multiplies by them through the nodes that convert them", () => {
 	const small = tensor({ name: "w", dtype: 3, dims: [4, 4] });
-	const scale = tensor({ name: "s", dims: [], raw: floats(1) });
-	const nodes = "d = DequantizeLinear(w, s); [dense] y = MatMul(x, d)";
-	const cost = count({ inputs: [value("x", [2, 4])], initializers: [small, scale], nodes });
-	expect(cost.nodes.map(({ node, weights }) => [node.op, weights])).toEqual([
+	const initializers = [small, tensor({ name: "s", raw: floats(1) })];
+	const cost = count({ initializers, nodes: "d = DequantizeLinear(w, s); y = MatMul(x, d)" });
+	expect(cost.nodes.map((each) => [each.node.op, each.weights])).toEqual([
 		["DequantizeLinear", 0],
 		["MatMul", 16],
 	]);
@@ -150,10 +110,7 @@ it("weights reach the node that multiplies by them through the nodes that conver
 });
 
 it("a product beyond exact whole numbers is unknown", () => {
-	const big = 2 ** 31 - 1;
-	const cost = count({
-		inputs: [value("x", [big, big]), value("z", [big, big])],
-		nodes: "y = MatMul(x, z)",
-	});
-	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1, unknownTensors: 3 });
+	const big = [2 ** 31 - 1, 2 ** 31 - 1];
+	const cost = count({ inputs: [value("x", big), value("z", big)], nodes: "y = MatMul(x, z)" });
+	expect([...figures(cost), cost.unknownTensors]).toEqual([0, 1, 3]);
 });
