@@ -47,13 +47,13 @@ export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostCh
 		...gone.map((node) => ({ node: nodeName(node), base: nodeCost(node), head: null })),
 		...[...added.values()].flat().map((node) => ({ node: nodeName(node), base: null, head: nodeCost(node) })),
 	];
-	const difference = ({ base: old, head: own }: NodeCostChange, figure: "multiplyAdds" | "weights"): number =>
-		Math.abs((own?.[figure] ?? 0) - (old?.[figure] ?? 0));
-	return all.sort(
-		(one, other) =>
-			difference(other, "multiplyAdds") - difference(one, "multiplyAdds") ||
-			difference(other, "weights") - difference(one, "weights"),
-	);
+	const by = (figure: "multiplyAdds" | "weights", one: NodeCostChange, other: NodeCostChange): number => {
+		const [first = 0, second = 0] = [one, other].map(({ base: old, head: own }) =>
+			Math.abs((own?.[figure] ?? 0) - (old?.[figure] ?? 0)),
+		);
+		return second - first;
+	};
+	return all.sort((one, other) => by("multiplyAdds", one, other) || by("weights", one, other));
 }
 
 interface CostOf {
@@ -62,17 +62,12 @@ interface CostOf {
 	cost: CountedGraph;
 }
 
-interface ComparedCosts {
-	head: CostOf;
-	base: CostOf | null;
-}
-
 export type CostFacts = ReturnType<typeof costFacts>;
 
-export function costFacts({ head, base }: ComparedCosts) {
+export function costFacts({ head, base }: { head: CostOf; base: CostOf | null }) {
 	return {
 		head: factsOf(head),
-		...(base === null ? {} : { base: factsOf(base), changes: changedNodes(base.cost, head.cost) }),
+		...(base && { base: factsOf(base), changes: changedNodes(base.cost, head.cost) }),
 	};
 }
 

@@ -121,7 +121,7 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	const weightsOfNode = weightReader(scope, constants);
 	const nodes = nodesInRunOrder(scope).flatMap((node): readonly CountedNode[] => {
 		const weights = weightsOfNode(node);
-		const costs = bodies.has(node) ? () => null : operatorOf(node).multiplyAdds;
+		const costs = bodies.has(node) ? () => Number.NaN : operatorOf(node).multiplyAdds;
 		return controls.get(node)?.nodes ?? [costOfNode(node, { shapeOf, weights, costs })];
 	});
 	const bytesOf = (name: string): number | null => {
@@ -182,8 +182,7 @@ function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts): Cou
 	const output = shapeOf(node.outputs[0] ?? "");
 	const inputs = node.inputs.map(shapeOf);
 	const multiplyAdds = costs(node, inputs, output);
-	if (multiplyAdds !== null && Number.isSafeInteger(multiplyAdds))
-		return { node, multiplyAdds, weights, output };
+	if (Number.isSafeInteger(multiplyAdds)) return { node, multiplyAdds, weights, output };
 	const isOpen = inputs.some(
 		(dims, at) => node.inputs[at] !== "" && (dims === null || elementsOf(dims) === null),
 	);
