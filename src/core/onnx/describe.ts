@@ -23,7 +23,7 @@ type ModelSummary = ReturnType<typeof describeModel>;
 export function describeModel({ path, sha256, onnx, external }: InspectedModel) {
 	const { scopes } = factsOf(onnx);
 	const operators = operatorCounts(scopes);
-	const count = (operator: string): number =>
+	const count = (operator: string) =>
 		operators.find((entry) => entry.domain === standardDomain && entry.operator === operator)?.count ?? 0;
 	return {
 		path,
@@ -166,13 +166,13 @@ type Network = Pick<OnnxModel, "graph" | "functions">;
 
 /** Ignores weight values, node names and metadata, so that a retrained network counts as the same. */
 export function isSameGraph(left: Network, right: Network): boolean {
-	const text = ({ graph, functions }: Network): string => wiringOf(graph) + JSON.stringify(functions);
+	const text = ({ graph, functions }: Network) => wiringOf(graph) + JSON.stringify(functions);
 	return left.graph.nodes.length === right.graph.nodes.length && text(left) === text(right);
 }
 
 function wiringOf(graph: OnnxGraph): string {
 	const weight = ({ name, dtype, dims }: OnnxInitializer) => [name, dtype, dims];
-	const byName = (one: OnnxInitializer, other: OnnxInitializer): number => (one.name < other.name ? -1 : 1);
+	const byName = (one: OnnxInitializer, other: OnnxInitializer) => (one.name < other.name ? -1 : 1);
 	return JSON.stringify([
 		graph.inputs,
 		graph.outputs,
@@ -205,7 +205,7 @@ export function renderPreflight(
 	findings: readonly Finding[],
 	options: { color?: boolean } = {},
 ): string {
-	const paint = (text: string, colour: string): string =>
+	const paint = (text: string, colour: string) =>
 		options.color ? `\u001b[${colour}m${text}\u001b[0m` : text;
 	const lines = summaryRows(summary).map(([label, text]) => `${label.padEnd(10)} ${text}`);
 	lines.push("");

@@ -230,7 +230,7 @@ const arithmetic: Readonly<
 	Mod: (use, other) => (other === undefined || other < 1 ? use.shift : bounded(use, 0, other - 1)),
 	// The limits are inputs, or attributes before opset 11.
 	Clip: (use) => {
-		const end = (place: number, name: string, open: number): number => {
+		const end = (place: number, name: string, open: number) => {
 			const attribute = attributeOf(use.node, name);
 			return numbersAt(use, place)?.[0] ?? (typeof attribute === "number" ? attribute : open);
 		};

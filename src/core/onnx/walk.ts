@@ -49,7 +49,7 @@ function addInner(scopes: Scope[], outer: Scope): void {
 
 function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">): Scope {
 	const { initializers, nodes, subgraphs } = graph;
-	const names = (values: readonly OnnxValue[]): string[] => values.map((value) => value.name);
+	const names = (values: readonly OnnxValue[]) => values.map((value) => value.name);
 	const inputs = names(graph.inputs);
 	const outputs = names(graph.outputs);
 	return { ...rest, inputs, outputs, declared: graph.inputs, initializers, nodes, subgraphs };

@@ -40,7 +40,7 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 	// Protobuf merges repeated messages, so fields only add.
 	const graph = emptyGraph();
 	let hasGraph = false;
-	const readGraphPart = (field: number): void => readGraphField(wire, field, graph);
+	const readGraphPart = (field: number) => readGraphField(wire, field, graph);
 	wire.fields((field) => {
 		if (field === 1) {
 			model.irVersion = wire.number("int64");

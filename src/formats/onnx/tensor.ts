@@ -104,7 +104,7 @@ function finish(wire: WireReader, draft: Draft): OnnxInitializer {
 }
 
 function externalData(wire: WireReader, tensor: string, pairs: ReadonlyMap<string, string>) {
-	const size = (key: string): number | null => {
+	const size = (key: string) => {
 		const text = pairs.get(key);
 		if (text === undefined || text === "") return null;
 		const value = Number(text);

@@ -1,7 +1,7 @@
 // Preflight's description of a model, as JSON and as text, and the documentation of its codes.
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
 import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
@@ -54,12 +54,11 @@ it("describeModel counts nodes, subgraphs, operators and weights", async () => {
 	expect(summary.weights[0]).toMatchObject({ dtype: "float", tensors: 3 });
 });
 
-describe("the terminal text", () => {
-	it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
-		const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
-		expect(
-			renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" })),
-		).toMatchInlineSnapshot(`
+it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
+	const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
+	expect(
+		renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" })),
+	).toMatchInlineSnapshot(`
 			"model      test/fixtures/models/bad-missing-weights.onnx (165 B)
 			made by    make-models
 			opset      ai.onnx 17, IR 8
@@ -77,7 +76,6 @@ describe("the terminal text", () => {
 			1 error, 0 warnings, 0 notes.
 			"
 		`);
-	});
 });
 
 it("every code has a heading in the documentation, and every heading a code", () => {

@@ -34,7 +34,7 @@ export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostCh
 			: [{ node: nodeName(node), base: nodeCost(old), head: nodeCost(node) }];
 	});
 	// An exporter may rename every node: nodes with equal costs in the same order are the same.
-	const costOf = (node: CountedNode): string => JSON.stringify(nodeCost(node));
+	const costOf = (node: CountedNode) => JSON.stringify(nodeCost(node));
 	const added = groupBy(
 		[...after].flatMap(([key, node]) => (before.has(key) ? [] : [node])),
 		costOf,
@@ -47,7 +47,7 @@ export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostCh
 		...gone.map((node) => ({ node: nodeName(node), base: nodeCost(node), head: null })),
 		...[...added.values()].flat().map((node) => ({ node: nodeName(node), base: null, head: nodeCost(node) })),
 	];
-	const by = (figure: "multiplyAdds" | "weights", one: NodeCostChange, other: NodeCostChange): number => {
+	const by = (figure: "multiplyAdds" | "weights", one: NodeCostChange, other: NodeCostChange) => {
 		const [first = 0, second = 0] = [one, other].map(({ base: old, head: own }) =>
 			Math.abs((own?.[figure] ?? 0) - (old?.[figure] ?? 0)),
 		);

@@ -148,7 +148,7 @@ function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bo
 	const scope = scopes.get("body");
 	if (scope === undefined || opset < 9) return null;
 	const states = shapes.length - integerAttribute(node, "num_scan_inputs", 0);
-	const axisOf = (attribute: string, at: number, rank: number): number =>
+	const axisOf = (attribute: string, at: number, rank: number) =>
 		((integersAttribute(node, attribute)?.[at] ?? 0) + rank) % rank;
 	let count: OnnxDim = null;
 	const slices = shapes.slice(states).map((shape, at) => {

@@ -111,32 +111,32 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 		const inner = bodies.get(view.node);
 		if (inner === undefined) return operatorOf(view.node).shape?.(view);
 		if (depthOf(scope) > maxDepth) return undefined;
-		const walk = (body: Scope, at: Known): CountedBody => walkBody(body, at, context);
+		const walk = (body: Scope, at: Known) => walkBody(body, at, context);
 		const control = controlCost(view, { scopes: inner, known, walk });
 		if (control !== null) controls.set(view.node, control);
 		return control?.result;
 	};
 	const { shapes, values } = inferShapes(model, scope, { constants, types, start, others });
-	const shapeOf = (name: string): Dims | null => shapes.get(name) ?? null;
+	const shapeOf = (name: string) => shapes.get(name) ?? null;
 	const weightsOfNode = weightReader(scope, constants);
 	const nodes = nodesInRunOrder(scope).flatMap((node): readonly CountedNode[] => {
 		const weights = weightsOfNode(node);
 		const costs = bodies.has(node) ? () => Number.NaN : operatorOf(node).multiplyAdds;
 		return controls.get(node)?.nodes ?? [costOfNode(node, { shapeOf, weights, costs })];
 	});
-	const bytesOf = (name: string): number | null => {
+	const bytesOf = (name: string) => {
 		const type = typeIn(types, scope, name);
 		const elements = elementsOf(shapes.get(name) ?? [null]);
 		const bytes = elements === null || type === null ? null : tensorBytes(type, elements);
 		return bytes !== null && Number.isSafeInteger(bytes) ? bytes : null;
 	};
-	const innerBytes = (node: OnnxNode): number => {
+	const innerBytes = (node: OnnxNode) => {
 		const peakBytes = controls.get(node)?.peakBytes ?? 0;
 		// A branch computes the outputs of the If.
 		const own = node.op === "If" ? node.outputs.reduce((sum, name) => sum + (bytesOf(name) ?? 0), 0) : 0;
 		return Math.max(0, peakBytes - own);
 	};
-	const isConstant = (name: string): boolean => constants.get(scope)?.has(name) === true;
+	const isConstant = (name: string) => constants.get(scope)?.has(name) === true;
 	const live = peakOf(scope, { bytesOf, isConstant, innerBytes });
 	const within = [...controls.values()];
 	return {
@@ -162,7 +162,7 @@ const carrying = new Set(
 
 function weightReader(scope: Scope, constants: Constants): (node: OnnxNode) => number {
 	const carried = new Map<string, number>();
-	const elementsIn = (name: string): number =>
+	const elementsIn = (name: string) =>
 		carried.get(name) ?? elementsOf(foundIn(constants, scope, name)?.dims ?? [0]) ?? 0;
 	return (node) => {
 		const [own = 0, ...others] = node.inputs.map(elementsIn);
@@ -212,7 +212,7 @@ function peakOf(scope: Scope, { bytesOf, isConstant, innerBytes }: LiveFacts): L
 	const kept = new Set(scope.outputs);
 	const live = new Map<string, number>();
 	let [bytes, peakBytes, tensors, unknownTensors] = [0, 0, 0, 0];
-	const add = (name: string): void => {
+	const add = (name: string) => {
 		if (name === "" || isConstant(name) || live.has(name)) return;
 		const size = bytesOf(name);
 		tensors += 1;
@@ -220,7 +220,7 @@ function peakOf(scope: Scope, { bytesOf, isConstant, innerBytes }: LiveFacts): L
 		live.set(name, size ?? 0);
 		bytes += size ?? 0;
 	};
-	const drop = (name: string): void => {
+	const drop = (name: string) => {
 		if (kept.has(name)) return;
 		bytes -= live.get(name) ?? 0;
 		live.delete(name);

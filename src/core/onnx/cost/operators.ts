@@ -157,7 +157,7 @@ const attention: Operator = {
 
 /** Attention of com.microsoft: one product makes queries, keys and values; the past is [2, batch, heads, length, size]. */
 function packedAttention(pastPlace: number): Operator {
-	const sizeOf = (node: OnnxNode, weights: Dims | null | undefined, at: number): number =>
+	const sizeOf = (node: OnnxNode, weights: Dims | null | undefined, at: number) =>
 		integersAttribute(node, "qkv_hidden_sizes")?.[at] ?? sizeAt(weights, 1) / 3;
 	return {
 		multiplyAdds: (node, inputs) => {
@@ -197,7 +197,7 @@ const packedLstm: OperatorRule = ({ node, shapes: [input, weights] }) => {
 };
 
 const turnedProduct: OperatorRule = (view) => {
-	const isSet = (name: string): boolean => integerAttribute(view.node, name, 0) !== 0;
+	const isSet = (name: string) => integerAttribute(view.node, name, 0) !== 0;
 	if (isSet("transBatchA") || isSet("transBatchB")) return null;
 	const turned = view.shapes.map((dims, at) =>
 		dims && dims.length > 1 && isSet(at === 0 ? "transA" : "transB")

@@ -100,7 +100,7 @@ function nodeOnCycle(scope: Scope) {
 export const names: Rule = ({ scopes, context }) => {
 	const isOrt = context.backend === "onnxruntime";
 	const given = new Map(scopes.map((scope) => [scope, namesGivenIn(scope)]));
-	const knows = (scope: Scope, name: string): boolean => foundIn(given, scope, name) !== null;
+	const knows = (scope: Scope, name: string) => foundIn(given, scope, name) !== null;
 	return scopes.flatMap((scope) => [
 		...scope.nodes.flatMap((node) =>
 			[...new Set(node.inputs)].flatMap((name) => {

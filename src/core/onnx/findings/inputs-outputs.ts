@@ -42,7 +42,7 @@ function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
 export const dimsUnbound: Rule = ({ model, context: { dims, shapes = {} }, tensorrt }) => {
 	if (tensorrt === null || dims === undefined) return [];
 	const inputs = feeds(model.onnx.graph);
-	const isOpen = (label: AxisLabel): boolean =>
+	const isOpen = (label: AxisLabel) =>
 		typeof label !== "number" && !(label.isNamed && Object.hasOwn(dims, label.name));
 	return labelAxes(inputs).flatMap((labels, index) => {
 		const input = inputs[index];

@@ -218,7 +218,7 @@ function viewOf(
 ): NodeView {
 	const { node, fed, hasDynamicInputs } = of;
 	const isKnown = !isInFunction(scope);
-	const constant = (input: number): OnnxInitializer | null => constantOf(subject, scope, node.inputs[input]);
+	const constant = (input: number) => constantOf(subject, scope, node.inputs[input]);
 	return {
 		node,
 		constant,

@@ -100,7 +100,7 @@ export function lineToCopy(
 	sizes: ReadonlyMap<string, number>,
 	style: "options" | "config",
 ): string {
-	const sizeOf = (name: string): number => sizes.get(name) ?? 1;
+	const sizeOf = (name: string) => sizes.get(name) ?? 1;
 	if (open.every(({ isNamed }) => isNamed)) {
 		const names = open.map(({ name }) => name);
 		return style === "options"
@@ -240,7 +240,7 @@ function isFloat({ dtype }: OnnxValue): boolean {
 
 function sidesOf(dims: Place["dims"]): readonly [number, number] | null {
 	if (dims.length !== 4) return null;
-	const isChannels = (dim: unknown): boolean => dim === 1 || dim === 3 || dim === 4;
+	const isChannels = (dim: unknown) => dim === 1 || dim === 3 || dim === 4;
 	if (isChannels(dims[3]) && !isChannels(dims[1])) return [1, 2];
 	return isChannels(dims[1]) || typeof dims[1] !== "number" ? [2, 3] : null;
 }

@@ -99,13 +99,13 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	const nearby: Sizes[] = [];
 	const seen = new Set<string>();
 	let checks = 0;
-	const learn = (attempt: Attempt): void => {
+	const learn = (attempt: Attempt) => {
 		attempts.push(attempt);
 		addHints(attempt, { candidates, bound, kinds });
 		// Checks are cheap, runs are expensive.
 		if (attempt.by === "static shapes") nearby.push(...lengthened(attempt, kinds));
 	};
-	const isNew = (sizes: Sizes): boolean => seen.size < seen.add([...sizes.values()].join()).size;
+	const isNew = (sizes: Sizes) => seen.size < seen.add([...sizes.values()].join()).size;
 	const firstNew = (): Sizes | undefined => {
 		for (let next = nearby.shift(); next !== undefined; next = nearby.shift()) if (isNew(next)) return next;
 		for (const next of combinations(candidates)) if (isNew(next)) return next;

@@ -70,7 +70,7 @@ function roundBody(work: Work, { scope, fixed, rounded: outer }: Body): (KeptNod
 	const rounded = new Map(outer);
 	const readers = readersIn(scope);
 	const folded = foldedResults(scope, fixed, { readers, facts: work.facts });
-	const round = (from: string, to: string, tensor: string): void => {
+	const round = (from: string, to: string, tensor: string) => {
 		const made = roundingNodes(work.rounding, from, to);
 		nodes.push(...made.nodes);
 		work.rounds += 1;
@@ -143,7 +143,7 @@ function foldedResults(
 ): ReadonlySet<string> {
 	const folded = new Set<string>();
 	const variablesOf = ({ inputs }: OnnxNode) => inputs.filter((name) => name !== "" && !constants.has(name));
-	const isAffineIn = (node: OnnxNode, name: string): boolean =>
+	const isAffineIn = (node: OnnxNode, name: string) =>
 		affine.has(node.op) &&
 		variablesOf(node).join() === name &&
 		(node.op !== "Div" || node.inputs[0] === name);
@@ -193,7 +193,7 @@ function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }:
 /** A zero, and the sum of each watched tensor, which is finite unless a value is infinite or NaN. */
 function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
 	const [zero, one] = [facts.freshName("trtgate_zero"), facts.freshName("trtgate_one")];
-	const constant = (name: string, value: ConstantValue): NewNode => {
+	const constant = (name: string, value: ConstantValue) => {
 		return { op: "Constant", inputs: [], outputs: [name], attributes: { value } };
 	};
 	const sums = watched.map(({ unguarded }) => ({

@@ -175,7 +175,7 @@ export function factsOf(onnx: OnnxModel): GraphFacts {
 		for (const { name } of initializers) known.add(name);
 		for (const node of nodes) addAll(known, node.outputs);
 	}
-	const freshName = (base: string): string => {
+	const freshName = (base: string) => {
 		let name = base;
 		for (let turn = 2; known.has(name); turn += 1) name = `${base}_${turn}`;
 		known.add(name);

@@ -101,7 +101,7 @@ const slice = onInput((input, view) => {
 	for (const [index, given] of cut.entries()) {
 		const axis = axisIn(given, input.length);
 		if (axis === null) return null;
-		const at = (list: typeof starts): number | null => (Array.isArray(list) ? (list[index] ?? null) : null);
+		const at = (list: typeof starts) => (Array.isArray(list) ? (list[index] ?? null) : null);
 		const span = spanOf(input[axis] ?? null, at(starts), at(ends), steps === "absent" ? 1 : at(steps));
 		dims[axis] = span?.length ?? null;
 		const list = view.values[0];
@@ -121,7 +121,7 @@ function spanOf(
 	step: number | null,
 ): { first: number; length: number; step: number } | null {
 	if (typeof size !== "number" || start === null || end === null || !step) return null;
-	const clamp = (place: number, least: number, most: number): number =>
+	const clamp = (place: number, least: number, most: number) =>
 		Math.min(Math.max(place < 0 ? place + size : place, least), most);
 	const first = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1);
 	const last = step > 0 ? clamp(end, 0, size) : clamp(end, -1, size - 1);
@@ -156,7 +156,7 @@ const pad = onInput((input, view) => {
 	const count = axes.length;
 	if (pads.length !== 2 * count)
 		return `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * count}`;
-	const added = (place: number): number[] => [pads[place] ?? 0, pads[place + count] ?? 0];
+	const added = (place: number) => [pads[place] ?? 0, pads[place + count] ?? 0];
 	// A reflection does not repeat the edge itself.
 	const short = axes.find((axis, place) => {
 		const size = input[axis];

@@ -98,7 +98,7 @@ const reshape: OperatorRule = ({ node, shapes: [input], values: [value, stated] 
 	const target = stated ?? integersAttribute(node, "shape");
 	if (!target) return null;
 	const copiesZeros = integerAttribute(node, "allowzero", 0) === 0;
-	const isGap = (size: OnnxDim): boolean => typeof size === "number" && size < 0;
+	const isGap = (size: OnnxDim) => typeof size === "number" && size < 0;
 	const dims = target.map((size, axis): OnnxDim => {
 		if (size === 0 && copiesZeros) return input?.[axis] ?? null;
 		return isGap(size) ? null : size;

@@ -98,7 +98,7 @@ export function scaled(dim: OnnxDim, by: OnnxDim): OnnxDim {
 /** NumPy's broadcasting; null if two known sizes are incompatible. */
 export function broadcast(left: Dims, right: Dims): Dims | null {
 	const rank = Math.max(left.length, right.length);
-	const sizeAt = (dims: Dims, axis: number): OnnxDim =>
+	const sizeAt = (dims: Dims, axis: number) =>
 		axis < rank - dims.length ? 1 : (dims[axis - rank + dims.length] ?? null);
 	const dims: OnnxDim[] = [];
 	for (let axis = 0; axis < rank; axis++) {

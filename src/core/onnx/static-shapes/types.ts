@@ -125,7 +125,7 @@ export function inferTypes(
 ): TypesByScope {
 	const local = localOperators(model);
 	const found = new Map<Scope, Map<string, OnnxDType>>();
-	const visit = (scope: Scope): void => {
+	const visit = (scope: Scope) => {
 		if (found.has(scope)) return;
 		const types = statedTypes(scope, constants);
 		found.set(scope, types);
@@ -134,7 +134,7 @@ export function inferTypes(
 			visit(body);
 			return body.outputs.map((name) => typeIn(found, body, name));
 		};
-		const keep = (node: OnnxNode, outputs: Types): void => {
+		const keep = (node: OnnxNode, outputs: Types) => {
 			for (const [place, type] of outputs.entries()) {
 				const name = node.outputs[place] ?? "";
 				if (name !== "" && type !== null && !types.has(name)) types.set(name, type);

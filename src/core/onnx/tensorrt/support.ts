@@ -53,7 +53,7 @@ export function standingOf(
 ): { has: boolean; isCertain: boolean; because?: string } {
 	const has = at[kind].has(name);
 	if (place === "exact") return { has, isCertain: true };
-	const does = (each: boolean): string => (each ? "does" : "does not");
+	const does = (each: boolean) => (each ? "does" : "does not");
 	if (above === null)
 		return { has, isCertain: false, because: `${at.version}, the ${place} version listed, ${does(has)}` };
 	const hasAbove = above[kind].has(name);
