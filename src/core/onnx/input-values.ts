@@ -12,11 +12,7 @@ export type InputValues =
 	| { kind: "unused" | "state" | "length" | "size" | "unknown" }
 	| { kind: "rows"; axis: string; shift: number };
 
-interface Range {
-	low: number;
-	high: number;
-	why: string;
-}
+type Range = Omit<Extract<InputValues, { kind: "range" }>, "kind">;
 
 /** Follows one input on its way through the graph. */
 interface Walk {
@@ -82,18 +78,14 @@ function conclude({ tables, bounds, compared, seen, rowsOf }: Walk): InputValues
 	return { kind: "choice", values, only: !seen.has("unknown"), why };
 }
 
+/** What all ranges allow, with the reason of the one that has the lowest end. */
 function narrowest(ranges: readonly Range[]): Range | null {
-	const [first, ...others] = ranges;
+	const [first] = ranges;
 	if (first === undefined) return null;
-	const joined = others.reduce(
-		(all, { low, high, why }) => ({
-			low: Math.max(all.low, low),
-			high: Math.min(all.high, high),
-			why: high < all.high ? why : all.why,
-		}),
-		first,
-	);
-	const found = joined.low <= joined.high ? joined : first;
+	const low = Math.max(...ranges.map((range) => range.low));
+	const high = Math.min(...ranges.map((range) => range.high));
+	const why = ranges.find((range) => range.high === high)?.why ?? first.why;
+	const found = low <= high ? { low, high, why } : first;
 	return Number.isFinite(found.low) && Number.isFinite(found.high) ? found : null;
 }
 
@@ -103,35 +95,33 @@ const answering = new Set(["Not", "And", "Or", "Cast", "Identity"]);
 const joining = new Set(["Concat", "Min", "Max", "Add", "Sub", "Mul"]);
 const passing = new Set([
 	...joining,
-	..."Cast Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherElements".split(
-		" ",
-	),
-	..."GatherND Pad Dropout ReduceMax ReduceMin ScatterElements ScatterND Clip Mod Where".split(" "),
+	...(
+		"Cast Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherElements GatherND Pad " +
+		"Dropout ReduceMax ReduceMin ScatterElements ScatterND Clip Mod Where"
+	).split(" "),
 ]);
 const comparisons = new Set(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"]);
-const recurrent = new Set(["LSTM", "GRU", "RNN"]);
-const recurrentInputs: Readonly<Record<number, "length" | "state">> = { 4: "length", 5: "state", 6: "state" };
 
-/** Inputs that are indices, and those that they look up. */
-const tablesOf: ReadonlyMap<string, ReadonlyMap<number, number>> = new Map([
-	["Gather", new Map([[1, 0]])],
-	["GatherElements", new Map([[1, 0]])],
-	["GatherBlockQuantized", new Map([[1, 0]])],
-	[
-		"EmbedLayerNormalization",
-		new Map([
-			[0, 2],
-			[1, 4],
-		]),
-	],
-]);
+/** By operator: inputs that are indices, and those that they look up. */
+const tablesOf: Readonly<Record<string, Readonly<Record<number, number>>>> = {
+	Gather: { 1: 0 },
+	GatherElements: { 1: 0 },
+	GatherBlockQuantized: { 1: 0 },
+	EmbedLayerNormalization: { 0: 2, 1: 4 },
+};
 
-const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
-	["Resize", [2, 3]],
-	["Range", [0, 1, 2]],
-	...["Reshape", "Expand", "Tile", "Upsample", "TopK", "Pad"].map((op): [string, number[]] => [op, [1]]),
-	...["ConstantOfShape", "Loop"].map((op): [string, number[]] => [op, [0]]),
-]);
+/** By operator: inputs that are sizes, lengths of sequences, or first states. */
+const kindsOf: Readonly<Record<string, Readonly<Record<number, "size" | "length" | "state">>>> = {
+	Resize: { 2: "size", 3: "size" },
+	Range: { 0: "size", 1: "size", 2: "size" },
+	...each("Reshape Expand Tile Upsample TopK Pad", { 1: "size" }),
+	...each("ConstantOfShape Loop", { 0: "size" }),
+	...each("LSTM GRU RNN", { 4: "length", 5: "state", 6: "state" }),
+};
+
+function each<Value>(operators: string, value: Value): Record<string, Value> {
+	return Object.fromEntries(operators.split(" ").map((operator) => [operator, value]));
+}
 
 /** A place at which a node reads the values, moved by `shift`. */
 interface Use {
@@ -145,12 +135,11 @@ interface Use {
 function isUnderstood(use: Use): boolean {
 	const { node, place, walk, shift } = use;
 	const { op } = node;
-	const table = tablesOf.get(op)?.get(place);
+	const table = Object.hasOwn(tablesOf, op) ? tablesOf[op]?.[place] : undefined;
 	if (table !== undefined) return noteTable(use, table);
 	if (op === "OneHot" && place === 0) return noteDepth(use);
 	if (comparisons.has(op)) return noteComparison(use);
-	const ofRecurrent = recurrent.has(op) ? recurrentInputs[place] : undefined;
-	const kind = sizePlaces.get(op)?.includes(place) ? "size" : ofRecurrent;
+	const kind = Object.hasOwn(kindsOf, op) ? kindsOf[op]?.[place] : undefined;
 	if (kind !== undefined) {
 		walk.seen.add(kind);
 		return true;
@@ -209,8 +198,6 @@ function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 	return true;
 }
 
-const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-
 /** New shift of the values after an operation whose other operand is this number. */
 const arithmetic: Readonly<
 	Record<string, (use: Use, other: number | undefined) => number | "nothing" | "unknown">
@@ -225,8 +212,8 @@ const arithmetic: Readonly<
 		return other !== undefined ? shift + other : chosen ? shift : "unknown";
 	},
 	Sub: ({ shift, place }, other) => (other === undefined || place === 1 ? "unknown" : shift - other),
-	Min: (use, other) => bounded(use, lowest, other ?? highest),
-	Max: (use, other) => bounded(use, other ?? lowest, highest),
+	Min: (use, other) => bounded(use, -Infinity, other ?? Infinity),
+	Max: (use, other) => bounded(use, other ?? -Infinity, Infinity),
 	Mod: (use, other) => (other === undefined || other < 1 ? use.shift : bounded(use, 0, other - 1)),
 	// The limits are inputs, or attributes before opset 11.
 	Clip: (use) => {
@@ -234,7 +221,7 @@ const arithmetic: Readonly<
 			const attribute = attributeOf(use.node, name);
 			return numbersAt(use, place)?.[0] ?? (typeof attribute === "number" ? attribute : open);
 		};
-		return bounded(use, end(1, "min", lowest), end(2, "max", highest));
+		return bounded(use, end(1, "min", -Infinity), end(2, "max", Infinity));
 	},
 };
 

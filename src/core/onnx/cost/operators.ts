@@ -5,15 +5,19 @@
 // element of the output: padding counts, biases do not. All other operators count as none.
 import type { OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 import {
+	conv,
 	type Dims,
 	elementsOf,
+	gemm,
 	integerAttribute,
 	integersAttribute,
 	keepShape,
+	matMul,
 	type OperatorRule,
+	slid,
 	textAttribute,
+	withSecond,
 } from "../static-shapes/operator.ts";
-import { conv, gemm, matMul, slid, withSecond } from "../static-shapes/products.ts";
 
 interface Equation {
 	operands: readonly (readonly string[])[];

@@ -12,8 +12,14 @@ import {
 } from "../walk.ts";
 import { axisRules } from "./axes.ts";
 import { layoutRules } from "./layouts.ts";
-import { type Dims, maxValues, type OperatorResult, type OperatorView, type Outputs } from "./operator.ts";
-import { productRules } from "./products.ts";
+import {
+	type Dims,
+	maxValues,
+	type OperatorResult,
+	type OperatorView,
+	type Outputs,
+	productRules,
+} from "./operator.ts";
 import { inferTypes, type TypesByScope, typeIn } from "./types.ts";
 
 const rules = new Map(Object.entries({ ...layoutRules, ...axisRules, ...productRules }));
