@@ -89,7 +89,6 @@ interface RunFacts {
 	largestTensor: { name: string; shape: string; bytes: number } | null;
 }
 
-/** @param minBits floats may be narrowed to this size. */
 export function modelFacts(
 	{ onnx }: InspectedModel,
 	{ shapes, minBits }: { shapes: ReadonlyMap<string, readonly number[]>; minBits: number },
@@ -114,7 +113,7 @@ type Side = InterfaceRow["side"];
 
 const maxRows = 1000;
 
-/** What a caller of the base would notice; names of symbolic dimensions are not part of the interface. */
+/** Names of symbolic dimensions are not part of the interface. */
 export function interfaceRows(base: OnnxModel, head: OnnxModel): InterfaceRow[] {
 	const inputs = rowsOf("input", feeds(base.graph), feeds(head.graph));
 	const outputs = rowsOf("output", base.graph.outputs, head.graph.outputs);
@@ -156,7 +155,6 @@ function differs(side: Side, base: OnnxValue, head: OnnxValue): boolean {
 	);
 }
 
-/** An input may accept any size in place of one, and an output's size need not be stated. */
 function sizeDiffers(side: Side, base: OnnxDim, head: OnnxDim): boolean {
 	if (typeof head !== "number") return false;
 	return typeof base === "number" ? base !== head : side === "input";
@@ -259,7 +257,6 @@ function valueText({ name, kind, dtype, dims }: ModelSummary["inputs"][number]):
 	return `${plain(name)}: ${type} ${dims === null ? "of unknown shape" : formatDims(dims)}`;
 }
 
-/** Names what was not looked at, so that silence does not read as approval. */
 function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: ModelSummary): string {
 	const text = `shapes of ${shapes} and types of ${types} of ${tensors} tensors inside`;
 	if (shapes === tensors) return text;

@@ -1,4 +1,4 @@
-// Finds the values that an input may hold from how the model uses them: looks them up, compares them, clips them.
+// Finds the values that an input may hold from how the model uses them.
 
 import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
 import { factsOf } from "./static-shapes/infer.ts";
@@ -8,7 +8,7 @@ import { type Constants, foundIn, nodesInRunOrder, type Scope } from "./walk.ts"
 export type InputValues =
 	| { kind: "range"; low: number; high: number; why: string }
 	| { kind: "choice"; values: readonly number[]; only: boolean; why: string }
-	/** Size: of what the model makes, or how often it runs; others run for ever, or not at all. */
+	/** Size: of what the model makes, or how often it runs. */
 	| { kind: "unused" | "state" | "length" | "size" | "unknown" }
 	| { kind: "rows"; axis: string; shift: number };
 
@@ -16,7 +16,7 @@ type Range = Omit<Extract<InputValues, { kind: "range" }>, "kind">;
 
 /** Follows one input on its way through the graph. */
 interface Walk {
-	/** Tensors that hold the input's values, plus a constant; or what comparing them gave, as answers or as 0 and 1. */
+	/** Tensors that hold the values plus a number, or answers about them. */
 	carriers: Map<string, number | "answer">;
 	tables: Range[];
 	bounds: Range[];
@@ -39,7 +39,6 @@ export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map
 		}),
 	);
 	const carried = new Map([...walks].map(([input, walk]) => [input, new Set([walk])]));
-	// Outer graphs come first, so that one pass follows every path.
 	for (const scope of scopes) {
 		if (scope.kind === "function") continue;
 		for (const node of nodesInRunOrder(scope)) follow(node, scope, carried);
@@ -178,7 +177,7 @@ function noteDepth(use: Use): boolean {
 	return depth >= 1;
 }
 
-/** Compared with many numbers at once, as a one-hot is written without OneHot; or with a single one. */
+/** With many numbers, as a one-hot is written without OneHot; or with one. */
 function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 	const constant = foundIn(walk.constants, scope, node.inputs[1 - place]);
 	const elements = elementsOf(constant?.dims ?? [0]) ?? 0;
@@ -198,11 +197,11 @@ function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 	return true;
 }
 
-/** New shift of the values after an operation whose other operand is this number. */
+/** The shift of the values after the operation. */
 const arithmetic: Readonly<
 	Record<string, (use: Use, other: number | undefined) => number | "nothing" | "unknown">
 > = {
-	// A product with zero keeps an input that nothing reads; a product with an answer keeps the values or drops them, as Where would.
+	// A product with zero drops the values; one with an answer keeps them or drops them, as Where would.
 	Mul: ({ node, walk, shift }, other) => {
 		if (node.inputs.some((name) => walk.carriers.get(name) === "answer")) return shift;
 		return other === 0 ? "nothing" : "unknown";

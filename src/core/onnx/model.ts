@@ -51,7 +51,6 @@ interface OnnxExternalData {
 
 export interface ExternalFile {
 	location: string;
-	/** Absolute path; null if the location may not be followed. */
 	path: string | null;
 	neededBytes: number;
 	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";

@@ -150,7 +150,6 @@ function outerNames(graph: OnnxGraph): string[] {
 
 /** Without the nodes on cycles and behind them (Kahn's algorithm). */
 export function runnable(producers: readonly (readonly number[])[]): number[] {
-	// Most exporters write nodes in order already.
 	if (producers.every((from, index) => from.every((at) => at < index))) return [...producers.keys()];
 	const users: number[][] = producers.map(() => []);
 	for (const [index, from] of producers.entries()) for (const at of from) users[at]?.push(index);

@@ -1,4 +1,4 @@
-// Reads AttributeProto and ValueInfoProto: scalars, short lists, tensors and types; graphs only by their location.
+// Reads AttributeProto and ValueInfoProto; graphs only by their location.
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxAttribute, OnnxDim, OnnxInitializer, OnnxValue } from "../../core/onnx/model.ts";
 import { limits } from "./head.ts";
@@ -9,7 +9,6 @@ function emptyDraft() {
 	return {
 		name: "",
 		reference: "",
-		/** AttributeProto.AttributeType, 0 if the file (IR < 2) states none. */
 		type: 0,
 		value: null as OnnxAttribute["value"],
 		numbers: [] as number[],

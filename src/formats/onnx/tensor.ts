@@ -60,7 +60,6 @@ function readField(wire: WireReader, field: number, draft: Draft): void {
 	else if (field === 14) draft.isExternal = wire.number("int32") === 1;
 }
 
-/** StringStringEntryProto: key 1, value 2. */
 function readPair(wire: WireReader, pairs: Map<string, string>): void {
 	let [key, value] = ["", ""];
 	wire.message((field) => {

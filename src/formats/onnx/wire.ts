@@ -180,7 +180,6 @@ export class WireReader {
 		return end - start;
 	}
 
-	/** A copy of the bytes of a span. */
 	bytes(span: Span): Uint8Array {
 		return Uint8Array.from(this.#window.bytes(span));
 	}

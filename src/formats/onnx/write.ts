@@ -101,11 +101,6 @@ function valueInfo({ name, dtype, size }: AddedOutput): Uint8Array {
 	return joinBytes(textField(1, name), bytesField(2, bytesField(1, tensor)));
 }
 
-/**
- * The file with its graph edited. External data stays where it is.
- *
- * @throws ConfigError model-unreadable if the file is not the one that was read.
- */
 export function rewriteOnnx(file: Uint8Array, edit: GraphEdit): Uint8Array {
 	const fields = fieldsOf(file);
 	// Protobuf merges a message that comes twice: its fields are those of both.

@@ -16,7 +16,6 @@ export interface CountedNode {
 }
 
 interface NodeTensor {
-	/** Type as ONNX Runtime writes it: `float`, `int64`. */
 	dtype: string;
 	dims: readonly number[];
 }

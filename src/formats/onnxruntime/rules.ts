@@ -19,7 +19,6 @@ export type OrtFailureCode = (typeof ortFailureCodes)[number];
 interface Rule {
 	code: OrtFailureCode;
 	fix: string;
-	/** Absent if the model is at fault. */
 	kind?: "runner";
 	cases: readonly (readonly [pattern: RegExp, title: string])[];
 }

@@ -13,7 +13,6 @@ import type { Scope } from "../walk.ts";
 
 export interface CountedNode {
 	node: OnnxNode;
-	/** Sum over all its runs; null if unknown. */
 	multiplyAdds: number | null;
 	why?: string;
 	weights: number;
@@ -69,7 +68,6 @@ function resultOf([dims = null, ...more]: Shapes): Outputs {
 	return { dims, more };
 }
 
-/** The branch that the condition names; if it depends on data, the one that costs less. */
 function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
 	const branches = ["then_branch", "else_branch"].flatMap((name) => scopes.get(name) ?? []);
 	const condition = values[0]?.[0];
@@ -165,7 +163,6 @@ function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bo
 	return { ...body, nodes: repeated(node, body, count), result };
 }
 
-/** The cost of an operator, and the position of the node's outputs among those of its body. */
 const controls = new Map([
 	["If", { cost: either, firstOutput: 0 }],
 	["Loop", { cost: loop, firstOutput: 1 }],

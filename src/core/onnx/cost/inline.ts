@@ -1,4 +1,4 @@
-// Replaces calls of functions that a model defines by their bodies, so that shapes and types follow through them.
+// Replaces calls of functions that a model defines by their bodies.
 import type { OnnxAttribute, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode, OnnxSubgraph } from "../model.ts";
 import { operatorKey } from "../walk.ts";
 
@@ -13,7 +13,6 @@ interface Inlining {
 	calls: number;
 }
 
-/** A call beyond the limit, or of a function within itself, stays as it is. */
 export function inlineFunctions(model: OnnxModel): OnnxModel {
 	if (model.functions.length === 0) return model;
 	const functions = new Map(model.functions.map((each) => [operatorKey({ ...each, op: each.name }), each]));

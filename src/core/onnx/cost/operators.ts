@@ -121,7 +121,6 @@ function convolution(place: number): Operator {
 	};
 }
 
-/** Each element of the input is spread over a kernel [C, M / group, …]. */
 const transposed: Operator = {
 	multiplyAdds: (_, [input, kernel]) => elements(input) * elements(kernel?.slice(1)),
 };
@@ -177,7 +176,6 @@ function packedAttention(pastPlace: number): Operator {
 	};
 }
 
-/** MultiHeadAttention of com.microsoft with three inputs of [batch, length, heads × size]. */
 const multiHeadAttention: Operator = {
 	multiplyAdds: (_, [query, key, value, , , , past]) => {
 		if (query?.length !== 3 || key?.length !== 3 || value?.length !== 3) return Number.NaN;
@@ -193,7 +191,6 @@ const packedProduct: Operator = {
 	shape: ({ node, shapes: [left] }) => (left ? left.with(-1, integerAttribute(node, "N", 0)) : null),
 };
 
-/** Weights [directions, size, gates × hidden]. */
 const packedLstm: OperatorRule = ({ node, shapes: [input, weights] }) => {
 	const [steps = null, rows = null] = input ?? [];
 	const last = [weights?.[0] ?? null, rows, integerAttribute(node, "hidden_size", 0) || null];
@@ -257,7 +254,6 @@ const microsoft = new Map<string, Operator>([
 const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
 
 export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
-	// These two name the type in their other inputs.
 	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm" || !microsoft.has(op))
 		return null;
 	return dequantising.has(op) ? "float" : first;

@@ -5,7 +5,6 @@ import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { foundIn, producersOf, runnable, type Scope } from "../walk.ts";
 import { finding, inScope, nodeFinding, type Rule, type Subject } from "./subject.ts";
 
-/** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. */
 const onnxRuntime = { name: "ONNX Runtime 1.30", opset: 26, ml: 5, ir: 13 };
 export const newestOpset = onnxRuntime.opset;
 /** NVIDIA's ONNX opset guide for TensorRT 11; one more than the parser's document names. */
@@ -140,10 +139,7 @@ function repeated(list: readonly string[]): Set<string> {
 	return new Set(list.filter((name) => seen.size === seen.add(name).size));
 }
 
-/**
- * ONNX Runtime rejects it, but for Constants, which become initialisers first. TensorRT renames its layers, which blurs the
- * comparison of engines.
- */
+/** ONNX Runtime rejects it, but for Constants; in TensorRT it blurs the comparison of engines. */
 function duplicateNodes(scope: Scope, isOrt: boolean): Finding[] {
 	if (isOrt && scope.kind === "function") return [];
 	const named = scope.nodes.filter(

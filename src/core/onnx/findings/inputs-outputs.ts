@@ -52,7 +52,6 @@ export const dimsUnbound: Rule = ({ model, context: { dims, shapes = {} }, tenso
 	});
 };
 
-/** @param open the axes without a size; none for an input of which no shape is known. */
 function unbound(input: OnnxValue, open: readonly AxisLabel[]): Finding {
 	const shape = input.dims === null ? "no shape at all" : `the shape ${formatDims(input.dims)}`;
 	const names = open.flatMap((label) =>
@@ -67,10 +66,7 @@ function unbound(input: OnnxValue, open: readonly AxisLabel[]): Finding {
 	return finding("dims-unbound", message, { fix });
 }
 
-/**
- * In TensorRT, axes with the same name must have the same size, even if the name is a placeholder such as `?`. TensorRT 10.6
- * refuses to build otherwise: "Input dimensions with this name have different constant values or have contradictory … constraints".
- */
+/** TensorRT 10.6 refuses to build otherwise: "Input dimensions with this name have different constant values or have contradictory … constraints". */
 export const dimsConflict: Rule = ({ model, context: { dims = {}, shapes = {} }, tensorrt }) => {
 	if (tensorrt === null) return [];
 	const inputs = feeds(model.onnx.graph);

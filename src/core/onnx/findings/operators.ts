@@ -63,7 +63,7 @@ export const operators: Rule = (subject) => {
 };
 
 const onnxRuntimeDomains = new Set(["com.microsoft", "com.microsoft.nchwc"]);
-/** Operators that ONNX Runtime 1.30 knows in the standard domain beyond the standard (tried). */
+/** ONNX Runtime 1.30 knows them in older opsets too (tried). */
 const onnxRuntimeExtras = new Set(["LayerNormalization", "SimplifiedLayerNormalization"]);
 
 function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Finding[] {

@@ -1,4 +1,4 @@
-// Checks whether the file gives the precision that the engine is to be built in, and whether the GPU can build it.
+// Checks the precision that the file gives, and what the GPU can build.
 import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
 import { formatBytes } from "../../text/units.ts";
@@ -22,7 +22,6 @@ import {
 interface Format {
 	name: string;
 	precision: Precision;
-	/** Element types that mark a file as this precision if at least one tensor has them. */
 	dtypes: readonly OnnxDType[];
 	/** TensorRT's own operators for it. */
 	operators?: RegExp;
@@ -30,7 +29,7 @@ interface Format {
 	since?: { capability: readonly [major: number, minor: number]; on: string };
 }
 
-/** Support matrix of TensorRT; on others the build ends with "Networks with FP8 … require hardware with FP8 support". */
+/** Support matrix of TensorRT. */
 const formats: readonly Format[] = [
 	{ name: "FP16", precision: "fp16", dtypes: ["float16"] },
 	{ name: "BF16", precision: "bf16", dtypes: ["bfloat16"] },
@@ -146,7 +145,6 @@ function weightsTooBig(subject: Subject): Finding[] {
 	return [finding("weights-too-big", message)];
 }
 
-/** Floats may become as small as the precision allows; smaller types in the file stay as they are. */
 function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): number {
 	const bits = elementBits(dtype);
 	if (bits === null || sparse === true) return 0;

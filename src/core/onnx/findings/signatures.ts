@@ -14,7 +14,6 @@ export const signatures: Rule = (subject) => {
 	const right = new Set<string>();
 	return subject.scopes.flatMap((scope) => {
 		const opset = scope.opsets[""] ?? 0;
-		// Another finding reports that this opset is too new as a whole.
 		if (opset > newestOpset) return [];
 		return scope.nodes.flatMap((node) => {
 			const signature = local.has(operatorKey(node)) ? null : signatureIn(scope, node);

@@ -94,7 +94,7 @@ function normOneOrTwo(view: NodeView): string | null {
 /** "Cannot infer squeeze dimensions from a dynamic shape": the importer has to know which axes have size 1. */
 function statesAxes(view: NodeView): ReturnType<Restriction> {
 	if (has(view, 1) || attributeOf(view.node, "axes") !== undefined) return null;
-	// If all inputs are static, an unknown size is not a dynamic one.
+	// Without dynamic inputs, an unknown size is not a dynamic one.
 	const isDynamic =
 		view.dims(0)?.some((dim) => typeof dim === "string" || (dim === null && view.hasDynamicInputs)) === true;
 	const fault = "has no axes and an input with dynamic dimensions; TensorRT requires the axes";

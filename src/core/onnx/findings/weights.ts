@@ -12,7 +12,6 @@ import { nodeLabel } from "../walk.ts";
 import { minBitsOf } from "./precision.ts";
 import { type FindingCode, finding, inScope, type Rule, type Subject } from "./subject.ts";
 
-/** Protobuf counts a message's bytes in 31 bits. */
 const maxProtobufBytes = 2 ** 31 - 1;
 
 export const weights: Rule = ({ model, scopes, read }) => {
@@ -35,7 +34,6 @@ export const weights: Rule = ({ model, scopes, read }) => {
 	return found;
 };
 
-/** null if the payload's size says nothing: typed fields hold varints. */
 function expectedBytes({ dtype, dims, sparse, storage }: OnnxInitializer): number | null {
 	if (sparse || (storage === "typed" && dtype !== "float" && dtype !== "double")) return null;
 	return tensorBytes(dtype, elementsOf(dims) ?? 0);
@@ -94,7 +92,6 @@ export const staticShapes: Rule = (subject) => [
 	...tooBig(subject),
 ];
 
-/** Reports only the first tensor that is too big, because later ones are as well. */
 function tooBig(subject: Subject): Finding[] {
 	const { graph } = subject.model.onnx;
 	const weights = new Set(graph.initializers.map((weight) => weight.name));

@@ -179,7 +179,6 @@ function listed(names: readonly string[]): string {
 	return listNames(quoted, 10) || "none";
 }
 
-/** @param at the key at fault, relative to the object with the sizes. */
 export function fault(
 	{ pointer }: Pick<ShapeSource, "pointer">,
 	{ message, fix, at }: { message: string; fix: string; at: string },

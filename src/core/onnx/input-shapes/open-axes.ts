@@ -10,7 +10,6 @@ import { scopesOf } from "../walk.ts";
 
 interface OpenAxis {
 	name: string;
-	/** Whether the file or the config names it; other names are made up. */
 	isNamed: boolean;
 	uses: readonly { input: string; axis: number }[];
 }
@@ -72,7 +71,6 @@ export function openAxes(inputs: readonly OnnxValue[], labels: Labels): OpenAxis
 
 const mostAxes = 10;
 
-/** `"batch" (axis 0 of "x"), axes 2 and 3 of "y"`. */
 export function describeUses(open: readonly OpenAxis[]): string {
 	const named = open.filter(({ isNamed }) => isNamed);
 	const nameless = open.filter(({ isNamed }) => !isNamed).flatMap(({ uses }) => uses);
@@ -123,7 +121,6 @@ export function yamlText(text: string): string {
 	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
 }
 
-/** `x [1, 3, 48, 320], y [1]`. */
 export function describeShapes(shapes: Readonly<Record<string, readonly number[]>>): string {
 	return Object.entries(shapes)
 		.map(([name, shape]) => `${quoteName(name, "")} [${shape.join(", ")}]`)
@@ -132,7 +129,6 @@ export function describeShapes(shapes: Readonly<Record<string, readonly number[]
 
 export interface AxisKind {
 	says: string;
-	/** Sizes to try, best first. */
 	sizes: readonly number[];
 	range?: Pick<DimRange, "min" | "max">;
 	isBatch?: true;
@@ -169,7 +165,6 @@ const kinds = {
 } as const satisfies Record<string, AxisKind>;
 
 interface Place {
-	/** Empty for an axis without a name. */
 	name: string;
 	axis: number;
 	dims: NonNullable<OnnxValue["dims"]>;

@@ -21,10 +21,7 @@ import {
 	proposeSizes,
 } from "./open-axes.ts";
 
-/**
- * The shapes of all inputs that a caller must feed, by name (the record has no prototype).
- * @throws ConfigError config-dims if a size is missing, binds nothing, or contradicts the model.
- */
+/** @throws ConfigError config-dims if a size is missing, binds nothing, or contradicts the model. */
 export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<string, number[]> {
 	const bound = bindShapes(model, source);
 	const shapes = fillShapes(bound, new Map());
@@ -168,7 +165,6 @@ function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
 	});
 }
 
-/** ONNX Runtime's complaint about an input, as `explainRun` words it. */
 function expectedSize(why: string, { inputs, labels }: OpenInputs): { name: string; size: number } | null {
 	const found = /Input "(.+)" has size \d+ in dimension (\d+), expected (\d+)/.exec(why);
 	const label = labels[inputs.findIndex(({ name }) => name === found?.[1])]?.[Number(found?.[2])];
@@ -178,10 +174,7 @@ function expectedSize(why: string, { inputs, labels }: OpenInputs): { name: stri
 const mostNumbers = 8;
 const mostHints = 4;
 
-/**
- * A message such as `joins [1, 401, 64] and [1, 197, 64]` names what came out and what was expected: the size is off by their
- * ratio, or by its root if height and width both count; one class token may be among them.
- */
+/** The size is off by the ratio of the two numbers, or by its root if height and width count; one class token may be among them. */
 function hintsFor(size: number, why: string): number[] {
 	const hints = pairsIn(why).flatMap(([got, expected]) => [
 		size * Math.sqrt(expected / got),
@@ -231,7 +224,6 @@ export function describeChosen(
 
 const mostAttempts = 5;
 
-/** `Tried without success: x [1, 3, 16, 16]: …`. */
 export function describeAttempts(bound: OpenInputs, attempts: readonly Attempt[]): string {
 	if (attempts.length === 0) return "";
 	const texts = attempts.slice(0, mostAttempts).map(({ sizes, why }) => {

@@ -18,7 +18,6 @@ import {
 
 export interface RoundingPlan {
 	edit: GraphEdit;
-	/** The added output: for each of `tensors` a number that is finite unless some value is beyond the precision's range. */
 	rangeOutput: string;
 	tensors: readonly string[];
 }
@@ -54,7 +53,6 @@ export function planRounding(model: OnnxModel, precision: RoundedPrecision): Rou
 interface Work {
 	facts: GraphFacts;
 	rounding: Rounding;
-	/** Rounded tensors of the main graph. */
 	watched: { tensor: string; unguarded: string }[];
 	rounds: number;
 }
@@ -132,10 +130,7 @@ function roundSubgraphs(work: Work, index: number, around: Body): Map<string, Gr
 const linear = new Set(["Conv", "ConvTranspose", "Gemm"]);
 const affine = new Set(["BatchNormalization", "Add", "Sub", "Mul", "Div"]);
 
-/**
- * Results that engines never round, because they fold the scale or shift by constants that reads them into the layer that writes
- * them. Rounding them would exaggerate the error wherever the shift cancels most of the value.
- */
+/** Engines fold the scale or shift by constants that reads these results, and never round them: rounding would exaggerate the error. */
 function foldedResults(
 	{ nodes }: Scope,
 	{ constants }: FixedTensors,
@@ -186,11 +181,10 @@ interface OutputAt {
 function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }: OutputAt): boolean {
 	if (rounding.precision === "tf32" || name === "" || keepsRounding(node)) return false;
 	if (typeIn(facts.subject.types, scope, name) !== "float") return false;
-	// A result that is only quantised is never kept as a float.
 	return scope.outputs.includes(name) || reading.length === 0 || reading.some((reader) => !quantises(reader));
 }
 
-/** A zero, and the sum of each watched tensor, which is finite unless a value is infinite or NaN. */
+/** A sum is finite unless a value of its tensor is infinite or NaN. */
 function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
 	const [zero, one] = [facts.freshName("trtgate_zero"), facts.freshName("trtgate_one")];
 	const constant = (name: string, value: ConstantValue) => {

@@ -19,7 +19,7 @@ const oldestBrainOpset = 13;
 /** 2^s + 1, where s of binary32's 24 bits are dropped: Veltkamp's splitting, exact but for overflow and ties. */
 const splitters = { bf16: 2 ** 16 + 1, tf32: 2 ** 13 + 1 } as const;
 
-/** Values beyond the precision's range, or that would become 0, stay as they are; `unguarded` has infinities, NaN and 0 there. */
+/** Values that would become 0 or infinite stay as they are; `unguarded` has 0, infinities and NaN there. */
 export function roundingNodes(
 	rounding: Rounding,
 	from: string,
@@ -64,7 +64,6 @@ function plainNodes({ precision, opset, freshName }: Rounding, from: string, to:
 	];
 }
 
-/** Operators that keep rounded inputs rounded. */
 const keeping = new Set(
 	(
 		"Identity Reshape Transpose Squeeze Unsqueeze Flatten Concat Slice Split Gather GatherElements GatherND Expand Tile Pad MaxPool " +
@@ -78,7 +77,6 @@ export function keepsRounding(node: OnnxNode): boolean {
 	return keeping.has(node.op) || quantises(node);
 }
 
-/** Inputs that are settings, scales of integers, or statistics that engines combine before they round. */
 const settings: Readonly<Record<string, readonly number[]>> = {
 	BatchNormalization: [1, 2, 3, 4],
 	Resize: [1, 2, 3],
@@ -127,7 +125,7 @@ const quantising = new Set(["QuantizeLinear", "DequantizeLinear", "DynamicQuanti
 
 export interface FixedTensors {
 	constants: ReadonlySet<string>;
-	/** Constants and what is computed from shapes: sizes, scales, lengths. Engines compute them in full precision. */
+	/** Also what is computed from shapes: engines compute it in full precision. */
 	fixed: ReadonlySet<string>;
 	dequantised: ReadonlySet<string>;
 }
@@ -158,9 +156,7 @@ function isComputedFrom(known: ReadonlySet<string>, { op, inputs }: OnnxNode): b
 
 export interface GraphFacts {
 	subject: Subject;
-	/** How many nodes and graph outputs read a tensor, in all scopes. */
 	readers: ReadonlyMap<string, number>;
-	/** A name that the model does not use. */
 	freshName(base: string): string;
 }
 

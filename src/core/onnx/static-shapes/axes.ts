@@ -157,7 +157,6 @@ const pad = onInput((input, view) => {
 	if (pads.length !== 2 * count)
 		return `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * count}`;
 	const added = (place: number) => [pads[place] ?? 0, pads[place + count] ?? 0];
-	// A reflection does not repeat the edge itself.
 	const short = axes.find((axis, place) => {
 		const size = input[axis];
 		return typeof size === "number" && added(place).some((pad) => pad >= size);

@@ -24,7 +24,6 @@ import { inferTypes, type TypesByScope, typeIn } from "./types.ts";
 
 const rules = new Map(Object.entries({ ...layoutRules, ...axisRules, ...productRules }));
 
-/** Broadcasting and other meanings are as in NumPy since this opset. */
 const oldestOpset = 7;
 
 export interface Known {
@@ -34,7 +33,6 @@ export interface Known {
 
 interface StaticShapes extends Readonly<Known> {
 	faults: { node: OnnxNode; what: string }[];
-	/** Nodes whose inputs' shapes are known and whose output's is not: after them little is checked. */
 	stopped: readonly OnnxNode[];
 }
 

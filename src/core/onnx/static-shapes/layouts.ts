@@ -93,7 +93,6 @@ const transpose = onInput((input, { node, values: [value] }) => {
 	return { dims, value: turned };
 });
 
-/** A 0 in the target copies the input's size (unless allowzero), a -1 takes the remainder. */
 const reshape: OperatorRule = ({ node, shapes: [input], values: [value, stated] }) => {
 	const target = stated ?? integersAttribute(node, "shape");
 	if (!target) return null;

@@ -9,12 +9,10 @@ export interface OperatorView {
 	shapes: readonly (Dims | null)[];
 	/** Numbers or short lists of them: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
-	/** Type of the first input. */
 	type: OnnxDType | null;
 	opset: number;
 }
 
-/** Shapes of the outputs (null if not known) and the first one's values. */
 export interface Outputs {
 	dims: Dims | null;
 	more?: readonly (Dims | null)[];
@@ -96,7 +94,6 @@ export function scaled(dim: OnnxDim, by: OnnxDim): OnnxDim {
 	return Number.isInteger(by) ? dim * by : Math.floor(Math.fround(dim * by));
 }
 
-/** NumPy's broadcasting; null if two known sizes are incompatible. */
 export function broadcast(left: Dims, right: Dims): Dims | null {
 	const rank = Math.max(left.length, right.length);
 	const sizeAt = (dims: Dims, axis: number) =>
@@ -208,7 +205,6 @@ function convolution(isTransposed: boolean): OperatorRule {
 
 export const conv = convolution(false);
 
-/** Input [sequence, batch, size], weights [directions, gates × hidden, size]. */
 const recurrent = onTwo((input, weights, { node, shapes }) => {
 	const [sequence = null, batch = null, size = null] = input;
 	if (input.length !== 3 || weights.length !== 3 || integerAttribute(node, "layout", 0) !== 0) return null;

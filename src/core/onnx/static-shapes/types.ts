@@ -48,7 +48,6 @@ function signatureOf(operator: string, opset: number): Signature | null {
 	);
 	const line = versions[String(since)];
 	const signature = line === undefined ? null : parseLine(line);
-	// A file may name any number of operators, so only known ones are cached.
 	if (signature !== null) known.set(key, signature);
 	return signature;
 }

@@ -45,7 +45,6 @@ function rankOf({ version }: Table): number {
 	return rank(major, minor);
 }
 
-/** Whether a version has a name; certain if the versions around it agree. */
 export function standingOf(
 	{ at, above, place }: TensorRt,
 	kind: "operators" | "plugins",
