@@ -1,5 +1,4 @@
 // Finds the values that an input may hold from how the model uses them.
-
 import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
 import { factsOf } from "./static-shapes/infer.ts";
 import { attributeOf, elementsOf, integerAttribute } from "./static-shapes/operator.ts";

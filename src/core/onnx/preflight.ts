@@ -2,13 +2,20 @@
 import type { Finding } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { cycles, graphOutputs, names, versions } from "./findings/graph.ts";
-import { dimsConflict, dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { operators, randomness } from "./findings/operators.ts";
 import { hardware, precision, quantisation } from "./findings/precision.ts";
 import { onnxRuntimeLimits, signatures } from "./findings/signatures.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtRestrictions, topkLimit } from "./findings/tensorrt-restrictions.ts";
-import { elementTypes, externalData, staticShapes, weights } from "./findings/weights.ts";
+import {
+	dimsConflict,
+	dimsUnbound,
+	elementTypes,
+	externalData,
+	inputsAndOutputs,
+	staticShapes,
+	weights,
+} from "./findings/tensors.ts";
 import type { InspectedModel } from "./model.ts";
 
 const rules: readonly Rule[] = [

@@ -1,9 +1,9 @@
 // Reads an ONNX file's structure in one pass; weights are skipped, never read.
-
 import { groupBy } from "../../core/group.ts";
-import { toDType } from "../../core/onnx/element-type.ts";
+import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type {
 	OnnxAttribute,
+	OnnxDim,
 	OnnxFunction,
 	OnnxGraph,
 	OnnxInitializer,
@@ -18,9 +18,8 @@ import {
 	type WeightLocation,
 } from "../../golden/core/record/defects/weights.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { readAttribute, readValueInfo } from "./attribute.ts";
-import { checkHead, headBytes, unreadable } from "./head.ts";
-import { readSparseTensor, readTensor, spans } from "./tensor.ts";
+import { checkHead, headBytes, limits, unreadable } from "./head.ts";
+import { readAttribute, readSparseTensor, readTensor, spans } from "./tensor.ts";
 import { type Span, WireReader } from "./wire.ts";
 
 /** ONNX is at IR 14; a far higher number is a random file, not a model. */
@@ -200,4 +199,66 @@ function placeOf(tensor: OnnxInitializer, bytes: number): Pick<WeightLocation, "
 	}
 	const span = spans.get(tensor);
 	return span !== undefined && span.end - span.start === bytes ? { file: null, offset: span.start } : null;
+}
+
+/** Fields of onnx.proto: name 1, type 2. */
+function readValueInfo(wire: WireReader, hasShape = true): OnnxValue {
+	wire.keep(2);
+	let name = "";
+	let type = noType;
+	wire.message((field) => {
+		if (field === 1) name = wire.text();
+		else if (field === 2) type = readType(wire, hasShape);
+	});
+	return { name, ...type };
+}
+
+type ValueType = Pick<OnnxValue, "kind" | "dtype" | "dims">;
+
+const noType: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
+/** Fields of TypeProto; opaque is 7. */
+const typeKinds: Readonly<Record<number, OnnxValue["kind"]>> = {
+	1: "tensor",
+	4: "sequence",
+	5: "map",
+	8: "sparse-tensor",
+	9: "optional",
+};
+
+function readType(wire: WireReader, hasShape: boolean): ValueType {
+	let type = noType;
+	wire.message((field) => {
+		const kind = typeKinds[field];
+		if (kind !== undefined) type = readTypeOf(wire, kind, hasShape);
+	});
+	return type;
+}
+
+/** A tensor's element type 1 and shape 2; the element type of sequences and optionals 1, of maps 2. */
+function readTypeOf(wire: WireReader, kind: OnnxValue["kind"], hasShape: boolean): ValueType {
+	const isTensor = kind === "tensor" || kind === "sparse-tensor";
+	let dtype: OnnxValue["dtype"] = "undefined";
+	let dims: OnnxDim[] | null = null;
+	wire.message((field) => {
+		if (isTensor && field === 1) dtype = elementTypeOfCode(wire.number("int32"));
+		else if (isTensor && field === 2 && hasShape) dims = readShape(wire);
+		else if (!isTensor && field === (kind === "map" ? 2 : 1)) dtype = readType(wire, false).dtype;
+	});
+	return { kind, dtype, dims };
+}
+
+function readShape(wire: WireReader): OnnxDim[] {
+	const dims: OnnxDim[] = [];
+	wire.message((field) => {
+		if (field !== 1) return;
+		if (dims.length >= limits.rank) throw wire.fault(`has a tensor of more than ${limits.rank} dimensions`);
+		wire.keep();
+		let dim: OnnxDim = null;
+		wire.message((inner) => {
+			if (inner === 1) dim = wire.number("int64");
+			else if (inner === 2) dim = wire.text() || null;
+		});
+		dims.push(typeof dim === "number" && dim < 0 ? null : dim);
+	});
+	return dims;
 }

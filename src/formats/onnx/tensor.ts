@@ -1,6 +1,6 @@
-// Reads TensorProto: everything but the payload, which is skipped unless it is small.
+// Reads TensorProto, without large payloads, and AttributeProto, with graphs only by their location.
 import { elementBits, elementTypeOfCode, tensorBytes, toDType } from "../../core/onnx/element-type.ts";
-import type { OnnxDType, OnnxInitializer } from "../../core/onnx/model.ts";
+import type { OnnxAttribute, OnnxDType, OnnxInitializer } from "../../core/onnx/model.ts";
 import { type FloatFormat, floatOf } from "../../golden/core/tensor/small-numbers.ts";
 import { valuesOf } from "../../golden/core/tensor/values.ts";
 import { limits } from "./head.ts";
@@ -159,4 +159,85 @@ function typedValues(dtype: OnnxDType, entries: readonly number[], elements: num
 	if (dtype === "float16" || dtype === "bfloat16")
 		return rawValues(dtype, new Uint8Array(Uint16Array.from(entries).buffer), elements);
 	return entries.length === elements ? [...entries] : null;
+}
+
+function emptyAttribute() {
+	return {
+		name: "",
+		reference: "",
+		type: 0,
+		value: null as OnnxAttribute["value"],
+		numbers: [] as number[],
+		texts: [] as string[],
+		isLong: false,
+		tensor: null as OnnxInitializer | null,
+		graphs: [] as Span[],
+	};
+}
+
+type AttributeDraft = ReturnType<typeof emptyAttribute>;
+
+export function readAttribute(wire: WireReader): { attribute: OnnxAttribute; graphs: readonly Span[] } {
+	wire.keep(2);
+	const draft = emptyAttribute();
+	wire.message((field) => readAttributeField(wire, field, draft));
+	const { name, tensor, reference, graphs } = draft;
+	const attribute: OnnxAttribute = { name, value: givenValue(draft) };
+	if (tensor !== null) attribute.tensor = tensor;
+	if (reference !== "") attribute.reference = reference;
+	return { attribute, graphs };
+}
+
+/** Fields of onnx.proto: name 1, f 2, i 3, s 4, t 5, g 6, floats 7, ints 8, strings 9, graphs 11, type 20, ref_attr_name 21. */
+function readAttributeField(wire: WireReader, field: number, draft: AttributeDraft): void {
+	if (field === 1) draft.name = wire.text();
+	else if (field === 2) draft.value = wire.number("float");
+	else if (field === 3) draft.value = wire.number("int64");
+	else if (field === 4) {
+		draft.value = wire.shortText(limits.attributeTextBytes);
+		draft.isLong = draft.value === null;
+	} else if (field === 5) draft.tensor = readTensor(wire);
+	else if (field === 6 || field === 11) {
+		wire.keep(8);
+		draft.graphs.push(wire.span());
+	} else if (field === 7) addNumbers(wire, "float", draft);
+	else if (field === 8) addNumbers(wire, "int64", draft);
+	else if (field === 9) addText(wire, draft);
+	else if (field === 20) draft.type = wire.number("int32");
+	else if (field === 21) draft.reference = wire.text();
+}
+
+/** A number takes one to ten bytes. */
+function addNumbers(wire: WireReader, kind: "float" | "int64", draft: AttributeDraft): void {
+	draft.isLong ||= wire.peekLength() > limits.attributeEntries * 10;
+	if (draft.isLong) return;
+	wire.numbers(kind, (value) => {
+		draft.isLong ||= draft.numbers.length >= limits.attributeEntries;
+		if (draft.isLong) return;
+		wire.keep();
+		draft.numbers.push(value);
+	});
+}
+
+function addText(wire: WireReader, draft: AttributeDraft): void {
+	const isFull = draft.texts.length >= limits.attributeEntries;
+	const text = isFull ? null : wire.shortText(limits.attributeTextBytes);
+	if (text === null) draft.isLong = true;
+	else draft.texts.push(text);
+}
+
+function givenValue({
+	isLong,
+	reference,
+	numbers,
+	texts,
+	value,
+	type,
+}: AttributeDraft): OnnxAttribute["value"] {
+	if (isLong || reference !== "") return null;
+	if (numbers.length > 0) return numbers;
+	if (texts.length > 0) return texts;
+	// Writers may omit a value that is zero or empty: f 1, i 2, s 3, floats 6, ints 7, strings 8.
+	const omitted = [null, 0, 0, "", null, null, [], [], []];
+	return value ?? omitted[type] ?? null;
 }

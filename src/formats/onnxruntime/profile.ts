@@ -1,5 +1,4 @@
 // Reads ONNX Runtime's profile with instructions in place of times, and makes layers of an engine of it.
-
 import { isObject } from "../../core/found.ts";
 import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
 import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../engine/core/layer.ts";

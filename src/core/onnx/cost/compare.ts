@@ -1,5 +1,4 @@
 // Compares what two graphs cost: the figures of each, and the nodes that make the difference.
-
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
 import { groupBy, numberRepeats } from "../../group.ts";
 import { formatDims, quoteName } from "../quote.ts";

@@ -22,10 +22,10 @@ import {
 	type CountedNode,
 	controlCost,
 	type InputSizes,
+	inlineFunctions,
 	leastOf,
 	typesOfControl,
 } from "./control-flow.ts";
-import { inlineFunctions } from "./inline.ts";
 import { operatorOf, typeOfOther } from "./operators.ts";
 
 export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): InputSizes {

@@ -1,5 +1,4 @@
 // The part of a graph that no input reaches; and the nodes that round one tensor to a precision and give it back as float.
-
 import { type Subject, subjectOf } from "../findings/subject.ts";
 import type { NewNode, OnnxModel, OnnxNode } from "../model.ts";
 import { textAttribute } from "../static-shapes/operator.ts";

@@ -1,5 +1,4 @@
 // TensorRT's support by version: operators and element types.
-
 import v8x6 from "../../../../data/tensorrt-operators/8.6.json" with { type: "json" };
 import v9x3 from "../../../../data/tensorrt-operators/9.3.json" with { type: "json" };
 import v10x0 from "../../../../data/tensorrt-operators/10.0.json" with { type: "json" };
