@@ -238,14 +238,14 @@ function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number): Body {
 		if (caller.outputs[at]) names.set(name, caller.outputs[at]);
 	return renamed(called, {
 		nameOf: (name) => names.get(name) ?? `${name}\n${call}`,
-		given: new Map(caller.attributes.map((attribute) => [attribute.name, attribute])),
+		given: caller.attributes,
 		prefix: caller.name,
 	});
 }
 
 interface Renaming {
 	nameOf(name: string): string;
-	given: ReadonlyMap<string, OnnxAttribute>;
+	given: readonly OnnxAttribute[];
 	prefix: string;
 }
 
@@ -259,7 +259,7 @@ function renamed({ nodes, subgraphs }: Body, renaming: Renaming): Body {
 			outputs: node.outputs.map(nameOf),
 			attributes: node.attributes.flatMap((attribute) => {
 				if (attribute.reference === undefined) return [attribute];
-				const value = given.get(attribute.reference);
+				const value = given.find(({ name }) => name === attribute.reference);
 				return value === undefined ? [] : [{ ...value, name: attribute.name }];
 			}),
 		})),
@@ -270,12 +270,11 @@ function renamed({ nodes, subgraphs }: Body, renaming: Renaming): Body {
 function renamedGraph(graph: OnnxGraph, renaming: Renaming): OnnxGraph {
 	const rename = <Named extends { name: string }>(list: readonly Named[]): Named[] =>
 		list.map((each) => ({ ...each, name: renaming.nameOf(each.name) }));
-	const { inputs, outputs, initializers } = graph;
 	return {
 		...graph,
 		...renamed(graph, renaming),
-		inputs: rename(inputs),
-		outputs: rename(outputs),
-		initializers: rename(initializers),
+		inputs: rename(graph.inputs),
+		outputs: rename(graph.outputs),
+		initializers: rename(graph.initializers),
 	};
 }

@@ -20,11 +20,10 @@ interface Lifetime {
 	until?: number;
 }
 
-const lifetimes: ReadonlyMap<string, ReadonlyMap<string, Lifetime>> = new Map(
-	Object.entries(standard.domains).map(([domain, operators]) => [
-		domain,
-		new Map<string, Lifetime>(Object.entries(operators)),
-	]),
+const lifetimes = new Map<string, Lifetime>(
+	Object.entries(standard.domains).flatMap(([domain, operators]) =>
+		Object.entries(operators).map(([op, lifetime]) => [operatorKey({ domain, op }), lifetime] as const),
+	),
 );
 
 interface OperatorUses {
@@ -40,7 +39,7 @@ function operatorUses(subject: Subject): OperatorUses[] {
 	everyNode(subject, (node, scope) => {
 		const id = operatorKey(node);
 		const uses = found.get(id);
-		const lifetime = lifetimes.get(node.domain)?.get(node.op);
+		const lifetime = lifetimes.get(id);
 		if (uses !== undefined) uses.count++;
 		else if (!local.has(id)) found.set(id, { node, scope, count: 1, lifetime });
 		return [];

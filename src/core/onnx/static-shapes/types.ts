@@ -53,30 +53,22 @@ function signatureOf(operator: string, opset: number): Signature | null {
 }
 
 function parseLine(line: string): Signature {
-	const [parameters = "", attributes = "", types = "", kernels = ""] = line
-		.split(";")
-		.map((part) => part.trim());
-	const [inputs, outputs] = parameters.split(">").map((side) => splitNames(side).map(parameterOf));
+	const [parameters = "", attributes = "", types = "", kernels = ""] = line.split(";");
+	const [inputs = [], outputs = []] = parameters.split(">").map((side) => splitNames(side).map(parameterOf));
 	const names = splitNames(attributes);
 	const ways = kernels.split("|").map((way) => way.trim());
-	const fixed = [...(inputs ?? []), ...(outputs ?? [])].flatMap(({ variable }) =>
-		variable.startsWith("=") ? [`${variable}${variable}`] : [],
-	);
+	const fixed = [...inputs, ...outputs].filter(({ variable }) => variable.startsWith("="));
+	const own = ways.filter((way) => way !== "none" && !way.startsWith("function"));
+	const functionUntil = (way: string): number =>
+		way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0);
 	return {
-		inputs: inputs ?? [],
-		outputs: outputs ?? [],
+		inputs,
+		outputs,
 		attributes: new Set(names.map((name) => name.replace("!", ""))),
 		required: names.flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : [])),
-		types: typesOf([...splitNames(types), ...fixed]),
-		kernels: ways
-			.filter((way) => way !== "none" && !way.startsWith("function"))
-			.map((way) => typesOf(way === "any" ? [] : splitNames(way))),
-		functionBefore: Math.max(
-			0,
-			...ways.map((way) =>
-				way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0),
-			),
-		),
+		types: typesOf([...splitNames(types), ...fixed.map(({ variable }) => `${variable}${variable}`)]),
+		kernels: own.map((way) => typesOf(way === "any" ? [] : splitNames(way))),
+		functionBefore: Math.max(0, ...ways.map(functionUntil)),
 	};
 }
 
