@@ -1,5 +1,5 @@
 // Which sizes are tried for open axes, in which order, and what messages add.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bindShapes, fillShapes } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { searchSizes } from "../../../../src/core/onnx/input-shapes/search.ts";
 import type { OnnxModel } from "../../../../src/core/onnx/model.ts";
@@ -67,57 +67,55 @@ it("a mask over a cache and the new steps is as long as both", () => {
 	expect(searched(onnx).next()[0]?.shapes).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
 });
 
-describe("what cannot run", () => {
-	const skip = `
-		down = Conv<strides=[7, 7], kernel_shape=[1, 1]>(x, w);
-		up = ConvTranspose<strides=[7, 7], kernel_shape=[7, 7]>(down, v);
-		y = Add(x, up)
-	`;
+const skip = `
+	down = Conv<strides=[7, 7], kernel_shape=[1, 1]>(x, w);
+	up = ConvTranspose<strides=[7, 7], kernel_shape=[7, 7]>(down, v);
+	y = Add(x, up)
+`;
 
-	it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
-		const onnx = net({
-			inputs: "x 1 3 H 70",
-			nodes: skip,
-			weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] },
-		});
-		const { search, next } = searched(onnx);
-		expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
-		expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
+it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
+	const onnx = net({
+		inputs: "x 1 3 H 70",
+		nodes: skip,
+		weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] },
 	});
+	const { search, next } = searched(onnx);
+	expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
+	expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
+});
 
-	it("what cannot run leads to the sizes that its message names", () => {
-		const nodes = "flat = Flatten(x); y = Gemm(flat, w)";
-		const onnx = net({ inputs: "x N 2 H W", nodes, weights: { w: [2 * 37 * 37, 5] } });
-		expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
-		const square = net({ inputs: "x N 1 H W", nodes, weights: { w: [40 * 40, 5] } });
-		expect(searched(square).next()[0]?.shapes).toEqual({ x: [1, 1, 40, 40] });
-	});
+it("what cannot run leads to the sizes that its message names", () => {
+	const nodes = "flat = Flatten(x); y = Gemm(flat, w)";
+	const onnx = net({ inputs: "x N 2 H W", nodes, weights: { w: [2 * 37 * 37, 5] } });
+	expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
+	const square = net({ inputs: "x N 1 H W", nodes, weights: { w: [40 * 40, 5] } });
+	expect(searched(square).next()[0]?.shapes).toEqual({ x: [1, 1, 40, 40] });
+});
 
-	it.each([
-		[
-			"a size that ONNX Runtime expects of an input",
-			'Input "x" has size 320 in dimension 2, expected 48.',
-			{ x: [1, 3, 48, 320] },
-		],
-		[
-			"a ratio",
-			'Reshape "r": cannot be reshaped, {1,256,20,20} to {1,256,10,10}: 400 and 100',
-			{ x: [1, 3, 160, 160] },
-		],
-		["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
-	])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
-		const { search, next } = searched(net({ inputs: "x 1 3 H W" }));
-		const [first] = next();
-		search.failed(first?.sizes ?? new Map(), why);
-		expect(next()[0]?.shapes).toEqual(shapes);
-		expect(search.attempts).toHaveLength(1);
-	});
+it.each([
+	[
+		"a size that ONNX Runtime expects of an input",
+		'Input "x" has size 320 in dimension 2, expected 48.',
+		{ x: [1, 3, 48, 320] },
+	],
+	[
+		"a ratio",
+		'Reshape "r": cannot be reshaped, {1,256,20,20} to {1,256,10,10}: 400 and 100',
+		{ x: [1, 3, 160, 160] },
+	],
+	["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
+])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
+	const { search, next } = searched(net({ inputs: "x 1 3 H W" }));
+	const [first] = next();
+	search.failed(first?.sizes ?? new Map(), why);
+	expect(next()[0]?.shapes).toEqual(shapes);
+	expect(search.attempts).toHaveLength(1);
+});
 
-	it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
-		const axes = " _".repeat(16);
-		const { search, next } = searched(net({ inputs: `x${axes}, y${axes}` }));
-		for (let round = 0; round < 100; round++)
-			for (const { sizes } of next(4)) search.failed(sizes, "12 and 34, 56 and 78");
-		expect(next(4)).toEqual([]);
-	});
+it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
+	const axes = " _".repeat(16);
+	const { search, next } = searched(net({ inputs: `x${axes}, y${axes}` }));
+	for (let round = 0; round < 100; round++)
+		for (const { sizes } of next(4)) search.failed(sizes, "12 and 34, 56 and 78");
+	expect(next(4)).toEqual([]);
 });

@@ -198,11 +198,9 @@ it.each<[number, string, string[]]>([
 const quantise = (code: number): ModelInit => ({ nodes: `y = QuantizeLinear<output_dtype=${code}>(x, s)` });
 
 it.each<[string, NonNullable<PreflightContext["precision"]>, ModelInit, string[]]>([
-	["fp16 of a float file", "fp16", {}, ["error"]],
 	["fp16 of a file that casts to it", "fp16", { nodes: "y = Cast<to=10>(x)" }, []],
 	["fp8 of a file that quantises to it", "fp8", quantise(17), []],
 	["fp8 of a file that quantises to int8", "fp8", quantise(3), ["error"]],
-	["int8 of a quantised file", "int8", quantise(3), []],
 ])("the precision of a TensorRT 11 engine: %s", (_, precision, init, expected) => {
 	expect(severities("precision-typed", init, { tensorrt: "11.1", precision })).toEqual(expected);
 });
