@@ -9,12 +9,10 @@ const longestExcerptLine = 500;
 export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode } {
 	const text = stripFraming(message);
 	const excerpt = text.split("\n", 20).map((line) => line.slice(0, longestExcerptLine));
-	for (const { code, fix, kind, cases } of rules) {
-		for (const [pattern, title] of cases) {
-			const match = pattern.exec(text);
-			if (match === null) continue;
+	for (const { code, fix, kind, pattern, title } of rules) {
+		const match = pattern.exec(text);
+		if (match !== null)
 			return { code, title: fill(title, match.groups ?? {}).slice(0, longestTitle), fix, excerpt, kind };
-		}
 	}
 	return {
 		code: "ort-load-failed",

@@ -5,6 +5,7 @@ import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { foundIn, producersOf, runnable, type Scope } from "../walk.ts";
 import { finding, inScope, nodeFinding, type Rule, type Subject } from "./subject.ts";
 
+/** Tried: these load, the next ones do not. */
 const onnxRuntime = { name: "ONNX Runtime 1.30", opset: 26, ml: 5, ir: 13 };
 export const newestOpset = onnxRuntime.opset;
 /** NVIDIA's ONNX opset guide for TensorRT 11; one more than the parser's document names. */
