@@ -8,7 +8,12 @@ import {
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { type OpenInputs, describeShapes, labelAxes, proposeSizes } from "../../core/onnx/input-shapes/open-axes.ts";
+import {
+	describeShapes,
+	labelAxes,
+	type OpenInputs,
+	proposeSizes,
+} from "../../core/onnx/input-shapes/open-axes.ts";
 import { describeAttempts } from "../../core/onnx/input-shapes/search.ts";
 import { type GoldenPorts, withGoldenPorts } from "../../golden/app/compose.ts";
 import { generateCases, inputPorts } from "../../golden/app/inputs.ts";

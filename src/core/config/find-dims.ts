@@ -1,6 +1,6 @@
 // Finds the dimensions of a model's inputs that a config has to bind, with a range for each.
 import { type AxisKind, kindsOf, labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
-import { type OnnxModel, feeds, isTensor } from "../onnx/model.ts";
+import { feeds, isTensor, type OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
 import { fixedRange } from "./dims.ts";
