@@ -19,8 +19,7 @@ import {
 	sampleFields,
 } from "../../src/formats/nvidia-smi/query.ts";
 import { dmonParser, parseAppLine, parseSampleLine, useSampleOf } from "../../src/formats/nvidia-smi/rows.ts";
-import { readOnnx } from "../../src/formats/onnx/reader.ts";
-import { findWeights } from "../../src/formats/onnx/weight-places.ts";
+import { findWeights, readOnnx } from "../../src/formats/onnx/reader.ts";
 import { diagnoseOrt } from "../../src/formats/onnxruntime/failures.ts";
 import {
 	gpuPowerOf,

@@ -5,7 +5,7 @@ import type { Config } from "../core/config/config.ts";
 import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
 import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, faultOf } from "../core/errors.ts";
-import { isSameGraph } from "../core/onnx/same-graph.ts";
+import { isSameGraph } from "../core/onnx/describe.ts";
 import { findCounterparts, underNameOf } from "../core/plan/counterparts.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";

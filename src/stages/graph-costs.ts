@@ -3,9 +3,9 @@
 import type { GraphCost } from "../../generated/result.ts";
 import { ConfigError } from "../core/errors.ts";
 import { changedNodes, figuresOf } from "../core/onnx/cost/compare.ts";
+import type { CountedGraph, InputSizes } from "../core/onnx/cost/control-flow.ts";
 import { costsOf, sizesOf } from "../core/onnx/cost/cost.ts";
-import type { CountedGraph, InputSizes } from "../core/onnx/cost/counted.ts";
-import { resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
+import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
 import { timedInputsOf } from "../core/timed-inputs.ts";
 import type { PreparedModel } from "./prepared.ts";

@@ -2,9 +2,8 @@
 
 import type { Arm, BackendFacts, Finding } from "../../generated/result.ts";
 import { formatPointer } from "../core/config/pointer.ts";
-import { findingKey } from "../core/onnx/finding-key.ts";
 import type { PreflightContext } from "../core/onnx/findings/subject.ts";
-import { preflight as findingsOf } from "../core/onnx/preflight.ts";
+import { findingKey, preflight as findingsOf } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Progress } from "../ports/world.ts";

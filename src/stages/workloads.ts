@@ -6,7 +6,7 @@ import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
 import { refuseImpossible, type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
-import { resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
+import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { formatDims } from "../core/onnx/quote.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";

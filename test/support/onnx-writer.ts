@@ -1,5 +1,7 @@
 // Writes ONNX files for tests and benchmarks: each function gives the bytes of one protobuf message.
-
+import type { ExternalFile, InspectedModel, OnnxModel } from "../../src/core/onnx/model.ts";
+import { memorySource } from "../../src/formats/bytes/byte-source.ts";
+import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import {
 	bytesField as bytes,
 	floatValues,
@@ -105,8 +107,43 @@ export const attribute = {
 	graph: (name: string, message: Bytes): Bytes => join(text(1, name), bytes(6, message), integer(20, 5)),
 };
 
+/**
+ * Nodes in the syntax of `onnx.parser`, between semicolons: `[name] a, b = domain.Op<axis=1, mode="add", axes=[0, 1]>(x, , y)`.
+ * An attribute `$0` is the first graph of `messages`, `#0` the first tensor.
+ */
+export function nodes(text: string, ...messages: readonly Bytes[]): Bytes[] {
+	const lines = text.split(";").map((line) => line.trim());
+	return lines.map((line) => {
+		const found = /^(?:\[(\S+)\] )?([^=]*) = (?:([\w.]+)\.)?(\w+)(?:<(.*)>)?\((.*)\)$/.exec(line);
+		if (found === null) throw new Error(`no node: ${line}`);
+		const [, name, outputs = "", domain, op = "", given = "", inputs = ""] = found;
+		const attributes =
+			given === "" ? [] : given.split(/, (?![^[]*\])/).map((each) => attributeOf(each, messages));
+		const names = { ...(name && { name }), ...(domain && { domain }) };
+		return node({ op, inputs: listOf(inputs), outputs: listOf(outputs), attributes, ...names });
+	});
+}
+
+function listOf(text: string): string[] {
+	return text === "" ? [] : text.split(",").map((word) => word.trim());
+}
+
+function attributeOf(text: string, messages: readonly Bytes[]): Bytes {
+	const [name = "", written = ""] = text.split(/=(.*)/);
+	const message = messages[Number(written.slice(1))] ?? new Uint8Array(0);
+	if (written.startsWith("$")) return attribute.graph(name, message);
+	if (written.startsWith("#")) return attribute.tensor(name, message);
+	const literal: unknown = JSON.parse(written);
+	if (typeof literal === "string") return attribute.text(name, literal);
+	if (Array.isArray(literal)) return attribute.integers(name, literal);
+	return written.includes(".")
+		? attribute.float(name, Number(literal))
+		: attribute.integer(name, Number(literal));
+}
+
 export interface GraphInit {
-	nodes?: readonly Bytes[];
+	/** Messages, or text for `nodes`. */
+	nodes?: readonly Bytes[] | string;
 	inputs?: readonly Bytes[];
 	outputs?: readonly Bytes[];
 	initializers?: readonly Bytes[];
@@ -117,20 +154,43 @@ export interface GraphInit {
 /** Without more words, `y = Relu(x)` on float [1, 4]. */
 export function graph(init: GraphInit = {}): Bytes {
 	const {
-		nodes = [node({ op: "Relu" })],
+		nodes: given = "y = Relu(x)",
 		inputs = [value("x")],
 		outputs = [value("y")],
 		initializers = [],
 		name = "g",
 	} = init;
+	const messages = typeof given === "string" ? nodes(given) : given;
 	return join(
-		...nodes.map((message) => bytes(1, message)),
+		...messages.map((message) => bytes(1, message)),
 		text(2, name),
 		...initializers.map((message) => bytes(5, message)),
 		...inputs.map((message) => bytes(11, message)),
 		...outputs.map((message) => bytes(12, message)),
 		init.more ?? new Uint8Array(0),
 	);
+}
+
+/** The model's field of a function, e.g. `b = acme.Twice(a)` and its body `b = Add(a, a)`. */
+export function definition(signature: string, body: string): Bytes {
+	const [, outputs = "", domain = "", name = "", inputs = ""] =
+		/^(.*) = (\w+)\.(\w+)\((.*)\)$/.exec(signature) ?? [];
+	return bytes(
+		25,
+		join(
+			text(1, name),
+			...listOf(inputs).map((input) => text(4, input)),
+			...listOf(outputs).map((output) => text(5, output)),
+			...nodes(body).map((each) => bytes(7, each)),
+			bytes(9, opset("", 17)),
+			text(10, domain),
+		),
+	);
+}
+
+/** A tensor of int64 along one axis. */
+export function ints(name: string, ...values: readonly number[]): Bytes {
+	return tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
 }
 
 export interface ModelInit extends GraphInit {
@@ -154,4 +214,13 @@ export function model(init: ModelInit = {}): Bytes {
 		...Object.entries(opsets).map(([domain, version]) => bytes(8, opset(domain, version))),
 		modelMore,
 	);
+}
+
+/** The model as the reader reads it. */
+export function modelOf(init: ModelInit = {}): OnnxModel {
+	return readOnnx(memorySource(model(init)), "m.onnx");
+}
+
+export function inspectedOf(onnx: OnnxModel, external: readonly ExternalFile[] = []): InspectedModel {
+	return { path: "m.onnx", onnx, sha256: "0".repeat(64), external };
 }

@@ -1,7 +1,7 @@
 // Reads a model from disk: its structure, its hash, its external data, and the weights that can be changed in place.
 import { inputKinds } from "../../core/input-kind.ts";
 import type { ExternalFile } from "../../core/onnx/model.ts";
-import { findWeights } from "../../formats/onnx/weight-places.ts";
+import { findWeights } from "../../formats/onnx/reader.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
 import { fileSource, withInput } from "../process/input-file.ts";

@@ -7,7 +7,7 @@ import { asFailure, BugError } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import { joinLayers } from "../../engine/core/explain/layers.ts";
 import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
-import { countedLayers } from "../../formats/onnxruntime/layers.ts";
+import { countedLayers } from "../../formats/onnxruntime/profile.ts";
 import type { Backend, BuildJob, CountJob } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";

@@ -7,7 +7,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { oldestRoundedOpset, planRounding, type RoundingPlan } from "../../core/onnx/rounding/round.ts";
 import { memorySource } from "../../formats/bytes/byte-source.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
-import { rewriteOnnx } from "../../formats/onnx/rewrite.ts";
+import { rewriteOnnx } from "../../formats/onnx/write.ts";
 import type { InferResult, InferredCase } from "../../ports/backend.ts";
 import type { EmulationJob, EmulationResult, ReferenceJob } from "../../ports/reference.ts";
 import { readInput } from "../process/input-file.ts";

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
 import { memorySource } from "../../formats/bytes/byte-source.ts";
 import { readOnnx } from "../../formats/onnx/reader.ts";
-import { rewriteOnnx } from "../../formats/onnx/rewrite.ts";
+import { rewriteOnnx } from "../../formats/onnx/write.ts";
 import type { MarkJob } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { readInput } from "../process/input-file.ts";

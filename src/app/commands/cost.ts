@@ -7,7 +7,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { costFacts } from "../../core/onnx/cost/compare.ts";
 import { costsOf, sizesOf } from "../../core/onnx/cost/cost.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
-import { runnableShapes } from "../../core/onnx/input-shapes/resolve.ts";
+import { runnableShapes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { renderCosts } from "../../core/report/sections/graph-costs.ts";
 import { jsonText } from "../../core/text/escape.ts";

@@ -15,8 +15,12 @@ import {
 	type ShapeSource,
 	shapeCheck,
 } from "../../core/onnx/input-shapes/bind.ts";
-import { describeShapes, labelAxes, type OpenInputs } from "../../core/onnx/input-shapes/open-axes.ts";
-import { proposeSizes } from "../../core/onnx/input-shapes/propose.ts";
+import {
+	describeShapes,
+	labelAxes,
+	type OpenInputs,
+	proposeSizes,
+} from "../../core/onnx/input-shapes/open-axes.ts";
 import { describeAttempts } from "../../core/onnx/input-shapes/search.ts";
 import { preflight } from "../../core/onnx/preflight.ts";
 import { quoteName } from "../../core/onnx/quote.ts";

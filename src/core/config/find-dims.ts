@@ -1,8 +1,6 @@
 // Finds the dimensions of a model's inputs that a config has to bind, with a range for each.
-import { labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
-import { type AxisKind, kindsOf } from "../onnx/input-shapes/propose.ts";
-import { feeds, type OnnxModel } from "../onnx/model.ts";
-import { isTensor } from "../onnx/not-tensor.ts";
+import { type AxisKind, kindsOf, labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
+import { feeds, isTensor, type OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
 import { fixedRange } from "./dims.ts";

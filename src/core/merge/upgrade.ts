@@ -9,7 +9,7 @@ import type {
 	WorkloadResult,
 } from "../../../generated/result.ts";
 import { mismatchState } from "../../golden/core/compare/checks.ts";
-import { findingKey } from "../onnx/finding-key.ts";
+import { findingKey } from "../onnx/preflight.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";

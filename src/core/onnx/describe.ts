@@ -1,19 +1,29 @@
-// Describes a model as a plain value, for `preflight --json` and for people.
-import type { InterfaceRow, InterfaceValue } from "../../../generated/result.ts";
+// Describes a model, as a plain value and as text, and compares two.
+import type { Finding, InterfaceRow, InterfaceValue } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
+import { counted, listNames } from "../text/labels.ts";
+import { formatBytes } from "../text/units.ts";
 import { elementBits, toDType } from "./element-type.ts";
-import { factsOf } from "./facts.ts";
-import { feeds, type InspectedModel, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";
-import { formatDims } from "./quote.ts";
+import {
+	feeds,
+	type InspectedModel,
+	type OnnxDim,
+	type OnnxGraph,
+	type OnnxInitializer,
+	type OnnxModel,
+	type OnnxValue,
+} from "./model.ts";
+import { formatDims, quoteName } from "./quote.ts";
+import { factsOf } from "./static-shapes/infer.ts";
 import { elementsOf } from "./static-shapes/operator.ts";
 import { operatorKey, type Scope, tensorsOf } from "./walk.ts";
 
-export type ModelSummary = ReturnType<typeof describeModel>;
+type ModelSummary = ReturnType<typeof describeModel>;
 
 export function describeModel({ path, sha256, onnx, external }: InspectedModel) {
 	const { scopes } = factsOf(onnx);
 	const operators = operatorCounts(scopes);
-	const count = (operator: string): number =>
+	const count = (operator: string) =>
 		operators.find((entry) => entry.domain === standardDomain && entry.operator === operator)?.count ?? 0;
 	return {
 		path,
@@ -41,7 +51,6 @@ export function describeModel({ path, sha256, onnx, external }: InspectedModel) 
 
 const standardDomain = "ai.onnx";
 
-/** How far shapes and types of the nodes' outputs are known. */
 function inferredOf(model: OnnxModel) {
 	const { graph, types, static: known } = factsOf(model);
 	const given = graph.nodes.flatMap((node) => node.outputs.filter((name) => name !== ""));
@@ -75,14 +84,11 @@ function weightTotals(scopes: readonly Scope[]) {
 	return totals.sort((left, right) => right.bytes - left.bytes);
 }
 
-// Facts of the file on which a run depends: the ranks of the inputs, and the largest tensor at given sizes.
-
 interface RunFacts {
 	inputRanks: ReadonlyMap<string, number>;
 	largestTensor: { name: string; shape: string; bytes: number } | null;
 }
 
-/** @param minBits floats may be narrowed to this size. */
 export function modelFacts(
 	{ onnx }: InspectedModel,
 	{ shapes, minBits }: { shapes: ReadonlyMap<string, readonly number[]>; minBits: number },
@@ -103,13 +109,11 @@ export function modelFacts(
 	return { inputRanks: new Map(inputs.map(({ name, dims }) => [name, dims.length])), largestTensor: largest };
 }
 
-// Compares the inputs and outputs of two versions of a model: what a caller would notice.
-
 type Side = InterfaceRow["side"];
 
 const maxRows = 1000;
 
-/** Empty if every caller of the base can call the head. Names of symbolic dimensions are not part of the interface. */
+/** Names of symbolic dimensions are not part of the interface. */
 export function interfaceRows(base: OnnxModel, head: OnnxModel): InterfaceRow[] {
 	const inputs = rowsOf("input", feeds(base.graph), feeds(head.graph));
 	const outputs = rowsOf("output", base.graph.outputs, head.graph.outputs);
@@ -151,8 +155,115 @@ function differs(side: Side, base: OnnxValue, head: OnnxValue): boolean {
 	);
 }
 
-/** An input may accept any size in place of one, and an output's size need not be stated. */
 function sizeDiffers(side: Side, base: OnnxDim, head: OnnxDim): boolean {
 	if (typeof head !== "number") return false;
 	return typeof base === "number" ? base !== head : side === "input";
+}
+
+type Network = Pick<OnnxModel, "graph" | "functions">;
+
+/** Ignores weight values, node names and metadata, so that a retrained network counts as the same. */
+export function isSameGraph(left: Network, right: Network): boolean {
+	const text = ({ graph, functions }: Network) => wiringOf(graph) + JSON.stringify(functions);
+	return left.graph.nodes.length === right.graph.nodes.length && text(left) === text(right);
+}
+
+function wiringOf(graph: OnnxGraph): string {
+	const weight = ({ name, dtype, dims }: OnnxInitializer) => [name, dtype, dims];
+	const byName = (one: OnnxInitializer, other: OnnxInitializer) => (one.name < other.name ? -1 : 1);
+	return JSON.stringify([
+		graph.inputs,
+		graph.outputs,
+		[...graph.initializers].sort(byName).map(weight),
+		graph.nodes.map(({ domain, op, inputs, outputs, attributes }) => [
+			domain,
+			op,
+			inputs,
+			outputs,
+			attributes.map(({ name, value, tensor }) => [
+				name,
+				value,
+				tensor === undefined ? null : weight(tensor),
+			]),
+		]),
+		graph.subgraphs.map((inner) => wiringOf(inner.graph)),
+	]);
+}
+
+const severities: Readonly<Record<Finding["severity"], { colour: string; mark: string }>> = {
+	error: { colour: "31", mark: "✗ error" },
+	warning: { colour: "33", mark: "! warning" },
+	note: { colour: "36", mark: "· note" },
+};
+const dim = "2";
+const maxOperators = 12;
+
+export function renderPreflight(
+	summary: ModelSummary,
+	findings: readonly Finding[],
+	options: { color?: boolean } = {},
+): string {
+	const paint = (text: string, colour: string) =>
+		options.color ? `\u001b[${colour}m${text}\u001b[0m` : text;
+	const lines = summaryRows(summary).map(([label, text]) => `${label.padEnd(10)} ${text}`);
+	lines.push("");
+	for (const { severity, code, message, fix } of findings) {
+		const { mark, colour } = severities[severity];
+		lines.push(`${paint(mark, colour)} ${paint(code, dim)}`, `  ${message}`);
+		if (fix !== undefined) lines.push(paint(`  → ${fix}`, dim));
+	}
+	const counts = Object.keys(severities).map((severity) =>
+		counted(findings.filter((finding) => finding.severity === severity).length, severity),
+	);
+	lines.push(findings.length === 0 ? "Nothing found." : `${counts.join(", ")}.`);
+	return `${lines.join("\n")}\n`;
+}
+
+function summaryRows(summary: ModelSummary): (readonly [label: string, text: string])[] {
+	const { opsets, operators, weights, quantisation, nodes, subgraphs, functions } = summary;
+	const { quantizeLinear, dequantizeLinear } = quantisation;
+	const values = opsets.map(({ domain, version }) => `${plain(domain)} ${version}`);
+	const named = operators.map(
+		({ domain, operator, count }) =>
+			`${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`,
+	);
+	const stored = weights.map(({ dtype, tensors, bytes }) => `${tensors} × ${dtype} (${formatBytes(bytes)})`);
+	const inner = [
+		...(subgraphs > 0 ? [`${subgraphs} subgraphs`] : []),
+		...(functions > 0 ? [`${functions} functions`] : []),
+	];
+	return [
+		["model", `${plain(summary.path)} (${formatBytes(summary.bytes)})`],
+		["made by", plain(`${summary.producer} ${summary.producerVersion}`.trim()) || "unknown"],
+		["opset", [...values, `IR ${summary.irVersion}`].join(", ")],
+		...summary.inputs.map((value) => ["input", valueText(value)] as const),
+		...summary.outputs.map((value) => ["output", valueText(value)] as const),
+		["nodes", [nodes, ...inner].join(", ")],
+		["operators", listNames(named, maxOperators) || "none"],
+		["weights", stored.join(", ") || "none"],
+		...(quantizeLinear + dequantizeLinear === 0
+			? []
+			: [["quantised", `${quantizeLinear} QuantizeLinear, ${dequantizeLinear} DequantizeLinear`] as const]),
+		["checked", inferredText(summary)],
+		...summary.external.map(({ location, neededBytes, problem }) => {
+			const size = `${plain(location)} (${formatBytes(neededBytes)})`;
+			return ["data", problem === null ? size : `${size}: ${problem}`] as const;
+		}),
+	];
+}
+
+function valueText({ name, kind, dtype, dims }: ModelSummary["inputs"][number]): string {
+	const type = kind === "tensor" ? dtype : `${kind} of ${dtype}`;
+	return `${plain(name)}: ${type} ${dims === null ? "of unknown shape" : formatDims(dims)}`;
+}
+
+function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: ModelSummary): string {
+	const text = `shapes of ${shapes} and types of ${types} of ${tensors} tensors inside`;
+	if (shapes === tensors) return text;
+	const named = stoppedAt.map(({ operator, count }) => `${plain(operator)} ${count}`);
+	return `${text}; shapes not checked behind ${listNames(named) || "inputs without a shape"}`;
+}
+
+function plain(text: string): string {
+	return quoteName(text, "");
 }

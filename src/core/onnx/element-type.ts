@@ -64,7 +64,7 @@ export function tensorBytes(dtype: OnnxDType, elements: number): number | null {
 	return elementSize === null ? null : Math.ceil((elements * elementSize) / 8);
 }
 
-/** null: an element type that no tensor file of ours can hold (strings, complex numbers, the rarer small numbers). */
+/** null: strings, complex numbers, and rare small numbers. */
 export function toDType(dtype: OnnxDType): DType | null {
 	return byName.get(dtype)?.[2] ?? null;
 }

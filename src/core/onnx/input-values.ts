@@ -1,26 +1,21 @@
-// Finds the values that an input may hold from how the model uses them: looks them up, compares them, clips them.
-import { factsOf } from "./facts.ts";
+// Finds the values that an input may hold from how the model uses them.
 import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
-import { nodesInRunOrder } from "./run-order.ts";
+import { factsOf } from "./static-shapes/infer.ts";
 import { attributeOf, elementsOf, integerAttribute } from "./static-shapes/operator.ts";
-import { type Constants, foundIn, type Scope } from "./walk.ts";
+import { type Constants, foundIn, nodesInRunOrder, type Scope } from "./walk.ts";
 
 export type InputValues =
 	| { kind: "range"; low: number; high: number; why: string }
 	| { kind: "choice"; values: readonly number[]; only: boolean; why: string }
-	/** Size: of what the model makes, or how often it runs; others run for ever, or not at all. */
+	/** Size: of what the model makes, or how often it runs. */
 	| { kind: "unused" | "state" | "length" | "size" | "unknown" }
 	| { kind: "rows"; axis: string; shift: number };
 
-interface Range {
-	low: number;
-	high: number;
-	why: string;
-}
+type Range = Omit<Extract<InputValues, { kind: "range" }>, "kind">;
 
 /** Follows one input on its way through the graph. */
 interface Walk {
-	/** Tensors that hold the input's values, plus a constant; or what comparing them gave, as answers or as 0 and 1. */
+	/** Tensors that hold the values plus a number, or answers about them. */
 	carriers: Map<string, number | "answer">;
 	tables: Range[];
 	bounds: Range[];
@@ -43,7 +38,6 @@ export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map
 		}),
 	);
 	const carried = new Map([...walks].map(([input, walk]) => [input, new Set([walk])]));
-	// Outer graphs come first, so that one pass follows every path.
 	for (const scope of scopes) {
 		if (scope.kind === "function") continue;
 		for (const node of nodesInRunOrder(scope)) follow(node, scope, carried);
@@ -82,18 +76,14 @@ function conclude({ tables, bounds, compared, seen, rowsOf }: Walk): InputValues
 	return { kind: "choice", values, only: !seen.has("unknown"), why };
 }
 
+/** What all ranges allow, with the reason of the one that has the lowest end. */
 function narrowest(ranges: readonly Range[]): Range | null {
-	const [first, ...others] = ranges;
+	const [first] = ranges;
 	if (first === undefined) return null;
-	const joined = others.reduce(
-		(all, { low, high, why }) => ({
-			low: Math.max(all.low, low),
-			high: Math.min(all.high, high),
-			why: high < all.high ? why : all.why,
-		}),
-		first,
-	);
-	const found = joined.low <= joined.high ? joined : first;
+	const low = Math.max(...ranges.map((range) => range.low));
+	const high = Math.min(...ranges.map((range) => range.high));
+	const why = ranges.find((range) => range.high === high)?.why ?? first.why;
+	const found = low <= high ? { low, high, why } : first;
 	return Number.isFinite(found.low) && Number.isFinite(found.high) ? found : null;
 }
 
@@ -103,35 +93,33 @@ const answering = new Set(["Not", "And", "Or", "Cast", "Identity"]);
 const joining = new Set(["Concat", "Min", "Max", "Add", "Sub", "Mul"]);
 const passing = new Set([
 	...joining,
-	..."Cast Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherElements".split(
-		" ",
-	),
-	..."GatherND Pad Dropout ReduceMax ReduceMin ScatterElements ScatterND Clip Mod Where".split(" "),
+	...(
+		"Cast Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherElements GatherND Pad " +
+		"Dropout ReduceMax ReduceMin ScatterElements ScatterND Clip Mod Where"
+	).split(" "),
 ]);
 const comparisons = new Set(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"]);
-const recurrent = new Set(["LSTM", "GRU", "RNN"]);
-const recurrentInputs: Readonly<Record<number, "length" | "state">> = { 4: "length", 5: "state", 6: "state" };
 
-/** Inputs that are indices, and those that they look up. */
-const tablesOf: ReadonlyMap<string, ReadonlyMap<number, number>> = new Map([
-	["Gather", new Map([[1, 0]])],
-	["GatherElements", new Map([[1, 0]])],
-	["GatherBlockQuantized", new Map([[1, 0]])],
-	[
-		"EmbedLayerNormalization",
-		new Map([
-			[0, 2],
-			[1, 4],
-		]),
-	],
-]);
+/** By operator: inputs that are indices, and those that they look up. */
+const tablesOf: Readonly<Record<string, Readonly<Record<number, number>>>> = {
+	Gather: { 1: 0 },
+	GatherElements: { 1: 0 },
+	GatherBlockQuantized: { 1: 0 },
+	EmbedLayerNormalization: { 0: 2, 1: 4 },
+};
 
-const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
-	["Resize", [2, 3]],
-	["Range", [0, 1, 2]],
-	...["Reshape", "Expand", "Tile", "Upsample", "TopK", "Pad"].map((op): [string, number[]] => [op, [1]]),
-	...["ConstantOfShape", "Loop"].map((op): [string, number[]] => [op, [0]]),
-]);
+/** By operator: inputs that are sizes, lengths of sequences, or first states. */
+const kindsOf: Readonly<Record<string, Readonly<Record<number, "size" | "length" | "state">>>> = {
+	Resize: { 2: "size", 3: "size" },
+	Range: { 0: "size", 1: "size", 2: "size" },
+	...each("Reshape Expand Tile Upsample TopK Pad", { 1: "size" }),
+	...each("ConstantOfShape Loop", { 0: "size" }),
+	...each("LSTM GRU RNN", { 4: "length", 5: "state", 6: "state" }),
+};
+
+function each<Value>(operators: string, value: Value): Record<string, Value> {
+	return Object.fromEntries(operators.split(" ").map((operator) => [operator, value]));
+}
 
 /** A place at which a node reads the values, moved by `shift`. */
 interface Use {
@@ -145,12 +133,11 @@ interface Use {
 function isUnderstood(use: Use): boolean {
 	const { node, place, walk, shift } = use;
 	const { op } = node;
-	const table = tablesOf.get(op)?.get(place);
+	const table = Object.hasOwn(tablesOf, op) ? tablesOf[op]?.[place] : undefined;
 	if (table !== undefined) return noteTable(use, table);
 	if (op === "OneHot" && place === 0) return noteDepth(use);
 	if (comparisons.has(op)) return noteComparison(use);
-	const ofRecurrent = recurrent.has(op) ? recurrentInputs[place] : undefined;
-	const kind = sizePlaces.get(op)?.includes(place) ? "size" : ofRecurrent;
+	const kind = Object.hasOwn(kindsOf, op) ? kindsOf[op]?.[place] : undefined;
 	if (kind !== undefined) {
 		walk.seen.add(kind);
 		return true;
@@ -189,7 +176,7 @@ function noteDepth(use: Use): boolean {
 	return depth >= 1;
 }
 
-/** Compared with many numbers at once, as a one-hot is written without OneHot; or with a single one. */
+/** With many numbers, as a one-hot is written without OneHot; or with one. */
 function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 	const constant = foundIn(walk.constants, scope, node.inputs[1 - place]);
 	const elements = elementsOf(constant?.dims ?? [0]) ?? 0;
@@ -209,13 +196,11 @@ function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 	return true;
 }
 
-const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-
-/** New shift of the values after an operation whose other operand is this number. */
+/** The shift of the values after the operation. */
 const arithmetic: Readonly<
 	Record<string, (use: Use, other: number | undefined) => number | "nothing" | "unknown">
 > = {
-	// A product with zero keeps an input that nothing reads; a product with an answer keeps the values or drops them, as Where would.
+	// A product with zero drops the values; one with an answer keeps them or drops them, as Where would.
 	Mul: ({ node, walk, shift }, other) => {
 		if (node.inputs.some((name) => walk.carriers.get(name) === "answer")) return shift;
 		return other === 0 ? "nothing" : "unknown";
@@ -225,16 +210,16 @@ const arithmetic: Readonly<
 		return other !== undefined ? shift + other : chosen ? shift : "unknown";
 	},
 	Sub: ({ shift, place }, other) => (other === undefined || place === 1 ? "unknown" : shift - other),
-	Min: (use, other) => bounded(use, lowest, other ?? highest),
-	Max: (use, other) => bounded(use, other ?? lowest, highest),
+	Min: (use, other) => bounded(use, -Infinity, other ?? Infinity),
+	Max: (use, other) => bounded(use, other ?? -Infinity, Infinity),
 	Mod: (use, other) => (other === undefined || other < 1 ? use.shift : bounded(use, 0, other - 1)),
 	// The limits are inputs, or attributes before opset 11.
 	Clip: (use) => {
-		const end = (place: number, name: string, open: number): number => {
+		const end = (place: number, name: string, open: number) => {
 			const attribute = attributeOf(use.node, name);
 			return numbersAt(use, place)?.[0] ?? (typeof attribute === "number" ? attribute : open);
 		};
-		return bounded(use, end(1, "min", lowest), end(2, "max", highest));
+		return bounded(use, end(1, "min", -Infinity), end(2, "max", Infinity));
 	},
 };
 

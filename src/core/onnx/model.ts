@@ -1,10 +1,9 @@
-// The structure that the ONNX reader finds in a file, without the weights themselves.
-
+// The structure that the ONNX reader finds in a file, without the weights themselves; and edits of it.
 import type { OnnxDType } from "./element-type.ts";
 
 export type { OnnxDType };
 
-/** A size, the name of a symbolic dimension, or null if the file gives none (or a negative size, as some exporters write). */
+/** A size, a symbol, or null if the file gives none (some exporters write a negative size). */
 export type OnnxDim = number | string | null;
 
 export interface OnnxValue {
@@ -39,12 +38,12 @@ export interface OnnxInitializer {
 	bytes: number;
 	storage: "raw" | "typed" | "external" | "none";
 	sparse?: true;
-	/** Values of small number tensors (up to 64 elements); absent otherwise. Integers beyond 2^53 are rounded. */
+	/** At most 64 numbers; integers beyond 2^53 are rounded. */
 	values?: readonly number[];
 	external?: OnnxExternalData;
 }
 
-export interface OnnxExternalData {
+interface OnnxExternalData {
 	location: string;
 	offset: number;
 	length: number | null;
@@ -52,14 +51,12 @@ export interface OnnxExternalData {
 
 export interface ExternalFile {
 	location: string;
-	/** Absolute path; null if the location may not be followed. */
 	path: string | null;
 	neededBytes: number;
 	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";
 }
 
 export interface OnnxSubgraph {
-	node: string;
 	nodeIndex: number;
 	attribute: string;
 	graph: OnnxGraph;
@@ -71,7 +68,7 @@ export interface OnnxGraph {
 	outputs: readonly OnnxValue[];
 	nodes: readonly OnnxNode[];
 	initializers: readonly OnnxInitializer[];
-	/** Intermediate values with a stated type; their shapes are not read: both runtimes ignore them, and tools leave stale ones behind. */
+	/** Intermediate values; their shapes are not read, because tools leave stale ones behind. */
 	valueInfo: readonly OnnxValue[];
 	subgraphs: readonly OnnxSubgraph[];
 }
@@ -110,7 +107,6 @@ export function feeds(graph: OnnxGraph): OnnxValue[] {
 	return graph.inputs.filter((input) => !weights.has(input.name));
 }
 
-// Whether a model computes in small integers.
 const quantisedOperators = /^((De|Dynamic)?[Qq]uantize|QLinear|QGemm|QAttention)|Integer/;
 
 /** Quantised operators anywhere in it: runtimes fuse them differently, so that they round at other places. */
@@ -119,4 +115,52 @@ export function isQuantised(graph: OnnxGraph): boolean {
 		graph.nodes.some(({ op }) => quantisedOperators.test(op)) ||
 		graph.subgraphs.some((inner) => isQuantised(inner.graph))
 	);
+}
+
+export function notTensorText({ kind }: OnnxValue): string {
+	return `${kind === "optional" ? "an" : "a"} ${kind}, not a tensor: it can be neither fed nor compared`;
+}
+
+/** scikit-learn's exports end in a ZipMap unless told otherwise. */
+export function notTensorFix({ nodes }: OnnxGraph): string {
+	const hint = nodes.some(({ op }) => op === "ZipMap")
+		? "; skl2onnx and onnxmltools do so with the option zipmap=False"
+		: "";
+	return `Export the model with tensors as inputs and outputs${hint}.`;
+}
+
+export function isTensor({ kind }: OnnxValue): boolean {
+	return kind === "tensor" || kind === "unknown";
+}
+
+export interface ConstantValue {
+	dtype: "float" | "int64";
+	dims: readonly number[];
+	values: readonly number[];
+}
+
+export interface NewNode {
+	name?: string | undefined;
+	op: string;
+	inputs: readonly string[];
+	outputs: readonly string[];
+	attributes?: Readonly<Record<string, number | ConstantValue>>;
+}
+
+export interface KeptNode {
+	kept: number;
+	inputs?: readonly string[];
+	outputs?: readonly string[];
+	bodies?: ReadonlyMap<string, GraphEdit>;
+}
+
+export interface AddedOutput {
+	name: string;
+	dtype: OnnxDType;
+	size?: number;
+}
+
+export interface GraphEdit {
+	nodes: readonly (KeptNode | NewNode)[];
+	addedOutputs?: readonly AddedOutput[];
 }

@@ -1,18 +1,21 @@
-// Finds everything that can be known about a model from its file, before any engine is built.
-
+// Checks a model by its file, before any engine is built.
 import type { Finding } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
-import { cycles, graphOutputs, names } from "./findings/graph.ts";
-import { dimsConflict, dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
-import { onnxRuntimeLimits } from "./findings/onnxruntime-limits.ts";
+import { cycles, graphOutputs, names, versions } from "./findings/graph.ts";
 import { operators, randomness } from "./findings/operators.ts";
 import { hardware, precision, quantisation } from "./findings/precision.ts";
-import { signatures } from "./findings/signatures.ts";
-import { staticShapes } from "./findings/static-shapes.ts";
+import { onnxRuntimeLimits, signatures } from "./findings/signatures.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtRestrictions, topkLimit } from "./findings/tensorrt-restrictions.ts";
-import { versions } from "./findings/versions.ts";
-import { elementTypes, externalData, weights } from "./findings/weights.ts";
+import {
+	dimsConflict,
+	dimsUnbound,
+	elementTypes,
+	externalData,
+	inputsAndOutputs,
+	staticShapes,
+	weights,
+} from "./findings/tensors.ts";
 import type { InspectedModel } from "./model.ts";
 
 const rules: readonly Rule[] = [
@@ -39,10 +42,10 @@ const rules: readonly Rule[] = [
 ];
 
 const severities: readonly Finding["severity"][] = ["error", "warning", "note"];
-/** Limits findings per code, because one fault can show at a thousand nodes; beyond this, only the count is reported. */
+/** One fault can show at a thousand nodes. */
 const maxPerCode = 20;
 
-/** Findings, errors first. An error means that the backend refuses the model or gets no input; a warning, that it may. */
+/** Errors first: the backend refuses the model or gets no input. A warning: it may. */
 export function preflight(model: InspectedModel, context: PreflightContext): Finding[] {
 	const subject = subjectOf(model, context);
 	const found = bounded(rules.flatMap((rule) => rule(subject)));
@@ -57,4 +60,8 @@ function bounded(found: readonly Finding[]): Finding[] {
 		const message = `${group.length - maxPerCode} more findings of this kind.`;
 		return [...group.slice(0, maxPerCode), { code: first.code, severity: first.severity, message }];
 	});
+}
+
+export function findingKey({ code, model, engine, node }: Finding): string {
+	return JSON.stringify([code, model, engine, node]);
 }

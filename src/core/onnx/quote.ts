@@ -14,7 +14,6 @@ export function showText(text: string): string {
 	return text.replace(harmful, (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }
 
-/** A shape for people: `[batch, 3, ?, 224]`. */
 export function formatDims(dims: readonly OnnxDim[]): string {
 	return `[${dims.map((dim) => (typeof dim === "string" ? quoteName(dim, "") : (dim ?? "?"))).join(", ")}]`;
 }

@@ -1,4 +1,4 @@
-// Walks every body of nodes in a model: the graph, the subgraphs inside it, and the functions that it defines.
+// Walks the graph, its subgraphs and functions, and orders their nodes.
 import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph, OnnxValue } from "./model.ts";
 import { quoteName } from "./quote.ts";
 
@@ -8,7 +8,6 @@ export interface Scope {
 	kind: "graph" | "subgraph" | "function";
 	inputs: readonly string[];
 	outputs: readonly string[];
-	/** Inputs with their stated types; a function states none. */
 	declared: readonly OnnxValue[];
 	initializers: readonly OnnxInitializer[];
 	nodes: readonly OnnxNode[];
@@ -50,13 +49,12 @@ function addInner(scopes: Scope[], outer: Scope): void {
 
 function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">): Scope {
 	const { initializers, nodes, subgraphs } = graph;
-	const names = (values: readonly OnnxValue[]): string[] => values.map((value) => value.name);
+	const names = (values: readonly OnnxValue[]) => values.map((value) => value.name);
 	const inputs = names(graph.inputs);
 	const outputs = names(graph.outputs);
 	return { ...rest, inputs, outputs, declared: graph.inputs, initializers, nodes, subgraphs };
 }
 
-/** Looks a name up in a body, then in those around it. */
 export function foundIn<Value>(
 	byScope: ReadonlyMap<Scope, Pick<ReadonlyMap<string, Value>, "get">>,
 	scope: Scope,
@@ -70,7 +68,6 @@ export function foundIn<Value>(
 	return null;
 }
 
-/** The names that nodes and outputs read, of each body and those inside it. */
 export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, ReadonlySet<string>> {
 	const read = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set()]));
 	for (const scope of scopes) {
@@ -92,7 +89,6 @@ export function operatorKey({ domain, op }: Pick<OnnxNode, "domain" | "op">): st
 	return `${domain}\n${op}`;
 }
 
-/** The operators that the file itself defines, by `operatorKey`. */
 export function localOperators({ functions }: OnnxModel): ReadonlySet<string> {
 	return new Set(functions.map(({ domain, name }) => operatorKey({ domain, op: name })));
 }
@@ -126,4 +122,56 @@ function constantOf({ outputs: [name], attributes: [attribute] }: OnnxNode): Onn
 	const dtype = attribute.name.startsWith("value_int") ? "int64" : "float";
 	const dims = typeof value === "number" ? [] : [values.length];
 	return [{ name, dtype, dims, bytes: 0, storage: "typed", values }];
+}
+
+export function producersOf(scope: Scope): number[][] {
+	const producer = new Map<string, number>();
+	for (const [index, node] of scope.nodes.entries())
+		for (const name of node.outputs) if (name !== "") producer.set(name, index);
+	return readsOf(scope).map((names) =>
+		names.map((name) => producer.get(name)).filter((at) => at !== undefined),
+	);
+}
+
+export function readsOf(scope: Scope): string[][] {
+	const reads = scope.nodes.map((node) => [...node.inputs]);
+	for (const { nodeIndex, graph } of scope.subgraphs)
+		for (const name of outerNames(graph)) reads[nodeIndex]?.push(name);
+	return reads;
+}
+
+function outerNames(graph: OnnxGraph): string[] {
+	const own = new Set([...graph.inputs, ...graph.initializers].map((value) => value.name));
+	for (const node of graph.nodes) for (const name of node.outputs) own.add(name);
+	const read = [...graph.nodes.flatMap((node) => node.inputs), ...graph.outputs.map((value) => value.name)];
+	for (const inner of graph.subgraphs) for (const name of outerNames(inner.graph)) read.push(name);
+	return read.filter((name) => name !== "" && !own.has(name));
+}
+
+/** Without the nodes on cycles and behind them (Kahn's algorithm). */
+export function runnable(producers: readonly (readonly number[])[]): number[] {
+	if (producers.every((from, index) => from.every((at) => at < index))) return [...producers.keys()];
+	const users: number[][] = producers.map(() => []);
+	for (const [index, from] of producers.entries()) for (const at of from) users[at]?.push(index);
+	const waits = producers.map((from) => from.length);
+	const ready = waits.flatMap((count, index) => (count === 0 ? [index] : []));
+	for (const index of ready) {
+		for (const user of users[index] ?? []) {
+			waits[user] = (waits[user] ?? 0) - 1;
+			if (waits[user] === 0) ready.push(user);
+		}
+	}
+	return ready;
+}
+
+const orders = new WeakMap<Scope, readonly OnnxNode[]>();
+
+export function nodesInRunOrder(scope: Scope): readonly OnnxNode[] {
+	const known = orders.get(scope);
+	if (known !== undefined) return known;
+	const order = new Set(runnable(producersOf(scope)));
+	for (const index of scope.nodes.keys()) order.add(index);
+	const nodes = [...order].flatMap((index) => scope.nodes[index] ?? []);
+	orders.set(scope, nodes);
+	return nodes;
 }

@@ -1,13 +1,35 @@
-// Recognises files that are not ONNX models by their first bytes: empty, a Git LFS pointer, text, an archive.
-import type { ConfigError } from "../../core/errors.ts";
+// Refuses files that are not ONNX models by their first bytes, or that exceed limits.
+import { ConfigError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { unreadable } from "./cursor.ts";
+
+/** Limits on what an ONNX file may cost the reader, far above real models. */
+export const limits = {
+	/** Protobuf's own default: a file nested deeper is refused by TensorRT and ONNX Runtime too. */
+	messageDepth: 100,
+	/** Names and list entries kept, nodes and tensors counting as 4; large language models have below 2 million. */
+	elements: 4_194_304,
+	/** Protobuf fields walked over, kept or not: about one second. */
+	fields: 67_108_864,
+	textBytes: 1_048_576,
+	allTextBytes: 268_435_456,
+	/** A string attribute longer than this is skipped: engines and caches are embedded this way. */
+	attributeTextBytes: 4096,
+	attributeEntries: 1024,
+	rank: 255,
+	valueElements: 64,
+} as const;
+
+const fixOfDamage =
+	"Export or download the model again; `onnx.checker.check_model` in Python judges the file.";
+
+export function unreadable(message: string, path: string, fix = fixOfDamage): ConfigError {
+	return new ConfigError({ code: "model-unreadable", message, fix, location: { path } });
+}
 
 const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";
 export const headBytes = 512;
 
-/** The first bytes of other files, at an offset, with the kind of file and a fix. */
 const kinds: readonly (readonly [magic: string, at: number, what: string, fix: string])[] = [
 	["PK\u0003\u0004", 0, "a zip archive (a PyTorch checkpoint, or .npz)", "Export it to ONNX, or unpack it."],
 	["\u001f\u008b", 0, "gzip-compressed", "Unpack it first (gunzip)."],
@@ -23,40 +45,32 @@ export function isLfsPointer(head: Uint8Array): boolean {
 	return latin1(head.subarray(0, lfsPrefix.length)) === lfsPrefix;
 }
 
-export function judgeHead(head: Uint8Array, size: number, path: string): ConfigError | null {
+/** @throws ConfigError if the file is empty, a Git LFS pointer, text, or of another known kind. */
+export function checkHead(head: Uint8Array, size: number, path: string): void {
+	const refuse = (what: string, fix: string) => unreadable(`${path} is ${what}.`, path, fix);
 	if (size === 0)
-		return unreadable(
-			`${path} is empty (0 bytes).`,
-			path,
+		throw refuse(
+			"empty (0 bytes)",
 			"Export or download the model again; a failed export leaves such a file.",
 		);
-	if (isLfsPointer(head)) {
-		return unreadable(
-			`${path} is a Git LFS pointer of ${size} bytes, not the model.`,
-			path,
+	if (isLfsPointer(head))
+		throw refuse(
+			`a Git LFS pointer of ${size} bytes, not the model`,
 			"Run `git lfs pull`; in a workflow, check out with `lfs: true` (actions/checkout).",
 		);
-	}
 	const text = latin1(head);
-	const kind = kinds.find(([magic, at]) => text.startsWith(magic, at));
-	if (kind !== undefined) {
-		const [, , what, fix] = kind;
-		return unreadable(`${path} is not an ONNX model: it is ${what}.`, path, fix);
-	}
-	if (isText(head)) {
-		const start = quoteName(utf8.decode(head.subarray(0, 60)));
-		return unreadable(
-			`${path} is a text file, not an ONNX model: it begins with ${start}.`,
-			path,
+	for (const [magic, at, what, fix] of kinds)
+		if (text.startsWith(magic, at)) throw refuse(`not an ONNX model: it is ${what}`, fix);
+	if (isText(head))
+		throw refuse(
+			`a text file, not an ONNX model: it begins with ${quoteName(utf8.decode(head.subarray(0, 60)))}`,
 			"Look into the file: a download may have stored an error page.",
 		);
-	}
-	return null;
 }
 
 /** An ONNX model begins with control characters (lengths and tags); text is mostly ASCII. */
 function isText(head: Uint8Array): boolean {
-	const isSpace = (byte: number): boolean => byte === 9 || byte === 10 || byte === 12 || byte === 13;
+	const isSpace = (byte: number) => byte === 9 || byte === 10 || byte === 12 || byte === 13;
 	const hasControls = head.some((byte) => byte < 32 && !isSpace(byte));
 	const asciiBytes = head.reduce((count, byte) => count + (byte < 127 ? 1 : 0), 0);
 	return !hasControls && asciiBytes >= head.length * 0.7;

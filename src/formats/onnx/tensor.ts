@@ -1,44 +1,12 @@
-// Reads TensorProto: everything but the payload, which is skipped unless it is small.
+// Reads TensorProto, without large payloads, and AttributeProto, with graphs only by their location.
+import { elementBits, elementTypeOfCode, tensorBytes, toDType } from "../../core/onnx/element-type.ts";
+import type { OnnxAttribute, OnnxDType, OnnxInitializer } from "../../core/onnx/model.ts";
+import { type FloatFormat, floatOf } from "../../golden/core/tensor/small-numbers.ts";
+import { valuesOf } from "../../golden/core/tensor/values.ts";
+import { limits } from "./head.ts";
+import type { NumberKind, Span, WireReader } from "./wire.ts";
 
-import { elementBits, elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
-import type { OnnxDType, OnnxExternalData, OnnxInitializer } from "../../core/onnx/model.ts";
-import {
-	type FloatFormat,
-	floatFormats,
-	floatOf,
-	halfFormat,
-} from "../../golden/core/tensor/small-numbers.ts";
-import { limits } from "./cursor.ts";
-import type { NumberKind, WireReader } from "./wire.ts";
-
-export function externalDataOf(
-	wire: WireReader,
-	tensor: string,
-	pairs: readonly (readonly [string, string])[],
-): OnnxExternalData {
-	const entries = new Map(pairs);
-	const size = (key: string): number | null => {
-		const text = entries.get(key);
-		if (text === undefined || text === "") return null;
-		const value = Number(text);
-		if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-		throw wire.fault(
-			`gives ${JSON.stringify(text.slice(0, 40))} as ${key} of the external data of tensor ${JSON.stringify(tensor.slice(0, 80))}`,
-		);
-	};
-	return { location: entries.get("location") ?? "", offset: size("offset") ?? 0, length: size("length") };
-}
-
-/** A StringStringEntryProto, as external_data has them: key 1, value 2. */
-export function readPair(wire: WireReader): [string, string] {
-	let key = "";
-	let value = "";
-	wire.message((field) => {
-		if (field === 1) key = wire.text();
-		else if (field === 2) value = wire.text();
-	});
-	return [key, value];
-}
+export const spans = new WeakMap<OnnxInitializer, Span>();
 
 /** Fields of onnx.proto that hold values by type; string_data is 6. */
 const typedFields: Readonly<Record<number, NumberKind>> = {
@@ -48,19 +16,20 @@ const typedFields: Readonly<Record<number, NumberKind>> = {
 	10: "double",
 	11: "uint64",
 };
-const valueBytes = limits.valueElements * 16;
-const typedBytes = limits.valueElements * 10;
+const mostRawBytes = limits.valueElements * 16;
+const mostTypedBytes = limits.valueElements * 10;
 
 function emptyDraft() {
 	return {
 		name: "",
 		dtype: "undefined" as OnnxDType,
 		dims: [] as number[],
+		span: null as Span | null,
 		raw: null as Uint8Array | null,
 		rawBytes: null as number | null,
 		typed: [] as number[],
 		typedBytes: 0,
-		pairs: [] as [string, string][],
+		pairs: new Map<string, string>(),
 		isExternal: false,
 	};
 }
@@ -70,22 +39,34 @@ type Draft = ReturnType<typeof emptyDraft>;
 export function readTensor(wire: WireReader): OnnxInitializer {
 	wire.keep(4);
 	const draft = emptyDraft();
-	wire.message((field) => readTensorField(wire, field, draft));
-	return finish(wire, draft);
+	wire.message((field) => readField(wire, field, draft));
+	const tensor = finish(wire, draft);
+	if (draft.span !== null) spans.set(tensor, draft.span);
+	return tensor;
 }
 
-function readTensorField(wire: WireReader, field: number, draft: Draft): void {
+function readField(wire: WireReader, field: number, draft: Draft): void {
 	const typed = typedFields[field];
 	if (typed !== undefined) readTyped(wire, typed, draft);
 	else if (field === 1) wire.numbers("int64", (size) => addDim(wire, draft.dims, size));
-	else if (field === 2) draft.dtype = elementTypeOfCode(wire.int32());
+	else if (field === 2) draft.dtype = elementTypeOfCode(wire.number("int32"));
 	else if (field === 6) draft.typedBytes += wire.peekLength();
 	else if (field === 8) draft.name = wire.text();
 	else if (field === 9) {
-		draft.rawBytes = wire.peekLength();
-		draft.raw = wire.bytes(valueBytes);
-	} else if (field === 13) draft.pairs.push(readPair(wire));
-	else if (field === 14) draft.isExternal = wire.int32() === 1;
+		draft.span = wire.span();
+		draft.rawBytes = draft.span.end - draft.span.start;
+		draft.raw = draft.rawBytes > mostRawBytes ? null : wire.bytes(draft.span);
+	} else if (field === 13) readPair(wire, draft.pairs);
+	else if (field === 14) draft.isExternal = wire.number("int32") === 1;
+}
+
+function readPair(wire: WireReader, pairs: Map<string, string>): void {
+	let [key, value] = ["", ""];
+	wire.message((field) => {
+		if (field === 1) key = wire.text();
+		else if (field === 2) value = wire.text();
+	});
+	pairs.set(key, value);
 }
 
 function addDim(wire: WireReader, dims: number[], size: number): void {
@@ -98,7 +79,9 @@ function addDim(wire: WireReader, dims: number[], size: number): void {
 function readTyped(wire: WireReader, kind: NumberKind, draft: Draft): void {
 	const bytes = wire.peekLength();
 	draft.typedBytes += bytes;
-	if (bytes > typedBytes) return;
+	// Packed floats can be changed in place as raw ones can.
+	if (draft.rawBytes === null && (kind === "float" || kind === "double")) draft.span = wire.peek();
+	if (bytes > mostTypedBytes) return;
 	wire.numbers(kind, (value) => {
 		if (draft.typed.length <= limits.valueElements) draft.typed.push(value);
 	});
@@ -108,107 +91,153 @@ function finish(wire: WireReader, draft: Draft): OnnxInitializer {
 	const { name, dtype, dims, raw, rawBytes, typed, typedBytes } = draft;
 	const elements = dims.reduce((product, size) => product * size, 1);
 	if (draft.isExternal) {
-		const external = externalDataOf(wire, name, draft.pairs);
+		const external = externalData(wire, name, draft.pairs);
 		const bytes = external.length ?? tensorBytes(dtype, elements) ?? 0;
 		return { name, dtype, dims, bytes, storage: "external", external };
 	}
 	const storage = rawBytes !== null ? "raw" : typedBytes > 0 ? "typed" : "none";
 	const given = { name, dtype, dims, bytes: rawBytes ?? typedBytes, storage } as const;
 	if (elements > limits.valueElements || (rawBytes !== null && raw === null)) return given;
-	const values = raw === null ? valuesOfTyped(dtype, typed, elements) : valuesOfRaw(dtype, raw, elements);
+	const values = raw === null ? typedValues(dtype, typed, elements) : rawValues(dtype, raw, elements);
 	return values === null ? given : { ...given, values };
+}
+
+function externalData(wire: WireReader, tensor: string, pairs: ReadonlyMap<string, string>) {
+	const size = (key: string) => {
+		const text = pairs.get(key);
+		if (text === undefined || text === "") return null;
+		const value = Number(text);
+		if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+		throw wire.fault(
+			`gives ${JSON.stringify(text.slice(0, 40))} as ${key} of the external data of tensor ${JSON.stringify(tensor.slice(0, 80))}`,
+		);
+	};
+	return { location: pairs.get("location") ?? "", offset: size("offset") ?? 0, length: size("length") };
 }
 
 /** SparseTensorProto: values 1 (which carries the name), indices 2, dims 3. */
 export function readSparseTensor(wire: WireReader): OnnxInitializer {
-	let values: OnnxInitializer = { name: "", dtype: "undefined", dims: [], bytes: 0, storage: "none" };
+	let tensor: OnnxInitializer = { name: "", dtype: "undefined", dims: [], bytes: 0, storage: "none" };
 	let indexBytes = 0;
 	const dims: number[] = [];
 	wire.message((field) => {
-		if (field === 1) values = readTensor(wire);
+		if (field === 1) tensor = readTensor(wire);
 		else if (field === 2) indexBytes = readTensor(wire).bytes;
 		else if (field === 3) wire.numbers("int64", (size) => addDim(wire, dims, size));
 	});
-	const { name, dtype, bytes, storage, external } = values;
-	return {
-		name,
-		dtype,
-		dims,
-		bytes: bytes + indexBytes,
-		storage,
-		sparse: true,
-		...(external && { external }),
-	};
+	const { values: _, ...rest } = tensor;
+	return { ...rest, dims, bytes: rest.bytes + indexBytes, sparse: true };
 }
 
-// Turns the bytes or typed entries of a small tensor into numbers, floats of 4 to 16 bits included.
-
-/** Formats defined in the ONNX pages "Float stored in 8 bits" and "Float stored in 4 bits", and by IEEE 754. */
-const formats: Partial<Record<OnnxDType, FloatFormat>> = {
-	...floatFormats,
-	float16: halfFormat,
-	bfloat16: { exponentBits: 8, fractionBits: 7, bias: 127, special: "ieee" },
+/** Formats of the ONNX page "Float stored in 8 bits". */
+const rareFloats: Partial<Record<OnnxDType, FloatFormat>> = {
 	float8e4m3fnuz: { exponentBits: 4, fractionBits: 3, bias: 8, special: "unsigned-zero" },
 	float8e5m2fnuz: { exponentBits: 5, fractionBits: 2, bias: 16, special: "unsigned-zero" },
 };
 
-function decodeSmallFloat(dtype: OnnxDType, bits: number): number | null {
-	if (dtype === "float8e8m0") return bits === 255 ? Number.NaN : 2 ** (bits - 127);
-	const format = formats[dtype];
-	return format === undefined ? null : floatOf(bits, format);
-}
-
-type ReadElement = (view: DataView, offset: number) => number;
-
-const wholeElements: Partial<Record<OnnxDType, ReadElement>> = {
-	float: (view, offset) => view.getFloat32(offset, true),
-	double: (view, offset) => view.getFloat64(offset, true),
-	int8: (view, offset) => view.getInt8(offset),
-	uint8: (view, offset) => view.getUint8(offset),
-	bool: (view, offset) => view.getUint8(offset),
-	int16: (view, offset) => view.getInt16(offset, true),
-	uint16: (view, offset) => view.getUint16(offset, true),
-	int32: (view, offset) => view.getInt32(offset, true),
-	uint32: (view, offset) => view.getUint32(offset, true),
-	int64: (view, offset) => Number(view.getBigInt64(offset, true)),
-	uint64: (view, offset) => Number(view.getBigUint64(offset, true)),
-};
-
-function valuesOfRaw(dtype: OnnxDType, raw: Uint8Array, elements: number): number[] | null {
+function rawValues(dtype: OnnxDType, raw: Uint8Array, elements: number): number[] | null {
 	if (tensorBytes(dtype, elements) !== raw.length) return null;
-	const view = new DataView(raw.buffer, raw.byteOffset, raw.length);
+	const common = toDType(dtype);
+	if (common !== null) return [...valuesOf({ dtype: common, shape: [elements], data: raw })];
 	const bits = elementBits(dtype) ?? 8;
-	const readWhole = wholeElements[dtype];
-	const values: number[] = [];
-	for (let index = 0; index < elements; index++) {
-		const value = readWhole
-			? readWhole(view, (index * bits) / 8)
-			: decodeBits(dtype, bits, bitsAt(view, index, bits));
-		if (value === null) return null;
-		values.push(value);
-	}
-	return values;
+	if (bits > 8) return null;
+	return Array.from({ length: elements }, (_, index) => {
+		const bit = index * bits;
+		const pattern = ((raw[Math.floor(bit / 8)] ?? 0) >>> (bit % 8)) & ((1 << bits) - 1);
+		const format = rareFloats[dtype];
+		if (format !== undefined) return floatOf(pattern, format);
+		if (dtype === "float8e8m0") return pattern === 255 ? Number.NaN : 2 ** (pattern - 127);
+		return dtype === "int2" && pattern > 1 ? pattern - 4 : pattern;
+	});
 }
 
 /** Values of float_data, int32_data and similar fields; int32_data holds small floats and packed nibbles as bits. */
-function valuesOfTyped(dtype: OnnxDType, entries: readonly number[], elements: number): number[] | null {
+function typedValues(dtype: OnnxDType, entries: readonly number[], elements: number): number[] | null {
 	const bits = elementBits(dtype);
 	if (bits === null || dtype.startsWith("complex")) return null;
-	if (bits < 8) return valuesOfRaw(dtype, Uint8Array.from(entries), elements);
-	if (entries.length !== elements) return null;
-	if (wholeElements[dtype]) return [...entries];
-	const values = entries.map((entry) => decodeSmallFloat(dtype, entry & ((1 << bits) - 1)));
-	return values.every((value) => value !== null) ? values : null;
+	if (bits < 8 || dtype.startsWith("float8")) return rawValues(dtype, Uint8Array.from(entries), elements);
+	if (dtype === "float16" || dtype === "bfloat16")
+		return rawValues(dtype, new Uint8Array(Uint16Array.from(entries).buffer), elements);
+	return entries.length === elements ? [...entries] : null;
 }
 
-function bitsAt(view: DataView, index: number, bits: number): number {
-	if (bits === 16) return view.getUint16(index * 2, true);
-	const bit = index * bits;
-	return (view.getUint8(Math.floor(bit / 8)) >>> (bit % 8)) & ((1 << bits) - 1);
+function emptyAttribute() {
+	return {
+		name: "",
+		reference: "",
+		type: 0,
+		value: null as OnnxAttribute["value"],
+		numbers: [] as number[],
+		texts: [] as string[],
+		isLong: false,
+		tensor: null as OnnxInitializer | null,
+		graphs: [] as Span[],
+	};
 }
 
-function decodeBits(dtype: OnnxDType, width: number, bits: number): number | null {
-	if (dtype === "uint4" || dtype === "uint2") return bits;
-	if (dtype === "int4" || dtype === "int2") return bits >= 1 << (width - 1) ? bits - (1 << width) : bits;
-	return decodeSmallFloat(dtype, bits);
+type AttributeDraft = ReturnType<typeof emptyAttribute>;
+
+export function readAttribute(wire: WireReader): { attribute: OnnxAttribute; graphs: readonly Span[] } {
+	wire.keep(2);
+	const draft = emptyAttribute();
+	wire.message((field) => readAttributeField(wire, field, draft));
+	const { name, tensor, reference, graphs } = draft;
+	const attribute: OnnxAttribute = { name, value: givenValue(draft) };
+	if (tensor !== null) attribute.tensor = tensor;
+	if (reference !== "") attribute.reference = reference;
+	return { attribute, graphs };
+}
+
+/** Fields of onnx.proto: name 1, f 2, i 3, s 4, t 5, g 6, floats 7, ints 8, strings 9, graphs 11, type 20, ref_attr_name 21. */
+function readAttributeField(wire: WireReader, field: number, draft: AttributeDraft): void {
+	if (field === 1) draft.name = wire.text();
+	else if (field === 2) draft.value = wire.number("float");
+	else if (field === 3) draft.value = wire.number("int64");
+	else if (field === 4) {
+		draft.value = wire.shortText(limits.attributeTextBytes);
+		draft.isLong = draft.value === null;
+	} else if (field === 5) draft.tensor = readTensor(wire);
+	else if (field === 6 || field === 11) {
+		wire.keep(8);
+		draft.graphs.push(wire.span());
+	} else if (field === 7) addNumbers(wire, "float", draft);
+	else if (field === 8) addNumbers(wire, "int64", draft);
+	else if (field === 9) addText(wire, draft);
+	else if (field === 20) draft.type = wire.number("int32");
+	else if (field === 21) draft.reference = wire.text();
+}
+
+/** A number takes one to ten bytes. */
+function addNumbers(wire: WireReader, kind: "float" | "int64", draft: AttributeDraft): void {
+	draft.isLong ||= wire.peekLength() > limits.attributeEntries * 10;
+	if (draft.isLong) return;
+	wire.numbers(kind, (value) => {
+		draft.isLong ||= draft.numbers.length >= limits.attributeEntries;
+		if (draft.isLong) return;
+		wire.keep();
+		draft.numbers.push(value);
+	});
+}
+
+function addText(wire: WireReader, draft: AttributeDraft): void {
+	const isFull = draft.texts.length >= limits.attributeEntries;
+	const text = isFull ? null : wire.shortText(limits.attributeTextBytes);
+	if (text === null) draft.isLong = true;
+	else draft.texts.push(text);
+}
+
+function givenValue({
+	isLong,
+	reference,
+	numbers,
+	texts,
+	value,
+	type,
+}: AttributeDraft): OnnxAttribute["value"] {
+	if (isLong || reference !== "") return null;
+	if (numbers.length > 0) return numbers;
+	if (texts.length > 0) return texts;
+	// Writers may omit a value that is zero or empty: f 1, i 2, s 3, floats 6, ints 7, strings 8.
+	const omitted = [null, 0, 0, "", null, null, [], [], []];
+	return value ?? omitted[type] ?? null;
 }

@@ -1,6 +1,8 @@
-// Writes protobuf fields and the small messages of ONNX; each function returns the bytes of one field or message.
+// Writes protobuf fields and small messages of ONNX, and rewrites the nodes of a file.
 import { codeOfElementType } from "../../core/onnx/element-type.ts";
-import type { AddedOutput, ConstantValue, NewNode } from "../../core/onnx/graph-edit.ts";
+import type { AddedOutput, ConstantValue, GraphEdit, KeptNode, NewNode } from "../../core/onnx/model.ts";
+import { type Field, readFields } from "../tensor/protobuf.ts";
+import { unreadable } from "./head.ts";
 
 const utf8 = new TextEncoder();
 
@@ -29,7 +31,6 @@ export function integerField(field: number, value: number | bigint): Uint8Array 
 	return joinBytes(varint(field * 8), varint(value));
 }
 
-/** Tag and length of a length-delimited field, without its payload. */
 export function fieldHeader(field: number, length: number): Uint8Array {
 	return joinBytes(varint(field * 8 + 2), varint(length));
 }
@@ -82,7 +83,7 @@ export function nodesFile(nodes: readonly Omit<NewNode, "attributes">[]): Uint8A
 }
 
 /** NodeProto: input 1, output 2, name 3, op_type 4, attribute 5. */
-export function nodeMessage({ name, op, inputs, outputs, attributes = {} }: NewNode): Uint8Array {
+function nodeMessage({ name, op, inputs, outputs, attributes = {} }: NewNode): Uint8Array {
 	return joinBytes(
 		...inputs.map((input) => textField(1, input)),
 		...outputs.map((output) => textField(2, output)),
@@ -93,8 +94,76 @@ export function nodeMessage({ name, op, inputs, outputs, attributes = {} }: NewN
 }
 
 /** ValueInfoProto of a tensor: name 1, type 2; in it tensor_type 1: elem_type 1, shape 2; dim 1: dim_value 1. */
-export function valueInfo({ name, dtype, size }: AddedOutput): Uint8Array {
+function valueInfo({ name, dtype, size }: AddedOutput): Uint8Array {
 	const shape = size === undefined ? [] : [bytesField(2, bytesField(1, integerField(1, size)))];
 	const tensor = joinBytes(integerField(1, codeOfElementType(dtype)), ...shape);
 	return joinBytes(textField(1, name), bytesField(2, bytesField(1, tensor)));
+}
+
+export function rewriteOnnx(file: Uint8Array, edit: GraphEdit): Uint8Array {
+	const fields = fieldsOf(file);
+	// Protobuf merges a message that comes twice: its fields are those of both.
+	const graphs = fields.flatMap((field) => (isMessage(field, 7) ? [field.bytes] : []));
+	const graph = rewriteGraph(graphs.length === 1 && graphs[0] ? graphs[0] : joinBytes(...graphs), edit);
+	const others = fields.filter(({ number }) => number !== 7).map(({ whole }) => whole);
+	return joinBytes(...others, fieldHeader(7, graph.length), graph);
+}
+
+/** GraphProto: node 1, output 12. */
+function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [] }: GraphEdit): Uint8Array {
+	const fields = fieldsOf(graph);
+	const old = fields.flatMap((field) => (isMessage(field, 1) ? [field.bytes] : []));
+	const written = nodes.map((node) =>
+		bytesField(1, "kept" in node ? keptNode(node, old) : nodeMessage(node)),
+	);
+	const others = fields.filter(({ number }) => number !== 1).map(({ whole }) => whole);
+	return joinBytes(...written, ...others, ...addedOutputs.map((output) => bytesField(12, valueInfo(output))));
+}
+
+function keptNode({ kept, inputs, outputs, bodies }: KeptNode, nodes: readonly Uint8Array[]): Uint8Array {
+	const message = nodes[kept];
+	if (message === undefined) throw damaged();
+	if (inputs === undefined && outputs === undefined && bodies === undefined) return message;
+	const fields = fieldsOf(message);
+	const rest = fields.flatMap((field) => {
+		if ((field.number === 1 && inputs !== undefined) || (field.number === 2 && outputs !== undefined))
+			return [];
+		return [
+			isMessage(field, 5) && bodies !== undefined
+				? bytesField(5, editedAttribute(field.bytes, bodies))
+				: field.whole,
+		];
+	});
+	return joinBytes(
+		...(inputs ?? []).map((name) => textField(1, name)),
+		...(outputs ?? []).map((name) => textField(2, name)),
+		...rest,
+	);
+}
+
+/** AttributeProto: name 1, g 6. */
+function editedAttribute(attribute: Uint8Array, bodies: ReadonlyMap<string, GraphEdit>): Uint8Array {
+	const fields = fieldsOf(attribute);
+	const name = fields.findLast((field) => isMessage(field, 1))?.bytes ?? new Uint8Array(0);
+	const edit = bodies.get(new TextDecoder().decode(name));
+	if (edit === undefined) return attribute;
+	return joinBytes(
+		...fields.map((field) =>
+			isMessage(field, 6) ? bytesField(6, rewriteGraph(field.bytes, edit)) : field.whole,
+		),
+	);
+}
+
+function isMessage({ number, type }: Field, wanted: number): boolean {
+	return number === wanted && type === 2;
+}
+
+function fieldsOf(message: Uint8Array): Field[] {
+	const fields: Field[] = [];
+	if (readFields(message, (field) => fields.push(field)) !== null) throw damaged();
+	return fields;
+}
+
+function damaged() {
+	return unreadable("The model changed while it was read.", "", "Run it again when nothing writes the file.");
 }

@@ -1,5 +1,6 @@
 // Diagnoses ONNX Runtime's error messages: what each means and how to fix it.
 import type { Failure } from "../../../generated/result.ts";
+import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import { type OrtFailureCode, rules } from "./rules.ts";
 
 const longestTitle = 300;
@@ -8,12 +9,10 @@ const longestExcerptLine = 500;
 export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode } {
 	const text = stripFraming(message);
 	const excerpt = text.split("\n", 20).map((line) => line.slice(0, longestExcerptLine));
-	for (const { code, fix, kind, cases } of rules) {
-		for (const [pattern, title] of cases) {
-			const match = pattern.exec(text);
-			if (match === null) continue;
-			return { code, title: title(match.groups ?? {}).slice(0, longestTitle), fix, excerpt, kind };
-		}
+	for (const { code, fix, kind, pattern, title } of rules) {
+		const match = pattern.exec(text);
+		if (match !== null)
+			return { code, title: fill(title, match.groups ?? {}).slice(0, longestTitle), fix, excerpt, kind };
 	}
 	return {
 		code: "ort-load-failed",
@@ -23,13 +22,21 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 	};
 }
 
-/** Explains a failed run in one sentence: the known cause, else ONNX Runtime's message. */
+function fill(title: string, groups: Readonly<Record<string, string>>): string {
+	return title.replace(/\{(\w+)\}/g, (_, name: string) => {
+		const text = groups[name] ?? "";
+		if (name !== "dtype") return text;
+		const type = elementTypeOfCode(Number(text));
+		return type === "unknown" ? `number ${text}` : type;
+	});
+}
+
 export function explainRun(message: string): string {
 	const { code, title, excerpt } = diagnoseOrt(message);
 	return code === "ort-load-failed" ? (excerpt[0] ?? title) : title;
 }
 
-/** Strips the failed function and the location in ONNX Runtime's source, which do not concern the model. */
+/** The failed function and its location do not concern the model. */
 function stripFraming(message: string): string {
 	return message
 		.slice(0, 10_000)
@@ -40,7 +47,6 @@ function stripFraming(message: string): string {
 
 /** `2026-11-21 10:06:32.621724 [W:onnxruntime:, graph.cc:5607 CleanUnused…] Removing initializer 's'. …` */
 const warningLine = /\[W:onnxruntime:[^,\]]*, (?<file>[\w.-]+):\d+ (?<raiser>[^\]]+)\] (?<text>.*)/;
-/** A model can cause thousands of classes; a longer list is not useful. */
 const maxClasses = 50;
 
 interface WarningClass {

@@ -1,5 +1,8 @@
-// Reads ONNX Runtime's profile of an inference whose clock was the instruction counter: what each node executed.
+// Reads ONNX Runtime's profile with instructions in place of times, and makes layers of an engine of it.
 import { isObject } from "../../core/found.ts";
+import type { OnnxGraph, OnnxNode } from "../../core/onnx/model.ts";
+import type { EngineLayer, EngineLayers, LayerProfile, LayerTensor } from "../../engine/core/layer.ts";
+import { nameOnly } from "../../engine/core/model.ts";
 
 export interface CountedNode {
 	/** Name in the optimised graph; a fused node has the name of the first one that went into it. */
@@ -11,8 +14,7 @@ export interface CountedNode {
 	weightBytes: number;
 }
 
-export interface NodeTensor {
-	/** Type as ONNX Runtime writes it: `float`, `int64`. */
+interface NodeTensor {
 	dtype: string;
 	dims: readonly number[];
 }
@@ -25,7 +27,6 @@ interface NodeEvent extends CountedNode {
 
 const kernelEnd = "_kernel_time";
 
-/** The nodes of the last inference, in the order in which they ended; nodes that ran several times, as in a loop, appear once. */
 export function parseProfile(text: string): CountedNode[] {
 	const runs: NodeEvent[][] = [[]];
 	for (const line of text.split("\n")) {
@@ -93,4 +94,68 @@ function withoutInner(events: readonly NodeEvent[]): NodeEvent[] {
 		open.push(event);
 		return { ...event, instructions: Math.max(0, instructions) };
 	});
+}
+
+const dtypes: Readonly<Record<string, string>> = { float: "fp32", float16: "fp16", double: "fp64" };
+const bytesOf: Readonly<Record<string, number>> = {
+	fp64: 8,
+	int64: 8,
+	uint64: 8,
+	fp16: 2,
+	int16: 2,
+	uint16: 2,
+	int8: 1,
+	uint8: 1,
+	bool: 1,
+};
+
+const shapeOps = new Set(["Shape", "Size", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"]);
+
+export function countedLayers(
+	nodes: readonly CountedNode[],
+	graph: OnnxGraph,
+): { info: EngineLayers; times: LayerProfile } {
+	const known = new Map(graph.nodes.map((node) => [node.name, node]));
+	const total = nodes.reduce((sum, { instructions }) => sum + instructions, 0) || 1;
+	const layers = nodes.map(({ name, instructions }) => ({
+		name,
+		// Millions of instructions take the place of milliseconds.
+		averageMs: instructions / 1e6,
+		share: instructions / total,
+	}));
+	return {
+		info: { detail: "detailed", layers: nodes.map((node) => layerOf(node, known.get(node.name))), io: [] },
+		times: { iterations: 1, layers },
+	};
+}
+
+/** For a fused node, the model has only the first of its nodes. */
+function layerOf(
+	{ name, op, inputs, outputs, weightBytes }: CountedNode,
+	node: OnnxNode | undefined,
+): EngineLayer {
+	const named = (
+		tensors: readonly NodeTensor[],
+		names: readonly string[] = [],
+		way: "in" | "out",
+	): LayerTensor[] =>
+		tensors.map(({ dtype, dims }, at) => ({
+			name: names[at] || `${name} ${way} ${at}`,
+			dims,
+			dtype: dtypes[dtype] ?? dtype,
+			format: "",
+		}));
+	const read = named(inputs, node?.inputs, "in");
+	const [data, weights] = read;
+	const dtype = (weightBytes > 0 ? weights?.dtype : undefined) ?? data?.dtype ?? null;
+	return {
+		...nameOnly(name),
+		kind: shapeOps.has(op) ? "shape" : "compute",
+		type: op,
+		inputs: read,
+		outputs: named(outputs, node?.outputs, "out"),
+		precision: dtype,
+		weights: weightBytes === 0 ? null : { dtype, elements: weightBytes / (bytesOf[dtype ?? ""] ?? 4) },
+		onnxNodes: [name],
+	};
 }

@@ -3,7 +3,7 @@ import type { Precision } from "../../../generated/config.ts";
 import type { DimRange, MeasureConfig } from "../../core/config/config.ts";
 import { flagName } from "../../core/config/tensorrt-settings.ts";
 import { ToolError } from "../../core/errors.ts";
-import { resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
+import { resolveShapes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
 import type { TensorRtVersion } from "./banner.ts";

@@ -4,8 +4,14 @@ import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
-import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
-import { isTensor, notTensorFix, notTensorText } from "../../core/onnx/not-tensor.ts";
+import {
+	feeds,
+	isTensor,
+	notTensorFix,
+	notTensorText,
+	type OnnxDim,
+	type OnnxModel,
+} from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import {
 	type DefaultGenerator,

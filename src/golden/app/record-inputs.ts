@@ -19,8 +19,12 @@ import {
 	type OpenInputs,
 	shapeGivenFor,
 } from "../../core/onnx/input-shapes/open-axes.ts";
-import { missingSizes } from "../../core/onnx/input-shapes/resolve.ts";
-import { describeAttempts, describeChosen, type Sizes } from "../../core/onnx/input-shapes/search.ts";
+import {
+	describeAttempts,
+	describeChosen,
+	missingSizes,
+	type Sizes,
+} from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";

@@ -2,7 +2,7 @@
 
 import type { NoiseFloor } from "../../../generated/golden.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { inParallel, inParallel } from "../../core/in-parallel.ts";
+import { inParallel } from "../../core/in-parallel.ts";
 import { isQuantised } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -10,9 +10,15 @@ import type { InferCase } from "../../ports/backend.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
-import { type LabelledRun, measuredCases, measureNoise, type OutputParts, type RunOutputs } from "../core/record/noise-floor.ts";
+import {
+	type LabelledRun,
+	measuredCases,
+	measureNoise,
+	type OutputParts,
+	type RunOutputs,
+} from "../core/record/noise-floor.ts";
 import { outputParts } from "../core/record/propose.ts";
-import { findNoiseCases, findNoiseCases } from "../core/record/sensitivity.ts";
+import { findNoiseCases } from "../core/record/sensitivity.ts";
 import type { RecordPorts } from "./record-sensitivity.ts";
 
 interface NoiseInput {

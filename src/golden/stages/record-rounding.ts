@@ -1,7 +1,7 @@
 // Emulates other precisions on the cases of a golden, to measure how far correct engines of those precisions deviate.
 
 import type { GoldenManifest, Precision, RoundingRecord } from "../../../generated/golden.ts";
-import { inParallel, inParallel } from "../../core/in-parallel.ts";
+import { inParallel } from "../../core/in-parallel.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted, listNames } from "../../core/text/labels.ts";
@@ -10,9 +10,22 @@ import type { EmulationResult } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { coveredParts, partKey, type RoundingTable } from "../core/record/defects/judge.ts";
-import type { RoundedRun, RoundedRun } from "../core/record/limits.ts";
-import { type Emulated, emulatedPrecisions, networkTraits, peakToRms, relativeL2Limits, rules } from "../core/record/limits.ts";
-import { measuredCases, measureNoise, noiseOfPart, type OutputParts, type RunOutputs } from "../core/record/noise-floor.ts";
+import type { RoundedRun } from "../core/record/limits.ts";
+import {
+	type Emulated,
+	emulatedPrecisions,
+	networkTraits,
+	peakToRms,
+	relativeL2Limits,
+	rules,
+} from "../core/record/limits.ts";
+import {
+	measuredCases,
+	measureNoise,
+	noiseOfPart,
+	type OutputParts,
+	type RunOutputs,
+} from "../core/record/noise-floor.ts";
 import { cutSlice } from "../core/tensor/tensor.ts";
 import { partsOfOutputs } from "./record-noise.ts";
 import type { Answers } from "./record-reference.ts";

@@ -1,14 +1,31 @@
-// Preflight's description of a model, as JSON and as text, and the documentation of its codes.
+// Preflight's description of a model, as JSON and as text, the documentation of its codes, and comparisons of two models.
+
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
 import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
-import { describeModel } from "../../../src/core/onnx/describe.ts";
+import {
+	describeModel,
+	interfaceRows,
+	isSameGraph,
+	renderPreflight,
+} from "../../../src/core/onnx/describe.ts";
 import { findingKinds } from "../../../src/core/onnx/findings/subject.ts";
+import type { OnnxDim, OnnxDType, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
-import { renderPreflight } from "../../../src/core/onnx/render-preflight.ts";
+import {
+	attribute,
+	floats,
+	type GraphInit,
+	graph,
+	modelOf,
+	node,
+	nodes,
+	tensor,
+	value,
+} from "../../support/onnx-writer.ts";
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
 	JSON.parse(readFileSync("golden-schema/preflight.schema.json", "utf8")),
@@ -55,12 +72,11 @@ it("describeModel counts nodes, subgraphs, operators and weights", async () => {
 	expect(summary.weights[0]).toMatchObject({ dtype: "float", tensors: 3 });
 });
 
-describe("the terminal text", () => {
-	it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
-		const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
-		expect(
-			renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" })),
-		).toMatchInlineSnapshot(`
+it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
+	const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
+	expect(
+		renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" })),
+	).toMatchInlineSnapshot(`
 			"model      test/fixtures/models/bad-missing-weights.onnx (165 B)
 			made by    make-models
 			opset      ai.onnx 17, IR 8
@@ -78,7 +94,6 @@ describe("the terminal text", () => {
 			1 error, 0 warnings, 0 notes.
 			"
 		`);
-	});
 });
 
 it("every code has a heading in the documentation, and every heading a code", () => {
@@ -100,4 +115,98 @@ it("the terminal text is coloured only on request, and its names carry no contro
 	const coloured = renderPreflight(describeModel(hostile), findings, { color: true });
 	expect(coloured).toContain("\u001b[31m✗ error\u001b[0m");
 	expect(coloured).not.toContain("\u001b]0;");
+});
+
+const weights = (...values: number[]) =>
+	tensor({ name: "w", dims: [4, 4], raw: floats(...values, ...Array<number>(16 - values.length).fill(0)) });
+const bias = tensor({ name: "b", dims: [4], raw: floats(1, 2, 3, 4) });
+const gemm = (changes: Partial<Parameters<typeof node>[0]> = {}) =>
+	node({
+		op: "Gemm",
+		inputs: ["x", "w", "b"],
+		outputs: ["h"],
+		name: "gemm",
+		attributes: [attribute.integer("transB", 1)],
+		...changes,
+	});
+const leaky = node({ op: "LeakyRelu", inputs: ["h"], attributes: [attribute.float("alpha", 0.1)] });
+const plain: GraphInit = { nodes: [gemm(), leaky], initializers: [weights(1), bias] };
+const withNodes = (...nodes: Uint8Array[]): GraphInit => ({ ...plain, nodes });
+
+it.each<[string, boolean, GraphInit]>([
+	["the same file", true, plain],
+	["other values of the weights", true, { ...plain, initializers: [weights(7, 8), bias] }],
+	["other names of nodes", true, withNodes(gemm({ name: "renamed" }), leaky)],
+	["another operator", false, withNodes(gemm({ op: "MatMul" }), leaky)],
+	["another attribute", false, withNodes(gemm({ attributes: [attribute.integer("transB", 0)] }), leaky)],
+	["another wiring", false, withNodes(gemm({ inputs: ["x", "w", "w"] }), leaky)],
+	["a node more", false, withNodes(gemm(), leaky, node({ op: "Relu", inputs: ["y"], outputs: ["z"] }))],
+	["nodes in another order", false, withNodes(leaky, gemm())],
+	["weights of another size", false, { ...plain, initializers: [tensor({ name: "w", dims: [4, 5] }), bias] }],
+	["an input of another type", false, { ...plain, inputs: [value("x", [1, 4], 10)] }],
+])("with %s, two models being one network is %s", (_, expected, other) => {
+	expect(isSameGraph(modelOf(plain), modelOf(other))).toBe(expected);
+	expect(isSameGraph(modelOf(other), modelOf(plain))).toBe(expected);
+});
+
+it("another branch of a condition makes another network", () => {
+	const choosing = (op: string) => {
+		const branch = graph({ nodes: `y = ${op}(x)`, inputs: [] });
+		const choice = nodes("y = If<then_branch=$0, else_branch=$0>(c)", branch);
+		return modelOf({ nodes: choice, inputs: [value("x"), value("c", [], 9)] });
+	};
+	expect(isSameGraph(choosing("Relu"), choosing("Relu"))).toBe(true);
+	expect(isSameGraph(choosing("Relu"), choosing("Sigmoid"))).toBe(false);
+});
+
+type Sides = { inputs: OnnxValue[]; outputs: OnnxValue[] };
+
+function onnxValue(name: string, dims: readonly OnnxDim[] | null, dtype: OnnxDType = "float"): OnnxValue {
+	return { name, kind: "tensor", dtype, dims };
+}
+
+const sidesOf = (sides: Sides): OnnxModel =>
+	({ graph: { ...sides, initializers: [] } }) as unknown as OnnxModel;
+const x = onnxValue("x", ["batch", 8]);
+const y = onnxValue("y", ["batch", 4]);
+const base: Sides = { inputs: [x], outputs: [y] };
+
+it.each<[string, Partial<Sides>, string[]]>([
+	["nothing", {}, []],
+	["the name of a symbolic dimension", { inputs: [onnxValue("x", ["N", 8])] }, []],
+	["an output whose size the file no longer tells", { outputs: [onnxValue("y", null)] }, []],
+	["an output of fixed size where none was told", { outputs: [onnxValue("y", [1, 4])] }, []],
+	["an input of any size where it was fixed", { inputs: [onnxValue("x", ["batch", null])] }, []],
+	[
+		"an input of fixed size",
+		{ inputs: [onnxValue("x", [1, 8])] },
+		["input x float32 [batch, 8] → x float32 [1, 8]"],
+	],
+	[
+		"an input of another rank",
+		{ inputs: [onnxValue("x", ["batch", 2, 4])] },
+		["input x float32 [batch, 8] → x float32 [batch, 2, 4]"],
+	],
+	[
+		"another type",
+		{ inputs: [onnxValue("x", ["batch", 8], "float16")] },
+		["input x float32 [batch, 8] → x float16 [batch, 8]"],
+	],
+	[
+		"a renamed output",
+		{ outputs: [onnxValue("z", ["batch", 4])] },
+		["output y float32 [batch, 4] → z float32 [batch, 4]"],
+	],
+	["another output", { outputs: [y, onnxValue("z", [2])] }, ["output – → z float32 [2]"]],
+	["an output that is gone", { outputs: [] }, ["output y float32 [batch, 4] → –"]],
+	[
+		"an output in place of one of another shape",
+		{ outputs: [onnxValue("z", [7, 7, 7])] },
+		["output y float32 [batch, 4] → –", "output – → z float32 [7, 7, 7]"],
+	],
+])("reports of %s: %j", (_, head, rows) => {
+	const text = (side: { name: string; dtype: string; shape: string } | null) =>
+		side === null ? "–" : `${side.name} ${side.dtype} ${side.shape}`;
+	const found = interfaceRows(sidesOf(base), sidesOf({ ...base, ...head }));
+	expect(found.map((row) => `${row.side} ${text(row.base)} → ${text(row.head)}`)).toEqual(rows);
 });

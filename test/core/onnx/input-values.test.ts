@@ -1,185 +1,82 @@
 // Which values an input takes is read from the nodes that consume it.
 import { expect, it } from "vitest";
 import { valuesOfInputs } from "../../../src/core/onnx/input-values.ts";
-import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../src/formats/onnx/reader.ts";
-import { attribute, graph, int64s, model, node, tensor, value } from "../../support/onnx-writer.ts";
+import {
+	type Bytes,
+	graph,
+	int64s,
+	type ModelInit,
+	modelOf,
+	nodes,
+	tensor,
+	value,
+} from "../../support/onnx-writer.ts";
 
-const int64 = 7;
-const constant = (name: string, dims: readonly number[], ...numbers: readonly number[]) =>
-	tensor({ name, dtype: int64, dims, raw: int64s(...numbers) });
-const table = (name: string, ...dims: readonly number[]) => tensor({ name, dims });
-
-/** Finds the values that an int64 input `x` may hold if these nodes read it. */
-function valuesOf(
-	nodes: readonly Parameters<typeof node>[0][],
-	initializers: readonly Uint8Array[] = [],
-	dims: readonly number[] = [1, 8],
-) {
-	const bytes = model({
-		nodes: nodes.map(node),
-		inputs: [value("x", dims, int64), value("rows", ["n", 4])],
-		outputs: [value("y", null)],
-		initializers,
+/** Constants such as `two 2`, `steps 20 10`, and tables such as `words 50×4`. */
+function constants(text: string): Bytes[] {
+	return text.split(", ").flatMap((each) => {
+		const [name = "", ...values] = each.split(" ");
+		if (name === "") return [];
+		if (values[0]?.includes("×")) return tensor({ name, dims: values[0].split("×").map(Number) });
+		const dims = values.length === 1 ? [] : [values.length];
+		return tensor({ name, dtype: 7, dims, raw: int64s(...values.map(Number)) });
 	});
-	const { why: _, ...found } = {
-		why: "",
-		...valuesOfInputs(readOnnx(memorySource(bytes), "m.onnx"), ["x"]).get("x"),
-	};
-	return found;
 }
 
-const gather = { op: "Gather", inputs: ["words", "ids"], outputs: ["y"] };
+/** The values that an int64 input `x` may hold if these nodes read it. */
+function valuesOf(given: NonNullable<ModelInit["nodes"]>, weights = "") {
+	const onnx = modelOf({
+		nodes: given,
+		inputs: [value("x", [1, 8], 7), value("rows", ["n", 4])],
+		outputs: [value("y", null)],
+		initializers: constants(weights),
+	});
+	const { why: _, ...found } = { why: "", ...valuesOfInputs(onnx, ["x"]).get("x") };
+	return Object.values(found).join(" ");
+}
 
-it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
+it.each([
+	["ids = Cast(x); y = Gather(words, ids); z = Gather(kinds, x)", "words 50×4, kinds 9×4", "range 0 8"],
 	[
-		"the smallest table it is looked up in",
-		[{ op: "Cast", outputs: ["ids"] }, gather, { op: "Gather", inputs: ["kinds", "x"], outputs: ["z"] }],
-		[table("words", 50, 4), table("kinds", 9, 4)],
-		{ kind: "range", low: 0, high: 8 },
+		"near = Identity(base); words = Unsqueeze(near, axes); ids = Slice(x, a, b); y = Gather<axis=1>(words, ids)",
+		"base 21×4, axes 0",
+		"range 0 20",
 	],
+	["ids = Add(x, two); y = Gather(words, ids)", "words 50×4, two 2", "range -2 47"],
 	[
-		"a table behind Identity and Unsqueeze",
-		[
-			{ op: "Identity", inputs: ["base"], outputs: ["near"] },
-			{ op: "Unsqueeze", inputs: ["near", "axes"], outputs: ["words"] },
-			{ op: "Slice", inputs: ["x", "a", "b"], outputs: ["ids"] },
-			{ ...gather, attributes: [attribute.integer("axis", 1)] },
-		],
-		[table("base", 21, 4), constant("axes", [1], 0)],
-		{ kind: "range", low: 0, high: 20 },
+		// Negative ids count from the end of the table, and are chosen by products.
+		`wrapped = Add(x, fifty); float = Cast(x); negative = Less(float, zero); other = Not(negative);
+		one = Cast(negative); two = Cast(other); kept = Mul(x, two); moved = Mul(one, wrapped);
+		ids = Add(moved, kept); y = Gather(words, ids)`,
+		"words 50×4, fifty 50, zero 0",
+		"range 0 49",
 	],
-	[
-		"a table after an offset",
-		[{ op: "Add", inputs: ["x", "two"], outputs: ["ids"] }, gather],
-		[table("words", 50, 4), constant("two", [], 2)],
-		{ kind: "range", low: -2, high: 47 },
-	],
-	[
-		"a table whose rows negative ids count from the end, chosen by products",
-		[
-			{ op: "Add", inputs: ["x", "fifty"], outputs: ["wrapped"] },
-			{ op: "Cast", inputs: ["x"], outputs: ["float"] },
-			{ op: "Less", inputs: ["float", "zero"], outputs: ["negative"] },
-			{ op: "Not", inputs: ["negative"], outputs: ["other"] },
-			{ op: "Cast", inputs: ["negative"], outputs: ["one"] },
-			{ op: "Cast", inputs: ["other"], outputs: ["two"] },
-			{ op: "Mul", inputs: ["x", "two"], outputs: ["kept"] },
-			{ op: "Mul", inputs: ["one", "wrapped"], outputs: ["moved"] },
-			{ op: "Add", inputs: ["moved", "kept"], outputs: ["ids"] },
-			gather,
-		],
-		[table("words", 50, 4), constant("fifty", [], 50), constant("zero", [], 0)],
-		{ kind: "range", low: 0, high: 49 },
-	],
-	[
-		"places along an axis, after an offset",
-		[
-			{ op: "Sub", inputs: ["x", "one"], outputs: ["ids"] },
-			{ op: "Gather", inputs: ["rows", "ids"] },
-		],
-		[constant("one", [], 1)],
-		{ kind: "rows", axis: "n", shift: -1 },
-	],
-	[
-		"unknown where only a cycle reads it",
-		[{ op: "MatMul", inputs: ["x", "z"], outputs: ["z"] }],
-		[],
-		{ kind: "unknown" },
-	],
-	[
-		"a limit below all of many numbers",
-		[{ op: "GreaterOrEqual", inputs: ["steps", "x"] }],
-		[constant("steps", [4], 20, 10, 30, 40)],
-		{ kind: "choice", values: [10], only: true },
-	],
-	[
-		"the depth of a one-hot",
-		[{ op: "OneHot", inputs: ["x", "depth", "ends"] }],
-		[constant("depth", [], 257)],
-		{ kind: "range", low: 0, high: 256 },
-	],
-	[
-		"a one-hot written as a comparison",
-		[
-			{ op: "Expand", inputs: ["x", "size"], outputs: ["wide"] },
-			{ op: "Equal", inputs: ["wide", "classes"] },
-		],
-		[constant("classes", [1, 1, 4], 3, 4, 5, 6)],
-		{ kind: "range", low: 3, high: 6 },
-	],
-	[
-		"a clip",
-		[{ op: "Clip", inputs: ["x", "low", "high"] }],
-		[constant("low", [], 1), constant("high", [], 9)],
-		{ kind: "range", low: 1, high: 9 },
-	],
-	[
-		"Max and Min",
-		[
-			{ op: "Max", inputs: ["x", "low"], outputs: ["m"] },
-			{ op: "Min", inputs: ["m", "high"] },
-		],
-		[constant("low", [], 1), constant("high", [], 9)],
-		{ kind: "range", low: 1, high: 9 },
-	],
-	[
-		"a remainder",
-		[{ op: "Mod", inputs: ["x", "m"] }],
-		[constant("m", [], 7)],
-		{ kind: "range", low: 0, high: 6 },
-	],
-	[
-		"numbers it is compared with",
-		[
-			{ op: "Equal", inputs: ["x", "a"], outputs: ["p"] },
-			{ op: "Less", inputs: ["b", "x"], outputs: ["q"] },
-		],
-		[constant("a", [], 16_000), constant("b", [], 8000)],
-		{ kind: "choice", values: [16_000, 8000], only: true },
-	],
-	[
-		"a product with zero",
-		[{ op: "Mul", inputs: ["x", "zero"] }],
-		[constant("zero", [], 0)],
-		{ kind: "unused" },
-	],
-	[
-		"the sizes of what it makes",
-		[
-			{ op: "Cast", outputs: ["whole"] },
-			{ op: "Concat", inputs: ["batch", "whole"], outputs: ["sizes"] },
-			{ op: "Resize", inputs: ["picture", "", "", "sizes"], outputs: ["y"] },
-		],
-		[constant("batch", [], 1)],
-		{ kind: "size" },
-	],
-	["steps of a recurrent layer", [{ op: "LSTM", inputs: ["a", "w", "r", "b", "x"] }], [], { kind: "length" }],
-	[
-		"the first state of one",
-		[
-			{ op: "Squeeze", outputs: ["h"] },
-			{ op: "GRU", inputs: ["a", "w", "r", "b", "", "h"] },
-		],
-		[],
-		{ kind: "state" },
-	],
-	["plain arithmetic", [{ op: "Mul", inputs: ["x", "two"] }], [constant("two", [], 2)], { kind: "unknown" }],
-])("valuesOfInputs finds %s", (_, nodes, initializers, expected) => {
-	expect(valuesOf(nodes, initializers)).toEqual(expected);
+	["ids = Sub(x, one); y = Gather(rows, ids)", "one 1", "rows n -1"],
+	["z = MatMul(x, z)", "", "unknown"],
+	["y = GreaterOrEqual(steps, x)", "steps 20 10 30 40", "choice 10 true"],
+	["y = OneHot(x, depth, ends)", "depth 257", "range 0 256"],
+	["wide = Expand(x, size); y = Equal(wide, classes)", "classes 3 4 5 6", "range 3 6"],
+	["y = Clip(x, low, high)", "low 1, high 9", "range 1 9"],
+	["m = Max(x, low); y = Min(m, high)", "low 1, high 9", "range 1 9"],
+	["y = Mod(x, m)", "m 7", "range 0 6"],
+	["p = Equal(x, a); q = Less(b, x)", "a 16000, b 8000", "choice 16000,8000 true"],
+	["y = Mul(x, zero)", "zero 0", "unused"],
+	["whole = Cast(x); sizes = Concat(batch, whole); y = Resize(picture, , , sizes)", "batch 1", "size"],
+	["y = LSTM(a, w, r, b, x)", "", "length"],
+	["h = Squeeze(x); y = GRU(a, w, r, b, , h)", "", "state"],
+	["y = Mul(x, two)", "two 2", "unknown"],
+])("valuesOfInputs finds in %s with %s: %s", (given, weights, expected) => {
+	expect(valuesOf(given, weights)).toBe(expected);
 });
 
 it("valuesOfInputs follows an input into the branches of an If", () => {
 	const branch = (name: string) =>
 		graph({
-			nodes: [node({ op: "Gather", inputs: ["words", "x"], outputs: [name] })],
+			nodes: `${name} = Gather(words, x)`,
 			inputs: [],
 			outputs: [value(name, null)],
-			initializers: [table("words", 12, 4)],
+			initializers: constants("words 12×4"),
 		});
-	const attributes = [
-		attribute.graph("then_branch", branch("a")),
-		attribute.graph("else_branch", branch("b")),
-	];
-	expect(valuesOf([{ op: "If", inputs: ["c"], attributes }])).toEqual({ kind: "range", low: 0, high: 11 });
+	const choice = nodes("y = If<then_branch=$0, else_branch=$1>(c)", branch("a"), branch("b"));
+	expect(valuesOf(choice)).toBe("range 0 11");
 });

@@ -1,8 +1,7 @@
 // The order in which nodes can run, of a well-made graph and of a hostile one.
 import { expect, it } from "vitest";
 import type { OnnxGraph, OnnxNode } from "../../../src/core/onnx/model.ts";
-import { nodesInRunOrder, producersOf } from "../../../src/core/onnx/run-order.ts";
-import type { Scope } from "../../../src/core/onnx/walk.ts";
+import { nodesInRunOrder, producersOf, type Scope } from "../../../src/core/onnx/walk.ts";
 
 const node = (name: string, inputs: readonly string[]): OnnxNode => ({
 	name,
@@ -54,12 +53,9 @@ it("nodesInRunOrder puts nodes on cycles and behind them last, in the order of t
 it("producersOf handles bodies that read more outer names than a call can have arguments", () => {
 	const names = Array.from({ length: 300_000 }, (_, at) => `t${at}`);
 	const inner = graph([node("r", [...names, "a"])]);
-	const middle = graph([node("q", [])], [{ nodeIndex: 0, node: "q", attribute: "body", graph: inner }]);
+	const middle = graph([node("q", [])], [{ nodeIndex: 0, attribute: "body", graph: inner }]);
 	const found = producersOf(
-		scope(
-			[node("a", []), node("if", [])],
-			[{ nodeIndex: 1, node: "if", attribute: "then_branch", graph: middle }],
-		),
+		scope([node("a", []), node("if", [])], [{ nodeIndex: 1, attribute: "then_branch", graph: middle }]),
 	);
 	expect(found).toEqual([[], [0]]);
 });

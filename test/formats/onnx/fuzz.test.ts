@@ -3,10 +3,9 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
-import { describeModel } from "../../../src/core/onnx/describe.ts";
+import { describeModel, renderPreflight } from "../../../src/core/onnx/describe.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
-import { renderPreflight } from "../../../src/core/onnx/render-preflight.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 

@@ -1,10 +1,10 @@
 // The reader of ONNX files on models of every kind.
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { type ByteSource, memorySource } from "../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../src/formats/onnx/reader.ts";
+import { findWeights, readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
 	bytesField as bytes,
 	fieldHeader as header,
@@ -19,8 +19,11 @@ import {
 	graph,
 	int64s,
 	model,
+	modelOf,
 	node,
+	nodes,
 	packed,
+	type TensorInit,
 	tensor,
 	value,
 } from "../../support/onnx-writer.ts";
@@ -41,9 +44,11 @@ function refusal(file: Uint8Array): ConfigError {
 
 const ascii = (words: string): Uint8Array => new TextEncoder().encode(words);
 const fixture = (name: string): Uint8Array => readFileSync(`test/fixtures/models/${name}.onnx`);
-const withWeight = (init: Uint8Array): OnnxModel => read(model({ initializers: [init] }));
+const weightOf = (init: Uint8Array) => modelOf({ initializers: [init] }).graph.initializers[0];
+const valuesOf = (...attributes: readonly Uint8Array[]) =>
+	modelOf({ nodes: [node({ op: "A", attributes })] }).graph.nodes[0]?.attributes.map((each) => each.value);
 
-it.each<[string, Uint8Array, RegExp, RegExp]>([
+it.each<[what: string, file: Uint8Array, message: RegExp, fix?: RegExp]>([
 	["an empty file", fixture("bad-empty"), /m\.onnx is empty \(0 bytes\)/, /failed export/],
 	["a Git LFS pointer", fixture("bad-not-onnx"), /Git LFS pointer of 134 bytes/, /git lfs pull/],
 	[
@@ -63,29 +68,26 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		"a damaged field",
 		join(integer(1, 8), Uint8Array.of(0x6b)),
 		/m\.onnx has a field of wire type 3, which ONNX does not use, at byte 3/,
-		/checker/,
 	],
-	["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/, /checker/],
+	["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/],
 	[
 		"a field that leaves its message",
 		join(integer(1, 8), bytes(7, join(header(1, 50), ascii("short")))),
 		/longer than the message that holds it/,
-		/checker/,
 	],
 	[
 		"too many dimensions",
 		model({ initializers: [tensor({ dims: Array.from({ length: 300 }, () => 1) })] }),
 		/more than 255 dimensions/,
-		/checker/,
 	],
+	["a negative dimension", model({ initializers: [tensor({ dims: [-1] })] }), /negative dimension \(-1\)/],
 	["a long name", model({ name: "n".repeat(1_100_000) }), /a name of 1100000 bytes/, /1048576/],
 	[
 		"an offset that is no number",
 		model({ initializers: [externalTensor("w", [1], { location: "w.bin", offset: "-4" })] }),
 		/gives "-4" as offset .* tensor "w"/,
-		/checker/,
 	],
-])("refuses %s", (...[, file, message, fix]) => {
+])("refuses %s", (...[, file, message, fix = /checker/]) => {
 	const error = refusal(file);
 	expect(error.code).toBe("model-unreadable");
 	expect(error.message).toMatch(message);
@@ -96,7 +98,7 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 it("refuses subgraphs nested without end", () => {
 	let inner = graph();
 	for (let depth = 0; depth < 60; depth++)
-		inner = graph({ nodes: [node({ op: "If", attributes: [attribute.graph("then_branch", inner)] })] });
+		inner = graph({ nodes: nodes("y = If<then_branch=$0>(x)", inner) });
 	expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(
 		/nested too deep \(more than 100 messages\)/,
 	);
@@ -129,57 +131,38 @@ it("reads fields in any order, unknown fields, and a graph in two pieces", () =>
 });
 
 it("reads numbers packed and unpacked", () => {
-	const dims = (written: Uint8Array): readonly number[] | undefined =>
-		withWeight(join(written, integer(2, 1), text(8, "w"))).graph.initializers[0]?.dims;
+	const dims = (written: Uint8Array) => weightOf(join(written, integer(2, 1), text(8, "w")))?.dims;
 	expect(dims(packed(1, [2, 3, 400]))).toEqual([2, 3, 400]);
 	expect(dims(join(integer(1, 2), integer(1, 3), integer(1, 400)))).toEqual([2, 3, 400]);
-	const ints = (written: Uint8Array): unknown =>
-		read(model({ nodes: [node({ op: "A", attributes: [join(text(1, "a"), written, integer(20, 7))] })] }))
-			.graph.nodes[0]?.attributes;
-	expect(ints(packed(8, [1, 300, -2]))).toEqual([{ name: "a", value: [1, 300, -2] }]);
-	expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([
-		{ name: "a", value: [1, 300, -2] },
-	]);
+	const ints = (written: Uint8Array) => valuesOf(join(text(1, "a"), written, integer(20, 7)))?.[0];
+	expect(ints(packed(8, [1, 300, -2]))).toEqual([1, 300, -2]);
+	expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([1, 300, -2]);
 });
 
 it("reads values in raw bytes and in typed fields, of at most 64 elements", () => {
-	const values = (init: Uint8Array): readonly number[] | undefined =>
-		withWeight(init).graph.initializers[0]?.values;
-	expect(values(tensor({ dims: [2], raw: floats(1.5, -2) }))).toEqual([1.5, -2]);
-	expect(values(tensor({ dims: [2], dtype: 7, raw: int64s(5, -6) }))).toEqual([5, -6]);
-	expect(values(tensor({ dims: [2], dtype: 7, more: packed(7, [5, -6]) }))).toEqual([5, -6]);
-	expect(values(tensor({ dims: [64], raw: new Uint8Array(256) }))).toHaveLength(64);
-	expect(values(tensor({ dims: [65], raw: new Uint8Array(260) }))).toBeUndefined();
-	expect(values(tensor({ dims: [2], raw: floats(1) }))).toBeUndefined();
-	expect(values(tensor({ dims: [], raw: floats(3) }))).toEqual([3]);
+	const values = (init: TensorInit) => weightOf(tensor(init))?.values;
+	expect(values({ dims: [2], raw: floats(1.5, -2) })).toEqual([1.5, -2]);
+	expect(values({ dims: [2], dtype: 7, raw: int64s(5, -6) })).toEqual([5, -6]);
+	expect(values({ dims: [2], dtype: 7, more: packed(7, [5, -6]) })).toEqual([5, -6]);
+	expect(values({ dims: [64], raw: new Uint8Array(256) })).toHaveLength(64);
+	expect(values({ dims: [65], raw: new Uint8Array(260) })).toBeUndefined();
+	expect(values({ dims: [2], raw: floats(1) })).toBeUndefined();
+	expect(values({ dims: [], raw: floats(3) })).toEqual([3]);
 });
 
 it("reads the default of an attribute whose zero was left out", () => {
 	const attributes = [1, 2, 3, 6, 7, 8].map((type) => join(text(1, `t${type}`), integer(20, type)));
-	const values = read(model({ nodes: [node({ op: "A", attributes })] })).graph.nodes[0]?.attributes.map(
-		({ value: given }) => given,
-	);
-	expect(values).toEqual([0, 0, "", [], [], []]);
+	expect(valuesOf(...attributes)).toEqual([0, 0, "", [], [], []]);
 });
 
 it("reads long attributes only as far as they matter", () => {
-	const long = [
-		join(text(1, "engine"), bytes(4, new Uint8Array(5000)), integer(20, 3)),
-		attribute.integers(
-			"many",
-			Array.from({ length: 2000 }, () => 1),
-		),
-	];
-	const attributes = read(model({ nodes: [node({ op: "A", attributes: long })] })).graph.nodes[0]?.attributes;
-	expect(attributes).toEqual([
-		{ name: "engine", value: null },
-		{ name: "many", value: null },
-	]);
+	const engine = join(text(1, "engine"), bytes(4, new Uint8Array(5000)), integer(20, 3));
+	expect(valuesOf(engine, attribute.integers("many", Array<number>(2000).fill(1)))).toEqual([null, null]);
 });
 
 it("reads where weights outside of the file lie", () => {
 	const entries = { location: "w.bin", offset: "4096", length: "16", checksum: "x" };
-	expect(withWeight(externalTensor("w", [4], entries)).graph.initializers[0]).toEqual({
+	expect(weightOf(externalTensor("w", [4], entries))).toEqual({
 		name: "w",
 		dtype: "float",
 		dims: [4],
@@ -187,80 +170,134 @@ it("reads where weights outside of the file lie", () => {
 		storage: "external",
 		external: { location: "w.bin", offset: 4096, length: 16 },
 	});
-	expect(withWeight(externalTensor("w", [4], { location: "w.bin" })).graph.initializers[0]?.external).toEqual(
-		{
-			location: "w.bin",
-			offset: 0,
-			length: null,
-		},
-	);
+	const whole = weightOf(externalTensor("w", [4], { location: "w.bin" }));
+	expect(whole?.external).toEqual({ location: "w.bin", offset: 0, length: null });
 });
 
 it("reads negative sizes and nameless symbols as unknown dimensions, both spellings of the standard domain", () => {
-	const file = model({
+	const { graph: whole, opsets } = modelOf({
 		inputs: [value("x", [-1, "", 0, "n"])],
-		nodes: [node({ op: "Relu", domain: "ai.onnx" })],
+		nodes: "y = ai.onnx.Relu(x)",
 		opsets: { "ai.onnx": 13 },
 	});
-	const { graph: whole, opsets } = read(file);
 	expect(whole.inputs[0]?.dims).toEqual([null, null, 0, "n"]);
 	expect([whole.nodes[0]?.domain, { ...opsets }]).toEqual(["", { "": 13 }]);
 });
 
 it("reads subgraphs with the node that holds them", () => {
 	const branch = graph({ name: "then", inputs: [] });
-	const file = model({
-		nodes: [
-			node({ op: "Relu" }),
-			node({ op: "If", name: "gate", attributes: [attribute.graph("then_branch", branch)] }),
-		],
-	});
-	const [subgraph] = read(file).graph.subgraphs;
-	expect(subgraph).toMatchObject({
-		node: "gate",
-		nodeIndex: 1,
-		attribute: "then_branch",
-		graph: { name: "then" },
-	});
+	const choice = nodes("y = Relu(x); [gate] y = If<then_branch=$0>(x)", branch);
+	const inner = { nodeIndex: 1, attribute: "then_branch", graph: { name: "then" } };
+	expect(modelOf({ nodes: choice }).graph.subgraphs).toMatchObject([inner]);
 });
 
-describe("reads little", () => {
-	/** A source of a size that no memory has: bytes of a weight that must never be read. */
-	function hugeSource(weightBytes: number): ByteSource & { bytesRead: number } {
-		const before = join(integer(1, 8), bytes(8, integer(2, 17)));
-		const rest = graph();
-		const weightHead = join(integer(1, weightBytes / 4), integer(2, 1), text(8, "w"), header(9, weightBytes));
-		const inGraph = join(header(5, weightHead.length + weightBytes), weightHead);
-		const start = join(before, header(7, inGraph.length + weightBytes + rest.length), inGraph);
-		const size = start.length + weightBytes + rest.length;
-		const source = {
-			size,
-			bytesRead: 0,
-			read(offset: number, length: number): Uint8Array {
-				const result = new Uint8Array(Math.min(length, size - offset));
-				source.bytesRead += result.length;
-				result.set(start.subarray(offset, offset + length));
-				const restAt = start.length + weightBytes - offset;
-				if (restAt < result.length)
-					result.set(rest.subarray(Math.max(0, -restAt), result.length - restAt), Math.max(0, restAt));
-				return result;
-			},
-		};
-		return source;
-	}
+/** A source of a size that no memory has: bytes of a weight that must never be read. */
+function hugeSource(weightBytes: number): ByteSource & { bytesRead: number } {
+	const before = join(integer(1, 8), bytes(8, integer(2, 17)));
+	const rest = graph();
+	const weightHead = join(integer(1, weightBytes / 4), integer(2, 1), text(8, "w"), header(9, weightBytes));
+	const inGraph = join(header(5, weightHead.length + weightBytes), weightHead);
+	const start = join(before, header(7, inGraph.length + weightBytes + rest.length), inGraph);
+	const size = start.length + weightBytes + rest.length;
+	const source = {
+		size,
+		bytesRead: 0,
+		read(offset: number, length: number): Uint8Array {
+			const result = new Uint8Array(Math.min(length, size - offset));
+			source.bytesRead += result.length;
+			result.set(start.subarray(offset, offset + length));
+			const restAt = start.length + weightBytes - offset;
+			if (restAt < result.length)
+				result.set(rest.subarray(Math.max(0, -restAt), result.length - restAt), Math.max(0, restAt));
+			return result;
+		},
+	};
+	return source;
+}
 
-	it("steps over a weight of 3 TiB and reads on behind it", () => {
-		const source = hugeSource(3 * 2 ** 40);
-		const read3 = readOnnx(source, "m.onnx");
-		expect(read3.graph.initializers[0]).toMatchObject({ name: "w", bytes: 3 * 2 ** 40, dims: [3 * 2 ** 38] });
-		expect(read3.graph.nodes[0]?.op).toBe("Relu");
-		expect(read3.bytes).toBe(source.size);
-		expect(source.bytesRead).toBeLessThan(64 * 1024);
-	});
+it("steps over a weight of 3 TiB and reads on behind it", () => {
+	const source = hugeSource(3 * 2 ** 40);
+	const read3 = readOnnx(source, "m.onnx");
+	expect(read3.graph.initializers[0]).toMatchObject({ name: "w", bytes: 3 * 2 ** 40, dims: [3 * 2 ** 38] });
+	expect(read3.graph.nodes[0]?.op).toBe("Relu");
+	expect(read3.bytes).toBe(source.size);
+	expect(source.bytesRead).toBeLessThan(64 * 1024);
 });
 
 it("refuses types nested without end", () => {
 	let type = bytes(1, integer(1, 1));
 	for (let depth = 0; depth < 200; depth++) type = bytes(4, bytes(1, type));
 	expect(refusal(model({ inputs: [join(text(1, "x"), bytes(2, type))] })).message).toMatch(/nested too deep/);
+});
+
+const find = (file: Uint8Array) => findWeights(memorySource(file), "m.onnx");
+
+/** The floats at a place. */
+function floatsAt(file: Uint8Array, place: { offset: number; bytes: number }): number[] {
+	const copy = file.slice(place.offset, place.offset + place.bytes);
+	return [...new Float32Array(copy.buffer)];
+}
+
+it("findWeights finds raw bytes and packed numbers, and passes integers by", () => {
+	const file = model({
+		initializers: [
+			tensor({ name: "raw", dims: [2], raw: floats(1, 2) }),
+			tensor({ name: "typed", dims: [2], more: bytes(4, floats(3, 4)) }),
+			tensor({ name: "shape", dtype: 7, dims: [1], raw: int64s(5) }),
+		],
+	});
+	const { places, unplaced } = find(file);
+	expect(places.map(({ name, dtype, dims, file: where }) => [name, dtype, dims, where])).toEqual([
+		["raw", "float32", [2], null],
+		["typed", "float32", [2], null],
+	]);
+	expect(places.map((place) => floatsAt(file, place))).toEqual([
+		[1, 2],
+		[3, 4],
+	]);
+	expect(unplaced).toEqual([]);
+});
+
+it("findWeights finds half floats, and reports which cannot be changed in place", () => {
+	const half = tensor({ name: "half", dtype: 10, dims: [2], raw: Uint8Array.of(0, 60, 0, 64) });
+	const varints = tensor({ name: "varints", dtype: 10, dims: [2], more: packed(5, [15_360, 16_384]) });
+	expect(find(model({ initializers: [half, varints] }))).toMatchObject({
+		places: [{ name: "half", dtype: "float16", bytes: 4 }],
+		unplaced: ["varints"],
+	});
+});
+
+it("findWeights follows external data, constants and subgraphs", () => {
+	const external = externalTensor("far", [4], { location: "w.bin", offset: "64", length: "16" });
+	const large = tensor({ dims: [16], raw: floats(...Array.from({ length: 16 }, (_, index) => index)) });
+	const small = tensor({ dims: [1], raw: floats(9) });
+	const inner = graph({ initializers: [tensor({ name: "inner", dims: [1], raw: floats(7) })] });
+	const file = model({
+		nodes: nodes(
+			"table = Constant<value=#0>(); limit = Constant<value=#1>(); y = If<then_branch=$2>(x)",
+			large,
+			small,
+			inner,
+		),
+		initializers: [external],
+	});
+	const { places } = find(file);
+	expect(places.map(({ name, file: where }) => [name, where])).toEqual([
+		["table", null],
+		["inner", null],
+		["far", "w.bin"],
+	]);
+	expect(places[2]?.offset).toBe(64);
+});
+
+it.each([
+	["bytes that are not as many as the shape says", tensor({ name: "w", dims: [5], raw: floats(1, 2) })],
+	["external data that is too short", externalTensor("w", [4], { location: "w.bin", length: "4" })],
+])("findWeights places nothing for %s", (_, initializer) => {
+	expect(find(model({ initializers: [initializer] })).places).toEqual([]);
+});
+
+it("findWeights refuses a truncated file", () => {
+	const file = model({ initializers: [tensor({ name: "w", dims: [2], raw: floats(1, 2) })] });
+	expect(() => find(file.subarray(0, 30))).toThrow(/truncated|damaged/);
 });

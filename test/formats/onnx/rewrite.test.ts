@@ -3,9 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
-import { rewriteOnnx } from "../../../src/formats/onnx/rewrite.ts";
-import { bytesField, joinBytes, nodesFile } from "../../../src/formats/onnx/write.ts";
-import { attribute, graph, model, node } from "../../support/onnx-writer.ts";
+import { bytesField, joinBytes, nodesFile, rewriteOnnx } from "../../../src/formats/onnx/write.ts";
+import { graph, model, node, nodes } from "../../support/onnx-writer.ts";
 
 const read = (file: Uint8Array) => readOnnx(memorySource(file), "m.onnx");
 const files = readdirSync("test/fixtures/onnx")
@@ -46,40 +45,23 @@ it("rewriteOnnx keeps unknown fields of the model, the graph and a node", () => 
 });
 
 it("rewriteOnnx adds nodes, constants and outputs, and edits the graphs inside a node", () => {
-	const body = graph({ nodes: [node({ op: "Neg", outputs: ["a"] })], inputs: [], name: "then" });
-	const branch = node({
-		op: "If",
-		inputs: ["c"],
-		outputs: ["y"],
-		attributes: [attribute.graph("then_branch", body)],
-	});
+	const body = graph({ nodes: "a = Neg(x)", inputs: [], name: "then" });
+	const branch = nodes("y = If<then_branch=$0>(c)", body);
 	const value = { dtype: "float", dims: [2], values: [1.5, -2] } as const;
-	const written = rewriteOnnx(model({ nodes: [branch] }), {
+	const cast = { op: "Cast", inputs: ["b"], outputs: ["a"], attributes: { to: 10 } };
+	const bodies = new Map([["then_branch", { nodes: [{ kept: 0, outputs: ["b"] }, cast] }]]);
+	const written = rewriteOnnx(model({ nodes: branch }), {
 		nodes: [
 			{ op: "Constant", inputs: [], outputs: ["k"], attributes: { value } },
-			{
-				kept: 0,
-				bodies: new Map([
-					[
-						"then_branch",
-						{
-							nodes: [
-								{ kept: 0, outputs: ["b"] },
-								{ op: "Cast", inputs: ["b"], outputs: ["a"], attributes: { to: 10 } },
-							],
-						},
-					],
-				]),
-			},
+			{ kept: 0, bodies },
 		],
 		addedOutputs: [{ name: "k", dtype: "float", size: 2 }],
 	});
-	const { nodes, outputs, subgraphs } = read(written).graph;
-	expect(nodes.map(({ op }) => op)).toEqual(["Constant", "If"]);
-	expect(nodes[0]?.attributes[0]?.tensor).toMatchObject({ dtype: "float", dims: [2], values: [1.5, -2] });
+	const { nodes: after, outputs, subgraphs } = read(written).graph;
+	expect(after.map(({ op }) => op)).toEqual(["Constant", "If"]);
+	expect(after[0]?.attributes[0]?.tensor).toMatchObject({ dtype: "float", dims: [2], values: [1.5, -2] });
 	expect(outputs.at(-1)).toEqual({ name: "k", kind: "tensor", dtype: "float", dims: [2] });
-	const inner = subgraphs[0]?.graph.nodes.map(({ op, inputs, outputs }) => ({ op, inputs, outputs }));
-	expect(inner).toEqual([
+	expect(subgraphs[0]?.graph.nodes).toMatchObject([
 		{ op: "Neg", inputs: ["x"], outputs: ["b"] },
 		{ op: "Cast", inputs: ["b"], outputs: ["a"] },
 	]);

@@ -1,8 +1,7 @@
 // ONNX Runtime's profile, as it prints it among its other lines.
 import { expect, it } from "vitest";
 import type { OnnxGraph } from "../../../src/core/onnx/model.ts";
-import { countedLayers } from "../../../src/formats/onnxruntime/layers.ts";
-import { parseProfile } from "../../../src/formats/onnxruntime/profile.ts";
+import { countedLayers, parseProfile } from "../../../src/formats/onnxruntime/profile.ts";
 
 const node = (name: string, [ts, dur]: [number, number], args: object = {}): string =>
 	`${JSON.stringify({ cat: "Node", pid: 42, tid: 1, dur, ts, ph: "X", name: `${name}_kernel_time`, args: { op_name: "Conv", node_index: "1", ...args } })},`;

@@ -1,19 +1,18 @@
 // Compares what two graphs cost: the figures of each, and the nodes that make the difference.
-
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
 import { groupBy, numberRepeats } from "../../group.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import type { CountedGraph, CountedNode } from "./counted.ts";
+import type { CountedGraph, CountedNode } from "./control-flow.ts";
 
 export function figuresOf({ nodes, ...figures }: CountedGraph): GraphFigures {
 	return { nodes: nodes.length, ...figures };
 }
 
-export function nodeName({ node }: CountedNode): string {
+function nodeName({ node }: CountedNode): string {
 	return quoteName(node.name || (node.outputs[0] ?? ""), "");
 }
 
-export function nodeCost({ node, multiplyAdds, weights, output }: CountedNode): NodeCost {
+function nodeCost({ node, multiplyAdds, weights, output }: CountedNode): NodeCost {
 	const operator = quoteName(node.domain === "" ? node.op : `${node.domain}.${node.op}`, "");
 	return { operator, multiplyAdds, weights, output: output === null ? "?" : formatDims(output) };
 }
@@ -22,7 +21,6 @@ function isCostly({ multiplyAdds, weights }: CountedNode): boolean {
 	return multiplyAdds !== 0 || weights > 0;
 }
 
-/** Nodes whose multiply-adds or weights differ, largest difference first; renamed nodes do not count. */
 export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostChange[] {
 	const [before, after] = [base, head].map(
 		({ nodes }) => new Map(numberRepeats(nodes.filter(isCostly), nodeName)),
@@ -35,7 +33,7 @@ export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostCh
 			: [{ node: nodeName(node), base: nodeCost(old), head: nodeCost(node) }];
 	});
 	// An exporter may rename every node: nodes with equal costs in the same order are the same.
-	const costOf = (node: CountedNode): string => JSON.stringify(nodeCost(node));
+	const costOf = (node: CountedNode) => JSON.stringify(nodeCost(node));
 	const added = groupBy(
 		[...after].flatMap(([key, node]) => (before.has(key) ? [] : [node])),
 		costOf,
@@ -48,13 +46,13 @@ export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostCh
 		...gone.map((node) => ({ node: nodeName(node), base: nodeCost(node), head: null })),
 		...[...added.values()].flat().map((node) => ({ node: nodeName(node), base: null, head: nodeCost(node) })),
 	];
-	const difference = ({ base: old, head: own }: NodeCostChange, figure: "multiplyAdds" | "weights"): number =>
-		Math.abs((own?.[figure] ?? 0) - (old?.[figure] ?? 0));
-	return all.sort(
-		(one, other) =>
-			difference(other, "multiplyAdds") - difference(one, "multiplyAdds") ||
-			difference(other, "weights") - difference(one, "weights"),
-	);
+	const by = (figure: "multiplyAdds" | "weights", one: NodeCostChange, other: NodeCostChange) => {
+		const [first = 0, second = 0] = [one, other].map(({ base: old, head: own }) =>
+			Math.abs((own?.[figure] ?? 0) - (old?.[figure] ?? 0)),
+		);
+		return second - first;
+	};
+	return all.sort((one, other) => by("multiplyAdds", one, other) || by("weights", one, other));
 }
 
 interface CostOf {
@@ -63,17 +61,12 @@ interface CostOf {
 	cost: CountedGraph;
 }
 
-export interface ComparedCosts {
-	head: CostOf;
-	base: CostOf | null;
-}
-
 export type CostFacts = ReturnType<typeof costFacts>;
 
-export function costFacts({ head, base }: ComparedCosts) {
+export function costFacts({ head, base }: { head: CostOf; base: CostOf | null }) {
 	return {
 		head: factsOf(head),
-		...(base === null ? {} : { base: factsOf(base), changes: changedNodes(base.cost, head.cost) }),
+		...(base && { base: factsOf(base), changes: changedNodes(base.cost, head.cost) }),
 	};
 }
 

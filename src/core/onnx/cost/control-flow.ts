@@ -1,18 +1,62 @@
-// Costs of If, Loop and Scan: those of the bodies, as often as they run.
-import type { OnnxDim, OnnxNode } from "../model.ts";
+// Costs of If, Loop and Scan: those of the bodies, as often as they run; and calls of functions, replaced by their bodies.
+import type {
+	OnnxAttribute,
+	OnnxDim,
+	OnnxFunction,
+	OnnxGraph,
+	OnnxModel,
+	OnnxNode,
+	OnnxSubgraph,
+} from "../model.ts";
 import type { Known } from "../static-shapes/infer.ts";
 import {
 	type Dims,
 	integerAttribute,
 	integersAttribute,
-	type OperatorResult,
 	type OperatorView,
+	type Outputs,
 } from "../static-shapes/operator.ts";
-import type { Scope } from "../walk.ts";
-import { type CountedBody, type CountedNode, leastOf } from "./counted.ts";
+import { operatorKey, type Scope } from "../walk.ts";
+
+export interface CountedNode {
+	node: OnnxNode;
+	multiplyAdds: number | null;
+	why?: string;
+	weights: number;
+	output: Dims | null;
+}
+
+export interface CountedGraph {
+	multiplyAdds: number;
+	parameters: number;
+	weightBytes: number;
+	activationBytes: number;
+	nodes: readonly CountedNode[];
+	unknownNodes: number;
+	tensors: number;
+	unknownTensors: number;
+}
+
+export interface CountedBody {
+	nodes: readonly CountedNode[];
+	outputs: readonly (Dims | null)[];
+	firstOutput: Dims | null;
+	peakBytes: number;
+	tensors: number;
+	unknownTensors: number;
+}
+
+export interface InputSizes {
+	shapes: Readonly<Record<string, readonly number[]>>;
+	values?: Readonly<Record<string, number>>;
+}
+
+export function leastOf({ nodes }: Pick<CountedBody, "nodes">): number {
+	return nodes.reduce((sum, { multiplyAdds }) => sum + (multiplyAdds ?? 0), 0);
+}
 
 export interface Control extends Pick<CountedBody, "nodes" | "peakBytes" | "tensors" | "unknownTensors"> {
-	result: OperatorResult;
+	result: Outputs;
 }
 
 interface Bodies {
@@ -27,11 +71,10 @@ function unknownAt(node: OnnxNode, why: string): CountedNode {
 	return { node, multiplyAdds: null, why, weights: 0, output: null };
 }
 
-function resultOf([dims = null, ...more]: Shapes): OperatorResult {
+function resultOf([dims = null, ...more]: Shapes): Outputs {
 	return { dims, more };
 }
 
-/** The branch that the condition names; if it depends on data, the one that costs less. */
 function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
 	const branches = ["then_branch", "else_branch"].flatMap((name) => scopes.get(name) ?? []);
 	const condition = values[0]?.[0];
@@ -51,7 +94,6 @@ function either({ node, values }: OperatorView, { scopes, known, walk }: Bodies)
 	};
 }
 
-/** Keeps what two lists of shapes have in common. */
 function common(left: Shapes, right: Shapes): (Dims | null)[] {
 	return left.map((one, at) => {
 		const other = right[at] ?? null;
@@ -84,7 +126,7 @@ function repeated(node: OnnxNode, body: CountedBody, count: number | null): Coun
 	return isFree ? [] : [unknownAt(node, why)];
 }
 
-/** Inputs: the most iterations, the first condition, values that each iteration changes. Outputs: those values, then one row each time. */
+/** Inputs: most iterations, first condition, carried values. Outputs: carried values, then a row of each iteration. */
 function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
 	const scope = scopes.get("body");
 	if (scope === undefined) return null;
@@ -106,12 +148,12 @@ function loop({ node, shapes, values }: OperatorView, { scopes, known, walk }: B
 	return { ...body, nodes: repeated(node, body, count), result: resultOf([...carried, ...rows]) };
 }
 
-/** Inputs: states, then tensors whose slices the body takes one by one. Outputs: states, then the slices that it gives. */
+/** Inputs: states, then tensors that are read slice by slice. Outputs: states, then stacked slices. */
 function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bodies): Control | null {
 	const scope = scopes.get("body");
 	if (scope === undefined || opset < 9) return null;
 	const states = shapes.length - integerAttribute(node, "num_scan_inputs", 0);
-	const axisOf = (attribute: string, at: number, rank: number): number =>
+	const axisOf = (attribute: string, at: number, rank: number) =>
 		((integersAttribute(node, attribute)?.[at] ?? 0) + rank) % rank;
 	let count: OnnxDim = null;
 	const slices = shapes.slice(states).map((shape, at) => {
@@ -128,7 +170,6 @@ function scan({ node, shapes, opset }: OperatorView, { scopes, known, walk }: Bo
 	return { ...body, nodes: repeated(node, body, count), result };
 }
 
-/** The cost of an operator, and the position of the node's outputs among those of its body. */
 const controls = new Map([
 	["If", { cost: either, firstOutput: 0 }],
 	["Loop", { cost: loop, firstOutput: 1 }],
@@ -146,4 +187,94 @@ export function typesOfControl<Type>(node: OnnxNode, body: readonly Type[]): rea
 
 export function controlCost(view: OperatorView, bodies: Bodies): Control | null {
 	return controlOf(view.node)?.cost(view, bodies) ?? null;
+}
+
+/** A few small functions that call each other can stand for any number of nodes. */
+const maxNodes = 200_000;
+
+type Body = Pick<OnnxGraph, "nodes" | "subgraphs">;
+
+interface Inlining {
+	functions: ReadonlyMap<string, OnnxFunction>;
+	left: number;
+	calls: number;
+}
+
+export function inlineFunctions(model: OnnxModel): OnnxModel {
+	if (model.functions.length === 0) return model;
+	const functions = new Map(model.functions.map((each) => [operatorKey({ ...each, op: each.name }), each]));
+	const inlining: Inlining = { functions, left: maxNodes, calls: 0 };
+	return { ...model, functions: [], graph: { ...model.graph, ...inlineBody(model.graph, inlining, []) } };
+}
+
+function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: readonly OnnxFunction[]): Body {
+	const result: { nodes: OnnxNode[]; subgraphs: OnnxSubgraph[] } = { nodes: [], subgraphs: [] };
+	for (const [index, node] of nodes.entries()) {
+		const called = inlining.functions.get(operatorKey(node));
+		const own = subgraphs.filter(({ nodeIndex }) => nodeIndex === index);
+		if (called === undefined || within.includes(called) || called.nodes.length > inlining.left) {
+			const nodeIndex = result.nodes.push(node) - 1;
+			for (const inner of own)
+				result.subgraphs.push({
+					...inner,
+					nodeIndex,
+					graph: { ...inner.graph, ...inlineBody(inner.graph, inlining, within) },
+				});
+			continue;
+		}
+		inlining.left -= called.nodes.length;
+		const body = inlineBody(bodyOf(called, node, ++inlining.calls), inlining, [...within, called]);
+		for (const inner of body.subgraphs)
+			result.subgraphs.push({ ...inner, nodeIndex: inner.nodeIndex + result.nodes.length });
+		for (const each of body.nodes) result.nodes.push(each);
+	}
+	return result;
+}
+
+function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number): Body {
+	const names = new Map<string, string>([["", ""]]);
+	for (const [at, name] of called.inputs.entries()) names.set(name, caller.inputs[at] ?? "");
+	for (const [at, name] of called.outputs.entries())
+		if (caller.outputs[at]) names.set(name, caller.outputs[at]);
+	return renamed(called, {
+		nameOf: (name) => names.get(name) ?? `${name}\n${call}`,
+		given: caller.attributes,
+		prefix: caller.name,
+	});
+}
+
+interface Renaming {
+	nameOf(name: string): string;
+	given: readonly OnnxAttribute[];
+	prefix: string;
+}
+
+function renamed({ nodes, subgraphs }: Body, renaming: Renaming): Body {
+	const { nameOf, given, prefix } = renaming;
+	return {
+		nodes: nodes.map((node) => ({
+			...node,
+			name: `${prefix}/${node.name || node.op}`,
+			inputs: node.inputs.map(nameOf),
+			outputs: node.outputs.map(nameOf),
+			attributes: node.attributes.flatMap((attribute) => {
+				if (attribute.reference === undefined) return [attribute];
+				const value = given.find(({ name }) => name === attribute.reference);
+				return value === undefined ? [] : [{ ...value, name: attribute.name }];
+			}),
+		})),
+		subgraphs: subgraphs.map((inner) => ({ ...inner, graph: renamedGraph(inner.graph, renaming) })),
+	};
+}
+
+function renamedGraph(graph: OnnxGraph, renaming: Renaming): OnnxGraph {
+	const rename = <Named extends { name: string }>(list: readonly Named[]): Named[] =>
+		list.map((each) => ({ ...each, name: renaming.nameOf(each.name) }));
+	return {
+		...graph,
+		...renamed(graph, renaming),
+		inputs: rename(graph.inputs),
+		outputs: rename(graph.outputs),
+		initializers: rename(graph.initializers),
+	};
 }

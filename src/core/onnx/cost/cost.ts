@@ -1,23 +1,31 @@
-// Counts what a graph costs at given sizes, from its file alone: multiply-adds, parameters, bytes of weights, and bytes of tensors that
-// are alive at once.
+// Counts what a graph costs at given sizes: multiply-adds, parameters, and bytes of weights and live tensors.
 import type { FilledInput } from "../../fill.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
-import { nodesInRunOrder } from "../run-order.ts";
 import { inferShapes, type Known } from "../static-shapes/infer.ts";
 import { type Dims, elementsOf, type OperatorResult, type OperatorView } from "../static-shapes/operator.ts";
 import { inferTypes, type TypesByScope, typeIn } from "../static-shapes/types.ts";
-import { type Constants, constantsIn, foundIn, type Scope, scopesOf, tensorsOf } from "../walk.ts";
-import { type Control, controlCost, typesOfControl } from "./control-flow.ts";
 import {
+	type Constants,
+	constantsIn,
+	foundIn,
+	nodesInRunOrder,
+	readsOf,
+	type Scope,
+	scopesOf,
+	tensorsOf,
+} from "../walk.ts";
+import {
+	type Control,
 	type CountedBody,
 	type CountedGraph,
 	type CountedNode,
+	controlCost,
 	type InputSizes,
+	inlineFunctions,
 	leastOf,
-} from "./counted.ts";
-import { inlineFunctions } from "./inline.ts";
-import { peakOf } from "./live.ts";
+	typesOfControl,
+} from "./control-flow.ts";
 import { operatorOf, typeOfOther } from "./operators.ts";
 
 export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): InputSizes {
@@ -103,32 +111,32 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 		const inner = bodies.get(view.node);
 		if (inner === undefined) return operatorOf(view.node).shape?.(view);
 		if (depthOf(scope) > maxDepth) return undefined;
-		const walk = (body: Scope, at: Known): CountedBody => walkBody(body, at, context);
+		const walk = (body: Scope, at: Known) => walkBody(body, at, context);
 		const control = controlCost(view, { scopes: inner, known, walk });
 		if (control !== null) controls.set(view.node, control);
 		return control?.result;
 	};
 	const { shapes, values } = inferShapes(model, scope, { constants, types, start, others });
-	const shapeOf = (name: string): Dims | null => shapes.get(name) ?? null;
+	const shapeOf = (name: string) => shapes.get(name) ?? null;
 	const weightsOfNode = weightReader(scope, constants);
 	const nodes = nodesInRunOrder(scope).flatMap((node): readonly CountedNode[] => {
 		const weights = weightsOfNode(node);
-		const costs = bodies.has(node) ? () => null : operatorOf(node).multiplyAdds;
+		const costs = bodies.has(node) ? () => Number.NaN : operatorOf(node).multiplyAdds;
 		return controls.get(node)?.nodes ?? [costOfNode(node, { shapeOf, weights, costs })];
 	});
-	const bytesOf = (name: string): number | null => {
+	const bytesOf = (name: string) => {
 		const type = typeIn(types, scope, name);
 		const elements = elementsOf(shapes.get(name) ?? [null]);
 		const bytes = elements === null || type === null ? null : tensorBytes(type, elements);
 		return bytes !== null && Number.isSafeInteger(bytes) ? bytes : null;
 	};
-	const innerBytes = (node: OnnxNode): number => {
+	const innerBytes = (node: OnnxNode) => {
 		const peakBytes = controls.get(node)?.peakBytes ?? 0;
 		// A branch computes the outputs of the If.
 		const own = node.op === "If" ? node.outputs.reduce((sum, name) => sum + (bytesOf(name) ?? 0), 0) : 0;
 		return Math.max(0, peakBytes - own);
 	};
-	const isConstant = (name: string): boolean => constants.get(scope)?.has(name) === true;
+	const isConstant = (name: string) => constants.get(scope)?.has(name) === true;
 	const live = peakOf(scope, { bytesOf, isConstant, innerBytes });
 	const within = [...controls.values()];
 	return {
@@ -152,10 +160,9 @@ const carrying = new Set(
 	"Cast DequantizeLinear Identity QuantizeLinear Reshape Squeeze Transpose Unsqueeze".split(" "),
 );
 
-/** Elements of the constants that a node reads, through nodes that convert them. Nodes are asked in the order in which they run. */
 function weightReader(scope: Scope, constants: Constants): (node: OnnxNode) => number {
 	const carried = new Map<string, number>();
-	const elementsIn = (name: string): number =>
+	const elementsIn = (name: string) =>
 		carried.get(name) ?? elementsOf(foundIn(constants, scope, name)?.dims ?? [0]) ?? 0;
 	return (node) => {
 		const [own = 0, ...others] = node.inputs.map(elementsIn);
@@ -175,8 +182,7 @@ function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts): Cou
 	const output = shapeOf(node.outputs[0] ?? "");
 	const inputs = node.inputs.map(shapeOf);
 	const multiplyAdds = costs(node, inputs, output);
-	if (multiplyAdds !== null && Number.isSafeInteger(multiplyAdds))
-		return { node, multiplyAdds, weights, output };
+	if (Number.isSafeInteger(multiplyAdds)) return { node, multiplyAdds, weights, output };
 	const isOpen = inputs.some(
 		(dims, at) => node.inputs[at] !== "" && (dims === null || elementsOf(dims) === null),
 	);
@@ -184,4 +190,48 @@ function costOfNode(node: OnnxNode, { shapeOf, weights, costs }: NodeFacts): Cou
 		? "has shapes that depend on data or are not known"
 		: "is an operator whose multiply-adds are not known";
 	return { node, multiplyAdds: null, why, weights, output };
+}
+
+interface LiveFacts {
+	bytesOf(name: string): number | null;
+	isConstant(name: string): boolean;
+	innerBytes(node: OnnxNode): number;
+}
+
+interface Live {
+	peakBytes: number;
+	tensors: number;
+	unknownTensors: number;
+}
+
+function peakOf(scope: Scope, { bytesOf, isConstant, innerBytes }: LiveFacts): Live {
+	const reads = readsOf(scope);
+	const readsOfNode = new Map(scope.nodes.map((node, at) => [node, reads[at] ?? []]));
+	const order = nodesInRunOrder(scope).map((node) => ({ node, read: readsOfNode.get(node) ?? [] }));
+	const lastRead = new Map(order.flatMap(({ read }, at) => read.map((name) => [name, at])));
+	const kept = new Set(scope.outputs);
+	const live = new Map<string, number>();
+	let [bytes, peakBytes, tensors, unknownTensors] = [0, 0, 0, 0];
+	const add = (name: string) => {
+		if (name === "" || isConstant(name) || live.has(name)) return;
+		const size = bytesOf(name);
+		tensors += 1;
+		if (size === null) unknownTensors += 1;
+		live.set(name, size ?? 0);
+		bytes += size ?? 0;
+	};
+	const drop = (name: string) => {
+		if (kept.has(name)) return;
+		bytes -= live.get(name) ?? 0;
+		live.delete(name);
+	};
+	for (const name of scope.inputs) add(name);
+	peakBytes = bytes;
+	for (const [at, { node, read }] of order.entries()) {
+		for (const name of node.outputs) add(name);
+		peakBytes = Math.max(peakBytes, bytes + innerBytes(node));
+		for (const name of read) if (lastRead.get(name) === at) drop(name);
+		for (const name of node.outputs) if (!lastRead.has(name)) drop(name);
+	}
+	return { peakBytes, tensors, unknownTensors };
 }

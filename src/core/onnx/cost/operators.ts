@@ -1,138 +1,196 @@
-// Multiply-adds of each operator that multiplies matrices or slides kernels, and the shapes of those that shape inference leaves out.
+// Multiply-adds of operators, and shapes of those that shape inference leaves out.
 //
 // A multiply-add is one product that is added to a sum. The formulas are the sums of products in the definitions of the operators
 // (onnx.ai/onnx/operators; com.microsoft: docs/ContribOperators.md of ONNX Runtime), with every element of a kernel counted at every
 // element of the output: padding counts, biases do not. All other operators count as none.
-import type { OnnxDType, OnnxNode } from "../model.ts";
+import type { OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 import {
+	conv,
 	type Dims,
 	elementsOf,
+	gemm,
 	integerAttribute,
 	integersAttribute,
 	keepShape,
+	matMul,
 	type OperatorRule,
-	untold,
+	slid,
+	textAttribute,
+	withSecond,
 } from "../static-shapes/operator.ts";
-import { conv, gemm, matMul, slid, withSecond } from "../static-shapes/products.ts";
-import { einsum } from "./einsum.ts";
 
-type Known = number | null;
+interface Equation {
+	operands: readonly (readonly string[])[];
+	output: readonly string[];
+	sizes: ReadonlyMap<string, OnnxDim>;
+}
+
+/** An ellipsis stands for the axes without a letter. */
+function labelsOf(term: string, rank: number): string[] {
+	const covered = rank - term.replace("...", "").length;
+	const hidden = Array.from({ length: Math.max(0, covered) }, (_, at) => `.${covered - at}`);
+	const [before = "", after] = term.split("...");
+	return after === undefined ? [...before] : [...before, ...hidden, ...after];
+}
+
+function equationOf(node: OnnxNode, shapes: readonly (Dims | null)[]): Equation | null {
+	const [left = "", right] = (textAttribute(node, "equation") ?? "").replaceAll(/\s/g, "").split("->");
+	const terms = left.split(",");
+	const known = shapes.filter((shape) => shape !== null);
+	if (left === "" || terms.length !== shapes.length || known.length !== shapes.length) return null;
+	const operands = terms.map((term, at) => labelsOf(term, known[at]?.length ?? 0));
+	if (operands.some((labels, at) => labels.length !== known[at]?.length)) return null;
+	const sizes = new Map<string, OnnxDim>();
+	for (const [at, labels] of operands.entries()) {
+		for (const [axis, label] of labels.entries()) {
+			const size = known[at]?.[axis] ?? null;
+			if (!sizes.has(label) || sizes.get(label) === 1) sizes.set(label, size);
+		}
+	}
+	const dotted = [...sizes.keys()]
+		.filter((label) => label.startsWith("."))
+		.sort((one, other) => Number(other.slice(1)) - Number(one.slice(1)));
+	const output =
+		right === undefined
+			? [...dotted, ...single(operands)]
+			: labelsOf(right, right.replace("...", "").length + dotted.length);
+	return { operands, output: output.filter((label) => sizes.has(label)), sizes };
+}
+
+function single(operands: Equation["operands"]): string[] {
+	const all = operands.flat().filter((label) => !label.startsWith("."));
+	return all.filter((label) => all.indexOf(label) === all.lastIndexOf(label)).sort();
+}
+
+const einsum = {
+	shape: (({ node, shapes }) => {
+		const equation = equationOf(node, shapes);
+		return equation && equation.output.map((label) => equation.sizes.get(label) ?? null);
+	}) satisfies OperatorRule,
+	multiplyAdds,
+};
+
+/** A contraction costs the product of all sizes of its operands; one without a sum is elementwise. */
+function multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[]): number {
+	const equation = equationOf(node, inputs);
+	if (equation === null) return Number.NaN;
+	const { operands, output, sizes } = equation;
+	let total = 0;
+	let joined = new Set(operands[0]);
+	for (const [at, operand] of operands.entries()) {
+		if (at === 0) continue;
+		const both = [...new Set([...joined, ...operand])];
+		const needed = new Set([...output, ...operands.slice(at + 1).flat()]);
+		const counts = both.map((label) => sizes.get(label) ?? null);
+		if (!counts.every((size) => typeof size === "number")) return Number.NaN;
+		joined = new Set(both.filter((label) => needed.has(label)));
+		if (joined.size < both.length) total += counts.reduce((product, size) => product * size, 1);
+	}
+	return total;
+}
 
 export interface Operator {
-	/** null if it is not known. */
-	multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null): Known;
+	/** NaN if it is not known. */
+	multiplyAdds(node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null): number;
 	shape?: OperatorRule;
 }
 
-function times(...factors: readonly Known[]): Known {
-	return factors.reduce(
-		(product, factor) => (product === null || factor === null ? null : product * factor),
-		1,
-	);
+/** NaN if a size is not known. */
+function elements(dims: Dims | null | undefined): number {
+	return (dims && elementsOf(dims)) ?? Number.NaN;
 }
 
-function plus(left: Known, right: Known): Known {
-	return left === null || right === null ? null : left + right;
-}
-
-function divided(size: Known, by: Known): Known {
-	return size === null || by === null || by === 0 ? null : size / by;
-}
-
-function elements(dims: Dims | null | undefined): Known {
-	return dims ? elementsOf(dims) : null;
-}
-
-function sizeAt(dims: Dims | null | undefined, axis: number): Known {
+function sizeAt(dims: Dims | null | undefined, axis: number): number {
 	const size = dims?.at(axis);
-	return typeof size === "number" ? size : null;
+	return typeof size === "number" ? size : Number.NaN;
 }
 
-/** Each element of the output sums over a kernel; the kernels are input number `place`, [M, C / group, …]. */
+/** An attribute that must be there and not 0; else NaN. */
+function positive(node: OnnxNode, name: string): number {
+	return integerAttribute(node, name, 0) || Number.NaN;
+}
+
+function sizeOrNull(size: number): number | null {
+	return Number.isFinite(size) ? size : null;
+}
+
+/** The kernels are input number `place`, [M, C / group, …]. */
 function convolution(place: number): Operator {
 	return {
-		multiplyAdds: (_, inputs, output) => times(elements(output), elements(inputs[place]?.slice(1))),
+		multiplyAdds: (_, inputs, output) => elements(output) * elements(inputs[place]?.slice(1)),
 	};
 }
 
-/** Each element of the input is spread over a kernel [C, M / group, …]. */
 const transposed: Operator = {
-	multiplyAdds: (_, [input, kernel]) => times(elements(input), elements(kernel?.slice(1))),
+	multiplyAdds: (_, [input, kernel]) => elements(input) * elements(kernel?.slice(1)),
 };
 
-/** Each element of the output sums over the last axis of the left side, or over its last but one if that is transposed. */
+/** Each element of the output sums over the left side's last axis, or last but one if transposed. */
 const product: Operator = {
 	multiplyAdds: (node, [left], output) => {
 		const isTurned = integerAttribute(node, "transA", 0) !== 0 && left?.length !== 1;
-		return times(elements(output), sizeAt(left, isTurned ? -2 : -1));
+		return elements(output) * sizeAt(left, isTurned ? -2 : -1);
 	},
 };
 
 /** The weights [directions, gates × hidden, size] of input and state, once for each step of each row. */
 const recurrence: Operator = {
 	multiplyAdds: (_, [input, weights, state]) =>
-		times(elements(input?.slice(0, 2)), plus(elements(weights), elements(state))),
+		elements(input?.slice(0, 2)) * (elements(weights) + elements(state)),
 };
 
-/** Scores of each pair of query and key, then sums of values: query [batch, heads, queries, size], or heads and size in one axis. */
+/** Query: [batch, heads, queries, size], or heads and size in one axis. */
 const attention: Operator = {
 	multiplyAdds: (node, [query, key, value, , past]) => {
 		const isFlat = query?.length === 3;
-		const heads = isFlat ? integerAttribute(node, "q_num_heads", 0) || null : sizeAt(query, 1);
-		const keyHeads = isFlat ? integerAttribute(node, "kv_num_heads", 0) || null : 1;
-		const keys = plus(sizeAt(key, -2), past ? sizeAt(past, -2) : 0);
-		const keySize = divided(sizeAt(query, -1), isFlat ? heads : 1);
-		const valueSize = divided(sizeAt(value, -1), keyHeads);
-		return times(sizeAt(query, 0), heads, sizeAt(query, -2), keys, plus(keySize, valueSize));
+		const heads = isFlat ? positive(node, "q_num_heads") : sizeAt(query, 1);
+		const keyHeads = isFlat ? positive(node, "kv_num_heads") : 1;
+		const keys = sizeAt(key, -2) + (past ? sizeAt(past, -2) : 0);
+		const keySize = sizeAt(query, -1) / (isFlat ? heads : 1);
+		const valueSize = sizeAt(value, -1) / keyHeads;
+		return sizeAt(query, 0) * heads * sizeAt(query, -2) * keys * (keySize + valueSize);
 	},
 	shape: ({ node, shapes: [query, , value] }) => {
-		if (!query || !value || query.length !== value.length) return untold;
-		if (query.length === 4) return { dims: query.with(3, value[3] ?? null) };
-		const ratio = divided(
-			integerAttribute(node, "q_num_heads", 0),
-			integerAttribute(node, "kv_num_heads", 0),
-		);
-		return { dims: query.with(2, times(sizeAt(value, 2), ratio)) };
+		if (!query || !value || query.length !== value.length) return null;
+		if (query.length === 4) return query.with(3, value[3] ?? null);
+		const ratio = integerAttribute(node, "q_num_heads", 0) / integerAttribute(node, "kv_num_heads", 0);
+		return query.with(2, sizeOrNull(sizeAt(value, 2) * ratio));
 	},
 };
 
-/** Attention and QAttention of com.microsoft: one product makes queries, keys and values; the past is [2, batch, heads, length, size]. */
+/** Attention of com.microsoft: one product makes queries, keys and values; the past is [2, batch, heads, length, size]. */
 function packedAttention(pastPlace: number): Operator {
-	const sizeOf = (node: OnnxNode, weights: Dims | null | undefined, at: number): Known =>
-		integersAttribute(node, "qkv_hidden_sizes")?.[at] ?? divided(sizeAt(weights, 1), 3);
+	const sizeOf = (node: OnnxNode, weights: Dims | null | undefined, at: number) =>
+		integersAttribute(node, "qkv_hidden_sizes")?.[at] ?? sizeAt(weights, 1) / 3;
 	return {
 		multiplyAdds: (node, inputs) => {
 			const [input, weights] = inputs;
 			const past = inputs[pastPlace];
 			const length = sizeAt(input, 1);
-			const pairs = times(sizeAt(input, 0), length, plus(length, past ? sizeAt(past, 3) : 0));
-			const sizes = plus(sizeOf(node, weights, 1), sizeOf(node, weights, 2));
-			return plus(times(elements(input), sizeAt(weights, 1)), times(pairs, sizes));
+			const pairs = sizeAt(input, 0) * length * (length + (past ? sizeAt(past, 3) : 0));
+			const sizes = sizeOf(node, weights, 1) + sizeOf(node, weights, 2);
+			return elements(input) * sizeAt(weights, 1) + pairs * sizes;
 		},
 		shape: ({ node, shapes: [input, weights] }) =>
-			input?.length === 3 ? { dims: input.with(2, sizeOf(node, weights, 2)) } : untold,
+			input?.length === 3 ? input.with(2, sizeOrNull(sizeOf(node, weights, 2))) : null,
 	};
 }
 
-/** MultiHeadAttention of com.microsoft with three inputs of [batch, length, heads × size]. */
 const multiHeadAttention: Operator = {
 	multiplyAdds: (_, [query, key, value, , , , past]) => {
-		if (query?.length !== 3 || key?.length !== 3 || value?.length !== 3) return null;
-		const keys = plus(sizeAt(key, 1), past ? sizeAt(past, 2) : 0);
-		return times(sizeAt(query, 0), sizeAt(query, 1), keys, plus(sizeAt(query, 2), sizeAt(value, 2)));
+		if (query?.length !== 3 || key?.length !== 3 || value?.length !== 3) return Number.NaN;
+		const keys = sizeAt(key, 1) + (past ? sizeAt(past, 2) : 0);
+		return sizeAt(query, 0) * sizeAt(query, 1) * keys * (sizeAt(query, 2) + sizeAt(value, 2));
 	},
 	shape: ({ shapes: [query, , value] }) =>
-		query?.length === 3 && value?.length === 3 ? { dims: query.with(2, value[2] ?? null) } : untold,
+		query?.length === 3 && value?.length === 3 ? query.with(2, value[2] ?? null) : null,
 };
 
-/** Weights packed in blocks of few bits, [N, …]. */
 const packedProduct: Operator = {
-	multiplyAdds: (node, [left]) => times(elements(left), integerAttribute(node, "N", 0)),
-	shape: ({ node, shapes: [left] }) =>
-		left ? { dims: left.with(-1, integerAttribute(node, "N", 0)) } : untold,
+	multiplyAdds: (node, [left]) => elements(left) * integerAttribute(node, "N", 0),
+	shape: ({ node, shapes: [left] }) => (left ? left.with(-1, integerAttribute(node, "N", 0)) : null),
 };
 
-/** Weights [directions, size, gates × hidden]. */
 const packedLstm: OperatorRule = ({ node, shapes: [input, weights] }) => {
 	const [steps = null, rows = null] = input ?? [];
 	const last = [weights?.[0] ?? null, rows, integerAttribute(node, "hidden_size", 0) || null];
@@ -140,8 +198,8 @@ const packedLstm: OperatorRule = ({ node, shapes: [input, weights] }) => {
 };
 
 const turnedProduct: OperatorRule = (view) => {
-	const isSet = (name: string): boolean => integerAttribute(view.node, name, 0) !== 0;
-	if (isSet("transBatchA") || isSet("transBatchB")) return untold;
+	const isSet = (name: string) => integerAttribute(view.node, name, 0) !== 0;
+	if (isSet("transBatchA") || isSet("transBatchB")) return null;
 	const turned = view.shapes.map((dims, at) =>
 		dims && dims.length > 1 && isSet(at === 0 ? "transA" : "transB")
 			? [...dims.slice(0, -2), ...dims.slice(-2).toReversed()]
@@ -150,14 +208,13 @@ const turnedProduct: OperatorRule = (view) => {
 	return matMul({ ...view, shapes: turned });
 };
 
-/** Kernels [M, C / group, …]; the output's size is that of a plain convolution with the same attributes. */
 const deformed: OperatorRule = ({ node, shapes: [input, kernel] }) =>
 	input && kernel
-		? { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))] }
-		: untold;
+		? [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))]
+		: null;
 
 const none: Operator = { multiplyAdds: () => 0 };
-const unknown: Operator = { multiplyAdds: () => null };
+const unknown: Operator = { multiplyAdds: () => Number.NaN };
 const elementwise: Operator = { ...none, shape: keepShape };
 
 function each(operators: string, operator: Operator): [string, Operator][] {
@@ -196,9 +253,7 @@ const microsoft = new Map<string, Operator>([
 
 const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
 
-/** The type of the output of an operator of com.microsoft, by that of its first input. */
 export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
-	// These two name the type in their other inputs.
 	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm" || !microsoft.has(op))
 		return null;
 	return dequantising.has(op) ? "float" : first;

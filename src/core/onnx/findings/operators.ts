@@ -4,38 +4,42 @@ import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxNode } from "../model.ts";
 import { listedSpan, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { localOperators, nodeLabel, operatorKey, type Scope } from "../walk.ts";
-import { constantOf, everyNode, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
+import {
+	constantOf,
+	everyNode,
+	finding,
+	nodeFinding,
+	nodeIn,
+	others,
+	type Rule,
+	type Subject,
+} from "./subject.ts";
 
-/** Operators that exist from opset `since` to before `until`. */
 interface Lifetime {
 	since: number;
 	until?: number;
 }
 
-const lifetimes: ReadonlyMap<string, ReadonlyMap<string, Lifetime>> = new Map(
-	Object.entries(standard.domains).map(([domain, operators]) => [
-		domain,
-		new Map<string, Lifetime>(Object.entries(operators)),
-	]),
+const lifetimes = new Map<string, Lifetime>(
+	Object.entries(standard.domains).flatMap(([domain, operators]) =>
+		Object.entries(operators).map(([op, lifetime]) => [operatorKey({ domain, op }), lifetime] as const),
+	),
 );
 
-/** An operator's first node, and how many nodes there are in all. */
 interface OperatorUses {
 	node: OnnxNode;
 	scope: Scope;
 	count: number;
-	/** undefined if the standard never had the operator. */
 	lifetime: Lifetime | undefined;
 }
 
-/** Yields every operator once, except for those that the file itself defines. */
 function operatorUses(subject: Subject): OperatorUses[] {
 	const local = localOperators(subject.model.onnx);
 	const found = new Map<string, OperatorUses>();
 	everyNode(subject, (node, scope) => {
 		const id = operatorKey(node);
 		const uses = found.get(id);
-		const lifetime = lifetimes.get(node.domain)?.get(node.op);
+		const lifetime = lifetimes.get(id);
 		if (uses !== undefined) uses.count++;
 		else if (!local.has(id)) found.set(id, { node, scope, count: 1, lifetime });
 		return [];
@@ -58,7 +62,7 @@ export const operators: Rule = (subject) => {
 };
 
 const onnxRuntimeDomains = new Set(["com.microsoft", "com.microsoft.nchwc"]);
-/** Operators that ONNX Runtime 1.30 knows in the standard domain beyond the standard (tried). */
+/** ONNX Runtime 1.30 knows them in older opsets too (tried). */
 const onnxRuntimeExtras = new Set(["LayerNormalization", "SimplifiedLayerNormalization"]);
 
 function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Finding[] {
@@ -87,7 +91,6 @@ function judgeForOnnxRuntime({ node, scope, count, lifetime }: OperatorUses): Fi
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
 const ownPrefix = "TRT_";
 
-/** The parser looks for an importer, then for a plugin of the name; it does not look at the domain. */
 function judgeForTensorRt({ node, scope, count, lifetime }: OperatorUses, tensorrt: TensorRt): Finding[] {
 	const { domain, op } = node;
 	if (op.startsWith(ownPrefix)) return [];
@@ -140,8 +143,8 @@ export const randomness: Rule = (subject) =>
 	everyNode(subject, (node, scope) => {
 		if (node.domain !== "" || !(drawing.has(node.op) || isTraining(node, scope, subject))) return [];
 		const mode = node.op === "Dropout" ? " (in training mode)" : "";
-		const message = `${nodeIn(node, scope)} draws random numbers${mode}: each runtime computes a different result, so no golden can match.`;
-		return [finding("operator-random", message, { node })];
+		const what = `draws random numbers${mode}: each runtime computes a different result, so no golden can match`;
+		return [nodeFinding("operator-random", { node, scope }, { what })];
 	});
 
 /** Dropout since opset 12: data, ratio (0.5), training_mode (false). A value that is not a constant may be either. */

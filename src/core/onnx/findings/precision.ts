@@ -1,4 +1,4 @@
-// Checks whether the file gives the precision that the engine is to be built in, and whether the GPU can build it.
+// Checks the precision that the file gives, and what the GPU can build.
 import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
 import { formatBytes } from "../../text/units.ts";
@@ -14,41 +14,26 @@ import {
 	finding,
 	foldFaults,
 	type NodeFault,
-	nodeIn,
+	nodeFinding,
 	type Rule,
 	type Subject,
 } from "./subject.ts";
 
 interface Format {
-	name: string;
 	precision: Precision;
-	/** Element types that mark a file as this precision if at least one tensor has them. */
+	/** One tensor of these types, or an operator `TRT_FP8…` of TensorRT's own, marks a file as this precision. */
 	dtypes: readonly OnnxDType[];
-	/** TensorRT's own operators for it. */
-	operators?: RegExp;
 	/** Compute capability from which the tensor cores have it; TensorRT refuses to build on older ones. */
-	since?: { capability: readonly [major: number, minor: number]; on: string };
+	since?: readonly [major: number, minor: number, on: string];
 }
 
-/** Support matrix of TensorRT; on others the build ends with "Networks with FP8 … require hardware with FP8 support". */
+/** Support matrix of TensorRT. */
 const formats: readonly Format[] = [
-	{ name: "FP16", precision: "fp16", dtypes: ["float16"] },
-	{ name: "BF16", precision: "bf16", dtypes: ["bfloat16"] },
-	{
-		name: "FP8",
-		precision: "fp8",
-		dtypes: ["float8e4m3fn", "float8e5m2"],
-		operators: /^TRT_FP8/,
-		since: { capability: [8, 9], on: "Ada and Hopper" },
-	},
-	{ name: "INT4", precision: "int4", dtypes: ["int4", "uint4"], operators: /^TRT_INT4/ },
-	{
-		name: "FP4",
-		precision: "fp4",
-		dtypes: ["float4e2m1"],
-		operators: /^TRT_FP4/,
-		since: { capability: [10, 0], on: "Blackwell" },
-	},
+	{ precision: "fp16", dtypes: ["float16"] },
+	{ precision: "bf16", dtypes: ["bfloat16"] },
+	{ precision: "fp8", dtypes: ["float8e4m3fn", "float8e5m2"], since: [8, 9, "Ada and Hopper"] },
+	{ precision: "int4", dtypes: ["int4", "uint4"] },
+	{ precision: "fp4", dtypes: ["float4e2m1"], since: [10, 0, "Blackwell"] },
 ];
 
 export const precision: Rule = (subject) => {
@@ -90,21 +75,20 @@ function byTypesAlone(
 	return [finding("precision-typed", message, { severity: "warning", fix })];
 }
 
-/** Attributes that name an element type, as in Cast, QuantizeLinear (since opset 21), EyeLike and the random operators. */
+/** Attributes that name an element type, as in Cast and QuantizeLinear. */
 const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
 
-function isInFile({ dtypes, operators }: Format, { model, scopes }: Subject): boolean {
+function isInFile({ dtypes, precision }: Format, { model, scopes }: Subject): boolean {
 	const nodes = scopes.flatMap((scope) => scope.nodes);
-	const typed = [...tensorsOf(scopes), ...model.onnx.graph.inputs];
 	const named = nodes.flatMap(({ attributes }) =>
 		attributes.flatMap(({ name, value }) =>
-			typeAttributes.has(name) && typeof value === "number" ? [elementTypeOfCode(value)] : [],
+			typeAttributes.has(name) && typeof value === "number" ? [{ dtype: elementTypeOfCode(value) }] : [],
 		),
 	);
+	const typed = [...tensorsOf(scopes), ...model.onnx.graph.inputs, ...named];
 	return (
 		typed.some(({ dtype }) => dtypes.includes(dtype)) ||
-		named.some((dtype) => dtypes.includes(dtype)) ||
-		nodes.some(({ op }) => operators?.test(op) === true)
+		nodes.some(({ op }) => op.startsWith(`TRT_${precision.toUpperCase()}`))
 	);
 }
 
@@ -122,15 +106,15 @@ function tooOld(subject: Subject): Finding[] {
 	const [, major, minor] = (/^(\d{1,2})\.(\d{1,2})$/.exec(computeCapability ?? "") ?? []).map(Number);
 	if (major === undefined || minor === undefined) return [];
 	return formats.flatMap((format) => {
-		const { name, since } = format;
-		if (since === undefined) return [];
-		const [from, to] = since.capability;
+		if (format.since === undefined) return [];
+		const [from, to, on] = format.since;
+		const name = format.precision.toUpperCase();
 		const isWanted = precision === format.precision;
 		if (major > from || (major === from && minor >= to) || !(isWanted || isInFile(format, subject)))
 			return [];
 		const what = isWanted ? `The engine is configured as ${precision}` : `The file quantises to ${name}`;
 		const message = `${what}, and this GPU (compute capability ${computeCapability}) has no ${name}: TensorRT builds it from ${from}.${to} on.`;
-		const fix = `Build it on a GPU that has ${name} (${since.on} or newer), or quantise to INT8 for this one.`;
+		const fix = `Build it on a GPU that has ${name} (${on} or newer), or quantise to INT8 for this one.`;
 		return [finding("precision-hardware", message, { fix })];
 	});
 }
@@ -146,7 +130,6 @@ function weightsTooBig(subject: Subject): Finding[] {
 	return [finding("weights-too-big", message)];
 }
 
-/** Floats may become as small as the precision allows; smaller types in the file stay as they are. */
 function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): number {
 	const bits = elementBits(dtype);
 	if (bits === null || sparse === true) return 0;
@@ -154,7 +137,6 @@ function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): numb
 	return Number.isFinite(elements) ? (elements * Math.min(bits, least)) / 8 : 0;
 }
 
-/** Explicit quantisation: QuantizeLinear and DequantizeLinear with their scales and zero points. */
 export const quantisation: Rule = (subject) => {
 	const severity = subject.tensorrt === null ? "warning" : "error";
 	const points: NodeFault[] = [];
@@ -164,8 +146,8 @@ export const quantisation: Rule = (subject) => {
 		points.push(...zeroPoint(subject, scope, node));
 		const wrong = constantOf(subject, scope, inputs[1])?.values?.find((value) => !(value > 0));
 		if (wrong === undefined) return [];
-		const message = `${nodeIn(node, scope)} has a scale of ${wrong} (${quoteName(inputs[1] ?? "")}); scales must be positive.`;
-		return [finding("scale-not-positive", message, { severity, node })];
+		const what = `has a scale of ${wrong} (${quoteName(inputs[1] ?? "")}); scales must be positive`;
+		return [nodeFinding("scale-not-positive", { node, scope }, { what, severity })];
 	});
 	return [...found, ...foldFaults(points)];
 };

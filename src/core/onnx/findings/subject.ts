@@ -4,10 +4,10 @@ import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
 import type { DimRange } from "../../config/config.ts";
 import { groupBy } from "../../group.ts";
-import { factsOf, type ModelFacts } from "../facts.ts";
 import type { GivenShapes } from "../input-shapes/open-axes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
+import { factsOf, type ModelFacts } from "../static-shapes/infer.ts";
 import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
 import { foundIn, nodeLabel, type Scope } from "../walk.ts";
 
@@ -15,11 +15,9 @@ export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	tensorrt?: string | undefined;
 	precision?: Precision;
-	/** Absent if no configuration says which sizes are wanted. */
 	dims?: Readonly<Record<string, DimRange>>;
 	shapes?: GivenShapes;
 	plugins?: readonly string[];
-	/** Config key that names the engine's file. */
 	onnxKey?: string;
 	loadsPlugins?: boolean;
 	isCalibrated?: boolean;
@@ -36,7 +34,6 @@ export interface Subject extends ModelFacts {
 	tensorrt: TensorRt | null;
 }
 
-/** A rule returns its findings about the subject; it never throws. */
 export type Rule = (subject: Subject) => Finding[];
 
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
@@ -55,7 +52,6 @@ interface FindingKind {
 
 export const findingKinds = kinds as Readonly<Record<FindingCode, FindingKind>>;
 
-/** @param init properties that differ from other findings of the code. */
 export function finding(
 	code: FindingCode,
 	message: string,
@@ -66,7 +62,6 @@ export function finding(
 	return { code, severity, message, fix, ...(name === "" ? {} : { node: quoteName(name, "") }) };
 }
 
-/** The findings of all nodes of all bodies. */
 export function everyNode(
 	{ scopes }: Subject,
 	findingsOf: (node: OnnxNode, scope: Scope) => readonly Finding[],
@@ -82,6 +77,15 @@ export function nodeIn(node: OnnxNode, scope: Scope): string {
 	return `${nodeLabel(node)}${inScope(scope)}`;
 }
 
+/** A finding whose message begins with the node. */
+export function nodeFinding(
+	code: FindingCode,
+	{ node, scope }: { node: OnnxNode; scope: Scope },
+	{ what, ...init }: FindingKind & { what: string },
+): Finding {
+	return finding(code, `${nodeIn(node, scope)} ${what}.`, { ...init, node });
+}
+
 export function constantOf(subject: Subject, scope: Scope, name: string | undefined): OnnxInitializer | null {
 	return foundIn(subject.constants, scope, name);
 }
@@ -94,15 +98,14 @@ export interface NodeFault {
 	fix?: string;
 }
 
-/** Makes one finding for each fault and operator, with the number of its nodes. */
+/** One finding for each fault and operator, with the number of its nodes. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
-	return [...groups.values()].flatMap((group) =>
-		group.slice(0, 1).map(({ node, scope, code, fault, fix }) => {
-			const message = `${nodeIn(node, scope)}${others(group.length)} ${fault}.`;
-			return finding(code, message, fix === undefined ? { node } : { node, fix });
-		}),
-	);
+	return [...groups.values()].flatMap(([first, ...rest]) => {
+		if (first === undefined) return [];
+		const { node, scope, code, fault, ...fix } = first;
+		return [finding(code, `${nodeIn(node, scope)}${others(rest.length + 1)} ${fault}.`, { node, ...fix })];
+	});
 }
 
 export function others(count: number): string {

@@ -4,10 +4,9 @@ import { childPointer } from "../../config/pointer.ts";
 import { ConfigError } from "../../errors.ts";
 import { groupBy } from "../../group.ts";
 import { listNames } from "../../text/labels.ts";
-import { factsOf } from "../facts.ts";
 import { feeds, type OnnxModel, type OnnxNode, type OnnxValue } from "../model.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import { inferShapes } from "../static-shapes/infer.ts";
+import { factsOf, inferShapes } from "../static-shapes/infer.ts";
 import { nodeLabel } from "../walk.ts";
 import {
 	type AxisLabel,
@@ -24,9 +23,8 @@ import {
 export interface ShapeSource {
 	dims: Readonly<Record<string, number>>;
 	inputs: GivenShapes;
-	/** JSON pointer of what has these sizes in the configuration; absent if options of a command give them. */
+	/** Absent if options of a command give the sizes. */
 	pointer?: string;
-	/** The stored or real case that has these shapes. */
 	shownBy?: string;
 }
 
@@ -73,7 +71,6 @@ function sizesBySymbol(
 	return new Map([...agreed, ...Object.entries(dims)]);
 }
 
-/** A shape from an option replaces the configured sizes of that input. */
 export function overConfig(model: OnnxModel, configured: ShapeSource, given: ShapeSource): ShapeSource {
 	const inputs = feeds(model.graph);
 	const replaced = new Set<unknown>();
@@ -182,7 +179,6 @@ function listed(names: readonly string[]): string {
 	return listNames(quoted, 10) || "none";
 }
 
-/** @param at the key at fault, relative to the object with the sizes. */
 export function fault(
 	{ pointer }: Pick<ShapeSource, "pointer">,
 	{ message, fix, at }: { message: string; fix: string; at: string },
@@ -193,7 +189,7 @@ export function fault(
 
 export type ShapeCheck = (shapes: Shapes) => string | null;
 
-/** Why the model cannot run with these shapes; null if nothing speaks against it. The model's own faults are for preflight. */
+/** null: nothing speaks against these shapes. The model's own faults are for preflight. */
 export function shapeCheck(model: OnnxModel): ShapeCheck {
 	const { graph, static: open, ...facts } = factsOf(model);
 	const own = new Set<OnnxNode>(open.faults.map(({ node }) => node));

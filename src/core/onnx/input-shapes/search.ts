@@ -1,9 +1,75 @@
-// Searches sizes for open axes: combinations of candidates, except those that the static shapes rule out.
-import type { OnnxModel } from "../model.ts";
-import { quoteName, showText } from "../quote.ts";
-import { fillShapes, type ShapeCheck, shapeCheck } from "./bind.ts";
-import { describeShapes, type OpenInputs } from "./open-axes.ts";
-import { type AxisKind, kindsOf } from "./propose.ts";
+// Gives every input its shape, and searches sizes for open axes.
+import type { ConfigError } from "../../errors.ts";
+import { isTensor, notTensorFix, notTensorText, type OnnxModel } from "../model.ts";
+import { formatDims, quoteName, showText } from "../quote.ts";
+import {
+	bindShapes,
+	fault,
+	fillShapes,
+	refuseImpossible,
+	type ShapeCheck,
+	type ShapeSource,
+	shapeCheck,
+} from "./bind.ts";
+import {
+	type AxisKind,
+	describeShapes,
+	describeUses,
+	kindsOf,
+	lineToCopy,
+	type OpenInputs,
+	proposeSizes,
+} from "./open-axes.ts";
+
+/** @throws ConfigError config-dims if a size is missing, binds nothing, or contradicts the model. */
+export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<string, number[]> {
+	const bound = bindShapes(model, source);
+	const shapes = fillShapes(bound, new Map());
+	if (shapes === null) throw missingSizes(model, bound, source);
+	return shapes;
+}
+
+/** @throws ConfigError config-dims also if the model cannot run with these sizes. */
+export function runnableShapes(model: OnnxModel, source: ShapeSource): Record<string, number[]> {
+	const shapes = resolveShapes(model, source);
+	refuseImpossible(shapeCheck(model), shapes, source);
+	return shapes;
+}
+
+export function missingSizes(
+	model: OnnxModel,
+	bound: OpenInputs,
+	source: ShapeSource & { tried?: string },
+): ConfigError {
+	const { inputs, labels, open } = bound;
+	const at = open.length === 0 ? "/inputs" : "/dims";
+	const stray = inputs.find((input) => !isTensor(input));
+	if (stray !== undefined) {
+		const message = `Input ${quoteName(stray.name)} is ${notTensorText(stray)}.`;
+		return fault(source, { message, fix: notTensorFix(model.graph), at });
+	}
+	const isOption = source.pointer === undefined;
+	const sizes = searchSizes(model, bound).next(1)[0] ?? proposeSizes(model, open);
+	const messages: string[] = [];
+	const lines: string[] = [];
+	if (open.length > 0) {
+		const isOpen = new Set(open.flatMap(({ uses }) => uses.map(({ input }) => input)));
+		const shapes = inputs.filter(({ name }) => isOpen.has(name));
+		const shown = shapes.map(({ name, dims }) => `${quoteName(name)} ${formatDims(dims ?? [])}`).join(", ");
+		messages.push(`Sizes are missing: ${describeUses(open)}. The model's inputs: ${shown}.`);
+		lines.push(lineToCopy(bound, sizes, isOption ? "options" : "config"));
+	}
+	for (const [index, { name, kind }] of inputs.entries()) {
+		if (labels[index] !== null) continue;
+		messages.push(`The model gives no shape for its input ${quoteName(name)} (${kind}).`);
+		const shown = quoteName(name, "");
+		lines.push(isOption ? `--shape ${shown}=…` : `inputs: { ${shown}: { shape: […] } }`);
+	}
+	if (source.tried !== undefined) messages.push(source.tried);
+	const where = isOption ? "" : ", under the model in trtgate.yml";
+	const fix = `Give the sizes that you serve${where}: ${lines.join(isOption ? " " : ", ")}`;
+	return fault(source, { message: messages.join(" "), fix, at });
+}
 
 export type Sizes = ReadonlyMap<string, number>;
 
@@ -19,7 +85,6 @@ export interface SizeSearch {
 	attempts: readonly Attempt[];
 }
 
-/** Number of combinations that one search examines; each costs milliseconds. */
 const maxChecks = 300;
 const maxSize = 65_536;
 
@@ -31,13 +96,13 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	const nearby: Sizes[] = [];
 	const seen = new Set<string>();
 	let checks = 0;
-	const learn = (attempt: Attempt): void => {
+	const learn = (attempt: Attempt) => {
 		attempts.push(attempt);
 		addHints(attempt, { candidates, bound, kinds });
 		// Checks are cheap, runs are expensive.
 		if (attempt.by === "static shapes") nearby.push(...lengthened(attempt, kinds));
 	};
-	const isNew = (sizes: Sizes): boolean => seen.size < seen.add([...sizes.values()].join()).size;
+	const isNew = (sizes: Sizes) => seen.size < seen.add([...sizes.values()].join()).size;
 	const firstNew = (): Sizes | undefined => {
 		for (let next = nearby.shift(); next !== undefined; next = nearby.shift()) if (isNew(next)) return next;
 		for (const next of combinations(candidates)) if (isNew(next)) return next;
@@ -61,7 +126,6 @@ export function searchSizes(model: OnnxModel, bound: OpenInputs): SizeSearch {
 	};
 }
 
-/** Yields all combinations, those with the first candidates of the axes first. */
 function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Generator<Sizes> {
 	const lists = [...candidates];
 	const queue = [{ ranks: lists.map(() => 0), last: lists.length - 1 }];
@@ -85,14 +149,13 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 	for (const [name, list] of candidates) {
 		const size = sizes.get(name) ?? 1;
 		const kind = kinds.get(name);
-		// Hints are for axes at a size of their own, since guesses of guesses lead nowhere; a message's numbers seldom are batch sizes.
+		// Guesses of guesses lead nowhere, and a message's numbers seldom are batch sizes.
 		const guessed = kind?.sizes.includes(size) === true && kind.isBatch !== true ? hintsFor(size, why) : [];
 		const hints = expected === null ? guessed : expected.name === name ? [expected.size] : [];
 		candidates.set(name, [...hints, ...list.filter((each) => !hints.includes(each))]);
 	}
 }
 
-/** Lengthens one axis by the difference in the message: a mask covers the steps of the cache and the new ones. */
 function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
 	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
 	return [...sizes].flatMap(([name, size]) => {
@@ -102,7 +165,6 @@ function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
 	});
 }
 
-/** ONNX Runtime's complaint about an input, as `explainRun` words it. */
 function expectedSize(why: string, { inputs, labels }: OpenInputs): { name: string; size: number } | null {
 	const found = /Input "(.+)" has size \d+ in dimension (\d+), expected (\d+)/.exec(why);
 	const label = labels[inputs.findIndex(({ name }) => name === found?.[1])]?.[Number(found?.[2])];
@@ -112,10 +174,7 @@ function expectedSize(why: string, { inputs, labels }: OpenInputs): { name: stri
 const mostNumbers = 8;
 const mostHints = 4;
 
-/**
- * A message such as `joins [1, 401, 64] and [1, 197, 64]` names what came out and what was expected: the size is off by their
- * ratio, or by its root if height and width both count; one class token may be among them.
- */
+/** The size is off by the ratio of the two numbers, or by its root if height and width count; one class token may be among them. */
 function hintsFor(size: number, why: string): number[] {
 	const hints = pairsIn(why).flatMap(([got, expected]) => [
 		size * Math.sqrt(expected / got),
@@ -128,7 +187,7 @@ function hintsFor(size: number, why: string): number[] {
 	return [...new Set(usable)].slice(0, mostHints);
 }
 
-/** Pairs of contradicting numbers in a message, both ways round: stated ones, else where two shapes differ, else all. */
+/** Both ways round: stated pairs, else where two shapes differ, else all numbers. */
 function pairsIn(why: string): (readonly [number, number])[] {
 	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
 	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);
@@ -165,7 +224,6 @@ export function describeChosen(
 
 const mostAttempts = 5;
 
-/** `Tried without success: x [1, 3, 16, 16]: …`. */
 export function describeAttempts(bound: OpenInputs, attempts: readonly Attempt[]): string {
 	if (attempts.length === 0) return "";
 	const texts = attempts.slice(0, mostAttempts).map(({ sizes, why }) => {

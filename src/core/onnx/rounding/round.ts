@@ -1,10 +1,12 @@
 // Rounds a graph's weights and the outputs of its nodes to another precision, as an engine of that precision keeps them.
-import type { ConstantValue, GraphEdit, KeptNode, NewNode } from "../graph-edit.ts";
-import type { OnnxModel, OnnxNode } from "../model.ts";
+import type { ConstantValue, GraphEdit, KeptNode, NewNode, OnnxModel, OnnxNode } from "../model.ts";
 import { typeIn } from "../static-shapes/types.ts";
 import type { Scope } from "../walk.ts";
-import { type FixedTensors, factsOf, findFixed, type GraphFacts } from "./constants.ts";
 import {
+	type FixedTensors,
+	factsOf,
+	findFixed,
+	type GraphFacts,
 	keepsRounding,
 	neverRounded,
 	products,
@@ -16,7 +18,6 @@ import {
 
 export interface RoundingPlan {
 	edit: GraphEdit;
-	/** The added output: for each of `tensors` a number that is finite unless some value is beyond the precision's range. */
 	rangeOutput: string;
 	tensors: readonly string[];
 }
@@ -52,16 +53,13 @@ export function planRounding(model: OnnxModel, precision: RoundedPrecision): Rou
 interface Work {
 	facts: GraphFacts;
 	rounding: Rounding;
-	/** Rounded tensors of the main graph. */
 	watched: { tensor: string; unguarded: string }[];
-	/** How many tensors are rounded, in all bodies. */
 	rounds: number;
 }
 
 interface Body {
 	scope: Scope;
 	fixed: FixedTensors;
-	/** Rounded copies of constants and inputs, from this body and those around it. */
 	rounded: ReadonlyMap<string, string>;
 }
 
@@ -70,7 +68,7 @@ function roundBody(work: Work, { scope, fixed, rounded: outer }: Body): (KeptNod
 	const rounded = new Map(outer);
 	const readers = readersIn(scope);
 	const folded = foldedResults(scope, fixed, { readers, facts: work.facts });
-	const round = (from: string, to: string, tensor: string): void => {
+	const round = (from: string, to: string, tensor: string) => {
 		const made = roundingNodes(work.rounding, from, to);
 		nodes.push(...made.nodes);
 		work.rounds += 1;
@@ -116,7 +114,6 @@ function readersIn({ nodes }: Scope): Readers {
 	return readers;
 }
 
-/** Bodies of If, Loop and Scan are rounded like the rest. */
 function roundSubgraphs(work: Work, index: number, around: Body): Map<string, GraphEdit> {
 	const edits = new Map<string, GraphEdit>();
 	// Scopes are in the order of their subgraphs.
@@ -133,10 +130,7 @@ function roundSubgraphs(work: Work, index: number, around: Body): Map<string, Gr
 const linear = new Set(["Conv", "ConvTranspose", "Gemm"]);
 const affine = new Set(["BatchNormalization", "Add", "Sub", "Mul", "Div"]);
 
-/**
- * Results that engines never round, because they fold the scale or shift by constants that reads them into the layer that writes
- * them. Rounding them would exaggerate the error wherever the shift cancels most of the value.
- */
+/** Engines fold the scale or shift by constants that reads these results, and never round them: rounding would exaggerate the error. */
 function foldedResults(
 	{ nodes }: Scope,
 	{ constants }: FixedTensors,
@@ -144,7 +138,7 @@ function foldedResults(
 ): ReadonlySet<string> {
 	const folded = new Set<string>();
 	const variablesOf = ({ inputs }: OnnxNode) => inputs.filter((name) => name !== "" && !constants.has(name));
-	const isAffineIn = (node: OnnxNode, name: string): boolean =>
+	const isAffineIn = (node: OnnxNode, name: string) =>
 		affine.has(node.op) &&
 		variablesOf(node).join() === name &&
 		(node.op !== "Div" || node.inputs[0] === name);
@@ -187,14 +181,13 @@ interface OutputAt {
 function roundsOutput({ facts, rounding }: Work, { scope, node, name, reading }: OutputAt): boolean {
 	if (rounding.precision === "tf32" || name === "" || keepsRounding(node)) return false;
 	if (typeIn(facts.subject.types, scope, name) !== "float") return false;
-	// A result that is only quantised is never kept as a float.
 	return scope.outputs.includes(name) || reading.length === 0 || reading.some((reader) => !quantises(reader));
 }
 
-/** A zero, and the sum of each watched tensor, which is finite unless a value is infinite or NaN. */
+/** A sum is finite unless a value of its tensor is infinite or NaN. */
 function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
 	const [zero, one] = [facts.freshName("trtgate_zero"), facts.freshName("trtgate_one")];
-	const constant = (name: string, value: ConstantValue): NewNode => {
+	const constant = (name: string, value: ConstantValue) => {
 		return { op: "Constant", inputs: [], outputs: [name], attributes: { value } };
 	};
 	const sums = watched.map(({ unguarded }) => ({

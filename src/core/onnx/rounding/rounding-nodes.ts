@@ -1,7 +1,8 @@
-// The nodes that round one tensor to a precision and give it back as float.
-import type { NewNode } from "../graph-edit.ts";
-import type { OnnxNode } from "../model.ts";
+// The part of a graph that no input reaches; and the nodes that round one tensor to a precision and give it back as float.
+import { type Subject, subjectOf } from "../findings/subject.ts";
+import type { NewNode, OnnxModel, OnnxNode } from "../model.ts";
 import { textAttribute } from "../static-shapes/operator.ts";
+import type { Scope } from "../walk.ts";
 
 export type RoundedPrecision = "fp16" | "bf16" | "tf32";
 
@@ -17,7 +18,7 @@ const oldestBrainOpset = 13;
 /** 2^s + 1, where s of binary32's 24 bits are dropped: Veltkamp's splitting, exact but for overflow and ties. */
 const splitters = { bf16: 2 ** 16 + 1, tf32: 2 ** 13 + 1 } as const;
 
-/** Values beyond the precision's range, or that would become 0, stay as they are; `unguarded` has infinities, NaN and 0 there. */
+/** Values that would become 0 or infinite stay as they are; `unguarded` has 0, infinities and NaN there. */
 export function roundingNodes(
 	rounding: Rounding,
 	from: string,
@@ -62,7 +63,6 @@ function plainNodes({ precision, opset, freshName }: Rounding, from: string, to:
 	];
 }
 
-/** Operators that keep rounded inputs rounded. */
 const keeping = new Set(
 	(
 		"Identity Reshape Transpose Squeeze Unsqueeze Flatten Concat Slice Split Gather GatherElements GatherND Expand Tile Pad MaxPool " +
@@ -76,7 +76,6 @@ export function keepsRounding(node: OnnxNode): boolean {
 	return keeping.has(node.op) || quantises(node);
 }
 
-/** Inputs that are settings, scales of integers, or statistics that engines combine before they round. */
 const settings: Readonly<Record<string, readonly number[]>> = {
 	BatchNormalization: [1, 2, 3, 4],
 	Resize: [1, 2, 3],
@@ -110,3 +109,72 @@ export const products: ReadonlySet<string> = new Set([
 	"GRU",
 	"RNN",
 ]);
+
+const random = new Set([
+	"RandomNormal",
+	"RandomNormalLike",
+	"RandomUniform",
+	"RandomUniformLike",
+	"Bernoulli",
+	"Multinomial",
+]);
+/** Their results depend on shapes alone, which are known before any value is computed. */
+const ofShapes = new Set(["Shape", "Size"]);
+const quantising = new Set(["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"]);
+
+export interface FixedTensors {
+	constants: ReadonlySet<string>;
+	/** Also what is computed from shapes: engines compute it in full precision. */
+	fixed: ReadonlySet<string>;
+	dequantised: ReadonlySet<string>;
+}
+
+export function findFixed(scope: Scope, outer: FixedTensors | null): FixedTensors {
+	const constants = new Set([...(outer?.constants ?? []), ...scope.initializers.map(({ name }) => name)]);
+	const fixed = new Set([...(outer?.fixed ?? []), ...constants]);
+	const dequantised = new Set(outer?.dequantised);
+	const withBodies = new Set(scope.subgraphs.map(({ nodeIndex }) => nodeIndex));
+	for (const [index, node] of scope.nodes.entries()) {
+		if (withBodies.has(index) || random.has(node.op)) continue;
+		if (isComputedFrom(constants, node)) addAll(constants, node.outputs);
+		if (!isComputedFrom(fixed, node) && !ofShapes.has(node.op)) continue;
+		addAll(fixed, node.outputs);
+		if (quantising.has(node.op) || dequantised.has(node.inputs[0] ?? "")) addAll(dequantised, node.outputs);
+	}
+	return { constants, fixed, dequantised };
+}
+
+function addAll(to: Set<string>, names: readonly string[]): void {
+	for (const name of names) to.add(name);
+}
+
+function isComputedFrom(known: ReadonlySet<string>, { op, inputs }: OnnxNode): boolean {
+	const read = inputs.filter((name) => name !== "");
+	return read.length > 0 ? read.every((name) => known.has(name)) : op === "Constant";
+}
+
+export interface GraphFacts {
+	subject: Subject;
+	readers: ReadonlyMap<string, number>;
+	freshName(base: string): string;
+}
+
+export function factsOf(onnx: OnnxModel): GraphFacts {
+	const subject = subjectOf({ path: "", onnx, sha256: "", external: [] }, { backend: "onnxruntime" });
+	const readers = new Map<string, number>();
+	const known = new Set<string>();
+	for (const { inputs, initializers, nodes, outputs } of subject.scopes) {
+		for (const name of [...outputs, ...nodes.flatMap((node) => node.inputs)])
+			readers.set(name, (readers.get(name) ?? 0) + 1);
+		addAll(known, inputs);
+		for (const { name } of initializers) known.add(name);
+		for (const node of nodes) addAll(known, node.outputs);
+	}
+	const freshName = (base: string) => {
+		let name = base;
+		for (let turn = 2; known.has(name); turn += 1) name = `${base}_${turn}`;
+		known.add(name);
+		return name;
+	};
+	return { subject, readers, freshName };
+}

@@ -1,16 +1,29 @@
-// Propagates the shapes that are certain from the inputs through the graph; the others stay open.
+// Infers the shapes that are certain from the inputs; the others stay open.
 import type { OnnxModel, OnnxNode } from "../model.ts";
-import { nodesInRunOrder } from "../run-order.ts";
-import { type Constants, localOperators, operatorKey, type Scope } from "../walk.ts";
+import {
+	type Constants,
+	constantsIn,
+	localOperators,
+	nodesInRunOrder,
+	operatorKey,
+	readNames,
+	type Scope,
+	scopesOf,
+} from "../walk.ts";
 import { axisRules } from "./axes.ts";
 import { layoutRules } from "./layouts.ts";
-import { type Dims, maxValues, type OperatorResult, type OperatorView, untold } from "./operator.ts";
-import { productRules } from "./products.ts";
-import { type TypesByScope, typeIn } from "./types.ts";
+import {
+	type Dims,
+	maxValues,
+	type OperatorResult,
+	type OperatorView,
+	type Outputs,
+	productRules,
+} from "./operator.ts";
+import { inferTypes, type TypesByScope, typeIn } from "./types.ts";
 
 const rules = new Map(Object.entries({ ...layoutRules, ...axisRules, ...productRules }));
 
-/** Broadcasting and other meanings are as in NumPy since this opset. */
 const oldestOpset = 7;
 
 export interface Known {
@@ -18,21 +31,20 @@ export interface Known {
 	values: Map<string, Dims>;
 }
 
-export interface StaticShapes extends Readonly<Known> {
+interface StaticShapes extends Readonly<Known> {
 	faults: { node: OnnxNode; what: string }[];
-	/** Nodes whose inputs' shapes are known and whose output's is not: after them little is checked. */
 	stopped: readonly OnnxNode[];
 }
 
 interface Given {
 	constants: Constants;
 	types: TypesByScope;
-	/** Facts known before the first node, besides constants; absent: the shapes that the graph's inputs declare. */
+	/** Absent: the shapes that the graph's inputs declare. */
 	start?: Known;
 	others?(view: OperatorView, known: Known): OperatorResult | undefined;
 }
 
-/** Value infos are not used: both runtimes ignore them, and tools leave stale ones behind. */
+/** Value infos are not used: tools leave stale ones behind. */
 export function inferShapes(model: OnnxModel, scope: Scope, given: Given): StaticShapes {
 	const known = knownFirst(model, scope, given);
 	const faults: StaticShapes["faults"] = [];
@@ -44,9 +56,9 @@ export function inferShapes(model: OnnxModel, scope: Scope, given: Given): Stati
 		const rule = node.domain === "" && !local.has(operatorKey(node)) ? rules.get(node.op) : undefined;
 		const type = typeIn(given.types, scope, node.inputs[0] ?? "");
 		const view = { node, ...viewOf(node.inputs, known), type, opset };
-		const result = (rule === undefined ? given.others?.(view, known) : rule(view)) ?? untold;
-		if ("fault" in result) faults.push({ node, what: result.fault });
-		else keep(node, result, known);
+		const result = rule === undefined ? given.others?.(view, known) : rule(view);
+		if (typeof result === "string") faults.push({ node, what: result });
+		else keep(node, result ?? null, known);
 		if (isStop(node, known)) stopped.push(node);
 	}
 	return { ...known, faults, stopped };
@@ -77,11 +89,36 @@ function viewOf(
 	};
 }
 
-function keep(node: OnnxNode, result: Exclude<OperatorResult, { fault: string }>, known: Known): void {
-	for (const [place, dims] of [result.dims, ...(result.more ?? [])].entries()) {
+function keep(node: OnnxNode, result: Outputs | Dims | null, known: Known): void {
+	const { dims, more = [], value }: Outputs = result !== null && "dims" in result ? result : { dims: result };
+	for (const [place, shape] of [dims, ...more].entries()) {
 		const name = node.outputs[place] ?? "";
-		if (name !== "" && dims !== null) known.shapes.set(name, dims);
+		if (name !== "" && shape !== null) known.shapes.set(name, shape);
 	}
-	if (result.value !== undefined && result.value.length <= maxValues)
-		known.values.set(node.outputs[0] ?? "", result.value);
+	if (value !== undefined && value.length <= maxValues) known.values.set(node.outputs[0] ?? "", value);
+}
+
+export interface ModelFacts {
+	scopes: readonly Scope[];
+	graph: Scope;
+	constants: Constants;
+	types: TypesByScope;
+	static: StaticShapes;
+	/** Names that something reads, by body. */
+	read: ReadonlyMap<Scope, ReadonlySet<string>>;
+}
+
+const known = new WeakMap<OnnxModel, ModelFacts>();
+
+export function factsOf(model: OnnxModel): ModelFacts {
+	const before = known.get(model);
+	if (before !== undefined) return before;
+	const scopes = scopesOf(model);
+	const [graph] = scopes;
+	const constants = constantsIn(scopes);
+	const types = inferTypes(model, scopes, { constants });
+	const shapes = inferShapes(model, graph, { constants, types });
+	const facts = { scopes, graph, constants, types, static: shapes, read: readNames(scopes) };
+	known.set(model, facts);
+	return facts;
 }

@@ -1,4 +1,4 @@
-// Shapes of operators that keep, join or rearrange elements; and values computed from shapes, such as the sizes that a Reshape reads.
+// Shapes of operators that keep, join or rearrange elements; and values computed from shapes.
 import type { OnnxDim } from "../model.ts";
 import { formatDims } from "../quote.ts";
 import {
@@ -12,25 +12,23 @@ import {
 	keepShape,
 	maxValues,
 	numbers,
-	type OperatorResult,
 	type OperatorRule,
 	type OperatorRules,
+	type OperatorView,
 	onInput,
 	unknownOf,
-	untold,
 } from "./operator.ts";
 
-/** Broadcasts all inputs to one shape, as NumPy does (ONNX since opset 7). */
-const broadcastAll: OperatorRule = ({ shapes }) => {
+const broadcastAll = ({ shapes }: OperatorView): Dims | string | null => {
 	let dims: Dims = [];
 	for (const shape of shapes) {
-		if (shape === null) return untold;
+		if (shape === null) return null;
 		const next = broadcast(dims, shape);
 		const shown = shapes.map((each) => formatDims(each ?? [])).join(" and ");
-		if (next === null) return { fault: `combines incompatible shapes: ${shown}` };
+		if (next === null) return `combines incompatible shapes: ${shown}`;
 		dims = next;
 	}
-	return { dims };
+	return dims;
 };
 
 const operations: Readonly<Record<string, (left: number, right: number) => number>> = {
@@ -49,7 +47,6 @@ const operations: Readonly<Record<string, (left: number, right: number) => numbe
 	LessOrEqual: (left, right) => Number(left <= right),
 };
 
-/** Combines the values of all inputs entry by entry, if they are short lists or numbers. */
 function entrywise(combine: (entries: readonly OnnxDim[], operator: string) => OnnxDim): OperatorRule {
 	return (view) => {
 		const { node, values, shapes } = view;
@@ -60,14 +57,14 @@ function entrywise(combine: (entries: readonly OnnxDim[], operator: string) => O
 			lists.length === values.length &&
 			shapes.every((dims) => dims !== null && dims.length <= 1) &&
 			lists.every((list) => list.length === 1 || list.length === length);
-		if ("fault" in result || !fits) return result;
+		if (result === null || typeof result === "string" || !fits) return result;
 		const value = Array.from({ length }, (_, index) =>
 			combine(
 				lists.map((list) => list[list.length === 1 ? 0 : index] ?? null),
 				node.op,
 			),
 		);
-		return { ...result, value };
+		return { dims: result, value };
 	};
 }
 
@@ -86,32 +83,30 @@ const arithmetic: OperatorRule = (view) => {
 
 const transpose = onInput((input, { node, values: [value] }) => {
 	const order = integersAttribute(node, "perm") ?? [...input.keys()].reverse();
-	if (order.length !== input.length)
-		return { fault: `permutes ${order.length} axes of ${formatDims(input)}` };
+	if (order.length !== input.length) return `permutes ${order.length} axes of ${formatDims(input)}`;
 	const dims = order.map((axis) => input[axis] ?? null);
 	const [rows, columns] = input;
 	// PyTorch transposes a list of paddings as a matrix of two columns.
 	const isTurned = input.length === 2 && order[0] !== 0;
-	if (!value || !isTurned || typeof rows !== "number" || typeof columns !== "number") return { dims };
+	if (!value || !isTurned || typeof rows !== "number" || typeof columns !== "number") return dims;
 	const turned = value.map((_, at) => value[(at % rows) * columns + Math.floor(at / rows)] ?? null);
 	return { dims, value: turned };
 });
 
-/** A 0 in the target copies the input's size (unless allowzero), a -1 takes the remainder. */
 const reshape: OperatorRule = ({ node, shapes: [input], values: [value, stated] }) => {
 	const target = stated ?? integersAttribute(node, "shape");
-	if (!target) return untold;
+	if (!target) return null;
 	const copiesZeros = integerAttribute(node, "allowzero", 0) === 0;
-	const isGap = (size: OnnxDim): boolean => typeof size === "number" && size < 0;
+	const isGap = (size: OnnxDim) => typeof size === "number" && size < 0;
 	const dims = target.map((size, axis): OnnxDim => {
 		if (size === 0 && copiesZeros) return input?.[axis] ?? null;
 		return isGap(size) ? null : size;
 	});
-	const result = input ? reshaped(input, dims, target, target.findIndex(isGap)) : { dims };
-	return "dims" in result && value ? { ...result, value } : result;
+	const result = input ? reshaped(input, dims, target, target.findIndex(isGap)) : dims;
+	return typeof result !== "string" && value ? { dims: result, value } : result;
 };
 
-function reshaped(input: Dims, dims: Dims, target: Dims, gap: number): OperatorResult {
+function reshaped(input: Dims, dims: Dims, target: Dims, gap: number): Dims | string {
 	// A symbol on both sides gives no information about the others.
 	const rest = gap < 0 ? [...dims] : dims.toSpliced(gap, 1);
 	const left = input.filter((dim) => {
@@ -121,10 +116,10 @@ function reshaped(input: Dims, dims: Dims, target: Dims, gap: number): OperatorR
 	});
 	const have = elementsOf(left);
 	const want = elementsOf(rest);
-	if (have === null || want === null) return { dims };
+	if (have === null || want === null) return dims;
 	const fits = gap < 0 ? have === want : want === 0 || have % want === 0;
-	if (!fits) return { fault: `reshapes ${formatDims(input)} (${have} elements) to ${formatDims(target)}` };
-	return { dims: gap < 0 || want === 0 ? dims : dims.with(gap, have / want) };
+	if (!fits) return `reshapes ${formatDims(input)} (${have} elements) to ${formatDims(target)}`;
+	return gap < 0 || want === 0 ? dims : dims.with(gap, have / want);
 }
 
 const concat = onInput((first, { node, shapes, values }) => {
@@ -132,15 +127,15 @@ const concat = onInput((first, { node, shapes, values }) => {
 	const at = axis < 0 ? axis + first.length : axis;
 	let along: OnnxDim = 0;
 	for (const shape of shapes) {
-		if (!shape) return untold;
+		if (!shape) return null;
 		const isOdd =
 			shape.length !== first.length || shape.some((dim, each) => each !== at && differ(dim, first[each]));
-		if (isOdd) return { fault: `joins ${formatDims(first)} and ${formatDims(shape)} along axis ${axis}` };
+		if (isOdd) return `joins ${formatDims(first)} and ${formatDims(shape)} along axis ${axis}`;
 		const size: OnnxDim = shape[at] ?? null;
 		along = typeof along === "number" && typeof size === "number" ? along + size : null;
 	}
 	const dims = first.map((dim, each) => (each === at ? along : dim));
-	if (first.length !== 1 || typeof along !== "number" || along > maxValues) return { dims };
+	if (first.length !== 1 || typeof along !== "number" || along > maxValues) return dims;
 	return { dims, value: values.flatMap((value, index) => value ?? unknownOf(Number(shapes[index]?.[0]))) };
 });
 
@@ -156,7 +151,7 @@ export const layoutRules: OperatorRules = {
 	// A Cast to whole numbers cuts fractions off, so that only whole values stay.
 	...forEach("Cast Identity", ({ shapes: [dims = null], values: [value] }) => {
 		const isWhole = value?.every((entry) => typeof entry !== "number" || Number.isInteger(entry));
-		return value && isWhole ? { dims, value } : { dims };
+		return value && isWhole ? { dims, value } : dims;
 	}),
 	...forEach("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean Mod Pow Sum Xor", broadcastAll),
 	...forEach(Object.keys(operations).join(" "), arithmetic),
@@ -165,7 +160,7 @@ export const layoutRules: OperatorRules = {
 	),
 	Not: ({ shapes: [dims = null], values }) => {
 		const list = numbers(values[0]);
-		return list === null ? { dims } : { dims, value: list.map((entry) => Number(entry === 0)) };
+		return list === null ? dims : { dims, value: list.map((entry) => Number(entry === 0)) };
 	},
 	DynamicQuantizeLinear: ({ shapes: [dims = null] }) => ({ dims, more: [[], []] }),
 	Concat: concat,
@@ -173,37 +168,37 @@ export const layoutRules: OperatorRules = {
 		const elements = dims === null ? null : elementsOf(dims);
 		const tensor = node.attributes.find(({ name }) => name === "value")?.tensor;
 		const fill = tensor === undefined ? 0 : tensor.values?.[0];
-		if (elements === null || elements > maxValues || fill === undefined) return { dims };
+		if (elements === null || elements > maxValues || fill === undefined) return dims;
 		return { dims, value: Array.from({ length: elements }, () => fill) };
 	},
 	Expand: ({ shapes: [input], values: [, target] }) => {
-		if (!input || !target) return untold;
+		if (!input || !target) return null;
 		const dims = broadcast(input, target);
 		return dims === null
-			? { fault: `expands ${formatDims(input)} to ${formatDims(target)}, which is impossible` }
-			: { dims };
+			? `expands ${formatDims(input)} to ${formatDims(target)}, which is impossible`
+			: dims;
 	},
 	Flatten: onInput((input, { node }) => {
 		const axis = integerAttribute(node, "axis", 1);
 		const at = axis < 0 ? axis + input.length : axis;
-		return { dims: [elementsOf(input.slice(0, at)), elementsOf(input.slice(at))] };
+		return [elementsOf(input.slice(0, at)), elementsOf(input.slice(at))];
 	}),
 	Range: ({ values }) => {
 		const [start, limit, delta] = values.map((value) => value?.[0]);
 		if (typeof start !== "number" || typeof limit !== "number" || typeof delta !== "number" || delta === 0)
-			return { dims: [null] };
-		return { dims: [Math.max(0, Math.ceil((limit - start) / delta))] };
+			return [null];
+		return [Math.max(0, Math.ceil((limit - start) / delta))];
 	},
 	Reshape: reshape,
 	Shape: ({ node, shapes: [input] }) => {
-		if (!input) return { dims: [null] };
+		if (!input) return [null];
 		const start = integerAttribute(node, "start", 0);
 		const value = input.slice(start, integerAttribute(node, "end", input.length));
 		return { dims: [value.length], value };
 	},
 	Size: ({ shapes: [input] }) => {
 		const elements = input ? elementsOf(input) : null;
-		return elements === null ? { dims: [] } : { dims: [], value: [elements] };
+		return elements === null ? [] : { dims: [], value: [elements] };
 	},
 	Transpose: transpose,
 };

@@ -1,42 +1,43 @@
-// Input and output of an operator's shape rule, and helpers that the rules share.
+// Shape rules of operators, helpers that they share, and the rules of products, sliding windows and recurrent layers.
 import type { OnnxAttribute, OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
+import { formatDims } from "../quote.ts";
 
 export type Dims = readonly OnnxDim[];
 
 export interface OperatorView {
 	node: OnnxNode;
-	/** Shapes of the inputs; null if nothing is known. */
 	shapes: readonly (Dims | null)[];
-	/** Values of the inputs that are numbers or short lists of them: constants, and what is computed from shapes. */
+	/** Numbers or short lists of them: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
-	/** Type of the first input. */
 	type: OnnxDType | null;
 	opset: number;
 }
 
-/** Shapes of the outputs (null if not known) and the first one's values; or why the inputs cannot be right. */
-export type OperatorResult =
-	| { dims: Dims | null; more?: readonly (Dims | null)[]; value?: Dims }
-	| { fault: string };
+export interface Outputs {
+	dims: Dims | null;
+	more?: readonly (Dims | null)[];
+	value?: Dims;
+}
+/** The shape of the first output is enough; text says why the inputs cannot be right. */
+export type OperatorResult = Outputs | Dims | string | null;
 export type OperatorRule = (view: OperatorView) => OperatorResult;
 export type OperatorRules = Readonly<Record<string, OperatorRule>>;
 
 export const maxValues = 64;
-export const untold: OperatorResult = { dims: null };
 
 export function onInput(rule: (input: Dims, view: OperatorView) => OperatorResult): OperatorRule {
-	return (view) => (view.shapes[0] ? rule(view.shapes[0], view) : untold);
+	return (view) => (view.shapes[0] ? rule(view.shapes[0], view) : null);
 }
 
 export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => OperatorResult): OperatorRule {
-	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : untold));
+	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : null));
 }
 
 export function forEach(operators: string, rule: OperatorRule): OperatorRules {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
 }
 
-export const keepShape: OperatorRule = ({ shapes: [dims = null] }) => ({ dims });
+export const keepShape: OperatorRule = ({ shapes: [dims = null] }) => dims;
 
 export function attributeOf(node: OnnxNode, name: string): OnnxAttribute["value"] | undefined {
 	return node.attributes.find((attribute) => attribute.name === name)?.value;
@@ -57,7 +58,7 @@ export function textAttribute(node: OnnxNode, name: string): string | null {
 	return typeof value === "string" ? value : null;
 }
 
-/** Numbers that older operator sets give as an attribute and newer ones as an input: `absent` if neither is there. */
+/** An attribute in older operator sets, an input in newer ones. */
 export function listOf(
 	{ node, values }: OperatorView,
 	attribute: string,
@@ -93,10 +94,9 @@ export function scaled(dim: OnnxDim, by: OnnxDim): OnnxDim {
 	return Number.isInteger(by) ? dim * by : Math.floor(Math.fround(dim * by));
 }
 
-/** NumPy's broadcasting; null if two known sizes are incompatible. */
 export function broadcast(left: Dims, right: Dims): Dims | null {
 	const rank = Math.max(left.length, right.length);
-	const sizeAt = (dims: Dims, axis: number): OnnxDim =>
+	const sizeAt = (dims: Dims, axis: number) =>
 		axis < rank - dims.length ? 1 : (dims[axis - rank + dims.length] ?? null);
 	const dims: OnnxDim[] = [];
 	for (let axis = 0; axis < rank; axis++) {
@@ -116,3 +116,124 @@ export function elementsOf(dims: Dims): number | null {
 		1,
 	);
 }
+
+export const matMul = onTwo((left, right) => {
+	if (left.length === 0 || right.length === 0) return "multiplies a scalar, which is not a matrix";
+	const inner = right.length === 1 ? right[0] : right.at(-2);
+	const what = `multiplies ${formatDims(left)} by ${formatDims(right)}`;
+	if (differ(left.at(-1), inner)) return `${what}: ${left.at(-1)} and ${inner} must be the same`;
+	const batch = broadcast(left.slice(0, -2), right.slice(0, -2));
+	if (batch === null) return `${what}: their batch dimensions are incompatible`;
+	const rows = left.length === 1 ? [] : [left.at(-2) ?? null];
+	const columns = right.length === 1 ? [] : [right.at(-1) ?? null];
+	return [...batch, ...rows, ...columns];
+});
+
+export const gemm = onTwo((left, right, view) => {
+	if (left.length !== 2 || right.length !== 2)
+		return `multiplies ${formatDims(left)} by ${formatDims(right)}; Gemm takes matrices`;
+	const turned = ["transA", "transB"].map((name, at) => {
+		const dims = at === 0 ? left : right;
+		return integerAttribute(view.node, name, 0) === 0 ? dims : dims.toReversed();
+	});
+	return matMul({ ...view, shapes: turned });
+});
+
+export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
+	return input.map((size, axis) => {
+		const window = windowAt(node, axis, input.length);
+		const taps = kernel[axis];
+		if (typeof size !== "number" || typeof taps !== "number" || window === null) return null;
+		const { stride, dilation, padding } = window;
+		if (padding === "same") return Math.ceil(size / stride);
+		const steps = (size + padding - dilation * (taps - 1) - 1) / stride;
+		// If the last window exceeds the input, versions differ.
+		if (integerAttribute(node, "ceil_mode", 0) !== 0 && !Number.isInteger(steps)) return null;
+		return steps < 0 ? null : Math.floor(steps) + 1;
+	});
+}
+
+function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
+	if (integersAttribute(node, "output_shape") !== null) return unknownOf(input.length);
+	const added = integersAttribute(node, "output_padding");
+	return input.map((size, axis) => {
+		const window = windowAt(node, axis, input.length);
+		const taps = kernel[axis];
+		if (typeof size !== "number" || typeof taps !== "number" || window === null) return null;
+		const { stride, dilation, padding } = window;
+		if (padding === "same") return null;
+		return stride * (size - 1) + (added?.[axis] ?? 0) + dilation * (taps - 1) + 1 - padding;
+	});
+}
+
+function windowAt(
+	node: OnnxNode,
+	axis: number,
+	axes: number,
+): { stride: number; dilation: number; padding: number | "same" } | null {
+	const auto = textAttribute(node, "auto_pad") ?? "NOTSET";
+	const pads = integersAttribute(node, "pads");
+	if (pads !== null && pads.length !== 2 * axes) return null;
+	const stated = (pads?.[axis] ?? 0) + (pads?.[axis + axes] ?? 0);
+	return {
+		stride: integersAttribute(node, "strides")?.[axis] ?? 1,
+		dilation: integersAttribute(node, "dilations")?.[axis] ?? 1,
+		padding: auto.startsWith("SAME") ? "same" : auto === "VALID" ? 0 : stated,
+	};
+}
+
+const pool = onInput((input, { node }) => {
+	const kernel = integersAttribute(node, "kernel_shape") ?? [];
+	const dims = [...input.slice(0, 2), ...slid(node, input.slice(2), kernel)];
+	return { dims, more: [dims] };
+});
+
+/** Input [N, C, …], weights [M, C / group, …], or [C, M / group, …] of a transposed convolution. */
+function convolution(isTransposed: boolean): OperatorRule {
+	return onTwo((input, kernel, { node }): OperatorResult => {
+		if (input.length !== kernel.length)
+			return `has weights of ${kernel.length} dimensions ${formatDims(kernel)}, its input has ${input.length}: ${formatDims(input)}`;
+		const [whole = null, perGroup = null] = kernel;
+		const grouped = typeof perGroup === "number" ? perGroup * integerAttribute(node, "group", 1) : null;
+		const [channels, made] = isTransposed ? [whole, grouped] : [grouped, whole];
+		if (differ(input[1], channels))
+			return `has weights ${formatDims(kernel)} for ${channels} channels, its input ${formatDims(input)} has ${input[1]}`;
+		const sizes = isTransposed ? spread : slid;
+		return [input[0] ?? null, made, ...sizes(node, input.slice(2), kernel.slice(2))];
+	});
+}
+
+export const conv = convolution(false);
+
+const recurrent = onTwo((input, weights, { node, shapes }) => {
+	const [sequence = null, batch = null, size = null] = input;
+	if (input.length !== 3 || weights.length !== 3 || integerAttribute(node, "layout", 0) !== 0) return null;
+	const shown = `its input ${formatDims(input)} has`;
+	if (differ(size, weights[2]))
+		return `has weights ${formatDims(weights)} for inputs of size ${weights[2]}, ${shown} ${size}`;
+	const start = shapes[5];
+	if (start && differ(start[1], batch))
+		return `starts from a state ${formatDims(start)}, and ${shown} ${batch} rows`;
+	const hidden: OnnxDim = integerAttribute(node, "hidden_size", 0) || (shapes[2]?.[2] ?? null);
+	const last = [weights[0] ?? null, batch, hidden];
+	return { dims: [sequence, ...last], more: [last, last] };
+});
+
+export function withSecond(rule: OperatorRule, place: number): OperatorRule {
+	return (view) => rule({ ...view, shapes: [view.shapes[0] ?? null, view.shapes[place] ?? null] });
+}
+
+export const productRules: OperatorRules = {
+	...forEach("MatMul MatMulInteger", matMul),
+	QLinearMatMul: withSecond(matMul, 3),
+	Gemm: gemm,
+	...forEach("Conv ConvInteger", conv),
+	QLinearConv: withSecond(conv, 3),
+	ConvTranspose: convolution(true),
+	...forEach("AveragePool LpPool MaxPool", pool),
+	...forEach(
+		"GlobalAveragePool GlobalLpPool GlobalMaxPool",
+		onInput((input) => input.map((dim, axis) => (axis < 2 ? dim : 1))),
+	),
+	...forEach("GRU LSTM RNN", recurrent),
+};

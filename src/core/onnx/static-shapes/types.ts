@@ -1,18 +1,114 @@
-// Follows element types from the inputs through the graph and its subgraphs, by each operator's signature.
+// ONNX Runtime's signatures of the standard operators; and the element types that follow from them through a graph.
+import file from "../../../../data/onnxruntime-operators.json" with { type: "json" };
 import { elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType, OnnxModel, OnnxNode } from "../model.ts";
-import { type Parameter, parameterAt, type Signature, signatureOf } from "../onnxruntime/signatures.ts";
-import { nodesInRunOrder } from "../run-order.ts";
-import { type Constants, foundIn, localOperators, operatorKey, type Scope } from "../walk.ts";
+import {
+	type Constants,
+	foundIn,
+	localOperators,
+	nodesInRunOrder,
+	operatorKey,
+	type Scope,
+} from "../walk.ts";
 import { integerAttribute } from "./operator.ts";
+
+interface Parameter {
+	variable: string;
+	form: "one" | "optional" | "many" | "any";
+}
+
+type TypeSets = ReadonlyMap<string, ReadonlySet<OnnxDType | "other">>;
+
+export interface Signature {
+	inputs: readonly Parameter[];
+	outputs: readonly Parameter[];
+	attributes: ReadonlySet<string>;
+	required: readonly string[];
+	types: TypeSets;
+	kernels: readonly TypeSets[];
+	functionBefore: number;
+}
+
+/** Written by scripts/onnxruntime-operators.py, which says how a line reads. */
+const lines: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(
+	Object.entries(file.operators as Record<string, Record<string, string>>),
+);
+const known = new Map<string, Signature>();
+
+function signatureOf(operator: string, opset: number): Signature | null {
+	const key = `${operator} ${opset}`;
+	const before = known.get(key);
+	if (before !== undefined) return before;
+	const versions = lines.get(operator) ?? {};
+	const since = Math.max(
+		0,
+		...Object.keys(versions)
+			.map(Number)
+			.filter((version) => version <= opset),
+	);
+	const line = versions[String(since)];
+	const signature = line === undefined ? null : parseLine(line);
+	if (signature !== null) known.set(key, signature);
+	return signature;
+}
+
+function parseLine(line: string): Signature {
+	const [parameters = "", attributes = "", types = "", kernels = ""] = line.split(";");
+	const [inputs = [], outputs = []] = parameters.split(">").map((side) => splitNames(side).map(parameterOf));
+	const names = splitNames(attributes);
+	const ways = kernels.split("|").map((way) => way.trim());
+	const fixed = [...inputs, ...outputs].filter(({ variable }) => variable.startsWith("="));
+	const own = ways.filter((way) => way !== "none" && !way.startsWith("function"));
+	const functionUntil = (way: string): number =>
+		way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0);
+	return {
+		inputs,
+		outputs,
+		attributes: new Set(names.map((name) => name.replace("!", ""))),
+		required: names.flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : [])),
+		types: typesOf([...splitNames(types), ...fixed.map(({ variable }) => `${variable}${variable}`)]),
+		kernels: own.map((way) => typesOf(way === "any" ? [] : splitNames(way))),
+		functionBefore: Math.max(0, ...ways.map(functionUntil)),
+	};
+}
+
+const forms: Readonly<Record<string, Parameter["form"]>> = { "?": "optional", "*": "many", "~": "any" };
+
+function parameterOf(word: string): Parameter {
+	const form = forms[word.at(-1) ?? ""];
+	return form === undefined ? { variable: word, form: "one" } : { variable: word.slice(0, -1), form };
+}
+
+/** `T=1a`, and `=7=7` for a parameter whose types have no variable. */
+function typesOf(entries: readonly string[]): TypeSets {
+	return new Map(
+		entries.map((entry) => {
+			const at = entry.lastIndexOf("=");
+			const codes = [...entry.slice(at + 1)];
+			return [
+				entry.slice(0, at),
+				new Set(codes.map((code) => (code === "." ? "other" : elementTypeOfCode(Number.parseInt(code, 36))))),
+			];
+		}),
+	);
+}
+
+function splitNames(text: string): string[] {
+	return text.split(" ").filter((word) => word !== "");
+}
+
+export function parameterAt(parameters: readonly Parameter[], place: number): Parameter | undefined {
+	const last = parameters.at(-1);
+	return parameters[place] ?? (last?.form === "many" || last?.form === "any" ? last : undefined);
+}
 
 export type TypesByScope = ReadonlyMap<Scope, ReadonlyMap<string, OnnxDType>>;
 type Types = readonly (OnnxDType | null)[];
 
-/** Types of the outputs of a node that has no signature here, or that runs bodies; `typesOf` gives those of a body's outputs. */
-export type OtherTypes = (node: OnnxNode, given: Types, typesOf: (body: Scope) => Types) => Types;
+/** For nodes without a signature, or with bodies. */
+type OtherTypes = (node: OnnxNode, given: Types, typesOf: (body: Scope) => Types) => Types;
 
-/** Finds the types that are certain, by the body that defines them. Functions are left out, because their types depend on callers. */
+/** Functions are left out, because their types depend on callers. */
 export function inferTypes(
 	model: OnnxModel,
 	scopes: readonly Scope[],
@@ -20,7 +116,7 @@ export function inferTypes(
 ): TypesByScope {
 	const local = localOperators(model);
 	const found = new Map<Scope, Map<string, OnnxDType>>();
-	const visit = (scope: Scope): void => {
+	const visit = (scope: Scope) => {
 		if (found.has(scope)) return;
 		const types = statedTypes(scope, constants);
 		found.set(scope, types);
@@ -29,7 +125,7 @@ export function inferTypes(
 			visit(body);
 			return body.outputs.map((name) => typeIn(found, body, name));
 		};
-		const keep = (node: OnnxNode, outputs: Types): void => {
+		const keep = (node: OnnxNode, outputs: Types) => {
 			for (const [place, type] of outputs.entries()) {
 				const name = node.outputs[place] ?? "";
 				if (name !== "" && type !== null && !types.has(name)) types.set(name, type);
@@ -62,7 +158,6 @@ export function typeIn(types: TypesByScope, scope: Scope, name: string): OnnxDTy
 	return foundIn(types, scope, name);
 }
 
-/** The types that the inputs give to the variables of a signature. */
 export function boundTypes({ inputs }: Signature, given: Types): Map<string, OnnxDType> {
 	const bound = new Map<string, OnnxDType>();
 	for (const [place, type] of given.entries()) {
@@ -91,7 +186,7 @@ function outputTypes(node: OnnxNode, signature: Signature, given: Types): Types 
 	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));
 }
 
-/** Reads the type from a node's attributes, else from `fallbacks`: a type, or the input that has it. */
+/** The type that attributes name, else the fallback: a type, or the input that has it. */
 function statedType(node: OnnxNode, given: Types): OnnxDType | null {
 	for (const name of ["to", "dtype", "output_dtype", "output_datatype"]) {
 		const type = elementTypeOfCode(integerAttribute(node, name, 0));

@@ -1,5 +1,4 @@
 // TensorRT's support by version: operators and element types.
-
 import v8x6 from "../../../../data/tensorrt-operators/8.6.json" with { type: "json" };
 import v9x3 from "../../../../data/tensorrt-operators/9.3.json" with { type: "json" };
 import v10x0 from "../../../../data/tensorrt-operators/10.0.json" with { type: "json" };
@@ -10,7 +9,6 @@ import v11x1 from "../../../../data/tensorrt-operators/11.1.json" with { type: "
 import type { OnnxDType } from "../model.ts";
 
 export interface TensorRt {
-	/** For people: `TensorRT 10.6`, or `TensorRT` if the version is not known. */
 	name: string;
 	version: { major: number; minor: number } | null;
 	at: Table;
@@ -18,7 +16,6 @@ export interface TensorRt {
 	place: "exact" | "below" | "newest" | "oldest";
 }
 
-/** A version like `10.6`, `10.6.0` or `11`; anything else is an unknown version. */
 export function tensorRtOf(text: string | undefined): TensorRt {
 	const parts = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.|$)/.exec(text ?? "");
 	const [oldest, newest] = [tables[0], tables.at(-1)];
@@ -47,39 +44,34 @@ function rankOf({ version }: Table): number {
 	return rank(major, minor);
 }
 
-/** Whether a version has a name; certain if the versions around it agree. */
-export interface Standing {
-	has: boolean;
-	isCertain: boolean;
-	because?: string;
-}
-
-export function standingOf(tensorrt: TensorRt, kind: "operators" | "plugins", name: string): Standing {
-	const { at, above, place } = tensorrt;
+export function standingOf(
+	{ at, above, place }: TensorRt,
+	kind: "operators" | "plugins",
+	name: string,
+): { has: boolean; isCertain: boolean; because?: string } {
 	const has = at[kind].has(name);
 	if (place === "exact") return { has, isCertain: true };
-	const does = (each: boolean): string => (each ? "does" : "does not");
+	const does = (each: boolean) => (each ? "does" : "does not");
 	if (above === null)
 		return { has, isCertain: false, because: `${at.version}, the ${place} version listed, ${does(has)}` };
 	const hasAbove = above[kind].has(name);
-	const isCertain = has === hasAbove;
-	const differs = `${at.version} ${does(has)}, ${above.version} ${does(hasAbove)}`;
+	if (has !== hasAbove) {
+		const because = `${at.version} ${does(has)}, ${above.version} ${does(hasAbove)}`;
+		return { has, isCertain: false, because };
+	}
 	const both = has
 		? `${at.version} and ${above.version} both do`
 		: `neither ${at.version} nor ${above.version} does`;
-	return { has, isCertain, because: isCertain ? both : differs };
+	return { has, isCertain: true, because: both };
 }
 
-export function listedSpan(
-	kind: "operators" | "plugins",
-	name: string,
-): { first: string; last: string; isInNewest: boolean } | null {
-	const having = tables.filter((table) => table[kind].has(name));
+export function listedSpan(kind: "operators" | "plugins", name: string) {
+	const having = tables.filter((table) => table[kind].has(name)).map(({ version }) => version);
 	const [first, last] = [having[0], having.at(-1)];
-	if (first === undefined || last === undefined) return null;
-	return { first: first.version, last: last.version, isInNewest: last === tables.at(-1) };
+	return first === undefined || last === undefined ? null : { first, last };
 }
 
+/** Names in the document that are not the type's own in capitals. */
 const names: Readonly<Partial<Record<OnnxDType, string>>> = {
 	float: "FP32",
 	double: "FP64",
@@ -87,12 +79,6 @@ const names: Readonly<Partial<Record<OnnxDType, string>>> = {
 	bfloat16: "BF16",
 	float8e4m3fn: "FP8",
 	float4e2m1: "FP4",
-	int4: "INT4",
-	int8: "INT8",
-	uint8: "UINT8",
-	int32: "INT32",
-	int64: "INT64",
-	bool: "BOOL",
 };
 
 /** Missing in the document for 8.6, although TensorRT 8.6 supports them: INT32, INT64 narrowed, UINT8 at the border (since 8.5). */
@@ -100,43 +86,31 @@ const always: ReadonlySet<string> = new Set(["INT32", "INT64", "UINT8"]);
 
 /** `inside`: as weights and between nodes; UINT8 is only a type of inputs and outputs. */
 export function hasType(table: Table, dtype: OnnxDType, place: "border" | "inside"): boolean {
-	const name = names[dtype];
-	if (name === undefined || (name === "UINT8" && place === "inside")) return false;
+	const name = names[dtype] ?? dtype.toUpperCase();
+	if (name === "UINT8" && place === "inside") return false;
 	return always.has(name) || table.types.has(name);
 }
 
 /** Made by scripts/tensorrt-operators.py. */
 interface TableFile {
 	tensorrt: string;
-	opsets: { oldest?: number; newest: number };
+	opsets: { newest: number };
 	types: string;
 	operators: Readonly<Record<string, string>>;
-	restricted: string;
-	unsupported: string;
 	plugins: string;
 }
 
-interface Table {
-	version: string;
-	newestOpset: number;
-	types: ReadonlySet<string>;
-	operators: ReadonlySet<string>;
-	restricted: ReadonlySet<string>;
-	unsupported: ReadonlySet<string>;
-	plugins: ReadonlySet<string>;
-}
+type Table = ReturnType<typeof tableOf>;
 
 export const tables: readonly Table[] = [v8x6, v9x3, v10x0, v10x1, v10x14, v10x15, v11x1].map(tableOf);
 
-function tableOf(file: TableFile): Table {
+function tableOf({ tensorrt, opsets, types, operators, plugins }: TableFile) {
 	return {
-		version: file.tensorrt,
-		newestOpset: file.opsets.newest,
-		types: words(file.types),
-		operators: words(Object.values(file.operators).join(" ")),
-		restricted: words(file.restricted),
-		unsupported: words(file.unsupported),
-		plugins: words(file.plugins),
+		version: tensorrt,
+		newestOpset: opsets.newest,
+		types: words(types),
+		operators: words(Object.values(operators).join(" ")),
+		plugins: words(plugins),
 	};
 }
 

@@ -2,33 +2,21 @@
 import { expect, it } from "vitest";
 import { overConfig, type ShapeSource } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { labelAxes, openAxes } from "../../../../src/core/onnx/input-shapes/open-axes.ts";
-import { resolveShapes } from "../../../../src/core/onnx/input-shapes/resolve.ts";
+import { resolveShapes } from "../../../../src/core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../../../src/core/onnx/model.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import {
 	bytesField as bytes,
 	joinBytes as join,
 	textField as text,
 } from "../../../../src/formats/onnx/write.ts";
-import {
-	type Dim,
-	floats,
-	type ModelInit,
-	model,
-	node,
-	tensor,
-	tensorType,
-	value,
-} from "../../../support/onnx-writer.ts";
+import { type Dim, floats, modelOf, tensor, tensorType, value } from "../../../support/onnx-writer.ts";
 
 type Inputs = Readonly<Record<string, readonly Dim[] | null>>;
 type Dims = ShapeSource["dims"];
 type Shapes = Readonly<Record<string, (number | string)[]>>;
 
-const read = (init: ModelInit): OnnxModel => readOnnx(memorySource(model(init)), "m.onnx");
 const withInputs = (inputs: Inputs): OnnxModel =>
-	read({ inputs: Object.entries(inputs).map(([name, dims]) => value(name, dims)) });
+	modelOf({ inputs: Object.entries(inputs).map(([name, dims]) => value(name, dims)) });
 
 /** Sizes from a command's own options. */
 function options(dims: Dims = {}, shapes: Shapes = {}): ShapeSource {
@@ -80,7 +68,7 @@ it.each<[what: string, inputs: Inputs, source: ShapeSource, expected: Record<str
 });
 
 it("initialisers that old files list as inputs get no shape", () => {
-	const onnx = read({
+	const onnx = modelOf({
 		inputs: [value("x", [2]), value("w", ["n"])],
 		initializers: [tensor({ name: "w", dims: [1], raw: floats(1) })],
 	});
@@ -234,7 +222,7 @@ it("a shape from an option replaces the configured sizes of that input only", ()
 
 it("an input that is not a tensor is refused as such, with the exporter's option against it", () => {
 	const list = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
-	const onnx = read({ inputs: [list], nodes: [node({ op: "ZipMap", domain: "ai.onnx.ml" })] });
+	const onnx = modelOf({ inputs: [list], nodes: "y = ai.onnx.ml.ZipMap(x)" });
 	const refusal = {
 		message: expect.stringContaining('Input "x" is a sequence, not a tensor'),
 		fix: expect.stringContaining("zipmap=False"),

@@ -1,47 +1,38 @@
 // Which sizes are tried for open axes, in which order, and what messages add.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bindShapes, fillShapes } from "../../../../src/core/onnx/input-shapes/bind.ts";
 import { searchSizes } from "../../../../src/core/onnx/input-shapes/search.ts";
 import type { OnnxModel } from "../../../../src/core/onnx/model.ts";
-import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
-import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import {
-	attribute,
-	type Bytes,
-	type Dim,
-	floats,
-	model,
-	node,
-	tensor,
-	value,
-} from "../../../support/onnx-writer.ts";
-
-const float = 1;
-const int64 = 7;
+import { type Bytes, type Dim, floats, modelOf, tensor, value } from "../../../support/onnx-writer.ts";
 
 interface Net {
-	inputs: Readonly<Record<string, readonly [readonly Dim[], number?]>>;
+	/** Such as `x N 3 _, ids:7 b`: `_` is a dimension without a name, 7 an element type. */
+	inputs: string;
 	outputs?: readonly Dim[];
-	nodes?: readonly Bytes[];
+	nodes?: readonly Bytes[] | string;
 	weights?: Readonly<Record<string, readonly number[]>>;
 }
 
-function net({
-	inputs,
-	outputs = [null, null, null],
-	nodes = [node({ op: "Relu" })],
-	weights = {},
-}: Net): OnnxModel {
-	const file = model({
-		inputs: Object.entries(inputs).map(([name, [dims, dtype = float]]) => value(name, dims, dtype)),
+function net({ inputs, outputs = [null, null, null], nodes = "y = Relu(x)", weights = {} }: Net): OnnxModel {
+	return modelOf({
+		inputs: inputs.split(", ").map((each) => {
+			const [start = "", ...dims] = each.split(" ");
+			const [name = "", dtype = "1"] = start.split(":");
+			return value(name, dims.map(dimOf), Number(dtype));
+		}),
 		outputs: [value("y", outputs)],
 		nodes,
 		initializers: Object.entries(weights).map(([name, dims]) =>
 			tensor({ name, dims, raw: floats(...Array(dims.reduce((a, b) => a * b, 1)).fill(1)) }),
 		),
 	});
-	return readOnnx(memorySource(file), "m.onnx");
 }
+
+const dimOf = (word: string): Dim => (word === "_" ? null : /^\d+$/.test(word) ? Number(word) : word);
+const shown = (shapes: Readonly<Record<string, number[]>> = {}) =>
+	Object.entries(shapes)
+		.map(([name, shape]) => [name, ...shape].join(" "))
+		.join(", ");
 
 function searched(onnx: OnnxModel) {
 	const bound = bindShapes(onnx, { dims: {}, inputs: {} });
@@ -51,133 +42,80 @@ function searched(onnx: OnnxModel) {
 	return { search, next };
 }
 
-const strided = node({ op: "Conv", inputs: ["x", "w"], attributes: [attribute.integers("strides", [2, 1])] });
-
-it.each<[string, Net, Record<string, number[]>]>([
-	[
-		"a picture, of which boxes or maps come out",
-		{ inputs: { x: [["N", 3, "H", "W"]] } },
-		{ x: [1, 3, 320, 320] },
-	],
-	[
-		"a picture that is classified, channels last",
-		{ inputs: { x: [[null, null, null, 3]] }, outputs: [null, 10] },
-		{ x: [1, 224, 224, 3] },
-	],
-	[
-		"a recording, of which frames come out",
-		{ inputs: { x: [["N", "samples"]] }, outputs: ["time", 1, null, 32] },
-		{ x: [1, 16_000] },
-	],
-	[
-		"a line of text of a fixed height",
-		{ inputs: { x: [[1, 1, 64, "image_width"]] } },
-		{ x: [1, 1, 64, 320] },
-	],
-	[
-		"a line of text, by windows that move further down than across",
-		{ inputs: { x: [[null, 3, "?", "?"]] }, nodes: [strided], weights: { w: [4, 3, 3, 3] } },
-		{ x: [1, 3, 48, 320] },
-	],
-	[
-		"tokens, shared by their inputs",
-		{ inputs: { ids: [["b", "seq"], int64], mask: [["b", "seq"], int64] } },
-		{ ids: [1, 128], mask: [1, 128] },
-	],
-	[
-		"samples of a signal, with a state",
-		{ inputs: { input: [[null, null]], state: [[2, null, 128]], sr: [[], int64] } },
-		{ input: [1, 512], state: [2, 1, 128], sr: [] },
-	],
-	[
-		"frames of a spectrogram",
-		{ inputs: { mel: [["batch_size", 3, "frames", 160]] } },
-		{ mel: [1, 3, 128, 160] },
-	],
-])("the first choice is that of %s", (_, given, shapes) => {
-	expect(searched(net(given)).next()[0]?.shapes).toEqual(shapes);
+it.each<[inputs: string, shapes: string, more?: Partial<Net>]>([
+	// A picture, of which boxes or maps come out; one that is classified, channels last.
+	["x N 3 H W", "x 1 3 320 320"],
+	["x _ _ _ 3", "x 1 224 224 3", { outputs: [null, 10] }],
+	// A recording, of which frames come out.
+	["x N samples", "x 1 16000", { outputs: ["time", 1, null, 32] }],
+	// A line of text of a fixed height, or by windows that move further down than across.
+	["x 1 1 64 image_width", "x 1 1 64 320"],
+	["x _ 3 ? ?", "x 1 3 48 320", { nodes: "y = Conv<strides=[2, 1]>(x, w)", weights: { w: [4, 3, 3, 3] } }],
+	["ids:7 b seq, mask:7 b seq", "ids 1 128, mask 1 128"],
+	// Samples of a signal, with a state.
+	["input _ _, state 2 _ 128, sr:7", "input 1 512, state 2 1 128, sr"],
+	["mel batch_size 3 frames 160", "mel 1 3 128 160"],
+])("the first choice for %s is %s", (inputs, shapes, more) => {
+	expect(shown(searched(net({ inputs, ...more })).next()[0]?.shapes)).toBe(shapes);
 });
 
 it("a mask over a cache and the new steps is as long as both", () => {
 	const onnx = net({
-		inputs: { new: [["b", "seq", 8]], past: [["b", "past", 8]], mask: [["b", "total", 8]] },
-		nodes: [
-			node({
-				op: "Concat",
-				inputs: ["past", "new"],
-				outputs: ["all"],
-				attributes: [attribute.integer("axis", 1)],
-			}),
-			node({ op: "Add", inputs: ["all", "mask"], outputs: ["y"] }),
-		],
+		inputs: "new b seq 8, past b past 8, mask b total 8",
+		nodes: "all = Concat<axis=1>(past, new); y = Add(all, mask)",
 	});
 	expect(searched(onnx).next()[0]?.shapes).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
 });
 
-describe("what cannot run", () => {
-	const skip = [
-		node({
-			op: "Conv",
-			inputs: ["x", "w"],
-			outputs: ["down"],
-			attributes: [attribute.integers("strides", [7, 7]), attribute.integers("kernel_shape", [1, 1])],
-		}),
-		node({
-			op: "ConvTranspose",
-			inputs: ["down", "v"],
-			outputs: ["up"],
-			attributes: [attribute.integers("strides", [7, 7]), attribute.integers("kernel_shape", [7, 7])],
-		}),
-		node({ op: "Add", inputs: ["x", "up"], outputs: ["y"] }),
-	];
+const skip = `
+	down = Conv<strides=[7, 7], kernel_shape=[1, 1]>(x, w);
+	up = ConvTranspose<strides=[7, 7], kernel_shape=[7, 7]>(down, v);
+	y = Add(x, up)
+`;
 
-	it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
-		const onnx = net({
-			inputs: { x: [[1, 3, "H", 70]] },
-			nodes: skip,
-			weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] },
-		});
-		const { search, next } = searched(onnx);
-		expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
-		expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
+it("what cannot run is left out by the static shapes: a network with patches of 7 needs multiples of 7", () => {
+	const onnx = net({
+		inputs: "x 1 3 H 70",
+		nodes: skip,
+		weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] },
 	});
+	const { search, next } = searched(onnx);
+	expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
+	expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
+});
 
-	it("what cannot run leads to the sizes that its message names", () => {
-		const nodes = [
-			node({ op: "Flatten", inputs: ["x"], outputs: ["flat"] }),
-			node({ op: "Gemm", inputs: ["flat", "w"], outputs: ["y"] }),
-		];
-		const onnx = net({ inputs: { x: [["N", 2, "H", "W"]] }, nodes, weights: { w: [2 * 37 * 37, 5] } });
-		expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
-		const square = net({ inputs: { x: [["N", 1, "H", "W"]] }, nodes, weights: { w: [40 * 40, 5] } });
-		expect(searched(square).next()[0]?.shapes).toEqual({ x: [1, 1, 40, 40] });
-	});
+it("what cannot run leads to the sizes that its message names", () => {
+	const nodes = "flat = Flatten(x); y = Gemm(flat, w)";
+	const onnx = net({ inputs: "x N 2 H W", nodes, weights: { w: [2 * 37 * 37, 5] } });
+	expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
+	const square = net({ inputs: "x N 1 H W", nodes, weights: { w: [40 * 40, 5] } });
+	expect(searched(square).next()[0]?.shapes).toEqual({ x: [1, 1, 40, 40] });
+});
 
-	it.each([
-		[
-			"a size that ONNX Runtime expects of an input",
-			'Input "x" has size 320 in dimension 2, expected 48.',
-			{ x: [1, 3, 48, 320] },
-		],
-		[
-			"a ratio",
-			'Reshape "r": cannot be reshaped, {1,256,20,20} to {1,256,10,10}: 400 and 100',
-			{ x: [1, 3, 160, 160] },
-		],
-		["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
-	])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
-		const { search, next } = searched(net({ inputs: { x: [[1, 3, "H", "W"]] } }));
-		const [first] = next();
-		search.failed(first?.sizes ?? new Map(), why);
-		expect(next()[0]?.shapes).toEqual(shapes);
-		expect(search.attempts).toHaveLength(1);
-	});
+it.each([
+	[
+		"a size that ONNX Runtime expects of an input",
+		'Input "x" has size 320 in dimension 2, expected 48.',
+		{ x: [1, 3, 48, 320] },
+	],
+	[
+		"a ratio",
+		'Reshape "r": cannot be reshaped, {1,256,20,20} to {1,256,10,10}: 400 and 100',
+		{ x: [1, 3, 160, 160] },
+	],
+	["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
+])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
+	const { search, next } = searched(net({ inputs: "x 1 3 H W" }));
+	const [first] = next();
+	search.failed(first?.sizes ?? new Map(), why);
+	expect(next()[0]?.shapes).toEqual(shapes);
+	expect(search.attempts).toHaveLength(1);
+});
 
-	it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
-		const axes = Array.from({ length: 16 }, () => null);
-		const { search, next } = searched(net({ inputs: { x: [axes], y: [axes] } }));
-		for (let round = 0; round < 100; round++)
-			for (const { sizes } of next(4)) search.failed(sizes, "12 and 34, 56 and 78");
-		expect(next(4)).toEqual([]);
-	});
+it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
+	const axes = " _".repeat(16);
+	const { search, next } = searched(net({ inputs: `x${axes}, y${axes}` }));
+	for (let round = 0; round < 100; round++)
+		for (const { sizes } of next(4)) search.failed(sizes, "12 and 34, 56 and 78");
+	expect(next(4)).toEqual([]);
 });

@@ -1,13 +1,19 @@
-// The tables of TensorRT's operators hold together.
+// The tables of TensorRT's operators hold together, and say whether a version has an operator.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import standard from "../../../../data/onnx-operators.json" with { type: "json" };
-import { restrictions } from "../../../../src/core/onnx/tensorrt/restrictions.ts";
-import { tables } from "../../../../src/core/onnx/tensorrt/support.ts";
+import { restrictions } from "../../../../src/core/onnx/findings/tensorrt-restrictions.ts";
+import { isAtLeast, standingOf, tables, tensorRtOf } from "../../../../src/core/onnx/tensorrt/support.ts";
 
 const folder = "data/tensorrt-operators";
 const files = readdirSync(folder);
+/** The words of one key of a version's file. */
+const wordsOf = (version: string, key: "restricted" | "unsupported"): string[] =>
+	JSON.parse(readFileSync(`${folder}/${version}.json`, "utf8"))
+		[key].split(" ")
+		.filter(Boolean);
 
 it("the tables of TensorRT are all in use, oldest first", () => {
 	const versions = files
@@ -25,8 +31,8 @@ it.each(files)("the tables of TensorRT %s names its source, and is small", (file
 });
 
 it("the tables of TensorRT never say yes and no to one operator", () => {
-	for (const { operators, unsupported } of tables)
-		expect([...operators].filter((name) => unsupported.has(name))).toEqual([]);
+	for (const { version, operators } of tables)
+		expect(wordsOf(version, "unsupported").filter((name) => operators.has(name))).toEqual([]);
 });
 
 it("the tables of TensorRT never take an operator back, which lets two versions vouch for the ones between them", () => {
@@ -39,7 +45,9 @@ it("the tables of TensorRT never take an operator back, which lets two versions 
 it("the tables of TensorRT hold operators of the standard, and a few of before it", () => {
 	const known = new Set(Object.keys(standard.domains[""]));
 	const others = new Set(
-		tables.flatMap((table) => [...table.operators, ...table.unsupported]).filter((name) => !known.has(name)),
+		tables
+			.flatMap((table) => [...table.operators, ...wordsOf(table.version, "unsupported")])
+			.filter((name) => !known.has(name)),
 	);
 	expect([...others].sort()).toEqual(["ImageScaler", "ParametricSoftplus", "ScaledTanh"]);
 });
@@ -50,16 +58,66 @@ const notInFile =
 
 it("the newest table judges every condition that the newest table knows of, or explains why not", () => {
 	const judged = new Set([...restrictions.keys(), ...notInFile.split(" ")]);
-	expect([...(tables.at(-1)?.restricted ?? [])].filter((name) => !judged.has(name))).toEqual([]);
+	expect(wordsOf("11.1", "restricted").filter((name) => !judged.has(name))).toEqual([]);
 });
 
 it("the tables of TensorRT know what their makers counted: 145 of 181 operators in 8.6, 150 of 196 in 10.1, 42 refused in 11.1", () => {
 	const counts = new Map(
-		tables.map((table) => [table.version, [table.operators.size, table.unsupported.size]]),
+		tables.map((table) => [
+			table.version,
+			[table.operators.size, wordsOf(table.version, "unsupported").length],
+		]),
 	);
 	expect([counts.get("8.6"), counts.get("10.1"), counts.get("11.1")]).toEqual([
 		[145, 36],
 		[150, 46],
 		[159, 42],
 	]);
+});
+
+function standing(
+	version: string | undefined,
+	name: string,
+	kind: "operators" | "plugins" = "operators",
+): string {
+	const { has, isCertain, because } = standingOf(tensorRtOf(version), kind, name);
+	return `${isCertain ? "surely" : "maybe"} ${has ? "yes" : "no"}${because === undefined ? "" : ` (${because})`}`;
+}
+
+it.each<[string | undefined, string, string]>([
+	["10.15", "Det", "surely no"],
+	["10.15.1", "Relu", "surely yes"],
+	["10.6.0", "Det", "surely no (neither 10.1 nor 10.14 does)"],
+	["10.6", "Relu", "surely yes (10.1 and 10.14 both do)"],
+	["10.6", "Attention", "maybe no (10.1 does not, 10.14 does)"],
+	["11.0", "Swish", "maybe no (10.15 does not, 11.1 does)"],
+	["11", "Det", "surely no (neither 10.15 nor 11.1 does)"],
+	["11.2.1", "Det", "maybe no (11.1, the newest version listed, does not)"],
+	["8.5", "Gelu", "maybe no (8.6, the oldest version listed, does not)"],
+	[undefined, "Det", "maybe no (11.1, the newest version listed, does not)"],
+	["ten", "Det", "maybe no (11.1, the newest version listed, does not)"],
+	["8.6", "Gelu", "surely no"],
+	["10.0", "Gelu", "surely yes"],
+])("TensorRT %s has %s: %s", (version, name, expected) => {
+	expect(standing(version, name)).toBe(expected);
+});
+
+it("a version knows the plugins that TensorRT 11 dropped", () => {
+	expect(standing("10.6", "BatchedNMS_TRT", "plugins")).toBe("surely yes (10.1 and 10.14 both do)");
+	expect(standing("11.1", "BatchedNMS_TRT", "plugins")).toBe("surely no");
+	expect(standing("11.1", "EfficientNMS_TRT", "plugins")).toBe("surely yes");
+});
+
+it("a version can be read from any text without a failure", () => {
+	fc.assert(
+		fc.property(fc.string(), (text) => {
+			expect(tensorRtOf(text).name).toMatch(/^TensorRT( \d{1,4}\.\d{1,4})?$/);
+		}),
+	);
+});
+
+it("isAtLeast compares versions as numbers, and unknown ones not at all", () => {
+	expect(isAtLeast(tensorRtOf("10.9"), 10, 11)).toBe(false);
+	expect(isAtLeast(tensorRtOf("10.11"), 10, 9)).toBe(true);
+	expect(isAtLeast(tensorRtOf(undefined), 10, 9)).toBe(null);
 });
