@@ -18,7 +18,7 @@ import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { RunEvent } from "../host/formats/github/event.ts";
 import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
-import { isReview } from "./arms/choose-base.ts";
+import { isReview } from "./arms/find-base.ts";
 import {
 	baseBeside,
 	chooseConfig,

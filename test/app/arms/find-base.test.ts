@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
-import { chooseBase } from "../../../src/app/arms/choose-base.ts";
 import { type FoundBase, findBase } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { openHistory } from "../../../src/history/adapters/history.ts";
@@ -402,13 +401,13 @@ async function find(situation: Situation): Promise<{ base: FoundBase; folder: st
 	const folder = cloned(ref, checkedOut, depth);
 	const event = parseRunEvent(name, situation.payload(), { sha: at(commit), ref });
 	const history = await openHistory(gitIn(folder, processes));
-	return { base: await findBase(chooseBase(event, baseline), at(checkedOut), history), folder };
+	return { base: await findBase({ event, baseline, head: at(checkedOut), history }), folder };
 }
 
 it("the base of an event that names one in a payload that cannot be read is an error, never none", async () => {
 	const event = parseRunEvent("pull_request", {}, { sha: at("main-299"), ref: "refs/pull/7/merge" });
 	const history = await openHistory(gitIn(origin, processes));
-	const base = findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history);
+	const base = findBase({ event, baseline: { from: "base-ref" }, head: at("main-299"), history });
 	await expect(base).rejects.toMatchObject({
 		code: "tool-output",
 		message: expect.stringContaining("payload of the pull_request event could not be read"),
@@ -513,7 +512,7 @@ it("a clone without a remote uses its own commits", async () => {
 		sha: at("main-299"),
 		ref: "refs/heads/main",
 	});
-	expect(await findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
+	expect(await findBase({ event, baseline: { from: "base-ref" }, head: at("main-299"), history })).toMatchObject({
 		commit: at("main-297"),
 	});
 });
@@ -526,15 +525,15 @@ it("a clone with all history needs no remote, which may ask for rights that the 
 		sha: at("merge"),
 		ref: "refs/pull/7/merge",
 	});
-	expect(await findBase(chooseBase(pulled, { from: "base-ref" }), at("feature-2"), history)).toMatchObject({
+	expect(await findBase({ event: pulled, baseline: { from: "base-ref" }, head: at("feature-2"), history })).toMatchObject({
 		commit: at("main-290"),
 	});
 	const clock = parseRunEvent("schedule", schedule(), { sha: at("main-299"), ref: "refs/heads/main" });
-	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
+	expect(await findBase({ event: clock, baseline: { from: "base-ref" }, head: at("main-299"), history })).toMatchObject({
 		label: "v1.2.0",
 	});
 	for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
-	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
+	expect(await findBase({ event: clock, baseline: { from: "base-ref" }, head: at("main-299"), history })).toMatchObject({
 		state: "none",
 	});
 });

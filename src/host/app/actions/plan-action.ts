@@ -4,7 +4,7 @@ import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../../generated/result.ts";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
 import { createProcesses } from "../../../adapters/process/processes.ts";
-import { missingCommit, unknownBase } from "../../../app/arms/find-base.ts";
+import { requireCommit, unknownBase } from "../../../app/arms/find-base.ts";
 import { readConfigFile } from "../../../app/config-file.ts";
 import { exitCodes } from "../../../app/exit.ts";
 import { openTerminal } from "../../../app/terminal.ts";
@@ -103,8 +103,7 @@ async function readTarget(
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
 	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), accessOf({ token }).access);
 	const { baseSha, baseRef } = event;
-	if (!(await (await openHistory(git)).bring(baseSha)))
-		throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);
+	await requireCommit(baseSha, `${baseRef}, whose config decides what is checked`, await openHistory(git));
 	const home = dirname(relative(cwd, resolve(cwd, path)));
 	const text = await textAt(baseSha, join(home, basename(path)), git);
 	const loaded = text === null ? null : loadConfig(text, { path });
