@@ -5,11 +5,9 @@ import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
 import { applyAccepted } from "../core/gates/accepted.ts";
-import { judgeBuild } from "../core/gates/builds.ts";
-import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
+import { judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/coverage.ts";
+import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
-import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
-import { judgeWorkload } from "../core/gates/speed.ts";
 import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -123,15 +121,12 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		);
 		if (head === undefined) return [];
 		const findings = facts.findings.filter(({ model = "", engine = "" }) => isOf(spec, { model, engine }));
-		return [
-			...judgeBuild({ spec, head, base, findings }, config),
-			...judgeVanishedBuild({ head, base }, config, spec.engine),
-		];
+		return judgeBuild({ spec, head, base, findings }, config);
 	});
 	return [
 		...builds,
 		...judgeEach(facts.interfaceChanges, (change, engine) => judgeInterface(change, config, engine)),
-		...judgeEach(facts.golden, (verdict, engine) => [judgeGolden(verdict, config, engine)]),
+		...judgeEach(facts.golden, (verdict, engine) => judgeGolden(verdict, config, engine)),
 		...facts.untested.map((one): GateResult => ({ gate: "golden", status: "warn", ...one })),
 		...judgeEach(facts.goldenChanges, (change, { gates }) => judgeGoldenChange(change, config, gates)),
 		...judgeEach(facts.probes, (result, engine) => judgeProbe(result, config, engine)),
@@ -139,10 +134,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			const workload = workloads.find(({ name }) => name === row.workload);
 			if (workload === undefined) return [];
 			const { errors, builds } = facts;
-			return [
-				...judgeWorkload(row, workload, { config, errors, builds }),
-				...judgeVanishedFigures(row, config, workload),
-			];
+			return judgeWorkload(row, workload, { config, errors, builds });
 		}),
 		...judgeChange(facts, input),
 	];

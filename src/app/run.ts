@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Finding, GoldenChange, Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
-import { underNameOf } from "../core/plan/counterparts.ts";
-import { engineSpecs } from "../core/plan/plan.ts";
+import { engineSpecs, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import { withProfile } from "../engine/core/explain/layers.ts";

@@ -6,7 +6,7 @@ import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
-import { runsWithoutBase } from "../core/plan/make-plan.ts";
+import { runsWithoutBase } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { judgeBuild } from "../../src/core/gates/builds.ts";
+import { judgeBuild } from "../../src/core/gates/figures.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import type { BuildJob, BuiltEngine } from "../../src/ports/backend.ts";

@@ -1,7 +1,7 @@
 // The order, the number and the replacement of runs, with in-memory ports.
 import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
-import { firstArms } from "../../src/core/compare/schedule.ts";
+import { firstArms } from "../../src/core/compare/pairs.ts";
 import type { MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";

@@ -1,9 +1,7 @@
 // The inputs with which both sides' engines are timed: the base's sizes on the head, and those that the head no longer accepts.
 import { expect, it } from "vitest";
 import { underRulesOf } from "../../src/core/config/rules.ts";
-import { underNameOf } from "../../src/core/plan/counterparts.ts";
-import { makePlan } from "../../src/core/plan/make-plan.ts";
-import { engineSpecs, type Plan } from "../../src/core/plan/plan.ts";
+import { engineSpecs, makePlan, type Plan, underNameOf } from "../../src/core/plan/plan.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";

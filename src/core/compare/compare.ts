@@ -1,8 +1,7 @@
 // Compares the runs of one workload: latency, P99 and memory.
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
-import { errorShare } from "./looks.ts";
-import { type Pair, runCv } from "./noise.ts";
+import { errorShare, type Pair, runCv } from "./pairs.ts";
 import { type JudgeOptions, judgePairs } from "./verdict.ts";
 
 interface CompareOptions extends Omit<JudgeOptions, "share"> {

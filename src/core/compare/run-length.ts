@@ -1,6 +1,5 @@
 // Chooses how long runs last, from a pilot of each side.
-import { middleMean, sampleMean } from "../stats/mean.ts";
-import { median } from "../stats/quantile.ts";
+import { median, middleMean, sampleMean } from "../stats/quantile.ts";
 
 export interface RunLength {
 	warmUpMs: number;

@@ -2,12 +2,20 @@
 
 import type { Arm, Comparison, Interval } from "../../../generated/result.ts";
 import { BugError } from "../errors.ts";
-import { sampleMean } from "../stats/mean.ts";
-import { tCritical } from "../stats/student-t.ts";
+import { sampleMean, tCritical } from "../stats/quantile.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
-import { doubtOfSetAside, undisturbed } from "./disturbed.ts";
-import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
-import { type BuildError, buildError, type Pair, runCv } from "./noise.ts";
+import {
+	type BuildError,
+	buildError,
+	defaultAlpha,
+	defaultLooks,
+	doubtOfSetAside,
+	nextLook,
+	nominalP,
+	type Pair,
+	runCv,
+	undisturbed,
+} from "./pairs.ts";
 
 export interface JudgeOptions {
 	/** Smallest relevant change, 0.02 for 2 %; symmetric in logarithms. */

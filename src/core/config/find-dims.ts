@@ -5,8 +5,8 @@ import { feeds, type OnnxModel } from "../onnx/model.ts";
 import { isTensor } from "../onnx/not-tensor.ts";
 import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
-import { fixedRange } from "./dims.ts";
 import { isName } from "./values.ts";
+import { fixedRange } from "./workloads.ts";
 
 export interface FoundDim {
 	name: string;

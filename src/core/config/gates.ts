@@ -4,7 +4,7 @@ import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
-import type { Resolution } from "./problem.ts";
+import type { Resolution } from "./source.ts";
 import { parseDuration, parseShare, parseSize } from "./values.ts";
 
 interface Leaf {

@@ -4,14 +4,12 @@ import { isRunnerVariable } from "../variables.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
 import { defaultEngine, defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
-import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
-import { describeGot } from "./expected.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./source.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
-import { checkName, checkPath } from "./values.ts";
-import { resolveWorkloads } from "./workloads.ts";
+import { checkName, checkPath, describeGot, prebuiltFix } from "./values.ts";
+import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles, resolveWorkloads } from "./workloads.ts";
 
 /** Bounds the effect of aliases and inheritance. */
 const maxWorkloads = 2000;
@@ -94,9 +92,6 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 	}
 	return { command, env };
 }
-
-export const prebuiltFix =
-	"Name the ONNX file, from which trtgate builds the engines: onnx: models/net.onnx. A prebuilt engine cannot be gated; `trtgate diff A.engine B.engine` compares two.";
 
 interface EngineContext {
 	model: ModelFile;

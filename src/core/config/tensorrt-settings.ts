@@ -3,7 +3,7 @@ import type { EngineFile, ModelFile, PluginFile } from "../../../generated/confi
 import type { PluginConfig, TensorRtConfig } from "./config.ts";
 import { defaultGpuFallback } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
-import { type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./source.ts";
 import { checkPath, parseSize } from "./values.ts";
 
 /** Each key of the engine replaces its model's. */

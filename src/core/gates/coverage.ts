@@ -1,60 +1,12 @@
-// Gates on coverage: checks and figures that the base has and the head lacks.
-
-import type { Arm, ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
-import type { Config, Gates } from "../config/config.ts";
-import { formatGate } from "../config/gate-records.ts";
-import type { Counterparts } from "../config/rules.ts";
+// Gates of the whole change: checks that the head lacks, and changed rules, which hold once they are merged.
+import type { GateResult } from "../../../generated/result.ts";
+import type { Config } from "../config/config.ts";
+import { type Counterparts, type RuleChange, ruleChanges } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
+import { groupBy } from "../group.ts";
 import type { EngineSpec } from "../plan/plan.ts";
+import { shorten } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
-
-const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, string>> = {
-	medianMs: "median latency",
-	meanMs: "mean latency",
-	minMs: "fastest iteration",
-	p90Ms: "P90 latency",
-	p95Ms: "P95 latency",
-	p99Ms: "P99 latency",
-	throughputPerSecond: "throughput",
-	peakMemoryBytes: "peak memory",
-};
-
-type Figures = Partial<Record<keyof typeof names | "engineBytes", number | null>>;
-type Level = { gates: Gates; pointer: string };
-
-export function judgeVanishedFigures(row: WorkloadResult, config: Config, level: Level): GateResult[] {
-	const { model, engine, workload, base, head } = row;
-	return vanished(names, { base, head }, { model, engine, workload }, { ...level, config });
-}
-
-export function judgeVanishedBuild(
-	{ base, head }: { base?: BuildRecord; head: BuildRecord },
-	config: Config,
-	level: Level,
-): GateResult[] {
-	if (base?.state !== "built" || head.state !== "built") return [];
-	const place = { model: head.model, engine: head.engine };
-	return vanished({ engineBytes: "engine size" }, { base, head }, place, { ...level, config });
-}
-
-function vanished(
-	labels: Partial<Record<keyof Figures, string>>,
-	{ base, head }: Record<Arm, Figures | null>,
-	place: Pick<GateResult, "model" | "engine" | "workload">,
-	{ config, gates, pointer }: Level & { config: Config },
-): GateResult[] {
-	const missing = (Object.keys(labels) as (keyof Figures)[]).flatMap((key) => {
-		const before = base?.[key];
-		const isThere = Number.isFinite(head?.[key]);
-		if (typeof before !== "number" || !Number.isFinite(before) || isThere) return [];
-		const kind = key.endsWith("Ms") ? "duration" : key.endsWith("Bytes") ? "size" : "rate";
-		return [`${labels[key]} (${formatGate[kind](before)})`];
-	});
-	if (missing.length === 0 || gates.vanished === "off") return [];
-	const message = `The base reports ${missing.join(", ")}; the head does not, so nothing was compared.`;
-	const at = placeOf(config, gates.pointers["vanished"] ?? pointer);
-	return [{ gate: "vanished", ...place, status: gates.vanished, message, ...at }];
-}
 
 export interface CoverageFacts {
 	base: readonly EngineSpec[];
@@ -94,4 +46,65 @@ export function judgeCoverage({ base, head, counterparts, droppedCases }: Covera
 				: []),
 		];
 	});
+}
+
+export interface RuleSides {
+	base: Config;
+	head: Config;
+	counterparts: Counterparts;
+	/** The side whose rules judge this run. */
+	holds: "base" | "head";
+}
+
+/** Looser rules get the status that the base sets; all others are listed. */
+export function judgeLimitChanges({ base, head, counterparts, holds }: RuleSides): GateResult[] {
+	const changes = ruleChanges(base, head, counterparts);
+	const groups = groupBy(changes, ({ limitChange, isLooser, key, base: was, head: is }) =>
+		JSON.stringify([limitChange, isLooser, key, was, is]),
+	);
+	return [...groups.values()].flatMap((group) => resultOf(group, { head, holds }));
+}
+
+export function judgeUnreadBase(fault: string, head: Config): GateResult {
+	const message = `The base's config cannot be read, so the head's recipes and rules were used for both sides: ${fault}`;
+	return { gate: "limit-change", model: head.path, status: "warn", message };
+}
+
+const maxShownChars = 120;
+
+function resultOf(
+	group: readonly RuleChange[],
+	{ head, holds }: Pick<RuleSides, "head" | "holds">,
+): GateResult[] {
+	const [first] = group;
+	if (first === undefined) return [];
+	const { key, isLooser, limitChange, pointer } = first;
+	if (isLooser && limitChange === "off") return [];
+	const change = `${key}: ${shorten(first.base, maxShownChars)} → ${shorten(first.head, maxShownChars)}`;
+	const when = holds === "base" ? " It holds after the merge; this change was judged by the base's." : "";
+	const review = isLooser ? " It needs a review." : "";
+	const status = isLooser && limitChange !== "off" ? limitChange : "pass";
+	const message = `${change}${countOf(group)}.${when}${review}`;
+	const subject = subjectOf(group, head.path);
+	return [{ gate: "limit-change", ...subject, status, message, ...placeOf(head, pointer) }];
+}
+
+function subjectOf(
+	group: readonly RuleChange[],
+	path: string,
+): Pick<GateResult, "model" | "engine" | "workload"> {
+	const common = (key: "model" | "engine" | "workload"): string | undefined => {
+		const [value, other] = new Set(group.map((change) => change[key]));
+		return other === undefined ? value : undefined;
+	};
+	const model = common("model");
+	const engine = model && common("engine");
+	return { model: model ?? path, engine, workload: engine && common("workload") };
+}
+
+function countOf(group: readonly RuleChange[]): string {
+	const [first] = group;
+	if (first === undefined || group.length === 1) return "";
+	const what = first.workload !== undefined ? "workload" : first.engine !== undefined ? "engine" : "model";
+	return `, in ${counted(group.length, what)}`;
 }

@@ -512,7 +512,9 @@ it("a clone without a remote uses its own commits", async () => {
 		sha: at("main-299"),
 		ref: "refs/heads/main",
 	});
-	expect(await findBase({ event, baseline: { from: "base-ref" }, head: at("main-299"), history })).toMatchObject({
+	expect(
+		await findBase({ event, baseline: { from: "base-ref" }, head: at("main-299"), history }),
+	).toMatchObject({
 		commit: at("main-297"),
 	});
 });
@@ -525,15 +527,21 @@ it("a clone with all history needs no remote, which may ask for rights that the 
 		sha: at("merge"),
 		ref: "refs/pull/7/merge",
 	});
-	expect(await findBase({ event: pulled, baseline: { from: "base-ref" }, head: at("feature-2"), history })).toMatchObject({
+	expect(
+		await findBase({ event: pulled, baseline: { from: "base-ref" }, head: at("feature-2"), history }),
+	).toMatchObject({
 		commit: at("main-290"),
 	});
 	const clock = parseRunEvent("schedule", schedule(), { sha: at("main-299"), ref: "refs/heads/main" });
-	expect(await findBase({ event: clock, baseline: { from: "base-ref" }, head: at("main-299"), history })).toMatchObject({
+	expect(
+		await findBase({ event: clock, baseline: { from: "base-ref" }, head: at("main-299"), history }),
+	).toMatchObject({
 		label: "v1.2.0",
 	});
 	for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
-	expect(await findBase({ event: clock, baseline: { from: "base-ref" }, head: at("main-299"), history })).toMatchObject({
+	expect(
+		await findBase({ event: clock, baseline: { from: "base-ref" }, head: at("main-299"), history }),
+	).toMatchObject({
 		state: "none",
 	});
 });

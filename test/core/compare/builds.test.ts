@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { type Random, seededRandom } from "../../../bench/run-model.ts";
-import { undisturbed } from "../../../src/core/compare/disturbed.ts";
-import { buildError, type Pair } from "../../../src/core/compare/noise.ts";
+import { buildError, type Pair, undisturbed } from "../../../src/core/compare/pairs.ts";
 import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
 

@@ -1,7 +1,7 @@
 // The error is spent over the looks, the workloads and both figures, never more than there is.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { defaultAlpha, defaultLooks, errorShare, nominalP } from "../../../src/core/compare/looks.ts";
+import { defaultAlpha, defaultLooks, errorShare, nominalP } from "../../../src/core/compare/pairs.ts";
 
 test("each look spends in proportion to the pairs that it adds", () => {
 	expect(defaultLooks.map((look) => nominalP(defaultLooks, look, 0.16))).toEqual([0.05, 0.03, 0.04, 0.04]);

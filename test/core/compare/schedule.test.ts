@@ -1,7 +1,7 @@
 // The order of the sides is balanced, seeded and the same everywhere.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { firstArms } from "../../../src/core/compare/schedule.ts";
+import { firstArms } from "../../../src/core/compare/pairs.ts";
 
 test("each block of two pairs has both orders, so the sides alternate ABBA or BAAB", () => {
 	fc.assert(

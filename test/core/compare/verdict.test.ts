@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { VerdictKind } from "../../../generated/result.ts";
-import { undisturbed } from "../../../src/core/compare/disturbed.ts";
-import type { Pair } from "../../../src/core/compare/noise.ts";
+import { type Pair, undisturbed } from "../../../src/core/compare/pairs.ts";
 import { judgePairs, shouldStop } from "../../../src/core/compare/verdict.ts";
 import { BugError } from "../../../src/core/errors.ts";
 

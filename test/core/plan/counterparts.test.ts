@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Precision } from "../../../generated/config.ts";
-import { findCounterparts, underNameOf } from "../../../src/core/plan/counterparts.ts";
-import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
+import { type EngineSpec, engineSpecs, findCounterparts, underNameOf } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 interface Named {

@@ -1,9 +1,8 @@
 // The plan: order, first sides, estimates, and its text.
 import { expect, it } from "vitest";
-import { firstArms } from "../../../src/core/compare/schedule.ts";
+import { firstArms } from "../../../src/core/compare/pairs.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import { makePlan, type PlanInput, runsWithoutBase } from "../../../src/core/plan/make-plan.ts";
-import { engineSpecs } from "../../../src/core/plan/plan.ts";
+import { engineSpecs, makePlan, type PlanInput, runsWithoutBase } from "../../../src/core/plan/plan.ts";
 import { renderPlan } from "../../../src/core/plan/render.ts";
 import { loaded } from "../config/load.ts";
 

@@ -13,14 +13,18 @@ import type { Config } from "../../../core/config/config.ts";
 import { loadConfig } from "../../../core/config/parse.ts";
 import { type Counterparts, underRulesOf } from "../../../core/config/rules.ts";
 import { keepSelected, parsePatterns } from "../../../core/config/select.ts";
-import { judgeCoverage } from "../../../core/gates/coverage.ts";
-import { judgeLimitChanges } from "../../../core/gates/limit-changes.ts";
-import { findCounterparts } from "../../../core/plan/counterparts.ts";
-import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../../core/plan/matrix.ts";
-import { type EngineSpec, engineSpecs } from "../../../core/plan/plan.ts";
+import { judgeCoverage, judgeLimitChanges } from "../../../core/gates/coverage.ts";
+import {
+	formatMatrix,
+	keepRunners,
+	type MatrixJob,
+	parseLabels,
+	planMatrix,
+	refuseNewRunners,
+} from "../../../core/plan/matrix.ts";
+import { type EngineSpec, engineSpecs, findCounterparts } from "../../../core/plan/plan.ts";
 import { renderMatrix } from "../../../core/plan/render.ts";
 import { formatReview } from "../../../core/plan/review.ts";
-import { keepRunners, refuseNewRunners } from "../../../core/plan/trusted-runners.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { openHistory } from "../../../history/adapters/history.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
