@@ -8,9 +8,8 @@ import { recordFault } from "../core/errors.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
-import { identicalEngines, identityOf } from "./compare.ts";
 import type { Measured } from "./measure.ts";
-import { isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
+import { identicalEngines, identityOf, isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
 
 export interface CountInput {
 	workloads: readonly TimedWorkload[];

@@ -213,3 +213,27 @@ export function subjectOf({ head, workload }: TimedWorkload): ErrorSubject {
 	const { model, engine } = head.spec;
 	return { model: model.name, engine: engine.name, workload: workload.config.name };
 }
+
+/** Identical bytes rule out any change, so no measurement is needed. */
+export function identicalEngines({ head }: TimedWorkload, done: "timed" | "counted") {
+	const same =
+		head.record.sharedWithBase === true
+			? "the same model and settings, and share one engine"
+			: "the same engine, byte for byte";
+	const reason = `Base and head have ${same}, so nothing was ${done}.`;
+	const interval: [number, number] = [0, 0];
+	return { verdict: "unchanged", reason, estimate: 0, interval, excluded: 0 } as const;
+}
+
+export function identityOf({ workload, head, inputs }: TimedWorkload) {
+	const { model, engine } = head.spec;
+	return {
+		id: workload.id,
+		model: model.name,
+		engine: engine.name,
+		workload: workload.config.name,
+		precision: engine.precision,
+		shapes: Object.fromEntries(inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
+		streams: workload.config.streams,
+	};
+}
