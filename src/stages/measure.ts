@@ -42,7 +42,6 @@ type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"
 	backend: Pick<Backend, "measure">;
 };
 
-/** Yields each row as soon as it is judged. */
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
 	if (input.workloads.length > 0) await ports.telemetry.start();
@@ -62,7 +61,6 @@ interface Timing {
 	timed: TimedWorkload;
 	input: MeasureInput;
 	length: RunLength;
-	/** Including replaced ones, in order of time. */
 	runs: TimedRun[];
 	replaced: number;
 }
@@ -128,7 +126,6 @@ function comparisonOptions({ workload }: TimedWorkload, { measure: { looks }, fa
 	};
 }
 
-/** Measures a pair, and repeats pairs that turn out invalid. */
 async function measureUntilValid(
 	pair: number,
 	timing: Timing,
@@ -149,7 +146,6 @@ async function measureUntilValid(
 	return null;
 }
 
-/** Repeats a pair with an unusable run. */
 async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { timed, input, length } = timing;
 	const both: readonly Arm[] = timed.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];

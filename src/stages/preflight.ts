@@ -37,7 +37,6 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 	return reported;
 }
 
-/** Marks what the base's TensorRT does not report for the same model. */
 function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightInput): Finding[] {
 	if (baseTensorrt === undefined) return [...found];
 	const hashes = (of: Arm) =>

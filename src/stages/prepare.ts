@@ -41,10 +41,7 @@ interface Wanted {
  */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
 	const counts = input.sides.map(({ specs }) => specs.length);
-	ports.progress.stage(
-		"prepare",
-		counts.reduce((sum, count) => sum + count, 0),
-	);
+	ports.progress.stage("prepare", input.sides.flatMap(({ specs }) => specs).length);
 	const prepared = new Map<string, Promise<CommandFailure | null>>();
 	for (const { folder, specs } of input.sides) {
 		for (const [index, spec] of specs.entries()) {
@@ -76,7 +73,6 @@ async function runPrepare(
 	return { ...failure, message, log: logPath, fix };
 }
 
-/** A fault of one model does not stop the others. */
 async function readModel(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
 	try {
@@ -100,12 +96,20 @@ async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<
 	if ("state" in model) return model;
 	// ONNX Runtime does not need assets.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
-	const assets = await readAssets(spec, folder.path, ports.files);
-	if (assets.state === "ready") return { state: "ready", spec, arm, model, assets: assets.assets };
-	if (arm === "head") throw missingAsset(assets, spec);
+	const assets = await readAssets(spec.engine.tensorrt, folder.path, ports.files);
+	if (!("state" in assets)) return { state: "ready", spec, arm, model, assets };
+	const state = assets.state === "empty" ? "an empty file" : "missing";
+	const fault = {
+		code: "asset-missing",
+		message: `The ${assets.what} ${assets.path} of ${spec.id} is ${state}.`,
+	} as const;
+	if (arm === "head") {
+		const fix = "Correct its path in the config, or let the model's prepare command write it.";
+		throw new ConfigError({ ...fault, fix });
+	}
 	if (assets.state === "missing") return absentFromBase(assets.path, wanted);
 	const message = `The base's ${assets.what} ${assets.path} is an empty file.`;
-	return brokenBase(wanted, { code: "asset-missing", message, fix: otherBase });
+	return brokenBase(wanted, { code: fault.code, message, fix: otherBase });
 }
 
 const fixOfCommand =
@@ -121,7 +125,6 @@ const notWhole: Readonly<Record<string, string>> = {
 	short: "too short",
 };
 
-/** @param path null if nothing is there. */
 async function readBase(
 	path: string | null,
 	wanted: Wanted,
@@ -177,8 +180,6 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 	return { state: "broken", spec, arm: "base", error };
 }
 
-// Plugin libraries and calibration caches.
-
 interface MissingAsset {
 	state: "missing" | "empty";
 	path: string;
@@ -188,40 +189,24 @@ interface MissingAsset {
 type AssetFiles = Pick<Files, "realPath" | "size" | "sha256">;
 
 /** trtexec silently invents ranges for a missing or empty calibration cache. @throws ConfigError path-outside-workspace. */
-export async function readAssets(
-	{ engine }: EngineSpec,
+async function readAssets(
+	{ plugins, calibration }: EngineSpec["engine"]["tensorrt"],
 	folder: string,
 	files: AssetFiles,
-): Promise<{ state: "ready"; assets: EngineAssets } | MissingAsset> {
-	const { plugins, calibration } = engine.tensorrt;
-	const read: (Asset & { dynamic: boolean })[] = [];
+): Promise<EngineAssets | MissingAsset> {
+	const read = async (path: string, what: string): Promise<Asset | MissingAsset> => {
+		const real = await confine(files, folder, path);
+		const bytes = real === null ? null : await files.size(real);
+		if (real === null || !bytes) return { state: bytes === 0 ? "empty" : "missing", path, what };
+		return { path: real, sha256: await files.sha256(real, inputKinds.asset) };
+	};
+	const libraries: (Asset & { dynamic: boolean })[] = [];
 	for (const { path, dynamic } of plugins) {
-		const asset = await readAsset({ path, what: "plugin library" }, folder, files);
+		const asset = await read(path, "plugin library");
 		if ("state" in asset) return asset;
-		read.push({ ...asset, dynamic });
+		libraries.push({ ...asset, dynamic });
 	}
-	if (calibration === undefined) return { state: "ready", assets: { plugins: read } };
-	const asset = await readAsset({ path: calibration.path, what: "calibration cache" }, folder, files);
-	return "state" in asset ? asset : { state: "ready", assets: { plugins: read, calibration: asset } };
-}
-
-async function readAsset(
-	wanted: Omit<MissingAsset, "state">,
-	folder: string,
-	files: AssetFiles,
-): Promise<Asset | MissingAsset> {
-	const path = await confine(files, folder, wanted.path);
-	const bytes = path === null ? null : await files.size(path);
-	if (path === null || bytes === null) return { state: "missing", ...wanted };
-	return bytes === 0
-		? { state: "empty", ...wanted }
-		: { path, sha256: await files.sha256(path, inputKinds.asset) };
-}
-
-export function missingAsset({ state, path, what }: MissingAsset, spec: EngineSpec): ConfigError {
-	return new ConfigError({
-		code: "asset-missing",
-		message: `The ${what} ${path} of ${spec.id} is ${state === "empty" ? "an empty file" : "missing"}.`,
-		fix: "Correct its path in the config, or let the model's prepare command write it.",
-	});
+	if (calibration === undefined) return { plugins: libraries };
+	const asset = await read(calibration.path, "calibration cache");
+	return "state" in asset ? asset : { plugins: libraries, calibration: asset };
 }

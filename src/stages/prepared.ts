@@ -55,7 +55,6 @@ export function compareInterfaces(models: readonly PreparedModel[]) {
 	return { changes: [...changes.values()], engines };
 }
 
-/** A caller that sends these sizes would break. */
 function narrowerRanges(base: EngineSpec, head: EngineSpec): InterfaceRow[] {
 	return Object.entries(base.dims).flatMap(([name, was]): InterfaceRow[] => {
 		const is = head.dims[name];

@@ -21,7 +21,6 @@ export type TriedSizes =
 	| { state: "guessed"; sizes: Sizes; why: string; attempts: readonly Attempt[] }
 	| { state: "none"; attempts: readonly Attempt[] };
 
-/** Starting a process takes longer than a run that fails. */
 const triesPerProcess = 4;
 
 export async function trySizes(input: TryInput, ports: RecordPorts): Promise<TriedSizes> {

@@ -18,11 +18,8 @@ type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
 export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
-	/** Why the base cannot take the head's inputs. */
 	baseDiffers?: string;
-	/** The base takes these inputs only in other sizes. */
 	baseHoldsOtherSizes?: boolean;
-	/** Why the head cannot take the inputs of the base's workload. */
 	headDiffers?: string;
 }
 
@@ -33,7 +30,6 @@ export function shapeWorkloads(
 	config: Pick<Config, "sources">,
 ): {
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	/** Workloads of the base that the head no longer runs. */
 	lost: readonly InterfaceChange[];
 	/** Heads without sizes for their dimensions become `broken`. */
 	models: readonly PreparedModel[];
@@ -118,7 +114,6 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	return inputsAt(shapes);
 }
 
-/** null if it can take them. */
 function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string | null {
 	const { arm, model } = other;
 	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
@@ -170,11 +165,9 @@ export interface TimedWorkload {
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
-	/** Which side runs first in each pair. */
 	firstArms: readonly Arm[];
 }
 
-/** The build gate reports heads that were not built. */
 export function timedWorkloads(
 	plan: Plan,
 	engines: readonly BuiltEngine[],

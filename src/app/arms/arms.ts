@@ -19,14 +19,12 @@ import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {
 	cwd: string;
-	/** Absolute folder of the config: the default head, and the repository of refs. */
 	home: string;
 	outFolder: string;
 	config: Config;
 	configs: ConfigReader;
 	base?: string;
 	head?: string;
-	/** Determines the base, and allows fetching it. */
 	event?: RunEvent;
 	access?: GitAccess;
 }
@@ -43,12 +41,10 @@ export interface ConfigReader {
 }
 
 export interface OpenedArms {
-	/** The base, if any, then the head. */
 	folders: ArmFolder[];
 	baseConfig: SideConfig;
 	/** The config whose rules apply: the target branch's for a change under review, otherwise the base's. */
 	rules: SideConfig;
-	/** Why there is no base, a clause. */
 	noBase?: string;
 	notes: string[];
 	close(): Promise<void>;
@@ -83,7 +79,6 @@ interface Opening {
 	processes: Processes;
 	notes: string[];
 	closers: (() => Promise<void>)[];
-	/** The target branch's config, if the base may be another commit. */
 	rules: SideConfig | null;
 }
 

@@ -97,7 +97,6 @@ function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
 	return change > 0 ? "regressed" : "improved";
 }
 
-/** Why two sizes cannot be compared, or null. */
 function obstacle(base: number | null, head: number | null, what: string): Partial<Comparison> | null {
 	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
 	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;

@@ -3,14 +3,12 @@ import type { Arm, BuildSpread } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { median, sampleMean } from "../stats/quantile.ts";
 
-/** Medians or P99s of two adjacent runs, in ms. */
 export interface Pair {
 	base: number;
 	head: number;
 	builds?: { base: number; head: number };
 }
 
-/** Squared deviations of the logarithms, and their degrees of freedom. */
 function scatter(values: readonly number[]): { squares: number; free: number } {
 	const logs = values.map(Math.log);
 	const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
@@ -72,7 +70,6 @@ export function buildError(pairs: readonly Pair[]): BuildError | null {
 const maxSds = 3;
 /** Factor from the median absolute deviation to the standard deviation of normal noise. */
 export const perMedianDeviation = 1.482602218505602;
-/** Smaller excesses are never disturbances. */
 const minExcess = 0.005;
 const minPairs = 5;
 

@@ -11,7 +11,6 @@ export interface LengthLimits extends RunLength {
 	streams: number;
 }
 
-/** The longest warm-up worth looking for. */
 export const pilotMs = 1000;
 
 const windowMs = 100;
@@ -71,7 +70,6 @@ function windowMeans(samplesMs: Float64Array): number[] {
 
 const steadyShare = 0.005;
 
-/** Finds the first window from which on all agree with the later half. */
 function steadyWindow(windows: readonly number[]): number {
 	const later = windows.slice(Math.floor(windows.length / 2));
 	const centre = median(later);

@@ -97,7 +97,6 @@ function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSize
 	};
 }
 
-/** Sizes at the ends of the ranges, to be tried. */
 export function endsOf(
 	found: FoundDims,
 	chosen: ReadonlyMap<string, number>,

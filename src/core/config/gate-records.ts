@@ -24,13 +24,10 @@ export interface GateRecord {
 	level: "workload" | "engine";
 	byDefault?: Threshold | Readonly<Record<Precision, number>> | string;
 	options?: readonly string[];
-	/** Stricter defaults. */
 	occasions?: Readonly<Partial<Record<Occasion, string>>>;
 	label?: string;
 	isSpeed?: true;
-	/** A worse value can be accepted once in `accept`. */
 	isAcceptable?: true;
-	/** The head's figure that an absolute limit bounds. */
 	bounds?: { figure: keyof ArmStats | "engineBytes"; label: string; isLeast?: true };
 }
 
@@ -55,7 +52,6 @@ export const gateRecords = {
 	throughput: { ...compared, name: "throughput", label: "throughput", byDefault: {} },
 	// A lost fusion or a fallback to fp32 weights adds more than two builds differ by.
 	engineSize: { ...ofEngine, name: "engine-size", label: "engine size", byDefault: { fail: 0.1 } },
-	// The time depends on caches and other processes.
 	buildTime: {
 		...ofEngine,
 		isSpeed: true,

@@ -51,7 +51,6 @@ export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): L
 	return new Map([...layer].filter(([, { pointer }]) => pointer !== undefined && inputs.has(pointer)));
 }
 
-/** @param layers from the widest to the narrowest. */
 export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 	const leaves = new Map(layers.flatMap((layer) => [...layer]));
 	const pointers: Record<string, string> = {};

@@ -169,7 +169,6 @@ function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 		for (const engine of model.engines) {
 			const engineId = `${model.name}/${engine.name}`;
 			const names = engine.workloads.map((workload) => `${engineId}/${workload.name}`);
-			// Duplicates within one engine are reported at the workload.
 			for (const id of new Set([engineId, ...names])) {
 				const problem = { pointer: engine.pointer, says: `comes out as ${formatName(id)} twice`, expected };
 				if (seen.has(id)) yield { ...problem, fix: "Rename the engine or its model.", at: "key" };

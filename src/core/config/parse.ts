@@ -29,7 +29,6 @@ import { parseYaml } from "./yaml.ts";
 
 export interface LoadOptions {
 	path: string;
-	/** Overrides by name of the action input or flag; "" is ignored. */
 	inputs?: Readonly<Record<string, string>>;
 	occasion?: Occasion | undefined;
 }
@@ -168,7 +167,6 @@ const configInputs: Readonly<Record<string, string>> = {
 	"baseline-ref": "/baseline/ref",
 };
 
-/** @param inputs by their names in `configInputs`; "" is ignored. */
 function applyInputs(
 	file: unknown,
 	inputs: Readonly<Record<string, string>>,
@@ -200,31 +198,32 @@ function withValue(holder: unknown, path: readonly string[], value: unknown): un
 	return copy;
 }
 
-const times = {
-	warmUpMs: "warm-up",
-	durationMs: "duration",
-	timeoutMs: "timeout",
-	buildTimeoutMs: "build-timeout",
-} as const;
+const measureKeys = {
+	pairs: "looks",
+	"warm-up": "warmUpMs",
+	duration: "durationMs",
+	timeout: "timeoutMs",
+	"build-timeout": "buildTimeoutMs",
+	threads: "threads",
+	rebuilds: "rebuilds",
+	"unchanged-models": "unchangedModels",
+	"identical-engines": "identicalEngines",
+	"cuda-graph": "cudaGraph",
+	transfers: "transfers",
+	"spin-wait": "spinWait",
+} as const satisfies Record<keyof MeasureFile, keyof MeasureConfig>;
 
-export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
-	const adaptsLength = file["warm-up"] === undefined && file.duration === undefined;
-	const measure: MeasureConfig = {
-		...defaultMeasure,
-		adaptsLength,
-		looks: file.pairs ?? defaultMeasure.looks,
-		threads: file.threads ?? defaultMeasure.threads,
-		rebuilds: file.rebuilds ?? defaultMeasure.rebuilds,
-		identicalEngines: file["identical-engines"] ?? defaultMeasure.identicalEngines,
-		cudaGraph: file["cuda-graph"] ?? defaultMeasure.cudaGraph,
-		transfers: file.transfers ?? defaultMeasure.transfers,
-		spinWait: file["spin-wait"] ?? defaultMeasure.spinWait,
-		unchangedModels: file["unchanged-models"],
-	};
-	for (const [key, name] of Object.entries(times) as [keyof typeof times, "duration"][]) {
-		const options = { text: file[name] ?? "", allowsZero: key === "warmUpMs" };
-		if (file[name] !== undefined) measure[key] = yield* parseDuration(`/measure/${name}`, options);
+function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
+	const set: Record<string, unknown> = {};
+	for (const [key, name] of Object.entries(measureKeys)) {
+		const value = file[key as keyof MeasureFile];
+		if (value === undefined) continue;
+		const isTime = name.endsWith("Ms");
+		const options = { text: String(value), allowsZero: key === "warm-up" };
+		set[name] = isTime ? yield* parseDuration(`/measure/${key}`, options) : value;
 	}
+	const adaptsLength = file["warm-up"] === undefined && file.duration === undefined;
+	const measure: MeasureConfig = { ...defaultMeasure, ...set, adaptsLength };
 	const { looks, warmUpMs, durationMs, timeoutMs } = measure;
 	if (looks.some((look, index) => look <= (looks[index - 1] ?? 0))) {
 		const fix = `Write [${[...new Set(looks)].sort((left, right) => left - right).join(", ")}].`;
@@ -239,7 +238,7 @@ export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 	return measure;
 }
 
-export function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerConfig[]> {
+function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerConfig[]> {
 	const seen = new Set<string>();
 	return yield* resolveEach(file ?? [], function* (runner, index) {
 		const pointer = childPointer("/runners", index);

@@ -132,7 +132,6 @@ export interface SchemaNode {
 	$ref?: string;
 }
 
-/** Examples by title of the schema, or by key. */
 const examples: Readonly<Record<string, string>> = {
 	Percentage: "a share such as 2% or 0.02, or off",
 	Duration: "a time with its unit, such as 500ms, 2s or 10m",

@@ -9,7 +9,6 @@ import { fixedRange } from "./workloads.ts";
 const maxPatterns = 1000;
 const maxPatternChars = 700;
 
-/** A character, with the backslash that escapes it. */
 const characters = /\\[\s\S]|[\s\S]/g;
 
 /** Reads patterns separated by lines or commas; escaped blanks are kept. */
@@ -67,7 +66,6 @@ export interface PatternProblem {
 	meant?: string | undefined;
 }
 
-/** Every pattern must match at least one engine. */
 export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
 	const ids = models.flatMap((model) => [
 		model.name,

@@ -101,7 +101,6 @@ export const ownedFlags: ReadonlyMap<string, string> = new Map(
 	owned.flatMap(([flags, fix]) => flags.split(/\s+/).map((flag) => [flag, fix] as const)),
 );
 
-/** The fix for a key named like such a flag. */
 export function hintForFlagKey(key: string): string | undefined {
 	return [...ownedFlags].find(([flag]) => flag.replace(/^-+/, "").toLowerCase() === key.toLowerCase())?.[1];
 }

@@ -22,7 +22,6 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 	return "off";
 }
 
-/** Yields milliseconds. */
 export function* parseDuration(
 	pointer: string,
 	options: { text: string; allowsZero?: boolean },
@@ -126,7 +125,6 @@ export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	yield { pointer, says: `is ${describeGot(ref)}`, expected: "a git ref such as v1.4 or main", fix };
 }
 
-/** In the words of YAML. */
 export function describeGot(value: unknown, pointer = "/"): string {
 	if (value === null || value === undefined) return "empty";
 	return describeFound(value, pointer).replace(/^an (empty )?object$/, (_, empty) =>

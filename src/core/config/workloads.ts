@@ -195,7 +195,6 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 	return hull;
 }
 
-/** The first profile that holds all sizes, or null. */
 export function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
 	const fits = (size: number, range: DimRange | undefined): boolean =>
 		range === undefined || (size >= range.min && size <= range.max);

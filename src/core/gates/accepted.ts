@@ -12,7 +12,6 @@ export interface AcceptFacts {
 	known: ReadonlySet<string>;
 }
 
-/** Turns failures within an accepted limit into warnings. */
 export function applyAccepted(gates: readonly GateResult[], facts: AcceptFacts): GateResult[] {
 	const entries = facts.config.accept ?? [];
 	if (entries.length === 0) return [...gates];

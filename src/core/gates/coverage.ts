@@ -52,11 +52,9 @@ export interface RuleSides {
 	base: Config;
 	head: Config;
 	counterparts: Counterparts;
-	/** The side whose rules judge this run. */
 	holds: "base" | "head";
 }
 
-/** Looser rules get the status that the base sets; all others are listed. */
 export function judgeLimitChanges({ base, head, counterparts, holds }: RuleSides): GateResult[] {
 	const changes = ruleChanges(base, head, counterparts);
 	const groups = groupBy(changes, ({ limitChange, isLooser, key, base: was, head: is }) =>

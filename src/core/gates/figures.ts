@@ -85,7 +85,6 @@ const figureNames: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations"
 
 type Figures = Partial<Record<keyof typeof figureNames | "engineBytes", number | null>>;
 
-/** Figures that the base has and the head lacks. */
 function vanished(
 	names: Partial<Record<keyof Figures, string>>,
 	{ base, head }: Record<Arm, Figures | null>,
@@ -102,7 +101,6 @@ function vanished(
 	return ["vanished", status, message];
 }
 
-/** Inconclusive if a figure is unknown. */
 function judgeBounds(
 	gates: Gates,
 	head: Partial<Record<(typeof absoluteGates)[number]["figure"], number | null>> | null,
@@ -123,7 +121,6 @@ function judgeBounds(
 	});
 }
 
-/** Compares medians over the runs, without an interval. */
 function throughputGate({ base, head }: WorkloadResult, gates: Gates): Verdict {
 	const before = base?.throughputPerSecond ?? 0;
 	const now = head?.throughputPerSecond ?? null;

@@ -16,7 +16,6 @@ const aloneName = "all";
 
 const maxNameChars = 100;
 
-/** GitHub's limit. */
 const maxJobs = 256;
 
 export interface MatrixJob {
@@ -152,7 +151,6 @@ export function parseMatrix(text: string): MatrixJob[] {
 	});
 }
 
-/** null if the text is not JSON. */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);

@@ -17,7 +17,6 @@ const mebibyte = 1024 * 1024;
 
 type Settings = ReadonlyMap<string, string>;
 
-/** Engines with equal settings and files are one. */
 function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings {
 	const { tensorrt } = engine;
 	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
@@ -97,7 +96,6 @@ function withoutNames(recipe: RecipeOf): RecipeOf {
 	return { ...recipe, spec: { ...recipe.spec, engine: { ...engine, tensorrt } } };
 }
 
-/** Settings that differ, those of the build first. */
 export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {
 	return [...rowsOf(base, head, buildSettings), ...rowsOf(base, head, sourceSettings)].filter(
 		({ what }) => what !== "model file",
@@ -112,7 +110,6 @@ function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Sett
 	});
 }
 
-/** Identifies the engine that a recipe makes. */
 export function recipeText(recipe: RecipeOf): string {
 	const { plugins = [], calibration } = recipe.assets ?? {};
 	const hashes = [recipe.modelSha256, calibration?.sha256, ...plugins.map(({ sha256 }) => sha256)];

@@ -81,7 +81,6 @@ function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, c
 	return `${name}: ${first === step.pairs ? first : `${first} to ${step.pairs}`} pairs, first ${order.join("")}${first < step.pairs ? "…" : ""}`;
 }
 
-/** Wider cells do not push the rest out of sight. */
 const maxColumn = 100;
 
 function columns(rows: readonly (readonly string[])[]): string[] {

@@ -32,13 +32,9 @@ export function summarize(samplesMs: Float64Array): RunSummary | null {
 	};
 }
 
-export function throughputOf(timing: {
-	iterations: number;
-	timedMs: number;
-	reportedPerSecond?: number;
-}): number | undefined {
-	const { iterations, timedMs, reportedPerSecond } = timing;
-	const perSecond = reportedPerSecond ?? (1000 * iterations) / timedMs;
+/** Iterations over wall time, unless the tool measured it; undefined if neither is a number above 0. */
+export function throughputOf(iterations: number, timedMs: number, reported?: number): number | undefined {
+	const perSecond = reported ?? (1000 * iterations) / timedMs;
 	return Number.isFinite(perSecond) && perSecond > 0 ? perSecond : undefined;
 }
 

@@ -65,9 +65,12 @@ test("runs that are unusable or lack a figure do not count", () => {
 });
 
 test.each([
-	[{ iterations: 500, timedMs: 2000 }, 250],
-	[{ iterations: 500, timedMs: 2000, reportedPerSecond: 248.5 }, 248.5],
-	[{ iterations: 500, timedMs: 0 }, undefined],
-])("throughput of %j is %s: iterations over wall time, or what the tool measured", (timing, perSecond) => {
-	expect(throughputOf(timing)).toBe(perSecond);
-});
+	[[500, 2000], 250],
+	[[500, 2000, 248.5], 248.5],
+	[[500, 0], undefined],
+] as const)(
+	"throughput of %j is %s: iterations over wall time, or what the tool measured",
+	(timing, perSecond) => {
+		expect(throughputOf(...timing)).toBe(perSecond);
+	},
+);
