@@ -76,7 +76,7 @@ export function fakePorts(backend: Backend, stopAfter = Number.POSITIVE_INFINITY
 }
 
 const none = { inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [] };
-const emptyModel = {
+export const emptyModel = {
 	...{ bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, functions: [] },
 	graph: { name: "", ...none, subgraphs: [], sparseInitializers: [] },
 } as unknown as OnnxModel;

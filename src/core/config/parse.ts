@@ -198,7 +198,7 @@ function withValue(holder: unknown, path: readonly string[], value: unknown): un
 	return copy;
 }
 
-const measureKeys = {
+export const measureKeys = {
 	pairs: "looks",
 	"warm-up": "warmUpMs",
 	duration: "durationMs",

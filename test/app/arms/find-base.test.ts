@@ -1,5 +1,5 @@
 // Every event in real repositories: which commit is the base, how the report explains it, and how little is fetched.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -143,7 +143,13 @@ function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }
 }
 
 type More = Omit<Partial<Situation>, keyof Place>;
-const situation = (what: string, place: Place, base: string | null, says: RegExp, more: More = {}): Situation => ({
+const situation = (
+	what: string,
+	place: Place,
+	base: string | null,
+	says: RegExp,
+	more: More = {},
+): Situation => ({
 	...{ what, ...place, base, says },
 	...more,
 });
@@ -151,15 +157,23 @@ const ofFork = { headRef: "main", headRepository: repository("stranger/engines",
 const ends = (more: object) => () => pullRequest({ head: at("feature-2"), base: at("main-295") }, more);
 
 const situations: Situation[] = [
-	situation("the merge commit of a pull request", onMerge, "main-299", /that the pull request.s merge commit builds on/, {
-		isWholeToo: true,
-		most: 2,
-	}),
+	situation(
+		"the merge commit of a pull request",
+		onMerge,
+		"main-299",
+		/that the pull request.s merge commit builds on/,
+		{
+			isWholeToo: true,
+			most: 2,
+		},
+	),
 	situation("the merge commit of a fork's pull request", onMerge, "main-299", /merge commit/, {
 		payload: ends(ofFork),
 		most: 2,
 	}),
-	situation("the merge commit of a branch that left long ago", onOldMerge, "main-299", /merge commit/, { most: 2 }),
+	situation("the merge commit of a branch that left long ago", onOldMerge, "main-299", /merge commit/, {
+		most: 2,
+	}),
 	situation("the head of a pull request", onMerge, "main-290", /merge base of .* and main/, {
 		...{ isWholeToo: true, checkedOut: "feature-2", most: 80 },
 	}),
@@ -172,36 +186,75 @@ const situations: Situation[] = [
 	situation("a head without any history in common", onMerge, "main-299", /shares no history/, {
 		checkedOut: "stranger-1",
 	}),
-	situation("a pull request into a branch that was deleted", onMerge, "main-290", /merge base of .* and gone/, {
-		checkedOut: "feature-2",
-		payload: ends({ baseRef: "gone" }),
-	}),
-	situation("a push", onMain, "main-297", /main before this push/, { before: "main-297", isWholeToo: true, most: 2 }),
-	situation("a push after which the commit before is gone", onMain, "main-298", /the commit before .* is gone/, {
-		payload: () => push(onMain.ref, missing, at("main-299")),
+	situation(
+		"a pull request into a branch that was deleted",
+		onMerge,
+		"main-290",
+		/merge base of .* and gone/,
+		{
+			checkedOut: "feature-2",
+			payload: ends({ baseRef: "gone" }),
+		},
+	),
+	situation("a push", onMain, "main-297", /main before this push/, {
+		before: "main-297",
+		isWholeToo: true,
 		most: 2,
 	}),
+	situation(
+		"a push after which the commit before is gone",
+		onMain,
+		"main-298",
+		/the commit before .* is gone/,
+		{
+			payload: () => push(onMain.ref, missing, at("main-299")),
+			most: 2,
+		},
+	),
 	situation("the push of a new branch", onTopic, "main-295", /left main: topic is new/),
 	situation("a forced push", onTopic, "main-295", /left main: topic was rewritten/, {
 		...{ before: "before-1", isForced: true, isWholeToo: true },
 	}),
-	situation("a forced push of the default branch", onMain, "main-298", /the commit before .*: main was rewritten/, {
-		...{ before: "before-1", isForced: true },
-	}),
-	situation("a push that is called forced and adds to the branch", onTopic, "topic-0", /topic before this push/, {
-		...{ before: "topic-0", isForced: true },
-	}),
+	situation(
+		"a forced push of the default branch",
+		onMain,
+		"main-298",
+		/the commit before .*: main was rewritten/,
+		{
+			...{ before: "before-1", isForced: true },
+		},
+	),
+	situation(
+		"a push that is called forced and adds to the branch",
+		onTopic,
+		"topic-0",
+		/topic before this push/,
+		{
+			...{ before: "topic-0", isForced: true },
+		},
+	),
 	situation(
 		"a new branch that has nothing of its own",
 		pushOf("heads/copy", "main-299"),
 		"main-298",
 		/the commit before .*: copy is new/,
 	),
-	situation("the first commit of a history", pushOf("heads/stranger", "stranger-0"), null, /first commit of its history/),
-	situation("the push of a version tag", onTag("v1.2.0", "main-280"), "main-200", /v1\.1\.0 is the release before v1\.2\.0\.$/, {
-		isWholeToo: true,
-		most: 260,
-	}),
+	situation(
+		"the first commit of a history",
+		pushOf("heads/stranger", "stranger-0"),
+		null,
+		/first commit of its history/,
+	),
+	situation(
+		"the push of a version tag",
+		onTag("v1.2.0", "main-280"),
+		"main-200",
+		/v1\.1\.0 is the release before v1\.2\.0\.$/,
+		{
+			isWholeToo: true,
+			most: 260,
+		},
+	),
 	situation("a pre-release", onTag("v1.2.0-rc.1", "main-250"), "main-200", /v1\.1\.0 is the release before/),
 	situation(
 		"a release of a maintenance branch",
@@ -209,11 +262,25 @@ const situations: Situation[] = [
 		"main-200",
 		/v1\.1\.0 is the release before v1\.1\.1/,
 	),
-	situation("the first release", { ...onTag("v1.0.0", "main-100"), event: "release" }, null, /no release comes before v1\.0\.0/, {
-		most: 1,
+	situation(
+		"the first release",
+		{ ...onTag("v1.0.0", "main-100"), event: "release" },
+		null,
+		/no release comes before v1\.0\.0/,
+		{
+			most: 1,
+		},
+	),
+	situation(
+		"a tag that is no version",
+		onTag("latest", "main-260"),
+		"main-250",
+		/v1\.2\.0-rc\.1 is the release before latest/,
+	),
+	situation("the clock", nightly, "main-280", /v1\.2\.0 is the last release before/, {
+		isWholeToo: true,
+		most: 60,
 	}),
-	situation("a tag that is no version", onTag("latest", "main-260"), "main-250", /v1\.2\.0-rc\.1 is the release before latest/),
-	situation("the clock", nightly, "main-280", /v1\.2\.0 is the last release before/, { isWholeToo: true, most: 60 }),
 	situation(
 		"a hand on the commit of a release",
 		{ ...nightly, event: "workflow_dispatch", commit: "main-280" },
@@ -234,9 +301,19 @@ const situations: Situation[] = [
 		/merge queue adds the change to, on main/,
 		{ most: 2 },
 	),
-	situation("a pinned tag", onMerge, "main-100", /baseline\.ref pins: v1\.0\.0/, { ...pinned("v1.0.0"), most: 2 }),
-	situation("a pinned annotated tag", onMain, "main-280", /pins/, { ...pinned("v1.2.0"), before: "main-297", most: 2 }),
-	situation("a pinned branch", onMerge, "maintenance-1", /pins: maintenance/, { ...pinned("maintenance"), most: 2 }),
+	situation("a pinned tag", onMerge, "main-100", /baseline\.ref pins: v1\.0\.0/, {
+		...pinned("v1.0.0"),
+		most: 2,
+	}),
+	situation("a pinned annotated tag", onMain, "main-280", /pins/, {
+		...pinned("v1.2.0"),
+		before: "main-297",
+		most: 2,
+	}),
+	situation("a pinned branch", onMerge, "maintenance-1", /pins: maintenance/, {
+		...pinned("maintenance"),
+		most: 2,
+	}),
 	situation("the pinned commit itself", nightly, null, /is its own base/, pinned("main")),
 	situation("the last release, for a pull request", onMerge, "main-280", /v1\.2\.0 is the last release/, {
 		baseline: { from: "tag" },
@@ -248,7 +325,11 @@ function pinned(ref: string): More {
 }
 
 function cloned(ref: string, commit: string, depth: number): string {
-	return checkOut({ origin, folder: mkdtempSync(join(root, "clone-")), ref, commit: at(commit), depth });
+	const folder = mkdtempSync(join(root, "clone-"));
+	const key = join(root, `made-${ref}-${commit}-${depth}`.replaceAll("/", "-"));
+	if (!existsSync(key)) checkOut({ origin, folder: key, ref, commit: at(commit), depth });
+	cpSync(key, folder, { recursive: true });
+	return folder;
 }
 
 const historyOf = (folder: string) => openHistory(gitIn(folder, processes));

@@ -7,15 +7,13 @@ import { loaded } from "./load.ts";
 
 const same = new Map([["net/e", "net/e"]]);
 
-function config({
-	model = "",
-	engine = "precision: fp32",
-	rest = "",
-}: {
+interface Parts {
 	model?: string;
 	engine?: string;
 	rest?: string;
-} = {}) {
+}
+
+function config({ model = "", engine = "precision: fp32", rest = "" }: Parts = {}) {
 	const dims = "dims: { batch: { min: 1, opt: 8, max: 32 } }";
 	return loaded(
 		`version: 1\nmodels:\n  net: { onnx: net.onnx, ${dims}, engines: { e: { ${engine} } }${model && `, ${model}`} }\n${rest}`,
@@ -40,17 +38,13 @@ describe("underRulesOf takes from the base", () => {
 		["history", "history: { branch: trends }", "history: { branch: mine, when: always }"],
 		["commands", "comparators: { c: { command: [cmp] } }", "comparators: { c: { command: ['true'] } }"],
 	])("its %s, whether the head sets another or none", (key, base, head) => {
-		const rules = config({ rest: base });
-		const of = (own: string): unknown =>
-			Object.entries(underRulesOf(rules, config({ rest: own }), same)).find(([name]) => name === key)?.[1];
-		const expected = Object.entries(rules).find(([name]) => name === key)?.[1];
+		const valueIn = (of: object): unknown => Object.entries(of).find(([name]) => name === key)?.[1];
+		const ruled = (rules: string, own: string) =>
+			valueIn(underRulesOf(config({ rest: rules }), config({ rest: own }), same));
+		const expected = valueIn(config({ rest: base }));
 		expect(expected).toBeDefined();
-		for (const own of ["", base, head]) expect(of(own)).toEqual(expected);
-		expect(
-			Object.entries(underRulesOf(config(), config({ rest: head }), same)).find(
-				([name]) => name === key,
-			)?.[1],
-		).toEqual(Object.entries(config()).find(([name]) => name === key)?.[1]);
+		for (const own of ["", base, head]) expect(ruled(base, own)).toEqual(expected);
+		expect(ruled("", head)).toEqual(valueIn(config()));
 	});
 
 	it("the limits of each engine and workload", () => {
@@ -58,11 +52,9 @@ describe("underRulesOf takes from the base", () => {
 			`gates: { latency: { fail: ${fail} }, golden: { relative-l2: ${fail === "5%" ? 0.001 : 1} } }`;
 		const workloads = (fail: string) =>
 			`workloads: [{ name: w, batch: 8, gates: { p99: { fail: ${fail} } } }]`;
-		const [rules, head] = ["5%", "90%"].map((fail) =>
-			config({ engine: `precision: fp16, ${gates(fail)}, ${workloads(fail)}` }),
-		);
-		if (rules === undefined || head === undefined) throw new Error("no config");
-		const [spec] = engineSpecs(underRulesOf(rules, head, same));
+		const of = (fail: string) => config({ engine: `precision: fp16, ${gates(fail)}, ${workloads(fail)}` });
+		const rules = of("5%");
+		const [spec] = engineSpecs(underRulesOf(rules, of("90%"), same));
 		const [own] = engineSpecs(rules);
 		expect(spec?.engine.gates).toEqual(own?.engine.gates);
 		expect(spec?.engine.workloads).toMatchObject([
@@ -112,10 +104,6 @@ describe("underRulesOf leaves to the head", () => {
 		expect(model).toMatchObject({ prepare: own?.prepare, inputs: own?.inputs, onnx: "net.onnx" });
 	});
 });
-
-function _pick({ cache, profile, path, sources, accept }: ReturnType<typeof config>) {
-	return { cache, profile, path, sources, accept };
-}
 
 it("underRulesOf judges a renamed engine by the rules of its counterpart", () => {
 	const rules = config({ engine: "precision: fp32, gates: { latency: { fail: 5% } }" });
