@@ -98,6 +98,6 @@ export function fakeWorkload(
 	const head = fakeEngine("head", hashes.head ?? "b");
 	const base = hashes.base === undefined ? {} : { base: fakeEngine("base", hashes.base) };
 	const config = head.spec.engine.workloads[0]!;
-	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config };
-	return { workload, head, ...base, inputs: [], firstArms };
+	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config, firstArms };
+	return { workload, head, ...base, inputs: [] };
 }
