@@ -1,6 +1,7 @@
 // Counts the work of each workload, base and head in parallel processes.
 
 import type { Arm, Comparison, WorkloadResult } from "../../generated/result.ts";
+import { unknownChange } from "../core/compare/verdict.ts";
 import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -33,7 +34,7 @@ export async function* count(input: CountInput, ports: CountPorts): AsyncGenerat
 async function countWorkload(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Measured> {
 	const { gates } = timed.workload.config;
 	const minimalEffect = gates.work.warn ?? gates.work.fail ?? 0.02;
-	const blank = { estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect, level: 1 };
+	const blank = { ...unknownChange, pairs: 0, minimalEffect, level: 1 };
 	const without = (work: Pick<Comparison, "verdict" | "reason"> & Partial<Comparison>): Measured => ({
 		row: rowOf(timed, { ...blank, ...work }),
 	});
@@ -90,5 +91,5 @@ function rowOf(timed: TimedWorkload, work: Comparison): WorkloadResult {
 const untimed: Comparison = {
 	verdict: "missing",
 	reason: "Not measured: ONNX Runtime's work is counted.",
-	...{ estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect: 0, level: 1 },
+	...{ ...unknownChange, pairs: 0, minimalEffect: 0, level: 1 },
 };

@@ -70,6 +70,8 @@ function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
 	return { base: level("base"), head: level("head") };
 }
 
+export const unknownChange = { estimate: null, interval: null, excluded: null } as const;
+
 type Decision = "regressed" | "improved" | "unchanged" | "inconclusive";
 
 function decide({ estimate, low, high }: LogChange, limit: number): Decision {
@@ -125,14 +127,7 @@ function faultOf(pairs: readonly Pair[]): string | null {
  */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
 	const { minimalEffect, looks = defaultLooks, alpha = defaultAlpha, share = 1 } = options;
-	const blank = {
-		estimate: null,
-		interval: null,
-		pairs: pairs.length,
-		excluded: null,
-		minimalEffect,
-		level: 1 - alpha,
-	};
+	const blank = { ...unknownChange, pairs: pairs.length, minimalEffect, level: 1 - alpha };
 	if (pairs.length === 0)
 		return { verdict: "missing", reason: "There is no pair of runs to compare.", ...blank };
 	const fault = faultOf(pairs);

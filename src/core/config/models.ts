@@ -2,7 +2,7 @@
 import type { EngineFile, InputFile, ModelFile, PrepareFile, ProbesFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
-import { defaultEngine, defaultProbes } from "./defaults.ts";
+import { defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
@@ -63,7 +63,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims` });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const around: EngineContext = { model: file, modelPointer: pointer, dims, layers, inputs: context.inputs };
-	const files = file.engines ?? { [defaultEngine.name]: { precision: defaultEngine.precision } };
+	const files = file.engines ?? { fp32: { precision: "fp32" } };
 	const engines = yield* resolveEach(Object.entries(files), ([engine, of]) =>
 		resolveEngine(of, { ...around, name: engine }),
 	);

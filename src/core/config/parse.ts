@@ -1,5 +1,5 @@
 // Parses the text of trtgate.yml into the resolved configuration, or into all errors with their places.
-import type { BaseFile, ConfigFile, MeasureFile, RunnerFile } from "../../../generated/config.ts";
+import type { ConfigFile, MeasureFile, RunnerFile } from "../../../generated/config.ts";
 import { validate } from "../../../generated/config-validator.js";
 import type { ConfigError } from "../errors.ts";
 import type {
@@ -10,7 +10,7 @@ import type {
 	Occasion,
 	RunnerConfig,
 } from "./config.ts";
-import { defaultCommandTimeoutMs, defaultMeasure, defaultSettings } from "./defaults.ts";
+import { defaultMeasure, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
 import { readProbes, resolveModels } from "./models.ts";
 import { childPointer, parsePointer } from "./pointer.ts";
@@ -68,12 +68,18 @@ function* resolveConfig(
 	const fileLayer = yield* readLayer(file.gates, "/gates");
 	const layers = [occasionLayer(occasion), fileLayer];
 	const probes = yield* readProbes(file.probes, "/probes");
+	if (file.base !== undefined && file.backend === "onnxruntime") {
+		const says = "names a TensorRT for the base, but backend is onnxruntime";
+		yield { pointer: "/base", says, fix: "Remove base, or set backend to tensorrt.", at: "key" };
+	}
+	const { bisect, budget } = { ...defaultSettings.explain, ...file.explain };
+	const explain = { bisect, budgetMs: yield* parseDuration("/explain/budget", { text: budget }) };
 	return {
 		path: origin.path,
 		backend: file.backend ?? defaultSettings.backend,
 		onnxruntime: file.onnxruntime ?? defaultSettings.onnxruntime,
 		device: file.device === undefined ? undefined : String(file.device),
-		base: file.base === undefined ? undefined : yield* resolveBase(file.base, file.backend),
+		base: file.base,
 		models: yield* resolveModels(file.models, {
 			layers,
 			inputs: inputLayer(fileLayer, origin.inputs),
@@ -86,29 +92,11 @@ function* resolveConfig(
 		baseline: yield* resolveBaseline(file.baseline ?? {}),
 		history: file.history === undefined ? undefined : { when: "nightly" as const, ...file.history },
 		profile: { ...defaultSettings.profile, ...file.profile },
-		explain: yield* resolveExplain(file.explain ?? {}),
+		explain,
 		cache: { ...defaultSettings.cache, ...file.cache },
 		accept: file.accept === undefined ? undefined : yield* resolveAccept(file.accept),
 		commands: file.comparators === undefined ? undefined : yield* resolveCommands(file.comparators),
 	};
-}
-
-function* resolveBase(base: BaseFile, backend: ConfigFile["backend"]): Resolution<BaseFile> {
-	if (backend === "onnxruntime") {
-		const says = "names a TensorRT for the base, but backend is onnxruntime";
-		yield { pointer: "/base", says, fix: "Remove base, or set backend to tensorrt.", at: "key" };
-	}
-	return base;
-}
-
-function* resolveExplain({
-	bisect,
-	budget,
-}: NonNullable<ConfigFile["explain"]>): Resolution<Config["explain"]> {
-	const { explain } = defaultSettings;
-	const budgetMs =
-		budget === undefined ? explain.budgetMs : yield* parseDuration("/explain/budget", { text: budget });
-	return { bisect: bisect ?? explain.bisect, budgetMs };
 }
 
 function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution<Config["baseline"]> {
@@ -140,9 +128,9 @@ function* resolveAccept(file: NonNullable<ConfigFile["accept"]>): Resolution<Acc
 }
 
 function* resolveCommands(file: NonNullable<ConfigFile["comparators"]>): Resolution<CommandConfig[]> {
-	return yield* resolveEach(Object.entries(file), function* ([name, { command, timeout: text }]) {
+	return yield* resolveEach(Object.entries(file), function* ([name, { command, timeout: text = "1m" }]) {
 		const pointer = `${childPointer("/comparators", name)}/timeout`;
-		const timeoutMs = text === undefined ? defaultCommandTimeoutMs : yield* parseDuration(pointer, { text });
+		const timeoutMs = yield* parseDuration(pointer, { text });
 		return { name, command: command as [string, ...string[]], timeoutMs };
 	});
 }

@@ -1,7 +1,6 @@
 // Resolves how TensorRT builds an engine.
 import type { EngineFile, ModelFile, PluginFile } from "../../../generated/config.ts";
 import type { PluginConfig, TensorRtConfig } from "./config.ts";
-import { defaultGpuFallback } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./source.ts";
 import { checkPath, parseSize } from "./values.ts";
@@ -33,10 +32,7 @@ export function* resolveTensorRt(
 		plugins: yield* resolveEach(plugins, (plugin, index) =>
 			resolvePlugin(`${at("plugins")}/${index}`, plugin),
 		),
-		dla:
-			dla === undefined
-				? undefined
-				: { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? defaultGpuFallback },
+		dla: dla && { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? false },
 		calibration:
 			calibration === undefined
 				? undefined

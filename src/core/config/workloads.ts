@@ -2,7 +2,6 @@
 import type { DimFile, WorkloadFile } from "../../../generated/config.ts";
 import { listNames } from "../text/labels.ts";
 import type { DimRange, WorkloadConfig } from "./config.ts";
-import { defaultWorkloadName } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
@@ -22,10 +21,9 @@ export function* resolveWorkloads(
 	file: readonly WorkloadFile[] | undefined,
 	context: WorkloadContext,
 ): Resolution<WorkloadConfig[]> {
-	const { pointer } = context;
 	if (file === undefined) return [yield* resolveWorkload({}, context)];
 	const workloads = yield* resolveEach(file, (workload, index) =>
-		resolveWorkload(workload, { ...context, pointer: `${pointer}/${index}` }),
+		resolveWorkload(workload, { ...context, pointer: `${context.pointer}/${index}` }),
 	);
 	const seen = new Set<string>();
 	for (const { name, pointer } of workloads) {
@@ -98,13 +96,11 @@ function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | 
 	if (range === undefined) {
 		const declared = Object.keys(dims);
 		const bounds = `${formatName(name)}: { min: 1, opt: ${size}, max: ${size} }`;
+		const names = `one of ${listNames(declared.map(formatName), 20)}`;
 		return {
 			...problem,
 			says: "is not a dimension that this model declares under dims",
-			expected:
-				declared.length === 0
-					? "a dimension declared there"
-					: `one of ${listNames(declared.map(formatName), 20)}`,
+			expected: declared.length === 0 ? "a dimension declared there" : names,
 			at: "key",
 			...suggest(name, [...declared, ...workloadKeys], `Declare it under the model's dims: { ${bounds} }.`),
 		};
@@ -122,7 +118,7 @@ function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | 
 function defaultName(sizes: Readonly<Record<string, number>>, streams: number): string {
 	const parts = Object.entries(sizes).map(([name, size]) => `${name} ${size}`);
 	if (streams > 1) parts.push(`${streams} streams`);
-	return parts.join(" · ") || defaultWorkloadName;
+	return parts.join(" · ") || "default";
 }
 
 export type Dims = Readonly<Record<string, DimRange>>;

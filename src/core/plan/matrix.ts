@@ -61,14 +61,10 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): ConfigError[] {
 	const selected = selectModels(config.models, runner.engines);
 	if (selected.state === "ok") return [];
-	return selected.problems.map(({ index, says, expected, meant }) => {
-		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
-		return new ConfigError({
-			code: "config-value",
-			message: `${config.path}: runners of ${runner.name}: engines[${index}] ${says}; expected ${expected}.${guess}`,
-			location: { path: config.path },
-			fix: meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`,
-		});
+	return selected.problems.map(({ index, says, meant }) => {
+		const message = `${config.path}: runners of ${runner.name}: engines[${index}] ${says}`;
+		const fix = meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`;
+		return new ConfigError({ code: "config-value", message, location: { path: config.path }, fix });
 	});
 }
 
@@ -140,14 +136,15 @@ export function parseMatrix(text: string): MatrixJob[] {
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
 	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
 	return list.map((entry: unknown) => {
-		const fields = new Map<string, unknown>(Object.entries(fieldsOf(entry)));
-		const [name, runner, only, device, artifact] = keys.map((key) => {
-			const text = fields.get(key) ?? "";
+		const fields = fieldsOf(entry);
+		const textOf = (key: keyof MatrixJob): string => {
+			const text = Object.hasOwn(fields, key) ? fields[key] : "";
 			if (typeof text !== "string" || text.length > 100_000) throw notAMatrix();
 			return text;
-		}) as [string, string, string, string, string];
-		if (artifact === "") throw notAMatrix();
-		return { name, runner, only, device, artifact };
+		};
+		const job = Object.fromEntries(keys.map((key) => [key, textOf(key)])) as unknown as MatrixJob;
+		if (job.artifact === "") throw notAMatrix();
+		return job;
 	});
 }
 
