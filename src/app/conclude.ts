@@ -4,8 +4,7 @@ import type { Arm, ArmSource, GateResult, Result } from "../../generated/result.
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
-import { applyAccepted } from "../core/gates/accepted.ts";
-import { judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/coverage.ts";
+import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
 import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
 import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
@@ -13,6 +12,7 @@ import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
+import { sidesOf } from "../stages/prepared.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
 /** The part of a result that a history records. */
@@ -116,9 +116,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			return spec === undefined ? [] : judge(fact, spec.engine);
 		});
 	const builds = engines.flatMap((spec) => {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			facts.builds.find((build) => build.arm === arm && isOf(spec, build)),
-		);
+		const { head, base } = sidesOf(facts.builds, (build) => isOf(spec, build));
 		if (head === undefined) return [];
 		const findings = facts.findings.filter(({ model = "", engine = "" }) => isOf(spec, { model, engine }));
 		return judgeBuild({ spec, head, base, findings }, config);

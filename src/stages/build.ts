@@ -104,7 +104,7 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 async function buildOne(
 	prepared: Buildable,
 	input: BuildInput & { number?: number },
-	{ backend, progress }: BuildPorts,
+	ports: BuildPorts,
 ): Promise<Built> {
 	const { rebuilds, number = 1, outFolder, timeoutMs } = input;
 	if (prepared.state === "broken")
@@ -116,13 +116,13 @@ async function buildOne(
 	const name = folderName(spec.id);
 	const suffix = number > 1 ? `-build${number}` : "";
 	const which = rebuilds > 1 ? `build ${number} of ${rebuilds}, ` : "";
-	const record = await buildOrRefuse(backend, {
+	const record = await buildOrRefuse(ports.backend, {
 		...recipe,
 		engineFolder: `${outFolder}/engines/${arm}/${name}${suffix}`,
 		cacheFolder: rebuilds > 1 ? undefined : `${outFolder}/cache`,
 		logPath: `${outFolder}/logs/build-${name}-${arm}${suffix}.log`,
 		timeoutMs,
-		onPhase: (phase) => progress.detail(`${which}${phase}`),
+		onPhase: (phase) => ports.progress.detail(`${which}${phase}`),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	return { record, engine: { ...recipe, record, path: record.enginePath } };

@@ -35,10 +35,7 @@ interface Wanted {
 	ports: PreparePorts;
 }
 
-/**
- * The head must have every model, else it is `broken`. A file that the base lacks is `missing`; one that it has but that
- * cannot be used is `broken`.
- */
+/** A file that the base lacks is `missing`; one that cannot be used, or that the head lacks, is `broken`. */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
 	const counts = input.sides.map(({ specs }) => specs.length);
 	ports.progress.stage("prepare", input.sides.flatMap(({ specs }) => specs).length);

@@ -12,9 +12,7 @@ import { formatDims } from "../core/onnx/quote.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
-import type { PreparedModel } from "./prepared.ts";
-
-type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
+import { type PreparedModel, type ReadyModel, sidesOf } from "./prepared.ts";
 
 export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
@@ -40,9 +38,7 @@ export function shapeWorkloads(
 	const lost: InterfaceChange[] = [];
 	const known = new Map<string, Known>();
 	for (const workload of plan.workloads) {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
-		);
+		const { head, base } = sidesOf(ready, ({ spec }) => spec.id === workload.engineId);
 		if (!head) continue;
 		try {
 			const shaped = shapeWorkload(workload, { head, base }, known);
@@ -173,9 +169,7 @@ export function timedWorkloads(
 	shapes: ReadonlyMap<string, WorkloadShapes>,
 ): TimedWorkload[] {
 	return plan.workloads.flatMap((workload) => {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			engines.find((engine) => engine.arm === arm && engine.spec.id === workload.engineId),
-		);
+		const { head, base } = sidesOf(engines, ({ spec }) => spec.id === workload.engineId);
 		const shaped = shapes.get(workload.id);
 		if (!head || !shaped || shaped.headDiffers !== undefined) return [];
 		const { inputs, baseDiffers } = shaped;

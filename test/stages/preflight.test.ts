@@ -18,7 +18,7 @@ async function judge(
 	spec: Partial<EngineSpec["engine"]> = {},
 ): Promise<Finding[]> {
 	const [whole] = engineSpecs(buildConfig());
-	const own = { ...whole!, engine: { ...whole!.engine, ...spec }, dims: spec.dims ?? {} };
+	const own = { ...whole!, engine: { ...whole!.engine, ...spec } };
 	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);
 	const sha256 = changed ? "other" : model.sha256;
 	const models = [

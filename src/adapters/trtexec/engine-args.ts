@@ -56,7 +56,7 @@ function dynamicInputs(model: OnnxModel): string[] {
 	return feeds(model.graph).flatMap((feed) => (isOpen(feed.dims) ? [feed.name] : []));
 }
 
-type Ranges = EngineSpec["dims"];
+type Ranges = EngineSpec["engine"]["dims"];
 
 /** The shapes of all inputs at one place of every range: of the first profile if none is named. @throws ConfigError config-dims */
 export function shapesAt(
@@ -65,7 +65,7 @@ export function shapesAt(
 	{ model, profile }: { model: OnnxModel; profile?: Ranges },
 ): Record<string, number[]> {
 	const sizes: Record<string, number> = Object.create(null);
-	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.dims))
+	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.engine.dims))
 		sizes[name] = range[which];
 	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
 }

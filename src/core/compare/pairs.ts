@@ -1,4 +1,4 @@
-// Noise of runs and of builds.
+// Pairs of runs: their order, their noise, which are disturbed, and when they are looked at.
 import type { Arm, BuildSpread } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import { median, sampleMean } from "../stats/quantile.ts";
@@ -41,11 +41,9 @@ function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
 }
 
 /**
- * Runs within builds within a side, as random effects: ln t = side + build + run, with variances σ_B² and σ_R². Analysis
- * of unweighted means (Searle, Casella and McCulloch, Variance Components, 1992, ch. 4; Kalibera and Jones, ISMM 2013):
- * with the mean m_i of each build's runs, V = Σ (m_i − m̄)² ÷ Σ (builds − 1) over both sides has the expectation σ_B² +
- * σ_R² · mean(1 / runs). A build has the share w_i of its side's runs, so the change has the variance V · Σ w_i². Null
- * if no side has two builds.
+ * Random effects ln t = side + build + run, by unweighted means (Searle, Casella and McCulloch, Variance Components, 1992,
+ * ch. 4): with the mean m_i of each build's runs, V = Σ (m_i − m̄)² ÷ Σ (builds − 1) over both sides has the expectation
+ * σ_B² + σ_R² · mean(1 / runs). With the share w_i of its side's runs in each build, the change has the variance V · Σ w_i².
  */
 export function buildError(pairs: readonly Pair[]): BuildError | null {
 	const arms = (["base", "head"] as const).map((arm) => byBuild(pairs, arm));
@@ -85,9 +83,8 @@ function aboveMiddle(pairs: readonly Pair[]): number[] {
 }
 
 /**
- * Disturbances only add time, so a pair whose runs together took far longer than the others says nothing about the
- * change. For sides of equal noise, the geometric mean is independent of their ratio, so setting pairs aside costs none
- * of the error of the t interval (bench/error-rates.ts). If more than a third of the pairs stand out, all count.
+ * A pair that took far longer than the others says nothing about the change. For sides of equal noise, the geometric mean
+ * is independent of their ratio, so setting pairs aside costs none of the error of the t interval (bench/error-rates.ts).
  */
 export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 	if (pairs.length < minPairs) return pairs;
@@ -98,16 +95,11 @@ export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 	return pairs.length - counting.length > pairs.length / 3 ? pairs : counting;
 }
 
-/**
- * Share of pairs that may lean to one side, and at least one pair, before it looks like that side's own doing. Chosen by
- * simulation: two thirds of the heads that are 10 % slow in 30 % of their runs are then not called unchanged
- * (bench/error-rates.py).
- */
+/** By simulation, two thirds of the heads that are 10 % slow in 30 % of their runs are then not called unchanged. */
 const maxLean = 1 / 6;
 
 /**
- * Why `unchanged` cannot be concluded, or null. An engine that is slow in some runs looks like a disturbance, but
- * disturbances hit either side. This rule can only withhold `unchanged`.
+ * Why `unchanged` cannot be concluded: disturbances hit either side, an engine that is slow in some runs only one.
  * @param estimate ln of the change, from the pairs that count.
  */
 export function doubtOfSetAside(
@@ -141,9 +133,8 @@ function ascending(looks: readonly number[]): readonly number[] {
 }
 
 /**
- * The two-sided p at the last look that `pairs` pairs reach; null before the first. Each look spends in proportion to
- * the pairs that it adds (Kim and DeMets, Biometrika 74, 1987, exponent 1), so by the union bound at most `alpha` in
- * all, however the looks correlate.
+ * The two-sided p at the last look that `pairs` pairs reach; null before the first. Each look spends in proportion to the
+ * pairs that it adds (Kim and DeMets, Biometrika 74, 1987), so by the union bound at most `alpha` in all.
  */
 export function nominalP(looks: readonly number[], pairs: number, alpha: number): number | null {
 	const sorted = ascending(looks);
@@ -173,10 +164,7 @@ function mix(value: number): number {
 	return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/**
- * The first side of each pair, deterministic in `seed`. The coin of block k is the top bit of mix(hash(seed) + k ·
- * golden ratio), a splitmix generator.
- */
+/** Sides in blocks of two pairs, ABBA or BAAB, so that linear drift cancels. The coin of each block is a splitmix generator's. */
 export function firstArms(seed: string, pairs: number): Arm[] {
 	const start = hash(seed);
 	return Array.from({ length: pairs }, (_, pair): Arm => {

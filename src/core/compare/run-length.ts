@@ -22,9 +22,8 @@ const leastDurationMs = 300;
 const leastIterations = 300;
 
 /**
- * The longest that either side needs, within the limits. A run is lengthened until its median is known to a tenth of the
- * smallest effect that counts; runs of 0.25 to 1.4 s on an H200 scatter equally (0.17 % and 0.02 %), so further
- * precision comes from more pairs.
+ * The longest that either side needs: until a run's median is known to a tenth of the smallest effect that counts. Longer
+ * runs scatter no less (bench/price.ts), so further precision comes from more pairs.
  * @param pilots iterations of one run of each side in ms, without warm-up.
  */
 export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthLimits): RunLength {

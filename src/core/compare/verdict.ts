@@ -24,7 +24,7 @@ export interface JudgeOptions {
 	share?: number;
 }
 
-/** The least standard deviation, as no clock is more exact: five equal ratios must not give an interval without width. */
+/** No clock is more exact: five equal ratios must not give an interval without width. */
 const minSd = 1e-4;
 /** JSON has no infinity; an interval this wide excludes nothing. */
 const widest = 1e12;
@@ -118,13 +118,7 @@ function faultOf(pairs: readonly Pair[]): string | null {
 	return null;
 }
 
-/**
- * Paired log-ratios of the undisturbed pairs, with a t interval at the error that the look may spend.
- * - regressed: interval above zero, estimate at or above the minimal effect; improved: its mirror.
- * - unchanged: interval within ± minimal effect.
- * - inconclusive: all else, too few pairs, or pairs set aside that lean to one side.
- * - not-comparable: a value is not a finite time above 0. missing: no pairs.
- */
+/** Log-ratios of the undisturbed pairs, with a t interval at the error that the look may spend. */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
 	const { minimalEffect, looks = defaultLooks, alpha = defaultAlpha, share = 1 } = options;
 	const blank = { ...unknownChange, pairs: pairs.length, minimalEffect, level: 1 - alpha };
@@ -166,10 +160,7 @@ function tooFew(pairs: number, looks: readonly number[]): string {
 	return `${pairs === 1 ? "1 run each of base and head is" : `${pairs} runs each of base and head are`} too few for a verdict: at least ${needed} pairs are needed.`;
 }
 
-/**
- * Whether something is decided or the budget used up; false between looks, because looking more often inflates the
- * error. Without `looks`, call it only at a look.
- */
+/** False between looks, because looking more often inflates the error. Without `looks`, call it only at a look. */
 export function shouldStop(comparison: Comparison, looks?: readonly number[]): boolean {
 	if (comparison.verdict === "not-comparable" || comparison.verdict === "missing") return true;
 	if (looks !== undefined && comparison.pairs >= Math.max(...looks)) return true;

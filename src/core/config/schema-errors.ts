@@ -1,4 +1,4 @@
-// Turns errors of the schema validator into one problem per pointer.
+// Turns errors of the schema validator into one problem per pointer, with what the schema expects there.
 import type { ErrorObject } from "ajv";
 import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
 import { didYouMean, suggest } from "./did-you-mean.ts";

@@ -1,4 +1,4 @@
-// Describes where a resolved value came from.
+// Where values of the config come from, and problems as errors with their places.
 import type { Location } from "../../../generated/result.ts";
 import { type ConfigCode, ConfigError } from "../errors.ts";
 import { cleanText } from "../text/escape.ts";

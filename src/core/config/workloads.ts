@@ -1,4 +1,4 @@
-// Resolves workloads such as `{ batch: 8, streams: 2 }`.
+// Resolves the sizes of symbolic dimensions, and workloads such as `{ batch: 8, streams: 2 }`.
 import type { DimFile, WorkloadFile } from "../../../generated/config.ts";
 import { listNames } from "../text/labels.ts";
 import type { DimRange, WorkloadConfig } from "./config.ts";

@@ -1,4 +1,4 @@
-// The job matrix: which part of the config each job measures, and on which runner.
+// The job matrix: which part of the config each job measures, and on which runner that a change may choose.
 import type { Config, ModelConfig, RunnerConfig } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
 import {
@@ -205,10 +205,7 @@ function keyOf(labels: RunnerConfig["labels"]): string {
 	return JSON.stringify([group, names.map((name) => name.toLowerCase()).sort()]);
 }
 
-/**
- * The base's runners for the head's engines, renamed ones included. New engines go where the head puts them, if the base
- * has that runner.
- */
+/** The base's runners for the head's engines; new engines go where the head puts them, if the base has that runner. */
 export function keepRunners(base: Sided, head: Sided, counterparts: Counterparts): RunnerConfig[] {
 	const heads = engineSpecs(head).map(({ id }) => id);
 	return base.runners.flatMap((runner) => {

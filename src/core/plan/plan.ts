@@ -1,8 +1,7 @@
 // The engines and workloads of a run, and the engines of both sides that are compared.
 import type { Arm } from "../../../generated/result.ts";
-import { probesEnabled } from "../../golden/core/probes/subject.ts";
 import { firstArms } from "../compare/pairs.ts";
-import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
+import type { Config, EngineConfig, ModelConfig, ProbesConfig, WorkloadConfig } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
 import { ConfigError } from "../errors.ts";
 
@@ -11,7 +10,6 @@ export interface EngineSpec {
 	was?: string;
 	model: ModelConfig;
 	engine: EngineConfig;
-	dims: Readonly<Record<string, DimRange>>;
 }
 
 export interface Asset {
@@ -67,7 +65,7 @@ export function describeBuild({
 
 export function engineSpecs(config: Pick<Config, "models">): EngineSpec[] {
 	return config.models.flatMap((model) =>
-		model.engines.map((engine) => ({ id: `${model.name}/${engine.name}`, model, engine, dims: engine.dims })),
+		model.engines.map((engine) => ({ id: `${model.name}/${engine.name}`, model, engine })),
 	);
 }
 
@@ -147,6 +145,10 @@ export function makePlan({ config, arms, cases, seed, isScheduled = false }: Pla
 	const hasCases = engines.some(({ id }) => (cases.get(id) ?? []).length > 0);
 	if (workloads.length === 0 && !hasCases && probed.length === 0) throw nothingToCheck(config);
 	return { arms, engines, workloads, cases: Object.fromEntries(cases), probed };
+}
+
+export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {
+	return when === "on" || (when === "nightly" && run.isScheduled);
 }
 
 function nothingToCheck(config: Config): ConfigError {

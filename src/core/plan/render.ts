@@ -1,6 +1,6 @@
 // Renders the plan for `trtgate run --dry-run`, with the source of each setting.
 import type { Arm } from "../../../generated/result.ts";
-import type { Config, Threshold } from "../config/config.ts";
+import type { Config, EngineConfig, Threshold } from "../config/config.ts";
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
@@ -63,7 +63,7 @@ function describeBuild({ id, was = id, engine: { precision, onnx, profiles, dims
 	return [cleanName(was), precision, cleanText(onnx), ...sizes].join(" · ");
 }
 
-function describeDims(dims: EngineSpec["dims"]): string[] {
+function describeDims(dims: EngineConfig["dims"]): string[] {
 	return Object.entries(dims).map(
 		([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`,
 	);

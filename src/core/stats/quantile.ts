@@ -1,4 +1,4 @@
-// Quantiles: numpy's linear interpolation, and Harrell-Davis.
+// Means, quantiles of samples (numpy's linear interpolation, Harrell-Davis), and of Student's t.
 
 /** Bit for bit numpy's default (`linear`); NaN for an empty sample. */
 export function quantile(sorted: Float64Array, p: number): number {
@@ -17,9 +17,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Harrell-Davis estimate (Biometrika 69, 1982): the mean of all order statistics under a Beta((n+1)p, (n+1)(1−p))
- * weight. Weights beyond twelve standard deviations and forty places are below 1e-16 and left out. NaN for an empty
- * sample.
+ * Harrell-Davis estimate (Biometrika 69, 1982): all order statistics, weighted by Beta((n+1)p, (n+1)(1−p)). Weights below
+ * 1e-16, beyond twelve standard deviations and forty places, are left out.
  */
 export function harrellDavis(sorted: Float64Array, p: number): number {
 	const n = sorted.length;

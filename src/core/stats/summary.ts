@@ -53,10 +53,7 @@ export function peakOf(runs: readonly PerfRun[]): number | null {
 	return peaks.length === 0 ? null : peaks.reduce((largest, bytes) => Math.max(largest, bytes));
 }
 
-/**
- * Medians over runs (the run is the unit), the mean over all iterations, the largest peak; throughput only if every run
- * has one. Null if no run counts.
- */
+/** Medians over runs, the mean over all iterations, the largest peak; throughput only if every run has one. */
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 	const counted = runs.filter(isSummarized);
 	if (counted.length === 0) return null;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { AcceptedChange } from "../../../src/core/config/config.ts";
-import { type AcceptFacts, applyAccepted, changeOf } from "../../../src/core/gates/accepted.ts";
+import { type AcceptFacts, applyAccepted, changeOf } from "../../../src/core/gates/change.ts";
 import { buildBuild, buildComparison, buildGate, buildWorkload } from "../../support/build-result.ts";
 import { loaded, withModel } from "../config/load.ts";
 

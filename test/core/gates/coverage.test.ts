@@ -6,7 +6,7 @@ import {
 	judgeCoverage,
 	judgeLimitChanges,
 	judgeUnreadBase,
-} from "../../../src/core/gates/coverage.ts";
+} from "../../../src/core/gates/change.ts";
 import { type EngineSpec, engineSpecs, findCounterparts } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { loaded } from "../config/load.ts";

@@ -13,7 +13,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { loadConfig } from "../../../core/config/parse.ts";
 import { type Counterparts, underRulesOf } from "../../../core/config/rules.ts";
 import { keepSelected, parsePatterns } from "../../../core/config/select.ts";
-import { judgeCoverage, judgeLimitChanges } from "../../../core/gates/coverage.ts";
+import { judgeCoverage, judgeLimitChanges } from "../../../core/gates/change.ts";
 import {
 	formatMatrix,
 	keepRunners,
