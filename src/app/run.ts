@@ -12,12 +12,13 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { graphCosts } from "../stages/graph-costs.ts";
+import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { bisectGoldens, probeEngines, verifyEngines } from "./check-engines.ts";
-import { countWorkloads, measureAgain, measureWorkloads, timingOf } from "./comparison.ts";
+import { countWorkloads, measureAgain, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import {
@@ -109,7 +110,7 @@ async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	const timing = timingOf(engines, run);
 	if (seen().backend.kind === "onnxruntime") yield* countWorkloads(timing, run);
 	else {
-		yield* measureWorkloads(timing, run);
+		yield* measure(timing, ports);
 		yield* measureAgain(timing, run);
 	}
 	yield { notes: ports.telemetry.degradations() };

@@ -36,7 +36,7 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	const minimalEffect = gates.work.warn ?? gates.work.fail ?? 0.02;
 	const blank = { ...unknownChange, pairs: 0, minimalEffect, level: 1 };
 	const without = (work: Pick<Comparison, "verdict" | "reason"> & Partial<Comparison>): Measured => ({
-		row: rowOf(timed, { ...blank, ...work }),
+		rows: [rowOf(timed, { ...blank, ...work })],
 	});
 	if (isIdentical(timed, input.measure)) return without(identicalEngines(timed, "counted"));
 	const { base, head } = await countBoth(timed, input, ports);
@@ -45,15 +45,15 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	const fault = [head, base].find((result) => result !== null && result.state !== "counted");
 	if (fault?.state === "absent") return without({ verdict: "missing", reason: fault.reason });
 	if (fault?.state === "failed") {
-		const { row } = without({ verdict: "not-comparable", reason: fault.failure.message });
-		return { row, error: recordFault(fault.failure, subjectOf(timed)) };
+		const { rows } = without({ verdict: "not-comparable", reason: fault.failure.message });
+		return { rows, errors: [recordFault(fault.failure, subjectOf(timed))] };
 	}
 	const works = { base: base as Work | null, head: head as Work };
 	if (works.base === null || timed.base === undefined)
 		return without({ ...input.noBase(timed), head: works.head.instructions });
 	const both = { base: works.base, head: works.head };
 	const doubt = doubtOfWork(both, { base: timed.base.model.onnx, head: timed.head.model.onnx });
-	return { row: { ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt === null ? {} : { doubt }) } };
+	return { rows: [{ ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt !== null && { doubt }) }] };
 }
 
 async function countBoth(

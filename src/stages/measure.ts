@@ -33,9 +33,10 @@ export interface MeasureInput {
 	outFolder: string;
 }
 
+/** A workload that was measured or counted. */
 export interface Measured {
-	row: WorkloadResult;
-	error?: ErrorRecord;
+	rows: readonly [WorkloadResult];
+	errors?: readonly ErrorRecord[];
 }
 
 type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & {
@@ -82,7 +83,7 @@ async function measureWorkload(
 			{ ...nothing.p99, ...same },
 			{ ...nothing.memory, ...same },
 		];
-		return { row: rowOf(timing, { ...nothing, p99, memory }, same) };
+		return { rows: [rowOf(timing, { ...nothing, p99, memory }, same)] };
 	}
 	const looks = timed.base ? input.measure.looks : [runsWithoutBase];
 	const budget = looks.at(-1) ?? 0;
@@ -100,7 +101,7 @@ async function measureWorkload(
 		if (shouldStop(compared.latency)) break;
 	}
 	const override = ended?.override ?? (timed.base ? {} : input.noBase(timed));
-	return { row: rowOf(timing, compared ?? judge(), override), error: ended?.error };
+	return { rows: [rowOf(timing, compared ?? judge(), override)], errors: ended?.errors };
 }
 
 /** Why the timing ends early; null to go on. */
@@ -108,12 +109,12 @@ function endOf(
 	failure: ToolFailure | null,
 	timed: TimedWorkload,
 	{ interrupt }: MeasurePorts,
-): { override: Partial<Comparison>; error?: ErrorRecord } | null {
+): { override: Partial<Comparison>; errors?: [ErrorRecord] } | null {
 	if (interrupt.reason() !== null)
 		return { override: { verdict: "inconclusive", reason: "The timing was interrupted." } };
 	if (failure === null) return null;
 	const error = recordFault(failure, subjectOf(timed));
-	return { override: { verdict: "not-comparable", reason: error.message }, error };
+	return { override: { verdict: "not-comparable", reason: error.message }, errors: [error] };
 }
 
 function comparisonOptions({ workload }: TimedWorkload, { measure: { looks }, family }: MeasureInput) {

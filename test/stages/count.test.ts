@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import type { CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
+import type { Measured } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
-import { fakeWorkload, silent } from "../support/fakes.ts";
+import { fakeWorkload, flat, silent } from "../support/fakes.ts";
 
 const config = buildConfig();
 
@@ -29,10 +30,10 @@ async function countOne(
 	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
 	const workloads = [fakeWorkload("one", hashes)];
 	const input = { workloads, measure: config.measure, noBase, outFolder: "/out" };
-	const all = [];
+	const all: Measured[] = [];
 	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } }))
 		all.push(one);
-	return { ...all[0]!, jobs };
+	return { ...flat(all), jobs };
 }
 
 it("count runs base and head once each, on one seed, and compares them", async () => {

@@ -6,7 +6,7 @@ import type { Telemetry } from "../../src/ports/world.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildGpuWindow } from "../support/build-result.ts";
-import { fakeWorkload, silent, steadyRun } from "../support/fakes.ts";
+import { fakeWorkload, flat, silent, steadyRun } from "../support/fakes.ts";
 
 interface Moment {
 	clock?: number;
@@ -59,11 +59,13 @@ const input: MeasureInput = {
 	outFolder: "/out",
 };
 
-async function run(moment: (order: number) => Moment | null): Promise<Measured & { calls: string[] }> {
+async function run(
+	moment: (order: number) => Moment | null,
+): Promise<ReturnType<typeof flat> & { calls: string[] }> {
 	const { ports, calls } = world(moment);
 	const all: Measured[] = [];
 	for await (const measured of measure(input, ports)) all.push(measured);
-	return { ...all[0]!, calls };
+	return { ...flat(all), calls };
 }
 
 /** Each side's pairs that count. */

@@ -6,7 +6,15 @@ import type { MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "../support/build-config.ts";
-import { brokenRun, fakeBackend, fakeEngine, fakePorts, fakeWorkload, steadyRun } from "../support/fakes.ts";
+import {
+	brokenRun,
+	fakeBackend,
+	fakeEngine,
+	fakePorts,
+	fakeWorkload,
+	flat,
+	steadyRun,
+} from "../support/fakes.ts";
 
 const config = buildConfig();
 const order = firstArms("seed", 16);
@@ -29,7 +37,7 @@ async function measureOne(
 	};
 	const all: Measured[] = [];
 	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
-	return { backend, ...all[0]! };
+	return { backend, ...flat(all) };
 }
 
 const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
