@@ -12,7 +12,7 @@ import type { Ports } from "../ports/ports.ts";
 import type { Measured } from "./measure.ts";
 import { identicalEngines, identityOf, isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
 
-export interface CountInput {
+interface CountInput {
 	workloads: readonly TimedWorkload[];
 	measure: Pick<Config["measure"], "timeoutMs" | "identicalEngines">;
 	noBase(timed: TimedWorkload): Pick<Comparison, "verdict" | "reason">;

@@ -9,7 +9,7 @@ import type { Ports } from "../ports/ports.ts";
 import type { Telemetry, ToolFailure } from "../ports/world.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
-export interface PairJob {
+interface PairJob {
 	pair: number;
 	arms: readonly Arm[];
 	order: number;

@@ -16,7 +16,7 @@ export interface TryInput {
 }
 
 /** guessed: the model could not be tried. none: no sizes ran in time, or static shapes rule out all. */
-export type TriedSizes =
+type TriedSizes =
 	| { state: "ran"; sizes: Sizes; attempts: readonly Attempt[] }
 	| { state: "guessed"; sizes: Sizes; why: string; attempts: readonly Attempt[] }
 	| { state: "none"; attempts: readonly Attempt[] };

@@ -11,7 +11,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
 import { parseManifest } from "../../golden/core/manifest/parse-manifest.ts";
 
-export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
+interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;
 	path: string;
 	config: Config;

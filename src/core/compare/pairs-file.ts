@@ -4,7 +4,7 @@ import { ConfigError } from "../errors.ts";
 import { describeFound, describeJsonFault, isObject } from "../found.ts";
 import type { Pair } from "./pairs.ts";
 
-export interface PairsFile {
+interface PairsFile {
 	pairs: Pair[];
 	minimalEffect: number;
 }

@@ -67,7 +67,7 @@ export function buildError(pairs: readonly Pair[]): BuildError | null {
 /** Standard deviations above the median pair; estimated from the median deviation. */
 const maxSds = 3;
 /** Factor from the median absolute deviation to the standard deviation of normal noise. */
-export const perMedianDeviation = 1.482602218505602;
+const perMedianDeviation = 1.482602218505602;
 const minExcess = 0.005;
 const minPairs = 5;
 

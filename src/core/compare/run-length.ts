@@ -6,7 +6,7 @@ export interface RunLength {
 	durationMs: number;
 }
 
-export interface LengthLimits extends RunLength {
+interface LengthLimits extends RunLength {
 	minimalEffect: number;
 	streams: number;
 }

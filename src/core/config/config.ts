@@ -8,7 +8,7 @@ export type Source =
 	| { kind: "input"; name: string };
 
 /** By JSON pointer, e.g. `/models/resnet50/gates/latency/fail`; with defaults that depend on the occasion. */
-export type Sources = Readonly<Record<string, Source>>;
+type Sources = Readonly<Record<string, Source>>;
 
 export interface DimRange {
 	min: number;
@@ -133,7 +133,7 @@ export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 	pointer: string;
 }
 
-export type ProfileWhen = "never" | "on-regression" | "always";
+type ProfileWhen = "never" | "on-regression" | "always";
 
 export interface Config {
 	path: string;

@@ -38,7 +38,7 @@ const reviewed = { kind: "setting", level: "engine", options: ["fail", "warn", "
 const limit = { isSpeed: true, level: "workload" } as const;
 const neutral = { kind: "setting", level: "workload", options: ["fail", "neutral"] } as const;
 
-export const gateRecords = {
+const gateRecords = {
 	// Five to eight pairs on a quiet GPU detect 2 % (run noise up to 1 %); 10 % is far above the variation between builds
 	// (1 %).
 	latency: { ...acceptable, name: "latency", label: "latency", byDefault: { warn: 0.02, fail: 0.1 } },
@@ -133,7 +133,7 @@ export const gateRecords = {
 } as const satisfies Readonly<Record<string, GateRecord>>;
 
 type Records = typeof gateRecords;
-export type GateKey = keyof Records;
+type GateKey = keyof Records;
 type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer Option)[] }
 	? Option
 	: Gate extends { kind: "precisions" }
@@ -145,8 +145,8 @@ type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer 
 export type GateValues = { -readonly [Key in GateKey]: ValueOf<Records[Key]> };
 
 type NamesWith<Facts> = Extract<Records[GateKey], Facts>["name"];
-export type BoundName = NamesWith<{ kind: Unit }>;
-export type AcceptableName = NamesWith<{ isAcceptable: true }>;
+type BoundName = NamesWith<{ kind: Unit }>;
+type AcceptableName = NamesWith<{ isAcceptable: true }>;
 
 export const gateEntries = Object.entries(gateRecords) as readonly (readonly [GateKey, GateRecord])[];
 const records = gateEntries.map(([, gate]) => gate);

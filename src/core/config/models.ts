@@ -16,7 +16,7 @@ const maxWorkloads = 2000;
 
 type Models = Readonly<Record<string, ModelFile>>;
 
-export interface ModelContext {
+interface ModelContext {
 	layers: readonly Layer[];
 	inputs: Layer;
 	probes: ProbesLayer;

@@ -175,7 +175,7 @@ function childOf(node: SchemaNode, key: string): SchemaNode {
 	return named ?? other ?? node.items ?? {};
 }
 
-export function holderOf(node: SchemaNode): SchemaNode {
+function holderOf(node: SchemaNode): SchemaNode {
 	const target = followed(node);
 	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;
 }
@@ -202,7 +202,7 @@ const homes = {
 	workload: "a workload",
 };
 
-export function findHome(key: string): { name: string; home: string } | undefined {
+function findHome(key: string): { name: string; home: string } | undefined {
 	for (const [definition, home] of Object.entries(homes)) {
 		const known = Object.keys(followed({ $ref: `#/$defs/${definition}` }).properties ?? {});
 		const name = known.includes(key) ? key : didYouMean(key, known);
@@ -212,7 +212,7 @@ export function findHome(key: string): { name: string; home: string } | undefine
 }
 
 /** Ends a sentence that says "expected". */
-export function describeExpected(schema: SchemaNode, key = ""): string {
+function describeExpected(schema: SchemaNode, key = ""): string {
 	const { title = "", const: only, enum: words, oneOf, type = "", ...bounds } = followed(schema);
 	if (Object.hasOwn(examples, title)) return examples[title] ?? "";
 	if (only !== undefined) return JSON.stringify(only);

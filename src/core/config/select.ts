@@ -60,7 +60,7 @@ export type Selected =
 	| { state: "ok"; models: readonly ModelConfig[] }
 	| { state: "unknown"; problems: readonly PatternProblem[] };
 
-export interface PatternProblem {
+interface PatternProblem {
 	index: number;
 	/** The rest of a sentence about the pattern. */
 	says: string;

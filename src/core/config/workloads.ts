@@ -10,7 +10,7 @@ import { checkName } from "./values.ts";
 
 export const workloadKeys: readonly string[] = ["name", "streams", "dims", "gates"];
 
-export interface WorkloadContext {
+interface WorkloadContext {
 	profiles: DimProfiles;
 	layers: readonly Layer[];
 	inputs: Layer;
@@ -147,13 +147,13 @@ export function* resolveDims(
 	return dims;
 }
 
-export function optimalSizes(dims: Dims): Record<string, number> {
+function optimalSizes(dims: Dims): Record<string, number> {
 	const sizes: Record<string, number> = Object.create(null);
 	for (const [name, range] of Object.entries(dims)) sizes[name] = range.opt;
 	return sizes;
 }
 
-export type DimProfiles = readonly [Dims, ...Dims[]];
+type DimProfiles = readonly [Dims, ...Dims[]];
 
 export function* resolveProfiles(
 	file: readonly Readonly<Record<string, DimFile>>[] | undefined,
@@ -191,7 +191,7 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 	return hull;
 }
 
-export function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
+function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
 	const fits = (size: number, range: DimRange | undefined): boolean =>
 		range === undefined || (size >= range.min && size <= range.max);
 	return (

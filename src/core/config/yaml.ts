@@ -24,7 +24,7 @@ const maxChars = 1_000_000;
 const maxLexemes = 64_000;
 const maxDepth = 40;
 
-export type YamlResult =
+type YamlResult =
 	| { state: "ok"; value: unknown; positions: Map<string, EntryPosition> }
 	| { state: "invalid"; errors: readonly ConfigError[] };
 

@@ -49,7 +49,7 @@ export function judgeCoverage({ base, head, counterparts, droppedCases }: Covera
 	});
 }
 
-export interface RuleSides {
+interface RuleSides {
 	base: Config;
 	head: Config;
 	counterparts: Counterparts;

@@ -20,7 +20,7 @@ import type { EngineSpec } from "../plan/plan.ts";
 import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
 
 /** A gate's result without its subject; without a status, it is left out. */
-export type Verdict = readonly [gate: GateName, status: GateStatus | null, message: string];
+type Verdict = readonly [gate: GateName, status: GateStatus | null, message: string];
 
 export interface Level {
 	gates: Gates;
@@ -191,7 +191,7 @@ export function judgeChange(
 	return Number.isNaN(change) ? "fail" : "pass";
 }
 
-export interface BuildFacts {
+interface BuildFacts {
 	spec: EngineSpec;
 	base?: BuildRecord;
 	head: BuildRecord;

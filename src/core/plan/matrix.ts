@@ -27,7 +27,7 @@ export interface MatrixJob {
 	artifact: string;
 }
 
-export interface MatrixInput {
+interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
 	labels: RunnerConfig["labels"];
 	only?: readonly string[];

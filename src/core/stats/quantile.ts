@@ -42,7 +42,7 @@ export function harrellDavis(sorted: Float64Array, p: number): number {
 	return sum / weights;
 }
 
-export interface SampleMean {
+interface SampleMean {
 	mean: number;
 	/** Sample standard deviation (n − 1); 0 for a single value. */
 	sd: number;
@@ -103,7 +103,7 @@ export function logGamma(x: number): number {
 }
 
 /** A point of the unit interval with its complement, so that neither end loses digits: x + y = 1. */
-export interface UnitPoint {
+interface UnitPoint {
 	x: number;
 	y: number;
 }

@@ -2,7 +2,7 @@
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { harrellDavis, median, quantile } from "./quantile.ts";
 
-export interface RunSummary {
+interface RunSummary {
 	iterations: number;
 	medianMs: number;
 	meanMs: number;
