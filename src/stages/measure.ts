@@ -149,8 +149,7 @@ async function measureUntilValid(
 
 async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { timed, input, length } = timing;
-	const both: readonly Arm[] =
-		timed.workload.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];
+	const both: readonly Arm[] = timed.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];
 	const arms = timed.base ? both : (["head"] as const);
 	const common = { ...commonOf(timed, input), ...length };
 	for (;;) {

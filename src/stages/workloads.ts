@@ -1,6 +1,6 @@
 // Prepares the workloads to time: the shapes of their inputs, and their engines.
 
-import type { InterfaceChange } from "../../generated/result.ts";
+import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, type ErrorSubject, faultOf } from "../core/errors.ts";
@@ -161,6 +161,7 @@ export interface TimedWorkload {
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
+	firstArms: readonly Arm[];
 }
 
 export function timedWorkloads(
@@ -172,9 +173,11 @@ export function timedWorkloads(
 		const { head, base } = sidesOf(engines, ({ spec }) => spec.id === workload.engineId);
 		const shaped = shapes.get(workload.id);
 		if (!head || !shaped || shaped.headDiffers !== undefined) return [];
+		const step = plan.steps.find((one) => one.kind === "measure" && one.workloadId === workload.id);
+		if (step?.kind !== "measure") return [];
 		const { inputs, baseDiffers } = shaped;
 		const comparable = baseDiffers === undefined ? base : undefined;
-		return [{ workload, head, base: comparable, inputs }];
+		return [{ workload, head, base: comparable, inputs, firstArms: step.firstArms }];
 	});
 }
 

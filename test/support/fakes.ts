@@ -99,8 +99,8 @@ export function fakeWorkload(
 	const head = fakeEngine("head", hashes.head ?? "b");
 	const base = hashes.base === undefined ? {} : { base: fakeEngine("base", hashes.base) };
 	const config = head.spec.engine.workloads[0]!;
-	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config, firstArms };
-	return { workload, head, ...base, inputs: [] };
+	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config };
+	return { workload, head, ...base, inputs: [], firstArms };
 }
 
 /** The only workload that was measured or counted. */

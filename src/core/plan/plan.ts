@@ -1,5 +1,5 @@
-// The engines and workloads of a run, and the engines of both sides that are compared.
-import type { Arm } from "../../../generated/result.ts";
+// The engines and steps of a run.
+import type { Arm, ProbeName } from "../../../generated/result.ts";
 import { firstArms } from "../compare/pairs.ts";
 import type { Config, EngineConfig, ModelConfig, ProbesConfig, WorkloadConfig } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
@@ -28,19 +28,30 @@ export interface Workload {
 	id: string;
 	engineId: string;
 	config: WorkloadConfig;
-	/** Which side runs first in each pair. */
-	firstArms: readonly Arm[];
 }
+
+export interface PlannedCase {
+	engineId: string;
+	caseId: string;
+}
+
+export type Step =
+	| { kind: "prepare"; arm: Arm; model: string; command: string; env: readonly string[] }
+	| { kind: "preflight"; arm: Arm; engineId: string }
+	| { kind: "build"; arm: Arm; engineId: string }
+	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }
+	/** Empty `only`: all probes that apply. */
+	| { kind: "probe"; arm: Arm; engineId: string; only: readonly ProbeName[] }
+	/** `pairs` at the last look; without a base, single runs of the head. */
+	| { kind: "measure"; engineId: string; workloadId: string; pairs: number; firstArms: readonly Arm[] };
 
 export interface Plan {
 	arms: readonly Arm[];
 	engines: readonly EngineSpec[];
 	baseEngines?: readonly EngineSpec[];
 	workloads: readonly Workload[];
-	/** Golden cases by engine. */
-	cases: Readonly<Record<string, readonly string[]>>;
-	/** Engines that are checked against themselves. */
-	probed: readonly string[];
+	cases: readonly PlannedCase[];
+	steps: readonly Step[];
 }
 
 export function describeBuild({
@@ -125,26 +136,52 @@ export interface PlanInput {
 	isScheduled?: boolean;
 }
 
-export function makePlan({ config, arms, cases, seed, isScheduled = false }: PlanInput): Plan {
+export function makePlan(input: PlanInput): Plan {
+	const { config, arms } = input;
 	const engines = engineSpecs(config);
-	const [only, other] = arms;
+	const workloads = engines.flatMap(({ id, engine }) =>
+		engine.workloads.map((workload) => ({ id: `${id}/${workload.name}`, engineId: id, config: workload })),
+	);
+	const cases = engines.flatMap(({ id }) =>
+		(input.cases.get(id) ?? []).map((caseId) => ({ engineId: id, caseId })),
+	);
+	const probes = engines.flatMap((spec) => probeSteps(spec, input));
+	if (workloads.length === 0 && cases.length === 0 && probes.length === 0) throw nothingToCheck(config);
+	const measured = workloads.map((workload) => measureStep(workload, input));
+	return { arms, engines, workloads, cases, steps: [...stepsOf(engines, input), ...probes, ...measured] };
+}
+
+/** Cheap steps that often fail come first. */
+function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
+	const prepared = config.models.flatMap(({ name, prepare }) =>
+		prepare === undefined ? [] : [{ model: name, ...prepare }],
+	);
+	const withCases = engines.flatMap(({ id }) => {
+		const own = cases.get(id) ?? [];
+		return own.length === 0 ? [] : [{ engineId: id, cases: own }];
+	});
+	const each = (kind: "preflight" | "build"): Step[] =>
+		arms.flatMap((arm) => engines.map(({ id }) => ({ kind, arm, engineId: id })));
+	return [
+		...arms.flatMap((arm) => prepared.map((model): Step => ({ kind: "prepare", arm, ...model }))),
+		...each("preflight"),
+		...each("build"),
+		...withCases.flatMap((spec) => arms.map((arm): Step => ({ kind: "verify", arm, ...spec }))),
+	];
+}
+
+/** The base is probed only if the head disagrees with itself. */
+function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
+	return probesEnabled(model.probes, { isScheduled })
+		? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }]
+		: [];
+}
+
+function measureStep({ id, engineId }: Workload, { arms: [only, other], config, seed }: PlanInput): Step {
 	const isAlone = only !== undefined && other === undefined;
-	const orderOf = (id: string): Arm[] =>
-		isAlone
-			? Array<Arm>(runsWithoutBase).fill(only)
-			: firstArms(`${seed}:${id}`, config.measure.looks.at(-1) ?? 0);
-	const workloads = engines.flatMap(({ id: engineId, engine }) =>
-		engine.workloads.map((workload) => {
-			const id = `${engineId}/${workload.name}`;
-			return { id, engineId, config: workload, firstArms: orderOf(id) };
-		}),
-	);
-	const probed = engines.flatMap(({ id, model }) =>
-		probesEnabled(model.probes, { isScheduled }) ? [id] : [],
-	);
-	const hasCases = engines.some(({ id }) => (cases.get(id) ?? []).length > 0);
-	if (workloads.length === 0 && !hasCases && probed.length === 0) throw nothingToCheck(config);
-	return { arms, engines, workloads, cases: Object.fromEntries(cases), probed };
+	const pairs = isAlone ? runsWithoutBase : (config.measure.looks.at(-1) ?? 0);
+	const order = isAlone ? Array.from({ length: pairs }, () => only) : firstArms(`${seed}:${id}`, pairs);
+	return { kind: "measure", engineId, workloadId: id, pairs, firstArms: order };
 }
 
 export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {

@@ -1,5 +1,4 @@
 // Renders the plan for `trtgate run --dry-run`, with the source of each setting.
-import type { Arm } from "../../../generated/result.ts";
 import type { Config, EngineConfig, Threshold } from "../config/config.ts";
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
@@ -7,60 +6,59 @@ import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts
 import { counted, listNames } from "../text/labels.ts";
 import { formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
-import type { EngineSpec, Plan, Workload } from "./plan.ts";
+import type { Plan, Step } from "./plan.ts";
 
 export function renderPlan(plan: Plan, config: Config): string {
 	const lines = [headline(plan, config), "", ...stepLines(plan, config), "", ...settingLines(config)];
 	return `${lines.join("\n")}\n`;
 }
 
-function headline({ arms, engines, workloads, cases }: Plan, config: Config): string {
+function headline(plan: Plan, config: Config): string {
 	const counts = [
-		counted(engines.length, "engine"),
-		counted(workloads.length, "workload"),
-		counted(Object.values(cases).flat().length, "golden case"),
+		counted(plan.engines.length, "engine"),
+		counted(plan.workloads.length, "workload"),
+		counted(plan.cases.length, "golden case"),
 	];
-	return `Plan of ${cleanText(config.path)}: ${counts.join(", ")}; ${arms.length > 1 ? "base against head" : "head only"}`;
+	return `Plan of ${cleanText(config.path)}: ${counts.join(", ")}; ${plan.arms.length > 1 ? "base against head" : "head only"}`;
 }
 
-/** In the order of the stages: cheap steps that often fail come first. */
 function stepLines(plan: Plan, config: Config): string[] {
-	const { arms, engines, baseEngines = engines, cases, probed, workloads } = plan;
-	const each = <Item>(kind: string, items: readonly Item[], does: (item: Item, arm: Arm) => string) =>
-		arms.flatMap((arm) => items.map((item) => [kind, arm, does(item, arm)]));
-	const prepared = config.models.flatMap(({ name, prepare }) => (prepare ? [{ name, ...prepare }] : []));
-	const checked = engines.filter(({ id }) => (cases[id] ?? []).length > 0);
-	const steps = [
-		...each("prepare", prepared, ({ name, command, env }) => {
-			const given = env.length === 0 ? "" : `, given ${env.join(", ")}`;
-			return `${cleanName(name)}: ${shorten(cleanText(command), 60)}${given}`;
-		}),
-		...each("preflight", engines, ({ id }) => cleanName(id)),
-		...each("build", engines, (spec, arm) =>
-			describeBuild((arm === "base" && baseEngines.find(({ id }) => id === spec.id)) || spec),
-		),
-		...checked.flatMap((spec) => each("verify", [spec], ({ id }) => describeCases(id, cases[id] ?? []))),
-		// The base is probed only if the head disagrees with itself.
-		...engines
-			.filter(({ id }) => probed.includes(id))
-			.map(({ id, model: { probes } }) => {
-				return ["probe", "head", `${cleanName(id)}: ${probes.only.join(", ") || "all probes that apply"}`];
-			}),
-		...workloads.map((workload) => [
-			"measure",
-			arms.length > 1 ? "both" : "head",
-			describeMeasure(workload, plan, config),
-		]),
-	];
-	return columns(steps.map((step, index) => [`${index + 1}`, ...step]));
+	return columns(
+		plan.steps.map((step, index) => [`${index + 1}`, step.kind, ...describeStep(step, plan, config)]),
+	);
 }
 
-function describeBuild({ id, was = id, engine: { precision, onnx, profiles, dims } }: EngineSpec): string {
-	const sizes =
+function describeStep(step: Step, plan: Plan, config: Config): [string, string] {
+	switch (step.kind) {
+		case "prepare": {
+			const given = step.env.length === 0 ? "" : `, given ${step.env.join(", ")}`;
+			return [step.arm, `${cleanName(step.model)}: ${shorten(cleanText(step.command), 60)}${given}`];
+		}
+		case "preflight":
+			return [step.arm, cleanName(step.engineId)];
+		case "build":
+			return [step.arm, describeBuild(step, plan)];
+		case "verify":
+			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
+		case "probe":
+			return [step.arm, `${cleanName(step.engineId)}: ${step.only.join(", ") || "all probes that apply"}`];
+		case "measure":
+			return [plan.arms.length > 1 ? "both" : "head", describeMeasure(step, plan, config)];
+	}
+}
+
+function describeBuild(
+	{ engineId, arm }: Extract<Step, { kind: "build" }>,
+	{ engines, baseEngines = engines }: Plan,
+): string {
+	const spec = (arm === "base" ? baseEngines : engines).find(({ id }) => id === engineId);
+	if (spec === undefined) return cleanName(engineId);
+	const { precision, onnx, profiles } = spec.engine;
+	const dims =
 		profiles.length > 1
 			? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`)
-			: describeDims(dims);
-	return [cleanName(was), precision, cleanText(onnx), ...sizes].join(" · ");
+			: describeDims(spec.engine.dims);
+	return [cleanName(spec.was ?? engineId), precision, cleanText(onnx), ...dims].join(" · ");
 }
 
 function describeDims(dims: EngineConfig["dims"]): string[] {
@@ -69,19 +67,18 @@ function describeDims(dims: EngineConfig["dims"]): string[] {
 	);
 }
 
-function describeCases(engineId: string, cases: readonly string[]): string {
+function describeCases(cases: readonly string[]): string {
 	const shown = cases.map((id) => cleanName(id));
-	return `${cleanName(engineId)}: ${counted(cases.length, "golden case")} (${listNames(shown, 4)})`;
+	return `${counted(cases.length, "golden case")} (${listNames(shown, 4)})`;
 }
 
-function describeMeasure({ id, firstArms }: Workload, { arms }: Plan, config: Config): string {
-	const name = cleanName(id);
-	const pairs = firstArms.length;
+function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, config: Config): string {
+	const name = cleanName(step.workloadId);
 	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
-	if (arms.length < 2) return `${name}: ${counted(pairs, "run")} of the head`;
-	const first = config.measure.looks[0] ?? pairs;
-	const order = firstArms.slice(0, first).map((arm) => (arm === "base" ? "B" : "H"));
-	return `${name}: ${first === pairs ? first : `${first} to ${pairs}`} pairs, first ${order.join("")}${first < pairs ? "…" : ""}`;
+	if (plan.arms.length < 2) return `${name}: ${counted(step.pairs, "run")} of the head`;
+	const first = config.measure.looks[0] ?? step.pairs;
+	const order = step.firstArms.slice(0, first).map((arm) => (arm === "base" ? "B" : "H"));
+	return `${name}: ${first === step.pairs ? first : `${first} to ${step.pairs}`} pairs, first ${order.join("")}${first < step.pairs ? "…" : ""}`;
 }
 
 const maxColumn = 100;

@@ -26,16 +26,20 @@ const input: PlanInput = {
 };
 
 it("makePlan derives an order for each workload from the seed", () => {
-	const { workloads } = makePlan(input);
-	expect(workloads).toHaveLength(5);
-	for (const { id, firstArms: order } of workloads) expect(order).toEqual(firstArms(`seed:${id}`, 16));
-	expect(makePlan({ ...input, seed: "other" }).workloads).not.toEqual(workloads);
+	const measured = makePlan(input).steps.filter((step) => step.kind === "measure");
+	expect(measured).not.toEqual([]);
+	for (const step of measured) expect(step.firstArms).toEqual(firstArms(`seed:${step.workloadId}`, 16));
+	expect(makePlan(input)).toEqual(makePlan(input));
+	expect(makePlan({ ...input, seed: "other" }).steps).not.toEqual(makePlan(input).steps);
 });
 
 it("makePlan runs only the head if there is no base", () => {
 	const plan = makePlan({ ...input, arms: ["head"] });
-	expect(renderPlan(plan, config)).not.toMatch(/^ *\d+ +\w+ +(base|both) /m);
-	for (const { firstArms: order } of plan.workloads) expect(order).toEqual(Array(runsWithoutBase).fill("head"));
+	expect(plan.steps.every((step) => !("arm" in step) || step.arm === "head")).toBe(true);
+	const measured = plan.steps.filter((step) => step.kind === "measure");
+	expect(measured).not.toEqual([]);
+	for (const step of measured)
+		expect([step.pairs, step.firstArms]).toEqual([runsWithoutBase, ["head", "head", "head"]]);
 });
 
 it("makePlan refuses to check nothing", () => {
