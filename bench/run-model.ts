@@ -2,8 +2,7 @@
 
 import type { Arm, PerfRun, VerdictKind } from "../generated/result.ts";
 import { compareRuns, type RunsCompared } from "../src/core/compare/compare.ts";
-import { defaultLooks, nextLook } from "../src/core/compare/looks.ts";
-import { firstArms } from "../src/core/compare/schedule.ts";
+import { defaultLooks, firstArms, nextLook } from "../src/core/compare/pairs.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
 
 export interface Random {

@@ -2,12 +2,9 @@
 
 import type { Arm, PerfRun } from "../../generated/result.ts";
 import { compareRuns } from "../../src/core/compare/compare.ts";
-import { defaultLooks } from "../../src/core/compare/looks.ts";
-import { firstArms } from "../../src/core/compare/schedule.ts";
+import { defaultLooks, firstArms } from "../../src/core/compare/pairs.ts";
 import { shouldStop } from "../../src/core/compare/verdict.ts";
-import { sampleMean } from "../../src/core/stats/mean.ts";
-import { median, quantile } from "../../src/core/stats/quantile.ts";
-import { tCritical, tQuantile } from "../../src/core/stats/student-t.ts";
+import { median, quantile, sampleMean, tCritical } from "../../src/core/stats/quantile.ts";
 import type { Random } from "../run-model.ts";
 import type { Process, World } from "./worlds.ts";
 
@@ -109,7 +106,7 @@ function stored(world: World, count: number, random: Random): number[] {
 
 function studentOnHistory(world: World, effect: number, random: Random): Answer {
 	const { mean, sd, df } = sampleMean(stored(world, nights, random)) ?? { mean: 0, sd: 0, df: 1 };
-	return answer(world.session(random, effect).run("head").medianMs > mean + tQuantile(0.99, df) * sd, 1);
+	return answer(world.session(random, effect).run("head").medianMs > mean + tCritical(0.02, df) * sd, 1);
 }
 
 /** Nights before and, for rules that need later points, a week of nights with the change. */

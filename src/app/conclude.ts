@@ -4,17 +4,15 @@ import type { Arm, ArmSource, GateResult, Result } from "../../generated/result.
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
-import { applyAccepted } from "../core/gates/accepted.ts";
-import { judgeBuild } from "../core/gates/builds.ts";
-import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
+import { applyAccepted, judgeCoverage, judgeLimitChanges, judgeUnreadBase } from "../core/gates/change.ts";
+import { judgeBuild, judgeWorkload } from "../core/gates/figures.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
-import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
-import { judgeWorkload } from "../core/gates/speed.ts";
 import { upgradeNotes } from "../core/merge/upgrade.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { RecordedFacts } from "../history/core/from-result.ts";
+import { sidesOf } from "../stages/prepared.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
 export function recordedFacts(facts: Facts, input: GateInput): RecordedFacts {
@@ -117,20 +115,15 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			return spec === undefined ? [] : judge(fact, spec.engine);
 		});
 	const builds = engines.flatMap((spec) => {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			facts.builds.find((build) => build.arm === arm && isOf(spec, build)),
-		);
+		const { head, base } = sidesOf(facts.builds, (build) => isOf(spec, build));
 		if (head === undefined) return [];
 		const findings = facts.findings.filter(({ model = "", engine = "" }) => isOf(spec, { model, engine }));
-		return [
-			...judgeBuild({ spec, head, base, findings }, config),
-			...judgeVanishedBuild({ head, base }, config, spec.engine),
-		];
+		return judgeBuild({ spec, head, base, findings }, config);
 	});
 	return [
 		...builds,
 		...judgeEach(facts.interfaceChanges, (change, engine) => judgeInterface(change, config, engine)),
-		...judgeEach(facts.golden, (verdict, engine) => [judgeGolden(verdict, config, engine)]),
+		...judgeEach(facts.golden, (verdict, engine) => judgeGolden(verdict, config, engine)),
 		...facts.untested.map((one): GateResult => ({ gate: "golden", status: "warn", ...one })),
 		...judgeEach(facts.goldenChanges, (change, { gates }) => judgeGoldenChange(change, config, gates)),
 		...judgeEach(facts.probes, (result, engine) => judgeProbe(result, config, engine)),
@@ -138,10 +131,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 			const workload = workloads.find(({ name }) => name === row.workload);
 			if (workload === undefined) return [];
 			const { errors, builds } = facts;
-			return [
-				...judgeWorkload(row, workload, { config, errors, builds }),
-				...judgeVanishedFigures(row, config, workload),
-			];
+			return judgeWorkload(row, workload, { config, errors, builds });
 		}),
 		...judgeChange(facts, input),
 	];

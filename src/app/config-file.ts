@@ -5,7 +5,8 @@ import { fileStore } from "../adapters/files/store.ts";
 import { type Git, gitError, gitIn, succeeded } from "../adapters/git/run-git.ts";
 import { readInputText } from "../adapters/process/input-file.ts";
 import type { Processes } from "../adapters/process/processes.ts";
-import type { Config, Occasion } from "../core/config/config.ts";
+import type { Config } from "../core/config/config.ts";
+import type { Occasion } from "../core/config/gate-records.ts";
 import { type LoadOptions, type LoadResult, loadConfig } from "../core/config/parse.ts";
 import { underRulesOf } from "../core/config/rules.ts";
 import {
@@ -21,7 +22,7 @@ import { engineSpecs } from "../core/plan/plan.ts";
 import type { RunEvent } from "../host/formats/github/event.ts";
 import { confine } from "../stages/resolve-in-workspace.ts";
 import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
-import { isReview } from "./arms/choose-base.ts";
+import { isReview } from "./arms/find-base.ts";
 
 interface ConfigRequest extends Omit<LoadOptions, "path"> {
 	cwd: string;

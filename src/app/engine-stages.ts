@@ -139,11 +139,7 @@ export async function* countWorkloads(timing: MeasureInput, { ports }: RunContex
 			({ name }) => `${name} has no effect: ONNX Runtime's work is counted, and nothing is timed.`,
 		),
 	};
-	for await (const { row, error } of count(timing, ports)) yield { rows: [row], errors: error && [error] };
-}
-
-export async function* measureWorkloads(timing: MeasureInput, { ports }: RunContext): AsyncGenerator<Found> {
-	for await (const { row, error } of measure(timing, ports)) yield { rows: [row], errors: error && [error] };
+	yield* count(timing, ports);
 }
 
 /** A single bad night must raise no alarm. */
@@ -157,7 +153,9 @@ export async function* measureAgain(timing: MeasureInput, run: RunContext): Asyn
 		measure: { ...timing.measure, looks: timing.measure.looks.slice(-1) },
 		outFolder: `${timing.outFolder}/fresh`,
 	};
-	for await (const { row } of measure(again, run.ports))
+	for await (const {
+		rows: [row],
+	} of measure(again, run.ports))
 		yield {
 			rows: run.seen().rows.flatMap((one) => (one.id === row.id ? [{ ...one, fresh: row.latency }] : [])),
 		};

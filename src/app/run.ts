@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Finding, GoldenChange, Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
-import { underNameOf } from "../core/plan/counterparts.ts";
-import { engineSpecs } from "../core/plan/plan.ts";
+import { engineSpecs, underNameOf } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import { withProfile } from "../engine/core/explain/layers.ts";
@@ -13,6 +12,7 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
 import { graphCosts } from "../stages/graph-costs.ts";
+import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { filesOfRun } from "../stages/report.ts";
@@ -22,7 +22,6 @@ import {
 	bisectGoldens,
 	countWorkloads,
 	measureAgain,
-	measureWorkloads,
 	probeEngines,
 	timingOf,
 	verifyEngines,
@@ -117,7 +116,7 @@ async function* runOnMachine(run: RunContext): AsyncGenerator<Found> {
 	const timing = timingOf(engines, run);
 	if (seen().backend.kind === "onnxruntime") yield* countWorkloads(timing, run);
 	else {
-		yield* measureWorkloads(timing, run);
+		yield* measure(timing, ports);
 		yield* measureAgain(timing, run);
 	}
 	yield { notes: ports.telemetry.degradations() };

@@ -1,7 +1,7 @@
 // The outcome of a tool's run.
 
 /** refusal: the model's, config's or command's fault. runner: the machine's; a retry may help. none: nothing is wrong. */
-export type DiagnosisKind = "none" | "refusal" | "runner";
+type DiagnosisKind = "none" | "refusal" | "runner";
 
 export interface ExcerptLine {
 	line: number;

@@ -82,9 +82,6 @@ export interface Fault<Code extends string = string> {
 	pointer?: string | undefined;
 	excerpt?: readonly string[] | undefined;
 	log?: string | undefined;
-}
-
-export interface ErrorInit<Code extends string> extends Fault<Code> {
 	cause?: unknown;
 }
 
@@ -96,7 +93,7 @@ abstract class GateError<Code extends string> extends Error implements Fault<Cod
 	declare readonly excerpt: readonly string[] | undefined;
 	declare readonly log: string | undefined;
 
-	constructor({ message, cause, ...known }: ErrorInit<Code>) {
+	constructor({ message, cause, ...known }: Fault<Code>) {
 		super(message, { cause });
 		Object.assign(this, known, { name: new.target.name });
 	}

@@ -13,7 +13,7 @@ export interface SchemaProblem {
 }
 
 /** `what` includes its article. */
-export interface Described {
+interface Described {
 	schema: unknown;
 	what: string;
 }

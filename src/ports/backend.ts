@@ -1,8 +1,7 @@
 // Builds and runs engines.
 
-import type { DType } from "../../generated/golden.ts";
 import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
-import type { Fill } from "../core/fill.ts";
+import type { FilledInput } from "../core/fill.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { EngineLayers, LayerProfile } from "../engine/core/layer.ts";
 import type { Tensor } from "../golden/core/tensor/tensor.ts";
@@ -18,11 +17,7 @@ export interface BuiltEngine {
 	rebuilds?: readonly BuiltEngine[] | undefined;
 }
 
-export interface BuildJob {
-	spec: EngineSpec;
-	arm: Arm;
-	model: ModelOnDisk;
-	assets?: EngineAssets | undefined;
+export interface BuildJob extends Pick<BuiltEngine, "spec" | "arm" | "model" | "assets"> {
 	engineFolder: string;
 	cacheFolder?: string | undefined;
 	logPath: string;
@@ -66,27 +61,23 @@ export interface GoldenWorker {
 	infer(job: GoldenWorkerJob): Promise<InferResult>;
 }
 
-export interface TimedInput {
-	name: string;
-	dtype: DType;
-	shape: readonly number[];
-	fill: Fill;
-}
+export type TimedInput = FilledInput & { name: string };
 
-/** A process that loads the engine, warms up and measures. */
-export interface MeasureJob {
+interface EngineJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
-	streams: number;
-	/** The same seed for all runs of a workload. */
+	/** The same for all runs of a workload. */
 	seed: number;
+	timeoutMs: number;
+	logPath: string;
+}
+
+export interface MeasureJob extends EngineJob {
+	streams: number;
 	warmUpMs: number;
 	durationMs: number;
 	threads: number;
-	timeoutMs: number;
-	/** Absolute path; written before this resolves. */
 	samplesPath: string;
-	logPath: string;
 }
 
 export type MeasureResult =
@@ -102,14 +93,7 @@ export type MeasureResult =
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
-export interface CountJob {
-	engine: BuiltEngine;
-	inputs: readonly TimedInput[];
-	/** The same seed for both sides. */
-	seed: number;
-	timeoutMs: number;
-	logPath: string;
-}
+export type CountJob = EngineJob;
 
 /** absent: this backend cannot count. `otherInput`: the count on values of the next seed. */
 export type CountResult =
@@ -117,16 +101,10 @@ export type CountResult =
 	| { state: "absent"; reason: string }
 	| { state: "failed"; failure: ToolFailure };
 
-/** Times or counts each layer in a separate run. */
-export interface ProfileJob {
-	engine: BuiltEngine;
-	inputs: readonly TimedInput[];
-	seed: number;
-	timeoutMs: number;
+export interface ProfileJob extends EngineJob {
 	profilePath: string;
 	layersPath: string;
 	nodesPath: string;
-	logPath: string;
 }
 
 /** absent: the backend cannot profile layers. `layers` is null if the files could not be parsed. */
@@ -142,16 +120,12 @@ export type ProfileResult =
 	| { state: "failed"; failure: ToolFailure };
 
 /** A short run under a profiler, never compared with a timed run. */
-export interface TraceJob {
+export interface TraceJob extends Omit<EngineJob, "logPath"> {
 	/** nsys: every kernel. ncu: one kernel, by hardware counters. */
 	tool: "nsys" | "ncu";
 	/** Name as in nsys; absent: the first kernels of the run. */
 	kernel?: string | undefined;
-	engine: BuiltEngine;
-	inputs: readonly TimedInput[];
 	streams: number;
-	seed: number;
-	timeoutMs: number;
 	folder: string;
 	name: string;
 }
@@ -168,7 +142,6 @@ export interface Backend {
 	/** Facts that must match before numbers may be compared. */
 	fingerprint(): Promise<Readonly<Record<string, string>>>;
 	build(job: BuildJob): Promise<BuildRecord>;
-	/** null if nothing could be read. */
 	layersOf?(engine: Pick<BuiltEngine, "arm" | "path">): Promise<EngineLayers | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;

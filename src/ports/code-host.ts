@@ -5,7 +5,6 @@ import type { JobExecution } from "../core/merge/attempts.ts";
 /** A failure of the code host, which is reported without changing the outcome. */
 export interface ApiFault {
 	code: PlatformCode;
-	/** Request and response. */
 	message: string;
 	fix: string;
 	lacks?: string;
@@ -15,7 +14,6 @@ export interface ApiFault {
 
 /** The workflow run that trtgate is part of, from the runner's variables. */
 export interface WorkflowRun {
-	/** https://github.com, or of an enterprise. */
 	serverUrl: string;
 	apiUrl: string;
 	graphQlUrl: string;
@@ -33,9 +31,7 @@ export interface WorkflowRun {
 	job: string;
 	/** Name of the runner in the code host's list of jobs; "" if unknown. */
 	runner: string;
-	/** Login of who started the run. */
 	actor: string;
-	/** Services that the runner gives access to. */
 	services: { artifacts: boolean; cache: boolean; cacheMode: string | undefined };
 }
 
@@ -47,7 +43,6 @@ type Result<Name extends string, Value> = Promise<ApiResult<Record<Name, Value>>
 
 interface Authored {
 	body: string;
-	/** E.g. `github-actions[bot]`, `Bot`. */
 	author: { login: string; type: string } | null;
 	/** Name to show to people. */
 	url: string;
@@ -62,13 +57,11 @@ export interface HostedIssue extends Authored {
 	number: number;
 }
 
-/** A report on a commit; a merge may require its outcome. */
 export interface ReportDraft {
 	name: string;
 	sha: string;
 	/** Distinguishes reports of one name: `ID/RUN/ATTEMPT`. */
 	key: string;
-	/** null while in progress. */
 	conclusion: "success" | "failure" | "neutral" | "cancelled" | null;
 	title: string;
 	/** Markdown, at most 65,535 characters. */
@@ -93,7 +86,6 @@ export interface HostedReport {
 export interface CodeHost {
 	/** Waits before looking for what a lost request may have created, longer each time. @returns false to give up. */
 	pause(tries: number): Promise<boolean>;
-	/** Login of the token's owner; null if unknown. */
 	login(): Promise<string | null>;
 	/** Oldest first. */
 	comments(issue: number): Result<"comments", readonly HostedComment[]>;
@@ -103,7 +95,6 @@ export interface CodeHost {
 	/** Our report with this name and key on a commit, or one that an earlier attempt of its run left open. */
 	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
 	createReport(draft: ReportDraft): Result<"report", HostedReport>;
-	/** Adds annotations to the existing ones. */
 	updateReport(id: number, draft: ReportDraft): Result<"report", HostedReport>;
 	/** Open issues with a label, oldest first. */
 	openIssues(label: string): Result<"issues", readonly HostedIssue[]>;
@@ -122,9 +113,7 @@ export interface ArtifactDraft {
 	name: string;
 	/** Absolute path of the folder that paths in the artifact are relative to. */
 	root: string;
-	/** Absolute paths of regular files. */
 	files: readonly string[];
-	/** Level as in gzip. */
 	compression: number;
 	/** Uploads the only file uncompressed under its own name. */
 	asIs?: true;
@@ -140,16 +129,13 @@ export interface ArtifactStore {
 export interface RunArtifact {
 	id: number;
 	name: string;
-	/** Size of the archive. */
 	bytes: number;
 	/** Milliseconds since 1970, by the host's clock. */
 	uploadedMs?: number | undefined;
-	/** `sha256:…` */
 	digest?: string | undefined;
 }
 
 export interface RunArtifacts {
-	/** Artifacts of all attempts, oldest first. */
 	list(): Result<"artifacts", readonly RunArtifact[]>;
 	/** @returns the path of the archive, in its own folder below `folder`. */
 	fetch(artifact: RunArtifact, folder: string): Result<"path", string>;
@@ -162,11 +148,9 @@ export interface RemoteCache {
 	save(folder: string, kept: { key: string; bytes: number }): Result<"saved", boolean>;
 }
 
-/** A workflow run as the code host reports it. */
 export interface MeasuredRun {
 	id: number;
 	attempt: number;
-	/** Name of its event. */
 	event: string;
 	headSha: string;
 	/** "" if git does not allow the name. */
@@ -178,16 +162,13 @@ export interface MeasuredRun {
 /** Facts from the code host itself, never from an artifact. */
 export interface RunFacts {
 	run(id: number): Result<"run", MeasuredRun>;
-	/** Lists open pull requests from that branch into this repository. */
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
 	): Result<"pulls", readonly { number: number; headSha: string }[]>;
-	/** Executions of all jobs in all attempts of a run. */
 	jobs(runId: number): Result<"jobs", readonly JobExecution[]>;
 	parents(sha: string): Result<"parents", readonly string[]>;
 }
 
-/** A path from the top of the repository, and its content's hash. */
 export interface StoredFile {
 	path: string;
 	hash: string;
@@ -215,13 +196,11 @@ export interface Repository {
 	/** Newest commit of a branch; null if there is no such branch. */
 	branchHead(name: string): Result<"sha", string | null>;
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
-	/** Equal files have equal snapshots. */
 	snapshotOf(commit: string): Result<"snapshot", string>;
 	/** Lists all files of a commit below a folder; none if there is no such folder. */
 	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
 	readFile(hash: string): Result<"bytes", Uint8Array>;
 	storeFile(bytes: Uint8Array): Result<"hash", string>;
-	/** Puts files into `base`, and removes those without a hash. */
 	writeSnapshot(
 		base: string,
 		files: readonly { path: string; hash: string | null }[],
@@ -231,11 +210,8 @@ export interface Repository {
 		snapshot: string;
 		parents: readonly string[];
 	}): Result<"sha", string>;
-	/** Fails if the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
-	/** Fails if `sha` does not contain the branch's commit. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
-	/** Lists open pull requests between branches of this repository. */
 	openPulls(between: { head: string; base: string }): Result<"pulls", readonly HostedPull[]>;
 	/** Branches of this repository; the body has at most 65,536 characters. */
 	createPull(
@@ -244,7 +220,6 @@ export interface Repository {
 	updatePull(number: number, change: { title: string; body: string }): Result<"pull", HostedPull>;
 }
 
-/** The code host of a workflow run. */
 export interface Host {
 	/** null without a token. @param patienceMs limit of all failed and retried requests, with their waiting. */
 	codeHost(patienceMs?: number): CodeHost | null;

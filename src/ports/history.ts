@@ -3,7 +3,6 @@ import type { Compaction, HistoryFile } from "../history/core/files.ts";
 
 /** Several writers may add at once; none changes another's files. */
 export interface HistoryStore {
-	/** Name for messages. */
 	name: string;
 	read(): Promise<readonly HistoryFile[]>;
 	/**

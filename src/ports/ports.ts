@@ -22,16 +22,13 @@ export interface Ports {
 	backend: Backend;
 	/** Absent if deviating tensors cannot be searched for. */
 	reference?: Pick<Reference, "builds" | "run" | "mark">;
-	/** Absent if nothing is reused. */
 	keptVerdicts?: KeptVerdicts;
 	clock: Clock;
 	shell: Shell;
-	/** Absent if no user's command may run. */
 	custom?: CustomCommands;
 	telemetry: Telemetry;
 	gpuLease: GpuLease;
 	progress: Progress;
 	interrupt: Interrupt;
-	/** Wall time during which a child process ran. */
 	childMs(): number;
 }

@@ -7,7 +7,6 @@ import type { WeightDefect, WeightLocation } from "../golden/core/record/defects
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
-/** The ONNX Runtime, graph optimisation and threads. */
 export interface ReferenceVariant {
 	flavour: "wasm" | "native";
 	level: "disabled" | "basic" | "extended" | "all";
@@ -50,7 +49,6 @@ export type EmulationResult =
 export interface DefectJob extends ReferenceJob {
 	trial: Trial;
 	defects: readonly PlannedDefect[];
-	/** null if the defect changes no byte. */
 	onVerdict(number: number, verdict: DefectVerdict | null): void;
 }
 
@@ -59,13 +57,11 @@ export type DefectResult = { state: "done" | "time" } | { state: "failed"; failu
 export interface MarkJob {
 	model: ModelOnDisk;
 	outputs: readonly { name: string; dtype: OnnxDType }[];
-	/** Absolute path for the copy. */
 	folder: string;
 }
 
 /** Runs the model file itself, never an engine under test. */
 export interface Reference {
-	/** The first records the goldens. */
 	builds(): Promise<readonly { flavour: ReferenceVariant["flavour"]; version: string }[]>;
 	machine(): { device: string; os: string };
 	parallelRuns(model: ModelOnDisk): number;
@@ -73,8 +69,6 @@ export interface Reference {
 	run(job: ReferenceJob): Promise<InferResult>;
 	/** Writes a copy of the model with more outputs. @throws ToolError disk-full; ConfigError output-unwritable. */
 	mark(job: MarkJob): Promise<ModelOnDisk>;
-	/** Runs with weights and results rounded to a precision. */
 	emulate(job: EmulationJob): Promise<EmulationResult>;
-	/** Tries defects one after the other in a copy of the model. */
 	tryDefects(job: DefectJob): Promise<DefectResult>;
 }

@@ -25,7 +25,6 @@ export interface Files {
 	writeBytes(path: string, bytes: Uint8Array): Promise<void>;
 	/** null if there is no regular file. */
 	size(path: string): Promise<number | null>;
-	/** Lower-case hex, streamed. */
 	sha256(path: string, kind: InputKind): Promise<string>;
 	/** Resolves links; null if nothing is there. @throws ConfigError path-unreadable. */
 	realPath(path: string): Promise<string | null>;
@@ -83,7 +82,6 @@ export interface Shell {
 
 export interface Progress {
 	stage(name: string, items: number): void;
-	/** `leftMs`: time left of the stage, if known. */
 	item(label: string, leftMs?: number): void;
 	/** Detail on the current item, e.g. `pair 3 of 5`. */
 	detail(text: string): void;
@@ -97,12 +95,10 @@ export interface Telemetry {
 	/** Times come from the Clock port; null if nothing was read. */
 	window(fromMs: number, toMs: number): GpuWindow | null;
 	foreignProcesses(fromMs: number, toMs: number): readonly ForeignProcess[];
-	/** Each sentence once. */
 	degradations(): readonly string[];
 	stop(): Promise<void>;
 }
 
-/** Lets one job per machine build and measure at a time. */
 export interface GpuLease {
 	/** Waits for other jobs. `note`: why the use may not be exclusive. @throws ToolError gpu-busy, interrupted. */
 	take(): Promise<{ note?: string; release(): Promise<void> }>;

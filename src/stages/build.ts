@@ -17,7 +17,6 @@ interface BuildInput {
 	models: readonly PreparedModel[];
 	findings: readonly Finding[];
 	strict: boolean;
-	/** Unchanged engines serve both sides. */
 	sharesUnchanged: boolean;
 	/** Builds per side; above 1, kernel timings are not shared. */
 	rebuilds: number;
@@ -86,16 +85,16 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 	const first = await buildOne(prepared, each, ports);
 	if (first.engine === undefined) return first;
 	const rebuilds: BuiltEngine[] = [];
-	const notes = [...(first.record.notes ?? [])];
+	const notes = first.record.notes ?? [];
 	for (let number = 2; number <= times; number += 1) {
 		ports.progress.detail(`build ${number} of ${times}`);
 		const { engine, record } = await buildOne(prepared, { ...each, number }, ports);
 		if (engine !== undefined) rebuilds.push(engine);
 		else notes.push(`Build ${number} of ${times} failed: ${record.failure?.title ?? record.state}.`);
 	}
-	if (times > 1)
-		notes.push(`Built ${rebuilds.length + 1} times, without shared kernel timings (measure.rebuilds).`);
-	const record = { ...first.record, notes: notes.length > 0 ? notes : undefined };
+	if (times === 1) return first;
+	notes.push(`Built ${rebuilds.length + 1} times, without shared kernel timings (measure.rebuilds).`);
+	const record = { ...first.record, notes };
 	return {
 		record,
 		engine: { ...first.engine, record, rebuilds: rebuilds.length > 0 ? rebuilds : undefined },
@@ -107,25 +106,26 @@ async function buildOne(
 	input: BuildInput & { number?: number },
 	ports: BuildPorts,
 ): Promise<Built> {
-	const { rebuilds, number = 1 } = input;
-	const suffix = number > 1 ? `-build${number}` : "";
-	const which = rebuilds > 1 ? `build ${number} of ${rebuilds}, ` : "";
+	const { rebuilds, number = 1, outFolder, timeoutMs } = input;
 	if (prepared.state === "broken")
 		return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
-	const name = folderName(prepared.spec.id);
-	const { spec, arm, model, assets } = prepared;
+	const { state: _, ...recipe } = prepared;
+	const { spec, arm } = recipe;
+	const name = folderName(spec.id);
+	const suffix = number > 1 ? `-build${number}` : "";
+	const which = rebuilds > 1 ? `build ${number} of ${rebuilds}, ` : "";
 	const record = await buildOrRefuse(ports.backend, {
-		...{ spec, arm, model, assets },
-		engineFolder: `${input.outFolder}/engines/${arm}/${name}${suffix}`,
-		cacheFolder: rebuilds > 1 ? undefined : `${input.outFolder}/cache`,
-		logPath: `${input.outFolder}/logs/build-${name}-${arm}${suffix}.log`,
-		timeoutMs: input.timeoutMs,
+		...recipe,
+		engineFolder: `${outFolder}/engines/${arm}/${name}${suffix}`,
+		cacheFolder: rebuilds > 1 ? undefined : `${outFolder}/cache`,
+		logPath: `${outFolder}/logs/build-${name}-${arm}${suffix}.log`,
+		timeoutMs,
 		onPhase: (phase) => ports.progress.detail(`${which}${phase}`),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
-	return { record, engine: { spec, arm, record, path: record.enginePath, model, assets } };
+	return { record, engine: { ...recipe, record, path: record.enginePath } };
 }
 
 /** Wrong dimensions are a fault of this engine only. */
@@ -144,19 +144,11 @@ function describeFault(fault: ConfigError): Pick<BuildRecord, "failure" | "log">
 }
 
 function notBuilt(
-	prepared: Pick<BuildJob, "spec" | "arm">,
+	{ spec: { model, engine }, arm }: Pick<BuildJob, "spec" | "arm">,
 	state: "missing" | "skipped" | "refused",
 ): BuildRecord {
-	const { spec, arm } = prepared;
-	return {
-		model: spec.model.name,
-		engine: spec.engine.name,
-		arm,
-		precision: spec.engine.precision,
-		state,
-		durationMs: 0,
-		warnings: [],
-	};
+	const of = { model: model.name, engine: engine.name, arm, precision: engine.precision };
+	return { ...of, state, durationMs: 0, warnings: [] };
 }
 
 /** If there is a base, reports only warnings that are new in the head. */

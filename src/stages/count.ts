@@ -1,6 +1,7 @@
 // Counts the work of each workload, base and head in parallel processes.
 
 import type { Arm, Comparison, WorkloadResult } from "../../generated/result.ts";
+import { unknownChange } from "../core/compare/verdict.ts";
 import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
@@ -8,11 +9,10 @@ import { recordFault } from "../core/errors.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
-import { identicalEngines, identityOf } from "./compare.ts";
 import type { Measured } from "./measure.ts";
-import { isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
+import { identicalEngines, identityOf, isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
 
-export interface CountInput {
+interface CountInput {
 	workloads: readonly TimedWorkload[];
 	measure: Pick<Config["measure"], "timeoutMs" | "identicalEngines">;
 	noBase(timed: TimedWorkload): Pick<Comparison, "verdict" | "reason">;
@@ -34,9 +34,9 @@ export async function* count(input: CountInput, ports: CountPorts): AsyncGenerat
 async function countWorkload(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Measured> {
 	const { gates } = timed.workload.config;
 	const minimalEffect = gates.work.warn ?? gates.work.fail ?? 0.02;
-	const blank = { estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect, level: 1 };
+	const blank = { ...unknownChange, pairs: 0, minimalEffect, level: 1 };
 	const without = (work: Pick<Comparison, "verdict" | "reason"> & Partial<Comparison>): Measured => ({
-		row: rowOf(timed, { ...blank, ...work }),
+		rows: [rowOf(timed, { ...blank, ...work })],
 	});
 	if (isIdentical(timed, input.measure)) return without(identicalEngines(timed, "counted"));
 	const { base, head } = await countBoth(timed, input, ports);
@@ -45,15 +45,15 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	const fault = [head, base].find((result) => result !== null && result.state !== "counted");
 	if (fault?.state === "absent") return without({ verdict: "missing", reason: fault.reason });
 	if (fault?.state === "failed") {
-		const { row } = without({ verdict: "not-comparable", reason: fault.failure.message });
-		return { row, error: recordFault(fault.failure, subjectOf(timed)) };
+		const { rows } = without({ verdict: "not-comparable", reason: fault.failure.message });
+		return { rows, errors: [recordFault(fault.failure, subjectOf(timed))] };
 	}
 	const works = { base: base as Work | null, head: head as Work };
 	if (works.base === null || timed.base === undefined)
 		return without({ ...input.noBase(timed), head: works.head.instructions });
 	const both = { base: works.base, head: works.head };
 	const doubt = doubtOfWork(both, { base: timed.base.model.onnx, head: timed.head.model.onnx });
-	return { row: { ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt === null ? {} : { doubt }) } };
+	return { rows: [{ ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt !== null && { doubt }) }] };
 }
 
 async function countBoth(
@@ -91,5 +91,5 @@ function rowOf(timed: TimedWorkload, work: Comparison): WorkloadResult {
 const untimed: Comparison = {
 	verdict: "missing",
 	reason: "Not measured: ONNX Runtime's work is counted.",
-	...{ estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect: 0, level: 1 },
+	...{ ...unknownChange, pairs: 0, minimalEffect: 0, level: 1 },
 };

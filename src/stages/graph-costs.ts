@@ -8,10 +8,8 @@ import { costsOf, sizesOf } from "../core/onnx/cost/cost.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/search.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
 import { timedInputsOf } from "../core/timed-inputs.ts";
-import type { PreparedModel } from "./prepared.ts";
+import { type PreparedModel, type ReadyModel, sidesOf } from "./prepared.ts";
 import type { WorkloadShapes } from "./workloads.ts";
-
-type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
 const maxChanges = 20;
 
@@ -24,9 +22,7 @@ export function graphCosts(
 	const found = new Map<string, GraphCost>();
 	const count = counter();
 	for (const workload of plan.workloads) {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
-		);
+		const { head, base } = sidesOf(ready, ({ spec }) => spec.id === workload.engineId);
 		const shaped = shapes.get(workload.id);
 		if (head === undefined || shaped === undefined || shaped.headDiffers !== undefined) continue;
 		const key = JSON.stringify([head.spec.model.name, head.model.sha256, base?.model.sha256, shaped.inputs]);

@@ -6,12 +6,13 @@ import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
-import { runsWithoutBase } from "../core/plan/make-plan.ts";
+import { runsWithoutBase } from "../core/plan/plan.ts";
+import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { counted } from "../core/text/labels.ts";
+import { enqueueNotes } from "../engine/core/explain/machine.ts";
 import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";
-import { rowOfIdentical, rowOfRuns } from "./compare.ts";
 import {
 	discarded,
 	discardInvalid,
@@ -21,7 +22,7 @@ import {
 	timePair,
 	unstable,
 } from "./time-pair.ts";
-import { isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
+import { identicalEngines, identityOf, isIdentical, subjectOf, type TimedWorkload } from "./workloads.ts";
 
 export interface MeasureInput {
 	workloads: readonly TimedWorkload[];
@@ -32,16 +33,16 @@ export interface MeasureInput {
 	outFolder: string;
 }
 
+/** A workload that was measured or counted. */
 export interface Measured {
-	row: WorkloadResult;
-	error?: ErrorRecord;
+	rows: readonly [WorkloadResult];
+	errors?: readonly ErrorRecord[];
 }
 
 type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & {
 	backend: Pick<Backend, "measure">;
 };
 
-/** Yields each row as soon as it is judged. */
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
 	if (input.workloads.length > 0) await ports.telemetry.start();
@@ -61,7 +62,6 @@ interface Timing {
 	timed: TimedWorkload;
 	input: MeasureInput;
 	length: RunLength;
-	/** Including replaced ones, in order of time. */
 	runs: TimedRun[];
 	replaced: number;
 }
@@ -72,15 +72,22 @@ async function measureWorkload(
 	ports: MeasurePorts,
 ): Promise<Measured> {
 	const options = comparisonOptions(timed, input);
-	const judge = (runs: readonly TimedRun[]): RunsCompared =>
-		compareRuns(
-			runs.map(({ run }) => run),
-			options,
-		);
-	if (isIdentical(timed, input.measure)) return { row: rowOfIdentical(timed, judge([])) };
+	const timing: Timing = { timed, input, length: input.measure, runs: [], replaced: 0 };
+	const judge = (): RunsCompared => {
+		const runs = timing.runs.map(({ run }) => run);
+		return compareRuns(runs, options);
+	};
+	if (isIdentical(timed, input.measure)) {
+		const [nothing, same] = [judge(), identicalEngines(timed, "timed")];
+		const [p99, memory] = [
+			{ ...nothing.p99, ...same },
+			{ ...nothing.memory, ...same },
+		];
+		return { rows: [rowOf(timing, { ...nothing, p99, memory }, same)] };
+	}
 	const looks = timed.base ? input.measure.looks : [runsWithoutBase];
 	const budget = looks.at(-1) ?? 0;
-	const timing: Timing = { timed, input, length: await pilot(timed, input, ports), runs: [], replaced: 0 };
+	timing.length = await pilot(timed, input, ports);
 	let compared: RunsCompared | undefined;
 	let ended: ReturnType<typeof endOf> = null;
 	for (let pair = 0; pair < budget; pair += 1) {
@@ -90,16 +97,11 @@ async function measureWorkload(
 		ended = endOf(failure, timed, ports);
 		if (ended) break;
 		if (!timed.base || !looks.includes(pair + 1)) continue;
-		compared = judge(timing.runs);
+		compared = judge();
 		if (shouldStop(compared.latency)) break;
 	}
 	const override = ended?.override ?? (timed.base ? {} : input.noBase(timed));
-	const row = rowOfRuns(timed, compared ?? judge(timing.runs), {
-		...timing,
-		override,
-		cudaGraph: input.measure.cudaGraph,
-	});
-	return { row, error: ended?.error };
+	return { rows: [rowOf(timing, compared ?? judge(), override)], errors: ended?.errors };
 }
 
 /** Why the timing ends early; null to go on. */
@@ -107,12 +109,12 @@ function endOf(
 	failure: ToolFailure | null,
 	timed: TimedWorkload,
 	{ interrupt }: MeasurePorts,
-): { override: Partial<Comparison>; error?: ErrorRecord } | null {
+): { override: Partial<Comparison>; errors?: [ErrorRecord] } | null {
 	if (interrupt.reason() !== null)
 		return { override: { verdict: "inconclusive", reason: "The timing was interrupted." } };
 	if (failure === null) return null;
 	const error = recordFault(failure, subjectOf(timed));
-	return { override: { verdict: "not-comparable", reason: error.message }, error };
+	return { override: { verdict: "not-comparable", reason: error.message }, errors: [error] };
 }
 
 function comparisonOptions({ workload }: TimedWorkload, { measure: { looks }, family }: MeasureInput) {
@@ -125,7 +127,6 @@ function comparisonOptions({ workload }: TimedWorkload, { measure: { looks }, fa
 	};
 }
 
-/** Measures a pair, and repeats pairs that turn out invalid. */
 async function measureUntilValid(
 	pair: number,
 	timing: Timing,
@@ -146,7 +147,6 @@ async function measureUntilValid(
 	return null;
 }
 
-/** Repeats a pair with an unusable run. */
 async function measurePair(pair: number, timing: Timing, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { timed, input, length } = timing;
 	const both: readonly Arm[] = timed.firstArms[pair] === "head" ? ["head", "base"] : ["base", "head"];
@@ -193,4 +193,27 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 	const { minimalEffect } = comparisonOptions(timed, input);
 	const { streams } = timed.workload.config;
 	return chooseRunLength(pilots, { warmUpMs, durationMs, minimalEffect, streams });
+}
+
+/** @param override of the latency, if there is no base, or after an interruption or failure. */
+function rowOf(
+	{ timed, input, replaced, ...timing }: Timing,
+	compared: RunsCompared,
+	override: Partial<Comparison>,
+): WorkloadResult {
+	const latency = { ...compared.latency, ...override };
+	const runs = timing.runs.map(({ run }) => run);
+	const gpu = workloadGpu(runs, latency.estimate);
+	const notes = [...(gpu === null ? [] : clockNotes(gpu, latency)), ...enqueueNotes(runs, input.measure)];
+	return {
+		...identityOf(timed),
+		...compared,
+		verdict: latency.verdict,
+		latency,
+		...(gpu !== null && { gpu }),
+		...((gpu !== null || notes.length > 0) && { notes }),
+		replaced,
+		runs,
+		limits: { ...timed.workload.config.gates.latency },
+	};
 }

@@ -1,13 +1,13 @@
 // Checks each model before any engine is built.
 
-import type { Arm, BackendFacts, Finding } from "../../generated/result.ts";
+import type { BackendFacts, Finding } from "../../generated/result.ts";
 import { formatPointer } from "../core/config/pointer.ts";
 import type { PreflightContext } from "../core/onnx/findings/subject.ts";
 import { findingKey, preflight as findingsOf } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Progress } from "../ports/world.ts";
-import type { PreparedModel } from "./prepared.ts";
+import { type PreparedModel, type ReadyModel, sidesOf } from "./prepared.ts";
 
 export interface PreflightInput {
 	models: readonly PreparedModel[];
@@ -36,24 +36,18 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 	return reported;
 }
 
-/** Marks what the base's TensorRT does not report for the same model. */
 function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightInput): Finding[] {
 	if (baseTensorrt === undefined) return [...found];
-	const hashes = (of: Arm) =>
-		new Map(
-			models.flatMap((each) =>
-				each.arm === of && each.state === "ready" ? [[each.spec.id, each.model.sha256] as const] : [],
-			),
-		);
-	const [ofBase, ofHead] = [hashes("base"), hashes("head")];
-	const isSame = (id: string): boolean => ofBase.has(id) && ofBase.get(id) === ofHead.get(id);
+	const ready = models.filter((each) => each.state === "ready");
+	const isSame = (id: string): boolean => {
+		const { base, head } = sidesOf(ready, ({ spec }) => spec.id === id);
+		return base !== undefined && base.model.sha256 === head?.model.sha256;
+	};
 	const known = new Set(found.filter(({ arm }) => arm === "base").map(findingKey));
 	const isNew = (finding: Finding): boolean =>
 		finding.arm === "head" && isSame(`${finding.model}/${finding.engine}`) && !known.has(findingKey(finding));
 	return found.map((finding) => (isNew(finding) ? { ...finding, isNew: true } : finding));
 }
-
-type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
 /** On ONNX Runtime, predictions for TensorRT are warnings. */
 function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Finding[] {
@@ -66,30 +60,23 @@ function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Findin
 	const told = new Set(predicted.map((finding) => finding.code));
 	return [
 		...own.filter((finding) => isSevere(finding) || !told.has(finding.code)),
-		...predicted.map(
-			(each): Finding => ({
-				...each,
-				severity: "warning",
-				message: `On TensorRT (not run here): ${each.message}`,
-			}),
-		),
+		...predicted.map(({ message, ...each }): Finding => {
+			return { ...each, severity: "warning", message: `On TensorRT (not run here): ${message}` };
+		}),
 	];
 }
 
-function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): PreflightContext {
-	const { backend, tensorrt, gpuMemoryBytes, computeCapability } = input;
+function contextOf({ model, engine }: EngineSpec, input: PreflightInput): PreflightContext {
+	const { models: _, baseTensorrt: __, ...machine } = input;
 	return {
-		backend,
+		...machine,
 		precision: engine.precision,
-		dims,
+		dims: engine.dims,
 		shapes: model.inputs,
 		onnxKey: `${formatPointer(engine.pointer)}.onnx`,
 		loadsPlugins: engine.tensorrt.plugins.length > 0,
 		isCalibrated: engine.tensorrt.calibration !== undefined,
-		tensorrt,
 		streamsWeights: engine.tensorrt.flags.some((flag) => flag.startsWith("--allowWeightStreaming")),
-		gpuMemoryBytes,
-		computeCapability,
 	};
 }
 

@@ -35,16 +35,10 @@ interface Wanted {
 	ports: PreparePorts;
 }
 
-/**
- * The head must have every model, else it is `broken`. A file that the base lacks is `missing`; one that it has but that
- * cannot be used is `broken`.
- */
+/** A file that the base lacks is `missing`; one that cannot be used, or that the head lacks, is `broken`. */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
 	const counts = input.sides.map(({ specs }) => specs.length);
-	ports.progress.stage(
-		"prepare",
-		counts.reduce((sum, count) => sum + count, 0),
-	);
+	ports.progress.stage("prepare", input.sides.flatMap(({ specs }) => specs).length);
 	const prepared = new Map<string, Promise<CommandFailure | null>>();
 	for (const { folder, specs } of input.sides) {
 		for (const [index, spec] of specs.entries()) {
@@ -70,42 +64,11 @@ async function runPrepare(
 	if (result.state === "done") return null;
 	const { failure } = result;
 	if (failure.code === "interrupted") throw new ToolError(failure);
-	if (folder.arm === "base") return { ...failure, log: logPath, fix: `${fixOfCommand} ${otherBase}` };
 	const fix = `Run it by hand in ${folder.path}: ${prepare.command}. A variable that holds credentials must be listed under prepare.env.`;
-	const message = `The prepare command of ${spec.model.name} failed: ${failure.message}`;
-	return { ...failure, message, log: logPath, fix };
-}
-
-/** A fault of one model does not stop the others. */
-async function readModel(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
-	const { spec, folder } = wanted;
-	try {
-		return await readArm(wanted, command);
-	} catch (error) {
-		if (!(error instanceof ConfigError)) throw error;
-		if (folder.arm === "head") return { state: "broken", spec, arm: "head", fault: error };
-		return brokenBase(wanted, { ...faultOf(error), fix: otherBase });
-	}
-}
-
-async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
-	const { spec, folder, input, ports } = wanted;
-	const { arm } = folder;
-	if (arm === "head" && command !== null) throw new ConfigError({ ...command, code: "prepare-failed" });
-	const path = await confine(ports.files, folder.path, spec.engine.onnx);
-	const model =
-		arm === "head"
-			? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`)
-			: await readBase(path, wanted, command);
-	if ("state" in model) return model;
-	// ONNX Runtime does not need assets.
-	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
-	const assets = await readAssets(spec, folder.path, ports.files);
-	if (assets.state === "ready") return { state: "ready", spec, arm, model, assets: assets.assets };
-	if (arm === "head") throw missingAsset(assets, spec);
-	if (assets.state === "missing") return absentFromBase(assets.path, wanted);
-	const message = `The base's ${assets.what} ${assets.path} is an empty file.`;
-	return brokenBase(wanted, { code: "asset-missing", message, fix: otherBase });
+	const of = `The prepare command of ${spec.model.name} failed`;
+	return folder.arm === "base"
+		? { ...failure, message: `${of} in the base: ${failure.message}`, log: logPath, fix: fixOfCommand }
+		: { ...failure, message: `${of}: ${failure.message}`, log: logPath, fix };
 }
 
 const fixOfCommand =
@@ -114,6 +77,54 @@ const fixOfCommand =
 const otherBase =
 	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
 
+async function readModel(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
+	const { spec, folder } = wanted;
+	try {
+		return await readArm(wanted, command);
+	} catch (error) {
+		if (!(error instanceof ConfigError)) throw error;
+		if (folder.arm === "head") return { state: "broken", spec, arm: "head", fault: error };
+		const { lfsProblem } = folder;
+		const isPointer = lfsProblem !== undefined && error.code === "model-unreadable";
+		const fix = `${(isPointer ? lfsProblem.fix : error.fix) ?? ""} ${otherBase}`.trim();
+		const fault = { ...faultOf(error), fix };
+		const place = { model: spec.model.name, arm: folder.arm };
+		const record = isPointer
+			? recordFault(
+					{ ...fault, code: "lfs-unavailable", message: `${fault.message} ${lfsProblem.reason}` },
+					place,
+				)
+			: recordFault(fault, place, "configuration");
+		return { state: "broken", spec, arm: "base", error: record };
+	}
+}
+
+async function readArm(wanted: Wanted, command: CommandFailure | null): Promise<PreparedModel> {
+	const { spec, folder, input, ports } = wanted;
+	const { arm } = folder;
+	const { onnx, tensorrt } = spec.engine;
+	const path = await confine(ports.files, folder.path, onnx);
+	if (command !== null && (arm === "head" || path !== null || input.hasBaseConfig))
+		throw new ConfigError({ ...command, code: "prepare-failed" });
+	if (arm === "base" && path === null) return absentFromBase(onnx, wanted, command === null);
+	const model =
+		arm === "base" && path !== null
+			? await readBase(path, wanted)
+			: await ports.models.read(path ?? `${folder.path}/${onnx}`);
+	// ONNX Runtime does not need assets.
+	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
+	const assets = await readAssets(tensorrt, folder.path, ports.files);
+	if (!("state" in assets)) return { state: "ready", spec, arm, model, assets };
+	const { what, path: asset } = assets;
+	if (arm === "base" && assets.state === "missing") return absentFromBase(asset, wanted);
+	const code = "asset-missing";
+	if (arm === "base")
+		throw new ConfigError({ code, message: `The base's ${what} ${asset} is an empty file.` });
+	const state = assets.state === "empty" ? "an empty file" : "missing";
+	const fix = "Correct its path in the config, or let the model's prepare command write it.";
+	throw new ConfigError({ code, message: `The ${what} ${asset} of ${spec.id} is ${state}.`, fix });
+}
+
 /** These leave a model incomplete; preflight reports the others. */
 const notWhole: Readonly<Record<string, string>> = {
 	"lfs-pointer": "a Git LFS pointer",
@@ -121,63 +132,37 @@ const notWhole: Readonly<Record<string, string>> = {
 	short: "too short",
 };
 
-/** @param path null if nothing is there. */
-async function readBase(
-	path: string | null,
-	wanted: Wanted,
-	command: CommandFailure | null,
-): Promise<ModelOnDisk | PreparedModel> {
-	const { spec, input, ports } = wanted;
+async function readBase(path: string, { spec, ports }: Wanted): Promise<ModelOnDisk> {
 	const { onnx } = spec.engine;
-	const { name, prepare } = spec.model;
-	if (command !== null && (path !== null || input.hasBaseConfig)) {
-		const message = `The prepare command of ${name} failed in the base: ${command.message}`;
-		return brokenBase(wanted, { ...command, code: "prepare-failed", message });
-	}
-	if (path === null) {
-		if (command !== null || prepare === undefined || !input.hasBaseConfig)
-			return absentFromBase(onnx, wanted);
-		const message = `The prepare command of ${name} succeeded in the base but wrote no ${onnx}.`;
-		return brokenBase(wanted, { code: "model-missing", message, fix: `${fixOfCommand} ${otherBase}` });
-	}
-	try {
-		const model = await ports.models.read(path);
-		const external = model.external.find(({ problem }) => Object.hasOwn(notWhole, problem ?? ""));
-		if (external === undefined) return model;
-		const message = `The base's ${onnx} cannot be used: its external data ${external.location} is ${notWhole[external.problem ?? ""]}.`;
-		return brokenBase(wanted, { code: "model-unreadable", message, fix: otherBase });
-	} catch (error) {
+	const model = await ports.models.read(path).catch((error: unknown) => {
 		if (!(error instanceof ConfigError)) throw error;
-		const { code, excerpt, fix = "" } = error;
 		const message = `The base's model cannot be read: ${error.message.split(path).join(onnx)}`;
-		return brokenBase(wanted, { code, message, excerpt, fix: `${fix} ${otherBase}`.trim() });
-	}
+		throw new ConfigError({ ...faultOf(error), location: undefined, message });
+	});
+	const external = model.external.find(({ problem }) => Object.hasOwn(notWhole, problem ?? ""));
+	if (external === undefined) return model;
+	const message = `The base's ${onnx} cannot be used: its external data ${external.location} is ${notWhole[external.problem ?? ""]}.`;
+	throw new ConfigError({ code: "model-unreadable", message });
 }
 
-async function absentFromBase(path: string, wanted: Wanted): Promise<PreparedModel> {
+/** @param isPrepared whether a prepare command may have written it, and succeeded. */
+async function absentFromBase(path: string, wanted: Wanted, isPrepared = false): Promise<PreparedModel> {
 	const { spec, folder, input } = wanted;
+	const { name, prepare } = spec.model;
+	const code = "model-missing";
+	if (isPrepared && prepare !== undefined && input.hasBaseConfig) {
+		const message = `The prepare command of ${name} succeeded in the base but wrote no ${path}.`;
+		throw new ConfigError({ code, message, fix: fixOfCommand });
+	}
 	const why = (await folder.whyAbsent?.(path)) ?? null;
 	if (why === null) {
 		const reason = `the base has no ${path}`;
 		return { state: "missing", spec, arm: folder.arm, isNew: !input.hasBaseConfig, reason };
 	}
 	const message = `The base's ${path} is not in its checkout: ${why}.`;
-	const fix = `Put the file itself into the repository, or let the model's \`prepare\` fetch it. ${otherBase}`;
-	return brokenBase(wanted, { code: "model-missing", message, fix });
+	const fix = "Put the file itself into the repository, or let the model's `prepare` fetch it.";
+	throw new ConfigError({ code, message, fix });
 }
-
-function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFault>[0]): PreparedModel {
-	const place = { model: spec.model.name, arm: folder.arm };
-	const { lfsProblem } = folder;
-	if (lfsProblem === undefined || fault.code !== "model-unreadable")
-		return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
-	const message = `${fault.message} ${lfsProblem.reason}`;
-	const fix = `${lfsProblem.fix} ${otherBase}`;
-	const error = recordFault({ ...fault, code: "lfs-unavailable", message, fix }, place);
-	return { state: "broken", spec, arm: "base", error };
-}
-
-// Plugin libraries and calibration caches.
 
 interface MissingAsset {
 	state: "missing" | "empty";
@@ -188,40 +173,24 @@ interface MissingAsset {
 type AssetFiles = Pick<Files, "realPath" | "size" | "sha256">;
 
 /** trtexec silently invents ranges for a missing or empty calibration cache. @throws ConfigError path-outside-workspace. */
-export async function readAssets(
-	{ engine }: EngineSpec,
+async function readAssets(
+	{ plugins, calibration }: EngineSpec["engine"]["tensorrt"],
 	folder: string,
 	files: AssetFiles,
-): Promise<{ state: "ready"; assets: EngineAssets } | MissingAsset> {
-	const { plugins, calibration } = engine.tensorrt;
-	const read: (Asset & { dynamic: boolean })[] = [];
+): Promise<EngineAssets | MissingAsset> {
+	const read = async (path: string, what: string): Promise<Asset | MissingAsset> => {
+		const real = await confine(files, folder, path);
+		const bytes = real === null ? null : await files.size(real);
+		if (real === null || !bytes) return { state: bytes === 0 ? "empty" : "missing", path, what };
+		return { path: real, sha256: await files.sha256(real, inputKinds.asset) };
+	};
+	const libraries: (Asset & { dynamic: boolean })[] = [];
 	for (const { path, dynamic } of plugins) {
-		const asset = await readAsset({ path, what: "plugin library" }, folder, files);
+		const asset = await read(path, "plugin library");
 		if ("state" in asset) return asset;
-		read.push({ ...asset, dynamic });
+		libraries.push({ ...asset, dynamic });
 	}
-	if (calibration === undefined) return { state: "ready", assets: { plugins: read } };
-	const asset = await readAsset({ path: calibration.path, what: "calibration cache" }, folder, files);
-	return "state" in asset ? asset : { state: "ready", assets: { plugins: read, calibration: asset } };
-}
-
-async function readAsset(
-	wanted: Omit<MissingAsset, "state">,
-	folder: string,
-	files: AssetFiles,
-): Promise<Asset | MissingAsset> {
-	const path = await confine(files, folder, wanted.path);
-	const bytes = path === null ? null : await files.size(path);
-	if (path === null || bytes === null) return { state: "missing", ...wanted };
-	return bytes === 0
-		? { state: "empty", ...wanted }
-		: { path, sha256: await files.sha256(path, inputKinds.asset) };
-}
-
-export function missingAsset({ state, path, what }: MissingAsset, spec: EngineSpec): ConfigError {
-	return new ConfigError({
-		code: "asset-missing",
-		message: `The ${what} ${path} of ${spec.id} is ${state === "empty" ? "an empty file" : "missing"}.`,
-		fix: "Correct its path in the config, or let the model's prepare command write it.",
-	});
+	if (calibration === undefined) return { plugins: libraries };
+	const asset = await read(calibration.path, "calibration cache");
+	return "state" in asset ? asset : { plugins: libraries, calibration: asset };
 }

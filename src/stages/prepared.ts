@@ -27,6 +27,16 @@ export type PreparedModel =
 	/** Fails only this engine's build; all others are checked. */
 	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };
 
+export type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
+
+/** The head's and the base's entry among those that fit. */
+export function sidesOf<Entry extends { arm: Arm }>(
+	entries: readonly Entry[],
+	fits: (entry: Entry) => boolean,
+): Partial<Record<Arm, Entry>> {
+	return Object.fromEntries(entries.filter(fits).map((entry) => [entry.arm, entry]));
+}
+
 export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "model" | "assets">): RecipeOf {
 	return { spec, modelSha256: model.sha256, assets };
 }
@@ -38,11 +48,11 @@ export function compareInterfaces(models: readonly PreparedModel[]) {
 	const engines = new Set<string>();
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	for (const { spec, model } of ready.filter(({ arm }) => arm === "head")) {
-		const base = ready.find((prepared) => prepared.arm === "base" && prepared.spec.id === spec.id);
+		const { base } = sidesOf(ready, (prepared) => prepared.spec.id === spec.id);
 		if (base === undefined) continue;
-		const [first, ...others] = interfaceRows(base.model.onnx, model.onnx);
 		const { name: engine, onnx } = spec.engine;
 		const { name } = spec.model;
+		const [first, ...others] = interfaceRows(base.model.onnx, model.onnx);
 		if (first !== undefined) {
 			engines.add(spec.id);
 			const variant = onnx === spec.model.onnx ? undefined : engine;
@@ -55,8 +65,7 @@ export function compareInterfaces(models: readonly PreparedModel[]) {
 	return { changes: [...changes.values()], engines };
 }
 
-/** A caller that sends these sizes would break. */
-function narrowerRanges(base: EngineSpec, head: EngineSpec): InterfaceRow[] {
+function narrowerRanges({ engine: base }: EngineSpec, { engine: head }: EngineSpec): InterfaceRow[] {
 	return Object.entries(base.dims).flatMap(([name, was]): InterfaceRow[] => {
 		const is = head.dims[name];
 		if (is === undefined || (is.min <= was.min && is.max >= was.max)) return [];

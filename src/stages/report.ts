@@ -30,7 +30,6 @@ export async function writeReport(result: Result, outFolder: string, files: Repo
 	await renderReport(result, outFolder, files);
 }
 
-/** The same result gives the same bytes. */
 export async function renderReport(result: Result, outFolder: string, files: ReportFiles): Promise<void> {
 	await files.makeFolder(`${outFolder}/exports`);
 	for (const [file, render] of Object.entries(renderers) as [keyof typeof renderers, typeof renderCsv][])
@@ -56,7 +55,6 @@ export async function openPageWith(
 	await files.writeText(`${outFolder}/${reportFiles.html}`, renderHtml(result, undefined, [before]));
 }
 
-/** Written after the result that lists them. */
 export const reportList: Result["files"] = [
 	{ path: reportFiles.html, what: "the whole report" },
 	{ path: reportFiles.markdown, what: "the report as a comment" },

@@ -9,18 +9,15 @@ import type { Ports } from "../ports/ports.ts";
 import type { Telemetry, ToolFailure } from "../ports/world.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
-export interface PairJob {
+interface PairJob {
 	pair: number;
-	/** Sides in the order of their runs. */
 	arms: readonly Arm[];
-	/** Position of the first run among the workload's runs. */
 	order: number;
 	timed: TimedWorkload;
 	outFolder: string;
 	common: Omit<MeasureJob, "engine" | "samplesPath" | "logPath">;
 }
 
-/** Times come from the Clock port. */
 export interface TimedRun {
 	run: PerfRun;
 	fromMs: number;
@@ -28,7 +25,6 @@ export interface TimedRun {
 	timedMs?: number;
 }
 
-/** Stops at the first unusable run. */
 export async function timePair(
 	job: PairJob,
 	ports: Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> },
@@ -68,21 +64,16 @@ function toRun(
 	result: MeasureResult,
 ): Pick<TimedRun, "run" | "timedMs"> {
 	if (result.state === "unusable") return { run: { ...facts, state: "unusable", reason: result.reason } };
-	const { samplesMs, peakMemoryBytes, enqueueShare, timedMs, reportedThroughputPerSecond } = result;
-	const summary = summarize(samplesMs);
+	const { peakMemoryBytes, enqueueShare, timedMs } = result;
+	const summary = summarize(result.samplesMs);
 	if (summary === null)
 		return { run: { ...facts, state: "unusable", reason: "its samples are empty or not finite" }, timedMs };
-	const { iterations } = summary;
 	const run: PerfRun = {
 		...facts,
 		state: "ok",
 		samples,
 		...summary,
-		throughputPerSecond: throughputOf({
-			iterations,
-			timedMs,
-			reportedPerSecond: reportedThroughputPerSecond,
-		}),
+		throughputPerSecond: throughputOf(summary.iterations, timedMs, result.reportedThroughputPerSecond),
 		peakMemoryBytes,
 		...(enqueueShare !== undefined && { enqueueShare, enqueueBound: enqueueShare > launchLimit }),
 	};
@@ -116,27 +107,23 @@ export function discardInvalid(
 	telemetry: Telemetry,
 ): { runs: TimedRun[]; invalid: ReadonlyMap<number, string> } {
 	const seen = runs.map((timed) => (timed.run.state === "ok" ? observed(timed, telemetry) : timed));
-	const conditions = new Map<TimedRun, RunConditions>();
-	for (const timed of seen.filter(({ run }) => run.state === "ok"))
-		conditions.set(timed, {
-			window: timed.run.gpu ?? null,
-			computeShare: timed.run.computeShare ?? null,
-			foreignProcesses: telemetry.foreignProcesses(timed.fromMs, timed.toMs),
-		});
+	const ok = seen.filter(({ run }) => run.state === "ok");
+	const conditions = ok.map(({ run, fromMs, toMs }) => ({
+		window: run.gpu ?? null,
+		computeShare: run.computeShare ?? null,
+		foreignProcesses: telemetry.foreignProcesses(fromMs, toMs),
+	}));
 	const reasons = new Map<TimedRun, string>();
-	for (const [timed, own] of conditions) {
-		const validity = judgeValidity(own, [...conditions.values()]);
+	for (const [index, timed] of ok.entries()) {
+		const validity = judgeValidity(conditions[index] as RunConditions, conditions);
 		if (validity.state === "invalid") reasons.set(timed, validity.reason);
 	}
 	const invalid = new Map([...reasons].map(([{ run }, reason]) => [run.pair, reason]));
-	return {
-		invalid,
-		runs: seen.map((timed) =>
-			conditions.has(timed) && invalid.has(timed.run.pair)
-				? discarded(timed, reasons.get(timed) ?? "the other run of its pair did not count")
-				: timed,
-		),
-	};
+	const judged = (timed: TimedRun): TimedRun =>
+		ok.includes(timed) && invalid.has(timed.run.pair)
+			? discarded(timed, reasons.get(timed) ?? "the other run of its pair did not count")
+			: timed;
+	return { invalid, runs: seen.map(judged) };
 }
 
 export function discarded(timed: TimedRun, reason: string): TimedRun {

@@ -16,12 +16,11 @@ export interface TryInput {
 }
 
 /** guessed: the model could not be tried. none: no sizes ran in time, or static shapes rule out all. */
-export type TriedSizes =
+type TriedSizes =
 	| { state: "ran"; sizes: Sizes; attempts: readonly Attempt[] }
 	| { state: "guessed"; sizes: Sizes; why: string; attempts: readonly Attempt[] }
 	| { state: "none"; attempts: readonly Attempt[] };
 
-/** Starting a process takes longer than a run that fails. */
 const triesPerProcess = 4;
 
 export async function trySizes(input: TryInput, ports: RecordPorts): Promise<TriedSizes> {

@@ -12,17 +12,12 @@ import { formatDims } from "../core/onnx/quote.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
-import type { PreparedModel } from "./prepared.ts";
-
-type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
+import { type PreparedModel, type ReadyModel, sidesOf } from "./prepared.ts";
 
 export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
-	/** Why the base cannot take the head's inputs. */
 	baseDiffers?: string;
-	/** The base takes these inputs only in other sizes. */
 	baseHoldsOtherSizes?: boolean;
-	/** Why the head cannot take the inputs of the base's workload. */
 	headDiffers?: string;
 }
 
@@ -33,7 +28,6 @@ export function shapeWorkloads(
 	config: Pick<Config, "sources">,
 ): {
 	shapes: ReadonlyMap<string, WorkloadShapes>;
-	/** Workloads of the base that the head no longer runs. */
 	lost: readonly InterfaceChange[];
 	/** Heads without sizes for their dimensions become `broken`. */
 	models: readonly PreparedModel[];
@@ -44,9 +38,7 @@ export function shapeWorkloads(
 	const lost: InterfaceChange[] = [];
 	const known = new Map<string, Known>();
 	for (const workload of plan.workloads) {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
-		);
+		const { head, base } = sidesOf(ready, ({ spec }) => spec.id === workload.engineId);
 		if (!head) continue;
 		try {
 			const shaped = shapeWorkload(workload, { head, base }, known);
@@ -118,7 +110,6 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	return inputsAt(shapes);
 }
 
-/** null if it can take them. */
 function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string | null {
 	const { arm, model } = other;
 	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
@@ -170,25 +161,19 @@ export interface TimedWorkload {
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
-	/** Which side runs first in each pair. */
 	firstArms: readonly Arm[];
 }
 
-/** The build gate reports heads that were not built. */
 export function timedWorkloads(
 	plan: Plan,
 	engines: readonly BuiltEngine[],
 	shapes: ReadonlyMap<string, WorkloadShapes>,
 ): TimedWorkload[] {
 	return plan.workloads.flatMap((workload) => {
-		const [head, base] = (["head", "base"] as const).map((arm) =>
-			engines.find((engine) => engine.arm === arm && engine.spec.id === workload.engineId),
-		);
+		const { head, base } = sidesOf(engines, ({ spec }) => spec.id === workload.engineId);
 		const shaped = shapes.get(workload.id);
 		if (!head || !shaped || shaped.headDiffers !== undefined) return [];
-		const step = plan.steps.find(
-			(candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id,
-		);
+		const step = plan.steps.find((one) => one.kind === "measure" && one.workloadId === workload.id);
 		if (step?.kind !== "measure") return [];
 		const { inputs, baseDiffers } = shaped;
 		const comparable = baseDiffers === undefined ? base : undefined;
@@ -212,4 +197,28 @@ export function isIdentical(
 export function subjectOf({ head, workload }: TimedWorkload): ErrorSubject {
 	const { model, engine } = head.spec;
 	return { model: model.name, engine: engine.name, workload: workload.config.name };
+}
+
+/** Identical bytes rule out any change, so no measurement is needed. */
+export function identicalEngines({ head }: TimedWorkload, done: "timed" | "counted") {
+	const same =
+		head.record.sharedWithBase === true
+			? "the same model and settings, and share one engine"
+			: "the same engine, byte for byte";
+	const reason = `Base and head have ${same}, so nothing was ${done}.`;
+	const interval: [number, number] = [0, 0];
+	return { verdict: "unchanged", reason, estimate: 0, interval, excluded: 0 } as const;
+}
+
+export function identityOf({ workload, head, inputs }: TimedWorkload) {
+	const { model, engine } = head.spec;
+	return {
+		id: workload.id,
+		model: model.name,
+		engine: engine.name,
+		workload: workload.config.name,
+		precision: engine.precision,
+		shapes: Object.fromEntries(inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
+		streams: workload.config.streams,
+	};
 }

@@ -1,6 +1,6 @@
 // Timed runs feed in what the model says it takes, where the config gives nothing else.
 import { expect, it } from "vitest";
-import { fillInput } from "../../src/core/fill.ts";
+import { type FilledInput, fillInput } from "../../src/core/fill.ts";
 import { timedInputsOf } from "../../src/core/timed-inputs.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
@@ -34,41 +34,25 @@ const onnx = readOnnx(
 	),
 	"m.onnx",
 );
-const shapes = {
-	ids: [1, 12],
-	attention_mask: [1, 12],
-	rate: [],
-	seq_length: [1],
-	counts: [2, 2],
-	signal: [1, 12],
-};
+const [one, seq] = [[1], [1, 12]];
+const shapes = { ids: seq, attention_mask: seq, rate: [], seq_length: one, counts: [2, 2], signal: seq };
 const fillsOf = (inputs: Parameters<typeof timedInputsOf>[1]) =>
 	Object.fromEntries(timedInputsOf(onnx, inputs)(shapes).map(({ name, fill }) => [name, fill]));
 
 it("timed inputs suit the model, and are 0 or 1 if nothing tells which do", () => {
-	const found = {
-		ids: [0, 49],
-		attention_mask: "ones",
-		rate: 16_000,
-		seq_length: 12,
-		counts: "normal",
-		signal: "normal",
-	};
+	const [counts, signal] = ["normal", "normal"];
+	const found = { ids: [0, 49], attention_mask: "ones", rate: 16_000, seq_length: 12, counts, signal };
 	expect(fillsOf({})).toEqual(found);
-	expect(fillsOf({ rate: { fill: 8000 }, ids: { fill: "zeros" }, signal: { shape: ["seq"] } })).toEqual({
-		...found,
-		rate: 8000,
-		ids: "zeros",
-	});
+	const given = fillsOf({ rate: { fill: 8000 }, ids: { fill: "zeros" }, signal: { shape: ["seq"] } });
+	expect(given).toEqual({ ...found, rate: 8000, ids: "zeros" });
 });
 
 it("a range is filled with all of its whole numbers, a number with itself", () => {
-	const drawn = new BigInt64Array(fillInput({ dtype: "int64", shape: [64], fill: [-1, 2] }, 1, 0).buffer);
+	const bytes = (input: FilledInput) => fillInput(input, 1, 0).buffer;
+	const drawn = new BigInt64Array(bytes({ dtype: "int64", shape: [64], fill: [-1, 2] }));
 	expect(new Set(drawn)).toEqual(new Set([-1n, 0n, 1n, 2n]));
-	expect([
-		...new BigInt64Array(fillInput({ dtype: "int64", shape: [2], fill: 16_000 }, 1, 0).buffer),
-	]).toEqual([16_000n, 16_000n]);
-	expect([...new Float32Array(fillInput({ dtype: "float32", shape: [2], fill: -0.5 }, 1, 0).buffer)]).toEqual(
-		[-0.5, -0.5],
-	);
+	const same = new BigInt64Array(bytes({ dtype: "int64", shape: [2], fill: 16_000 }));
+	expect([...same]).toEqual([16_000n, 16_000n]);
+	const half = new Float32Array(bytes({ dtype: "float32", shape: [2], fill: -0.5 }));
+	expect([...half]).toEqual([-0.5, -0.5]);
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { judgeBuild } from "../../src/core/gates/builds.ts";
+import { judgeBuild } from "../../src/core/gates/figures.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import type { BuildJob, BuiltEngine } from "../../src/ports/backend.ts";
@@ -62,13 +62,8 @@ it("warnOfLayers finds nothing new in a rebuild, and in what the base has as wel
 });
 
 it("warnOfLayers counts what a head without a base has, and the gate does not warn of it", async () => {
-	expect(await warned(null, "det-island")).toEqual([
-		{
-			class: "fp32-island",
-			count: 8,
-			example: expect.stringMatching(/^8 products run in fp32 inside a half-precision engine: /),
-		},
-	]);
+	const example = expect.stringMatching(/^8 products run in fp32 inside a half-precision engine: /);
+	expect(await warned(null, "det-island")).toEqual([{ class: "fp32-island", count: 8, example }]);
 	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
 });
 
@@ -80,6 +75,7 @@ const plainBuild = {
 	outFolder: "out",
 	timeoutMs: 1,
 };
+type Models = Parameters<typeof build>[0]["models"];
 
 it("build names which build of an engine is running", async () => {
 	const [spec] = engineSpecs(buildConfig());
@@ -93,9 +89,7 @@ it("build names which build of an engine is running", async () => {
 			return buildBuild({ arm: "head", enginePath: "engine.plan" });
 		},
 	};
-	const models = [
-		{ state: "ready" as const, spec: spec!, arm: "head" as const, model },
-	] as unknown as Parameters<typeof build>[0]["models"];
+	const models = [{ state: "ready" as const, spec: spec!, arm: "head" as const, model }] as unknown as Models;
 	const input = { ...plainBuild, models, rebuilds: 2 };
 	for await (const _ of build(input, { progress, backend: twice }));
 	expect(told).toEqual(["build 1 of 2, half-way", "build 2 of 2", "build 2 of 2, half-way"]);
@@ -113,9 +107,7 @@ it.each([
 			...{ state: "ready", arm, model },
 			spec: { ...spec!, engine: { ...spec!.engine, precision: of } },
 		});
-		const models = [sideOf("base", precision), sideOf("head", "fp16")] as unknown as Parameters<
-			typeof build
-		>[0]["models"];
+		const models = [sideOf("base", precision), sideOf("head", "fp16")] as unknown as Models;
 		const recorded = {
 			...backend,
 			build: async ({ arm }: BuildJob) =>

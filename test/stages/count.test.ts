@@ -3,8 +3,9 @@ import { expect, it } from "vitest";
 import type { Arm } from "../../generated/result.ts";
 import type { CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
+import type { Measured } from "../../src/stages/measure.ts";
 import { buildConfig } from "../support/build-config.ts";
-import { fakeWorkload, silent } from "../support/fakes.ts";
+import { fakeWorkload, flat, silent } from "../support/fakes.ts";
 
 const config = buildConfig();
 
@@ -27,29 +28,19 @@ async function countOne(
 		},
 	};
 	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
-	const input = {
-		workloads: [fakeWorkload("one", hashes)],
-		measure: config.measure,
-		noBase,
-		outFolder: "/out",
-	};
-	const all = [];
+	const workloads = [fakeWorkload("one", hashes)];
+	const input = { workloads, measure: config.measure, noBase, outFolder: "/out" };
+	const all: Measured[] = [];
 	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } }))
 		all.push(one);
-	return { ...all[0]!, jobs };
+	return { ...flat(all), jobs };
 }
 
 it("count runs base and head once each, on one seed, and compares them", async () => {
 	const { row, jobs } = await countOne(counts(19.35e6, 27.45e6));
-	expect(jobs.map(({ engine, seed }) => [engine.arm, seed])).toEqual([
-		["base", 1],
-		["head", 1],
-	]);
-	expect(row).toMatchObject({
-		verdict: "regressed",
-		work: { base: 19.35e6, head: 27.45e6, pairs: 0 },
-		latency: { verdict: "missing" },
-	});
+	expect(jobs.map(({ engine, seed }) => `${engine.arm} ${seed}`)).toEqual(["base 1", "head 1"]);
+	const work = { base: 19.35e6, head: 27.45e6, pairs: 0 };
+	expect(row).toMatchObject({ verdict: "regressed", work, latency: { verdict: "missing" } });
 	expect(row.limits).toEqual({ warn: 0.02 });
 	expect(row.doubt).toBeUndefined();
 });
@@ -65,10 +56,8 @@ it("count runs nothing if both engines have the same bytes", async () => {
 
 it("count keeps the head's count if there is no base", async () => {
 	const { row } = await countOne(counts(0, 5e6), { head: "b" });
-	expect(row).toMatchObject({
-		verdict: "missing",
-		work: { head: 5e6, estimate: null, reason: "New: it was added." },
-	});
+	const work = { head: 5e6, estimate: null, reason: "New: it was added." };
+	expect(row).toMatchObject({ verdict: "missing", work });
 });
 
 it("count reports a side that does not run as an error, and never as a pass", async () => {
@@ -81,13 +70,8 @@ it("count reports a side that does not run as an error, and never as a pass", as
 });
 
 it("count says why nothing is judged if the backend cannot count", async () => {
-	const { row, error } = await countOne(() => ({
-		state: "absent",
-		reason: "Native ONNX Runtime counts nothing.",
-	}));
-	expect(row).toMatchObject({
-		verdict: "missing",
-		work: { estimate: null, reason: "Native ONNX Runtime counts nothing." },
-	});
+	const reason = "Native ONNX Runtime counts nothing.";
+	const { row, error } = await countOne(() => ({ state: "absent", reason }));
+	expect(row).toMatchObject({ verdict: "missing", work: { estimate: null, reason } });
 	expect(error).toBeUndefined();
 });

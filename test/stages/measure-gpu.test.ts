@@ -4,9 +4,9 @@ import type { GpuWindow, PerfRun } from "../../generated/result.ts";
 import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";
-import type { TimedWorkload } from "../../src/stages/workloads.ts";
+import { buildConfig } from "../support/build-config.ts";
 import { buildGpuWindow } from "../support/build-result.ts";
-import { silent, steadyRun } from "../support/fakes.ts";
+import { fakeWorkload, flat, silent, steadyRun } from "../support/fakes.ts";
 
 interface Moment {
 	clock?: number;
@@ -45,67 +45,42 @@ function world(moment: (order: number) => Moment | null) {
 		},
 	};
 	const progress = { ...silent, detail: (text: string) => void calls.push(text) };
-	const ports = {
-		backend,
-		telemetry,
-		progress,
-		interrupt: { reason: () => null },
-		clock: { now: () => nowMs, timestamp: () => "" },
-	};
+	const clock = { now: () => nowMs, timestamp: () => "" };
+	const ports = { backend, telemetry, progress, interrupt: { reason: () => null }, clock };
 	return { ports: ports as unknown as Parameters<typeof measure>[1], calls };
 }
 
-function job(): MeasureInput {
-	const gates = { latency: { warn: 0.02 }, p99: { warn: 0.1 } };
-	const engine = { spec: { model: { name: "m" }, engine: { name: "e" } }, record: {} };
-	const timed = {
-		workload: { id: "m/e/w", config: { name: "w", streams: 1, gates } },
-		head: engine,
-		base: engine,
-		inputs: [],
-		firstArms: ["base", "head", "base", "head", "base"],
-	} as unknown as TimedWorkload;
-	const settings = {
-		looks: [5],
-		warmUpMs: 0,
-		durationMs: 100,
-		timeoutMs: 1000,
-		threads: 1,
-		identicalEngines: "measure",
-	};
-	return {
-		workloads: [timed],
-		measure: settings as unknown as MeasureInput["measure"],
-		family: 1,
-		noBase: () => ({ verdict: "missing" }),
-		outFolder: "/out",
-	};
-}
+const settings = { ...buildConfig().measure, looks: [5], adaptsLength: false };
+const input: MeasureInput = {
+	workloads: [fakeWorkload("one", { base: "a", head: "b" }, ["base", "head", "base", "head", "base"])],
+	measure: settings,
+	family: 1,
+	noBase: () => ({ verdict: "missing" }),
+	outFolder: "/out",
+};
 
-async function run(moment: (order: number) => Moment | null): Promise<Measured & { calls: string[] }> {
+async function run(
+	moment: (order: number) => Moment | null,
+): Promise<ReturnType<typeof flat> & { calls: string[] }> {
 	const { ports, calls } = world(moment);
 	const all: Measured[] = [];
-	for await (const measured of measure(job(), ports)) all.push(measured);
-	return { ...all[0]!, calls };
+	for await (const measured of measure(input, ports)) all.push(measured);
+	return { ...flat(all), calls };
 }
 
-const counted = (runs: readonly PerfRun[], arm: string): number[] =>
-	runs
-		.filter((one) => one.arm === arm && one.state === "ok")
-		.map(({ pair }) => pair)
-		.sort();
+/** Each side's pairs that count. */
+const counted = (runs: readonly PerfRun[]) =>
+	(["base", "head"] as const).map((arm) =>
+		runs.flatMap((one) => (one.arm === arm && one.state === "ok" ? [one.pair] : [])).sort(),
+	);
 const allPairs = [0, 1, 2, 3, 4];
 
 it("measure beside a GPU records window and compute share on every run, and watches for the time of the measurements alone", async () => {
 	const { row, calls } = await run(() => ({}));
 	expect(row.replaced).toBe(0);
 	expect(row.runs).toHaveLength(10);
-	for (const one of row.runs)
-		expect(one).toMatchObject({
-			state: "ok",
-			computeShare: 0.5,
-			gpu: { samples: 6, smClockMhz: { mean: 1980 } },
-		});
+	const gpu = { samples: 6, smClockMhz: { mean: 1980 } };
+	for (const one of row.runs) expect(one).toMatchObject({ state: "ok", computeShare: 0.5, gpu });
 	expect([calls[0], calls.at(-1)]).toEqual(["start", "stop"]);
 });
 
@@ -113,18 +88,14 @@ it("measure beside a GPU measures a pair again, both runs of it, when one was th
 	const { row, calls } = await run((order) => (order === 3 ? { reasons: ["hw-thermal"] } : {}));
 	expect(row.replaced).toBe(1);
 	expect(row.runs).toHaveLength(12);
-	expect(
-		row.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason]),
-	).toEqual([
-		[2, "the other run of its pair did not count"],
-		[3, "the GPU's clocks were limited by a thermal slowdown by the hardware"],
+	const reason = "the GPU's clocks were limited by a thermal slowdown by the hardware";
+	expect(row.runs.filter(({ state }) => state === "unusable")).toMatchObject([
+		{ order: 2, reason: "the other run of its pair did not count" },
+		{ order: 3, reason },
 	]);
-	expect(counted(row.runs, "base")).toEqual(allPairs);
-	expect(counted(row.runs, "head")).toEqual(allPairs);
+	expect(counted(row.runs)).toEqual([allPairs, allPairs]);
 	expect(row.latency.pairs).toBe(5);
-	expect(calls).toContain(
-		"pair 2 again: the GPU's clocks were limited by a thermal slowdown by the hardware",
-	);
+	expect(calls).toContain(`pair 2 again: ${reason}`);
 });
 
 it("measure beside a GPU finds out later that the first run's clock was off", async () => {
@@ -134,7 +105,7 @@ it("measure beside a GPU finds out later that the first run's clock was off", as
 		state: "unusable",
 		reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz",
 	});
-	expect(counted(row.runs, "base")).toEqual(allPairs);
+	expect(counted(row.runs)).toEqual([allPairs, allPairs]);
 });
 
 it("measure beside a GPU replaces a run whose GPU was shared: half the compute in the same time", async () => {
@@ -144,9 +115,8 @@ it("measure beside a GPU replaces a run whose GPU was shared: half the compute i
 });
 
 it("measure beside a GPU gives up when more than three pairs do not count, and explains why", async () => {
-	const { error } = await run(() => ({
-		foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }],
-	}));
+	const foreignProcesses = [{ pid: 7, name: "miner", memoryBytes: null }];
+	const { error } = await run(() => ({ foreignProcesses }));
 	expect(error).toMatchObject({
 		code: "runs-unstable",
 		message:

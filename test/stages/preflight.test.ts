@@ -2,8 +2,9 @@
 import { expect, it } from "vitest";
 import type { Finding } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
-import type { EngineSpec } from "../../src/core/plan/plan.ts";
+import { type EngineSpec, engineSpecs } from "../../src/core/plan/plan.ts";
 import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
+import { buildConfig } from "../support/build-config.ts";
 import { silent } from "../support/fakes.ts";
 
 interface Judged extends Omit<PreflightInput, "models"> {
@@ -16,32 +17,20 @@ async function judge(
 	{ changed = false, ...input }: Judged,
 	spec: Partial<EngineSpec["engine"]> = {},
 ): Promise<Finding[]> {
-	const engine = {
-		name: "e",
-		pointer: "/models/m/engines/e",
-		precision: "fp32",
-		tensorrt: { plugins: [], flags: [] },
-		...spec,
-	} as EngineSpec["engine"];
-	const whole: EngineSpec = {
-		id: "m/e",
-		model: { name: "m", inputs: {} } as unknown as EngineSpec["model"],
-		engine,
-		dims: spec.dims ?? {},
-	};
+	const [whole] = engineSpecs(buildConfig());
+	const own = { ...whole!, engine: { ...whole!.engine, ...spec } };
 	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);
-	const hashed = (arm: string) => (changed && arm === "base" ? { ...model, sha256: "other" } : model);
-	const models = (["base", "head"] as const).map((arm) => ({
-		state: "ready" as const,
-		spec: whole,
-		arm,
-		model: hashed(arm),
-	}));
+	const sha256 = changed ? "other" : model.sha256;
+	const models = [
+		{ state: "ready", spec: own, arm: "base", model: { ...model, sha256 } } as const,
+		{ state: "ready", spec: own, arm: "head", model } as const,
+	];
 	return preflight({ models, ...input }, { progress: silent });
 }
 
 const codes = (findings: readonly Finding[]): string[] =>
 	findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
+const on10 = { backend: "tensorrt", tensorrt: "10.6" } as const;
 const batch = { batch: { min: 1, opt: 8, max: 32 } };
 
 it("the stage preflight passes the engine's precision and sizes to the checks", async () => {
@@ -51,8 +40,8 @@ it("the stage preflight passes the engine's precision and sizes to the checks", 
 		{ precision: "fp16", dims: batch },
 	);
 	expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
-	expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.m\.engines\.e\.onnx`, or ask for fp32\.$/);
-	const unbound = await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" });
+	expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.net\.engines\.plain\.onnx`, or ask for fp32\.$/);
+	const unbound = await judge("classifier", on10);
 	expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
 });
 
@@ -71,16 +60,12 @@ it("the stage preflight marks what only the head's TensorRT finds, if the base r
 
 it("the stage preflight leaves operators that TensorRT lacks to the plugins that the engine loads, and INT8 to its calibration cache", async () => {
 	const tensorrt = { plugins: [{ path: "det.so", dynamic: false, pointer: "" }], flags: [] };
-	const found = await judge("bad-unsupported-op", { backend: "tensorrt", tensorrt: "10.6" }, { tensorrt });
+	const found = await judge("bad-unsupported-op", on10, { tensorrt });
 	expect(codes(found)).toEqual(["head note operator-unsupported"]);
 	const int8 = { precision: "int8", dims: batch } as const;
 	const ranges = { tensorrt: { plugins: [], flags: [], calibration: { path: "net.cache", pointer: "" } } };
-	expect(codes(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, int8))).toEqual([
-		"head warning precision-uncalibrated",
-	]);
-	expect(
-		await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, { ...int8, ...ranges }),
-	).toEqual([]);
+	expect(codes(await judge("classifier", on10, int8))).toEqual(["head warning precision-uncalibrated"]);
+	expect(await judge("classifier", on10, { ...int8, ...ranges })).toEqual([]);
 });
 
 it("the stage preflight foretells on ONNX Runtime what a declared TensorRT would refuse, and stops nothing", async () => {

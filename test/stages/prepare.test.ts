@@ -3,72 +3,71 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileStore } from "../../src/adapters/files/store.ts";
-import { ConfigError } from "../../src/core/errors.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { BuiltEngine } from "../../src/ports/backend.ts";
-import { missingAsset, readAssets } from "../../src/stages/prepare.ts";
+import { prepare } from "../../src/stages/prepare.ts";
 import { isIdentical } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
+import { fakeEngine, silent } from "../support/fakes.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";
 
-function specOf(engine: string) {
-	const [spec] = engineSpecs(loaded(withModel(`engines: { e: ${engine} }`)));
-	if (spec === undefined) throw new Error("no engine");
-	return spec;
+const both =
+	"precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache";
+
+/** The head's engine in this folder, with a model that can be read. */
+async function prepareHead(path: string, engine = both) {
+	const specs = engineSpecs(loaded(withModel(`engines: { e: { ${engine} } }`)));
+	const folder = { arm: "head", path, source: { label: "head" } } as const;
+	const input = {
+		sides: [{ folder, specs }],
+		hasBaseConfig: true,
+		backend: "tensorrt",
+		logFolder: "",
+		timeoutMs: 1,
+	} as const;
+	const { model } = fakeEngine("head", "a");
+	const ports = { models: { read: async () => model }, files: fileStore(), progress: silent };
+	for await (const one of prepare(input, ports as unknown as Parameters<typeof prepare>[1])) return one;
+	throw new Error("nothing was prepared");
 }
 
-const both = specOf(
-	"{ precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache }",
-);
-
-it("readAssets gives absolute paths and digests", async () => {
+it("prepare gives absolute paths and digests of plugins and calibration caches", async () => {
 	const folder = writeProject(temporaryFolder(), { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "c" });
-	const read = await readAssets(both, folder, fileStore());
-	if (read.state !== "ready") throw new Error(read.path);
-	expect(read.assets.plugins.map(({ path, dynamic }) => [path, dynamic])).toEqual([
-		[join(folder, "lib/a.so"), false],
-		[join(folder, "lib/b.so"), true],
-	]);
-	expect(read.assets.calibration).toEqual({
-		path: join(folder, "net.cache"),
-		sha256: expect.stringMatching(/^2e7d2c03a9507ae2/),
+	const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
+	expect(await prepareHead(folder)).toMatchObject({
+		state: "ready",
+		assets: {
+			plugins: [
+				{ path: join(folder, "lib/a.so"), dynamic: false, sha256 },
+				{ path: join(folder, "lib/b.so"), dynamic: true, sha256 },
+			],
+			calibration: { path: join(folder, "net.cache"), sha256: expect.stringMatching(/^2e7d2c03a9507ae2/) },
+		},
 	});
 });
 
 it.each([
-	["lib/b.so", { "lib/a.so": "a", "net.cache": "c" }, /plugin library lib\/b\.so of net\/e is missing/],
-	["net.cache", { "lib/a.so": "a", "lib/b.so": "b" }, /calibration cache net\.cache of net\/e is missing/],
-	[
-		"net.cache",
-		{ "lib/a.so": "a", "lib/b.so": "b", "net.cache": "" },
-		/calibration cache net\.cache of net\/e is an empty file/,
-	],
-	["lib/a.so", { "lib/a.so/folder": "" }, /plugin library lib\/a\.so of net\/e is missing/],
-])("readAssets misses %s", async (path, files, says) => {
-	const read = await readAssets(both, writeProject(temporaryFolder(), files), fileStore());
-	if (read.state === "ready") throw new Error("nothing is missed");
-	expect(read.path).toBe(path);
-	expect(missingAsset(read, both)).toMatchObject({
-		code: "asset-missing",
-		message: expect.stringMatching(says),
+	["plugin library lib/b.so", "missing", { "lib/a.so": "a", "net.cache": "c" }],
+	["calibration cache net.cache", "missing", { "lib/a.so": "a", "lib/b.so": "b" }],
+	["calibration cache net.cache", "an empty file", { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "" }],
+	["plugin library lib/a.so", "missing", { "lib/a.so/folder": "" }],
+])("prepare complains of the %s that is %s", async (what, state, files) => {
+	expect(await prepareHead(writeProject(temporaryFolder(), files))).toMatchObject({
+		state: "broken",
+		fault: { code: "asset-missing", message: `The ${what} of net/e is ${state}.` },
 	});
 });
 
-it("readAssets follows no link out of the workspace", async () => {
+it("prepare follows no link out of the workspace", async () => {
 	const folder = temporaryFolder();
 	symlinkSync("/etc/hostname", join(folder, "a.so"));
-	await expect(
-		readAssets(specOf("{ precision: fp16, plugins: [a.so] }"), folder, fileStore()),
-	).rejects.toThrow(ConfigError);
+	const prepared = await prepareHead(folder, "precision: fp16, plugins: [a.so]");
+	expect(prepared).toMatchObject({ state: "broken", fault: { code: "path-outside-workspace" } });
 });
 
-const engine = (engineSha256: string, plugin?: string) =>
-	({
-		record: { engineSha256 },
-		...(plugin === undefined
-			? {}
-			: { assets: { plugins: [{ path: "a.so", sha256: plugin, dynamic: false }] } }),
-	}) as unknown as BuiltEngine;
+const engine = (hash: string, plugin?: string) => ({
+	...fakeEngine("head", hash),
+	...(plugin && { assets: { plugins: [{ path: "a.so", sha256: plugin, dynamic: false }] } }),
+});
 
 it.each([
 	["the same plan", engine("p"), engine("p"), true],

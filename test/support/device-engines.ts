@@ -2,7 +2,7 @@
 // four profiles and three timed runs of each, in turn. test/oracles/planted made the networks and recorded them.
 import { readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { tCritical } from "../../src/core/stats/student-t.ts";
+import { tCritical } from "../../src/core/stats/quantile.ts";
 import { shorten } from "../../src/core/text/escape.ts";
 import { componentsOf } from "../../src/engine/core/components.ts";
 import { type LayerProfile, takesTime } from "../../src/engine/core/layer.ts";

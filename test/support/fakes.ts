@@ -6,6 +6,7 @@ import type { OnnxModel } from "../../src/core/onnx/model.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Backend, BuiltEngine, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import type { Progress } from "../../src/ports/world.ts";
+import type { Measured } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
 import { buildConfig } from "./build-config.ts";
 import { buildBuild } from "./build-result.ts";
@@ -76,7 +77,7 @@ export function fakePorts(backend: Backend, stopAfter = Number.POSITIVE_INFINITY
 }
 
 const none = { inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [] };
-const emptyModel = {
+export const emptyModel = {
 	...{ bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, functions: [] },
 	graph: { name: "", ...none, subgraphs: [], sparseInitializers: [] },
 } as unknown as OnnxModel;
@@ -100,4 +101,10 @@ export function fakeWorkload(
 	const config = head.spec.engine.workloads[0]!;
 	const workload = { id: `net/plain/${name}`, engineId: "net/plain", config };
 	return { workload, head, ...base, inputs: [], firstArms };
+}
+
+/** The only workload that was measured or counted. */
+export function flat([one]: readonly Measured[]) {
+	const { rows, errors = [] } = one!;
+	return { row: rows[0], error: errors[0] };
 }

@@ -1,6 +1,7 @@
 // Both sides of a small config, opened in real repositories.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { succeeded } from "../../src/adapters/git/run-git.ts";
 import {
 	type ArmsRequest,
@@ -39,6 +40,7 @@ const configs: ConfigReader = {
 	},
 };
 
+/** Closed at the end of the test. */
 export async function open(
 	workspace: string,
 	request: Partial<ArmsRequest> = {},
@@ -52,7 +54,9 @@ export async function open(
 		configs,
 		...request,
 	};
-	return openArms(whole, gitProcesses(env));
+	const opened = await openArms(whole, gitProcesses(env));
+	onTestFinished(() => opened.close());
+	return opened;
 }
 
 export const read = (opened: OpenedArms, arm: "base" | "head", name: string): string =>

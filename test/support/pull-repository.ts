@@ -1,10 +1,10 @@
 // A repository with one pull request, bare as on a server, and the workspace that a workflow has of it.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { parseRunEvent, type RunEvent } from "../../src/host/formats/github/event.ts";
 import { pullRequest } from "./event-payloads.ts";
 import { checkOut, git } from "./git-history.ts";
-import { temporaryFolder, writeProject } from "./project.ts";
+import { type AtEnd, temporaryFolder, writeProject } from "./project.ts";
 
 export interface PullRepository {
 	root: string;
@@ -18,8 +18,11 @@ export interface PullRepository {
 export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>;
 
 /** A repository with a pull request, whose base and head hold the given files. */
-export function makeRepository(files: { base: ProjectFiles; head: ProjectFiles }): PullRepository {
-	const root = temporaryFolder();
+export function makeRepository(
+	files: { base: ProjectFiles; head: ProjectFiles },
+	atEnd?: AtEnd,
+): PullRepository {
+	const root = temporaryFolder(atEnd);
 	const [work, origin] = [join(root, "work"), join(root, "origin.git")];
 	mkdirSync(work);
 	git(work, "init", "-q");
@@ -48,7 +51,7 @@ export function makeRepository(files: { base: ProjectFiles; head: ProjectFiles }
 export function workspaceOf(repo: PullRepository, checkedOut = repo.merge): string {
 	return checkOut({
 		origin: repo.origin,
-		folder: join(repo.root, "workspace"),
+		folder: mkdtempSync(join(repo.root, "workspace-")),
 		ref: "refs/pull/7/merge",
 		commit: checkedOut,
 		depth: 1,

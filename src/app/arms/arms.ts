@@ -10,30 +10,20 @@ import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { defaultSettings } from "../../core/config/defaults.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import { type History, openHistory } from "../../history/adapters/history.ts";
+import { openHistory } from "../../history/adapters/history.ts";
 import type { RunEvent } from "../../host/formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
-import {
-	type BaseRecipe,
-	chooseBase,
-	chooseByEvent,
-	isReview,
-	nameHead,
-	usesHeadsFiles,
-} from "./choose-base.ts";
-import { type FoundBase, findBase } from "./find-base.ts";
+import { type BaseSearch, type FoundBase, findBase, isReview, nameHead } from "./find-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {
 	cwd: string;
-	/** Absolute folder of the config: the default head, and the repository of refs. */
 	home: string;
 	outFolder: string;
 	config: Config;
 	configs: ConfigReader;
 	base?: string;
 	head?: string;
-	/** Determines the base, and allows fetching it. */
 	event?: RunEvent;
 	access?: GitAccess;
 }
@@ -50,12 +40,10 @@ export interface ConfigReader {
 }
 
 export interface OpenedArms {
-	/** The base, if any, then the head. */
 	folders: ArmFolder[];
 	baseConfig: SideConfig;
 	/** The config whose rules apply: the target branch's for a change under review, otherwise the base's. */
 	rules: SideConfig;
-	/** Why there is no base, a clause. */
 	noBase?: string;
 	notes: string[];
 	close(): Promise<void>;
@@ -90,7 +78,6 @@ interface Opening {
 	processes: Processes;
 	notes: string[];
 	closers: (() => Promise<void>)[];
-	/** The target branch's config, if the base may be another commit. */
 	rules: SideConfig | null;
 }
 
@@ -128,21 +115,21 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
 	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
-	if (usesHeadsFiles(event, config)) {
+	const { from, ref } = config.baseline;
+	const isByEvent = from === "base-ref";
+	if (config.base !== undefined && isByEvent && !isReview(event) && event?.kind !== "tag") {
 		const source = { ...head.folder.source, found: "The same files as the head's." };
 		return { ...head.folder, arm: "base", source };
 	}
-	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
-	if (recipe.how === "none") return recipe.why;
+	if (event === undefined && isByEvent) return "no base was given";
 	// At a terminal, uncommitted changes may be compared with their own commit.
-	if (recipe.how === "ref" && event === undefined) {
-		const { ref } = recipe;
+	if (event === undefined && ref !== undefined) {
 		const source = { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` };
 		return checkOut({ arm: "base", ref, source }, opening);
 	}
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
 	if (commit === null) return whyNoCommit(head.repository, opening);
-	return openFoundBase(head, commit, recipe, opening);
+	return openFoundBase(head, commit, opening);
 }
 
 /** @returns why there is no base, in a repository without commits. @throws ConfigError, ToolError if git cannot read the workspace. */
@@ -165,16 +152,14 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
-async function openFoundBase(
-	head: Side,
-	commit: string,
-	recipe: BaseRecipe,
-	opening: Opening,
-): Promise<ArmFolder | string> {
+async function openFoundBase(head: Side, commit: string, opening: Opening): Promise<ArmFolder | string> {
 	const { event, access, config, configs } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
 	const history = await openHistory(git, { mayFetch: event !== undefined });
-	let base = await findBase(recipe, commit, history);
+	// The target branch's config, not the change, chooses the base.
+	const baseline = isReview(event) ? ({ from: "base-ref" } as const) : config.baseline;
+	const search = { event, baseline, head: commit, history };
+	let base = await findBase(search);
 	if (base.state === "none") {
 		if (event?.kind !== "pull-request" && event?.kind !== "merge-group") return base.why;
 		throw new ConfigError({
@@ -184,12 +169,11 @@ async function openFoundBase(
 		});
 	}
 	if (isReview(event)) {
-		// The target branch's config, not the change, chooses the base.
-		opening.rules = await configs.atCommit(base.commit, git);
-		const { rules } = opening;
+		const rules = await configs.atCommit(base.commit, git);
+		opening.rules = rules;
 		const own = rules.state === "absent" ? config : defaultSettings;
-		const { baseline } = rules.state === "read" ? rules.config : own;
-		base = await otherBase(base, { baseline, event, head: commit, history }, opening.notes);
+		const ruling = rules.state === "read" ? rules.config : own;
+		base = await otherBase(base, { ...search, event, baseline: ruling.baseline }, opening.notes);
 	}
 	const { state: _, commit: ref, ...source } = base;
 	return checkOut({ arm: "base", ref, source, repository: head.repository }, opening);
@@ -200,12 +184,12 @@ type Found = Extract<FoundBase, { state: "found" }>;
 /** The base that the config names instead of `target`; it must be part of the target branch. */
 async function otherBase(
 	target: Found,
-	of: { baseline: Config["baseline"]; event: RunEvent; head: string; history: History },
+	search: BaseSearch & { event: RunEvent },
 	notes: string[],
 ): Promise<Found> {
-	const { baseline, event, history } = of;
+	const { baseline, event, history } = search;
 	if (baseline.from === "base-ref") return target;
-	const other = await findBase(chooseBase(event, baseline), of.head, history);
+	const other = await findBase(search);
 	if (other.state === "none") {
 		notes.push(`baseline.from is ${baseline.from}, but ${other.why}: the base is ${target.label} instead.`);
 		return target;

@@ -1,70 +1,98 @@
-// Finds the base commit through git, and explains in one sentence how it was found.
+// Finds the base commit of an event, and explains in one sentence how it was found.
 
+import type { ArmSource } from "../../../generated/result.ts";
+import type { Config } from "../../core/config/config.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
 import type { History } from "../../history/adapters/history.ts";
-import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
+import type { PullRequestEvent, PushEvent, RunEvent } from "../../host/formats/github/event.ts";
 
 export type FoundBase =
 	| { state: "found"; commit: string; label: string; ref?: string; found: string }
 	| { state: "none"; why: string };
 
-/** @throws ConfigError git-ref if git cannot get the base; ToolError if the remote does not answer. */
-export async function findBase(recipe: BaseRecipe, head: string, history: History): Promise<FoundBase> {
-	const search: Search = { head, history };
-	const base = await followRecipe(recipe, search);
+type ReviewEvent = Exclude<RunEvent, { kind: "tag" } | { kind: "schedule" | "dispatch" }>;
+
+/** Whether a change is under review, so that its target branch decides how it is compared. */
+export function isReview(event: RunEvent | undefined): event is ReviewEvent {
+	return event !== undefined && !["schedule", "dispatch", "tag"].includes(event.kind);
+}
+
+export function nameHead(event: RunEvent, commit: string): Pick<ArmSource, "label" | "ref"> {
+	if (event.kind === "pull-request") {
+		const label = `#${event.number}`;
+		if (commit === event.mergeSha) return { label, ref: `refs/pull/${event.number}/merge` };
+		return commit === event.headSha ? { label, ref: `refs/pull/${event.number}/head` } : { label };
+	}
+	if (event.kind === "merge-group") return { label: `merge queue of ${event.baseRef}` };
+	const ref = event.kind === "tag" ? event.tag : "ref" in event ? event.ref : "";
+	return ref === "" ? { label: short(commit) } : { label: ref, ref };
+}
+
+export interface BaseSearch {
+	/** Absent at a terminal. */
+	event: RunEvent | undefined;
+	baseline: Config["baseline"];
+	head: string;
+	history: History;
+}
+
+/** @throws ConfigError git-ref if git cannot get the base; ToolError if it is unknown or the remote does not answer. */
+export async function findBase(search: BaseSearch): Promise<FoundBase> {
+	const { event, baseline, head } = search;
+	const base = await followBaseline(search);
 	if (base.state === "none" || base.commit !== head) return base;
 	// Comparing a commit with itself would always pass.
-	if (recipe.how === "merge-base") {
+	if (baseline.from === "base-ref" && event?.kind === "pull-request") {
 		throw new ConfigError({
 			code: "git-ref",
-			message: `Base and head are the same commit: the checked-out commit is on ${recipe.branch}, without the change of the pull request.`,
+			message: `Base and head are the same commit: the checked-out commit is on ${event.baseRef}, without the change of the pull request.`,
 			fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
 		});
 	}
 	return { state: "none", why: `${short(head)} is its own base (${base.label})` };
 }
 
-interface Search {
-	head: string;
-	history: History;
+async function followBaseline(search: BaseSearch): Promise<FoundBase> {
+	const { event, baseline } = search;
+	// `pinned` without a ref is refused earlier.
+	if (baseline.from === "pinned") return byRef(baseline.ref ?? "", search);
+	if (event === undefined || baseline.from === "pin") return byRelease(null, search);
+	if (event.kind === "tag") return byRelease(event.tag, search);
+	return baseline.from === "tag" ? byRelease(null, search) : byEvent(event, search);
 }
 
-function followRecipe(recipe: BaseRecipe, search: Search): Promise<FoundBase> {
-	switch (recipe.how) {
-		case "merge-base":
-			return byMergeBase(recipe, search);
-		case "commit":
-			return byCommit(recipe, search);
-		case "branch-point":
-			return byBranchPoint(recipe, search);
-		case "previous-tag":
-			return byRelease(recipe.tag, search);
-		case "last-release":
-			return byRelease(null, search);
-		case "ref":
-			return byRef(recipe.ref, search);
-		case "none":
-			return Promise.resolve({ state: "none", why: recipe.why });
-		case "unknown":
-			throw unknownBase(recipe.why);
+/** If the payload of these events cannot be read, any other base would be wrong. */
+const namesItsBase = /^(pull_request|push|merge_group|release)/;
+
+async function byEvent(event: RunEvent, search: BaseSearch): Promise<FoundBase> {
+	if (event.kind === "pull-request") return byMergeBase(event, search);
+	if (event.kind === "push") return byPush(event, search);
+	if (event.kind === "merge-group") {
+		const { baseSha, baseRef } = event;
+		const what = `what the merge queue adds the change to, on ${baseRef}`;
+		await requireCommit(baseSha, what, search.history);
+		return found(baseSha, { label: short(baseSha) }, `${short(baseSha)} is ${what}.`);
 	}
+	if (event.kind === "other" && namesItsBase.test(event.name))
+		throw unknownBase(`the payload of the ${event.name} event could not be read, so its base is not known`);
+	return byRelease(null, search);
 }
 
+/** The commit where the head left the target branch, or the first parent if the head is the merge commit. */
 async function byMergeBase(
-	recipe: Extract<BaseRecipe, { how: "merge-base" }>,
-	{ head, history }: Search,
+	{ baseRef: branch, baseSha, headSha }: PullRequestEvent,
+	{ head, history }: BaseSearch,
 ): Promise<FoundBase> {
-	const { branch, tip, merged } = recipe;
 	const source = { label: branch, ref: branch };
 	const [first, second] = await history.parents(head);
-	if (first !== undefined && second !== undefined && second === merged) {
+	if (first !== undefined && second !== undefined && second === headSha) {
 		await requireCommit(first, branch, history);
 		const how = `${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`;
 		return found(first, source, how);
 	}
-	const newest = (await history.branchTip(branch)) ?? tip ?? null;
-	if (newest === null || !(await history.bring(newest))) throw missingCommit(tip ?? branch, branch);
+	const newest = (await history.branchTip(branch)) ?? baseSha;
+	await requireCommit(newest, branch, history);
 	const base = await history.mergeBase(head, newest);
 	if (base !== null)
 		return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
@@ -72,39 +100,34 @@ async function byMergeBase(
 	return found(newest, source, how);
 }
 
-async function byCommit(recipe: Extract<BaseRecipe, { how: "commit" }>, search: Search): Promise<FoundBase> {
-	const { commit, mustBeAncestor, otherwise } = recipe;
-	const { history, head } = search;
-	const isHere = await history.bring(commit);
-	if (isHere && (!mustBeAncestor || (await history.isAncestor(commit, head)))) {
-		return found(commit, { label: short(commit) }, `${short(commit)} is ${recipe.found}.`);
-	}
-	if (otherwise !== undefined) return byBranchPoint(otherwise, search);
-	throw missingCommit(commit, recipe.found);
-}
-
-async function byBranchPoint(
-	{ branch, defaultBranch, because }: BranchPoint,
-	{ head, history }: Search,
+/** The commit before the push; if it is gone, where the branch left the default branch, else the commit before the head. */
+async function byPush(
+	{ ref, before, isForced, defaultBranch }: PushEvent,
+	{ head, history }: BaseSearch,
 ): Promise<FoundBase> {
-	if (defaultBranch !== undefined && defaultBranch !== branch) {
+	const isHere = before !== null && (await history.bring(before));
+	if (isHere && (!isForced || (await history.isAncestor(before, head))))
+		return found(before, { label: short(before) }, `${short(before)} is ${ref} before this push.`);
+	const lost = isForced ? `${ref} was rewritten` : `what ${ref} was before this push is gone`;
+	const because = before === null ? `${ref} is new` : lost;
+	if (defaultBranch !== undefined && defaultBranch !== ref) {
 		const tip = await history.branchTip(defaultBranch);
 		const base = tip !== null && (await history.bring(tip)) ? await history.mergeBase(head, tip) : null;
 		const where = { label: defaultBranch, ref: defaultBranch };
 		// A branch without commits of its own is compared with the commit before.
 		if (base !== null && base !== head)
-			return found(base, where, `${short(base)} is where ${branch} left ${defaultBranch}: ${because}.`);
+			return found(base, where, `${short(base)} is where ${ref} left ${defaultBranch}: ${because}.`);
 	}
 	const [parent] = await history.parents(head);
 	if (parent === undefined)
 		return { state: "none", why: `${short(head)} is the first commit of its history` };
-	await requireCommit(parent, branch, history);
+	await requireCommit(parent, ref, history);
 	const how = `${short(parent)} is the commit before ${short(head)}: ${because}.`;
 	return found(parent, { label: short(parent) }, how);
 }
 
 /** @param tag of the head; null: the last release before it. */
-async function byRelease(tag: string | null, { head, history }: Search): Promise<FoundBase> {
+async function byRelease(tag: string | null, { head, history }: BaseSearch): Promise<FoundBase> {
 	const tags = await history.tags();
 	const before = tag ?? short(head);
 	const nearest = await history.nearestTag(tag === null ? releaseTags(tags) : tagsBefore(tag, tags), head);
@@ -115,7 +138,7 @@ async function byRelease(tag: string | null, { head, history }: Search): Promise
 	return found(commit, { label: name, ref: name }, how);
 }
 
-async function byRef(ref: string, { history }: Search): Promise<FoundBase> {
+async function byRef(ref: string, { history }: BaseSearch): Promise<FoundBase> {
 	const commit = await history.find(ref);
 	if (commit !== null)
 		return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
@@ -130,12 +153,9 @@ function found(commit: string, source: { label: string; ref?: string }, sentence
 	return { state: "found", commit, ...source, found: sentence };
 }
 
-async function requireCommit(commit: string, what: string, history: History): Promise<void> {
-	if (!(await history.bring(commit))) throw missingCommit(commit, what);
-}
-
-export function missingCommit(commit: string, what: string): ConfigError {
-	return new ConfigError({
+export async function requireCommit(commit: string, what: string, history: History): Promise<void> {
+	if (await history.bring(commit)) return;
+	throw new ConfigError({
 		code: "git-ref",
 		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,
 		fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",

@@ -11,7 +11,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
 import { parseManifest } from "../../golden/core/manifest/parse-manifest.ts";
 
-export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
+interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;
 	path: string;
 	config: Config;
@@ -19,7 +19,6 @@ export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<LfsProblem | null> {
 	if (!(await usesLfs(git))) return null;
-	// A prepare command may read any file.
 	if (checkout.config.models.some((model) => model.prepare !== undefined))
 		return pullLfs({ ...checkout, paths: "all" }, git);
 	for (const list of [namedFiles, filesOfFiles]) {
@@ -44,7 +43,6 @@ async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 	});
 }
 
-/** External data of models, and the head's golden tensors. */
 async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
 	const specs = engineSpecs(config);
 	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));

@@ -8,7 +8,7 @@ import { acceptableNames } from "../../core/config/gate-records.ts";
 import { loadConfig } from "../../core/config/parse.ts";
 import { editAccepted } from "../../core/config/write-accept.ts";
 import { usageError } from "../../core/errors.ts";
-import { changeOf } from "../../core/gates/accepted.ts";
+import { changeOf } from "../../core/gates/change.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { ownProcesses } from "../../host/adapters/github/env.ts";

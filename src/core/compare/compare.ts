@@ -1,9 +1,8 @@
 // Compares the runs of one workload: latency, P99 and memory.
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
-import { errorShare } from "./looks.ts";
-import { type Pair, runCv } from "./noise.ts";
-import { type JudgeOptions, judgePairs } from "./verdict.ts";
+import { errorShare, type Pair, runCv } from "./pairs.ts";
+import { type JudgeOptions, judgePairs, unknownChange } from "./verdict.ts";
 
 interface CompareOptions extends Omit<JudgeOptions, "share"> {
 	family?: number;
@@ -33,11 +32,8 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 	return [...base].flatMap(([pair, run]) => {
 		const other = head.get(pair);
 		if (other === undefined) return [];
-		const builds =
-			run.build === undefined && other.build === undefined
-				? {}
-				: { builds: { base: run.build ?? 0, head: other.build ?? 0 } };
-		return [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN, ...builds }];
+		const builds = { base: run.build ?? 0, head: other.build ?? 0 };
+		return [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN, builds }];
 	});
 }
 
@@ -98,7 +94,6 @@ function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
 	return change > 0 ? "regressed" : "improved";
 }
 
-/** Why two sizes cannot be compared, or null. */
 function obstacle(base: number | null, head: number | null, what: string): Partial<Comparison> | null {
 	const missing = (reason: string) => ({ verdict: "missing", reason }) as const;
 	const apart = (reason: string) => ({ verdict: "not-comparable", reason }) as const;
@@ -113,25 +108,17 @@ function obstacle(base: number | null, head: number | null, what: string): Parti
 /** Larger is worse. In the result, `minimalEffect` is the tolerance as a share of the base, `level` 1 and `pairs` 0. */
 export function compareExact(base: number | null, head: number | null, options: ExactOptions): Comparison {
 	const { what, toleranceBytes = 0, toleranceFraction = 0 } = options;
-	const blank = {
-		estimate: null,
-		interval: null,
-		pairs: 0,
-		excluded: null,
-		minimalEffect: toleranceFraction,
-		level: 1,
-	};
+	const blank = { ...unknownChange, pairs: 0, minimalEffect: toleranceFraction, level: 1 };
 	const fault = obstacle(base, head, what);
 	if (fault !== null || base === null || head === null) return { ...blank, verdict: "missing", ...fault };
 	const tolerance = Math.max(toleranceBytes, toleranceFraction * base);
 	const estimate = base === 0 ? 0 : (head - base) / base;
 	return {
+		...blank,
 		verdict: verdictOf(head - base, tolerance),
 		estimate,
 		interval: [estimate, estimate],
-		pairs: 0,
 		excluded: Math.abs(estimate),
 		minimalEffect: base === 0 ? toleranceFraction : tolerance / base,
-		level: 1,
 	};
 }

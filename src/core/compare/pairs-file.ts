@@ -2,9 +2,9 @@
 import { childPointer } from "../config/pointer.ts";
 import { ConfigError } from "../errors.ts";
 import { describeFound, describeJsonFault, isObject } from "../found.ts";
-import type { Pair } from "./noise.ts";
+import type { Pair } from "./pairs.ts";
 
-export interface PairsFile {
+interface PairsFile {
 	pairs: Pair[];
 	minimalEffect: number;
 }

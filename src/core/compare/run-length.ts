@@ -1,18 +1,16 @@
 // Chooses how long runs last, from a pilot of each side.
-import { middleMean, sampleMean } from "../stats/mean.ts";
-import { median } from "../stats/quantile.ts";
+import { median, middleMean, sampleMean } from "../stats/quantile.ts";
 
 export interface RunLength {
 	warmUpMs: number;
 	durationMs: number;
 }
 
-export interface LengthLimits extends RunLength {
+interface LengthLimits extends RunLength {
 	minimalEffect: number;
 	streams: number;
 }
 
-/** The longest warm-up worth looking for. */
 export const pilotMs = 1000;
 
 const windowMs = 100;
@@ -24,9 +22,8 @@ const leastDurationMs = 300;
 const leastIterations = 300;
 
 /**
- * The longest that either side needs, within the limits. A run is lengthened until its median is known to a tenth of the
- * smallest effect that counts; runs of 0.25 to 1.4 s on an H200 scatter equally (0.17 % and 0.02 %), so further
- * precision comes from more pairs.
+ * The longest that either side needs: until a run's median is known to a tenth of the smallest effect that counts. Longer
+ * runs scatter no less (bench/price.ts), so further precision comes from more pairs.
  * @param pilots iterations of one run of each side in ms, without warm-up.
  */
 export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthLimits): RunLength {
@@ -72,7 +69,6 @@ function windowMeans(samplesMs: Float64Array): number[] {
 
 const steadyShare = 0.005;
 
-/** Finds the first window from which on all agree with the later half. */
 function steadyWindow(windows: readonly number[]): number {
 	const later = windows.slice(Math.floor(windows.length / 2));
 	const centre = median(later);

@@ -10,7 +10,6 @@ function renderChange(estimate: number, interval: Interval, level: number): stri
 	return `${percent(estimate)} (${Number((level * 100).toPrecision(4))} % interval ${low} to ${percent(interval[1])})`;
 }
 
-/** Rounded up, so that the claim holds. */
 function excludedPercent(excluded: number, digits: number): string {
 	const steps = 10 ** (digits + 2);
 	return formatPercent(Math.ceil(excluded * steps - 1e-9) / steps, { digits });
@@ -67,7 +66,6 @@ export function renderVerdict(comparison: Comparison): string {
 	const { verdict, estimate, interval, reason = "" } = comparison;
 	if (verdict === "missing") return `Nothing to compare: ${reason}`;
 	if (verdict === "not-comparable") return `Not comparable: ${reason}`;
-	// Identical engines have a verdict, but no pairs.
 	if (verdict === "unchanged" && comparison.pairs === 0) return `No change: ${reason}`;
 	if (estimate !== null && interval !== null) return renderMeasured(comparison, estimate, interval);
 	const seen =

@@ -1,24 +1,30 @@
 // Judges speed: turns pairs of runs into a verdict with its uncertainty.
 
 import type { Arm, Comparison, Interval } from "../../../generated/result.ts";
-import { BugError } from "../errors.ts";
-import { sampleMean } from "../stats/mean.ts";
-import { tCritical } from "../stats/student-t.ts";
+import { sampleMean, tCritical } from "../stats/quantile.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
-import { doubtOfSetAside, undisturbed } from "./disturbed.ts";
-import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
-import { type BuildError, buildError, type Pair, runCv } from "./noise.ts";
+import {
+	type BuildError,
+	buildError,
+	defaultAlpha,
+	defaultLooks,
+	doubtOfSetAside,
+	nextLook,
+	nominalP,
+	type Pair,
+	runCv,
+	undisturbed,
+} from "./pairs.ts";
 
 export interface JudgeOptions {
 	/** Smallest relevant change, 0.02 for 2 %; symmetric in logarithms. */
 	minimalEffect: number;
 	looks?: readonly number[];
 	alpha?: number;
-	/** Share of alpha for this comparison; default 1. */
 	share?: number;
 }
 
-/** The least standard deviation, as no clock is more exact: five equal ratios must not give an interval without width. */
+/** No clock is more exact: five equal ratios must not give an interval without width. */
 const minSd = 1e-4;
 /** JSON has no infinity; an interval this wide excludes nothing. */
 const widest = 1e12;
@@ -64,6 +70,8 @@ function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
 	return { base: level("base"), head: level("head") };
 }
 
+export const unknownChange = { estimate: null, interval: null, excluded: null } as const;
+
 type Decision = "regressed" | "improved" | "unchanged" | "inconclusive";
 
 function decide({ estimate, low, high }: LogChange, limit: number): Decision {
@@ -97,26 +105,6 @@ function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: numbe
 	return `The interval reaches beyond the limit of ${limit}; ${open}`;
 }
 
-function checkOptions({ minimalEffect, alpha, share, looks }: Required<JudgeOptions>): void {
-	const sound =
-		minimalEffect >= 0 &&
-		minimalEffect < 1e6 &&
-		alpha > 0 &&
-		alpha < 1 &&
-		share > 0 &&
-		share <= 1 &&
-		looks.length > 0;
-	if (!sound) {
-		const got = JSON.stringify({
-			minimalEffect: String(minimalEffect),
-			alpha: String(alpha),
-			share: String(share),
-			looks,
-		});
-		throw new BugError({ code: "internal", message: `Options of a comparison are out of range: ${got}.` });
-	}
-}
-
 function faultOf(pairs: readonly Pair[]): string | null {
 	for (const [index, pair] of pairs.entries()) {
 		for (const arm of ["base", "head"] as const) {
@@ -130,25 +118,10 @@ function faultOf(pairs: readonly Pair[]): string | null {
 	return null;
 }
 
-/**
- * Paired log-ratios of the undisturbed pairs, with a t interval at the error that the look may spend.
- * - regressed: interval above zero, estimate at or above the minimal effect; improved: its mirror.
- * - unchanged: interval within ± minimal effect.
- * - inconclusive: all else, too few pairs, or pairs set aside that lean to one side.
- * - not-comparable: a value is not a finite time above 0. missing: no pairs.
- */
+/** Log-ratios of the undisturbed pairs, with a t interval at the error that the look may spend. */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
-	const all = { looks: defaultLooks, alpha: defaultAlpha, share: 1, ...options };
-	checkOptions(all);
-	const { minimalEffect, looks, alpha, share } = all;
-	const blank = {
-		estimate: null,
-		interval: null,
-		pairs: pairs.length,
-		excluded: null,
-		minimalEffect,
-		level: 1 - alpha,
-	};
+	const { minimalEffect, looks = defaultLooks, alpha = defaultAlpha, share = 1 } = options;
+	const blank = { ...unknownChange, pairs: pairs.length, minimalEffect, level: 1 - alpha };
 	if (pairs.length === 0)
 		return { verdict: "missing", reason: "There is no pair of runs to compare.", ...blank };
 	const fault = faultOf(pairs);
@@ -187,10 +160,7 @@ function tooFew(pairs: number, looks: readonly number[]): string {
 	return `${pairs === 1 ? "1 run each of base and head is" : `${pairs} runs each of base and head are`} too few for a verdict: at least ${needed} pairs are needed.`;
 }
 
-/**
- * Whether something is decided or the budget used up; false between looks, because looking more often inflates the
- * error. Without `looks`, call it only at a look.
- */
+/** False between looks, because looking more often inflates the error. Without `looks`, call it only at a look. */
 export function shouldStop(comparison: Comparison, looks?: readonly number[]): boolean {
 	if (comparison.verdict === "not-comparable" || comparison.verdict === "missing") return true;
 	if (looks !== undefined && comparison.pairs >= Math.max(...looks)) return true;

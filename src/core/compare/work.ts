@@ -2,8 +2,9 @@
 
 import type { Arm, Comparison } from "../../../generated/result.ts";
 import type { OnnxGraph, OnnxModel } from "../onnx/model.ts";
-import { counted, listNames } from "../text/labels.ts";
-import { formatPercent } from "../text/units.ts";
+import { listNames } from "../text/labels.ts";
+import { formatCount, formatPercent } from "../text/units.ts";
+import { unknownChange } from "./verdict.ts";
 
 /** Instructions per inference, on the workload's values and on other values. */
 export interface Work {
@@ -27,7 +28,7 @@ export function compareWork({ base, head }: Record<Arm, Work>, minimalEffect: nu
 	const common = { minimalEffect, pairs: 0, level: 1, base: base.instructions, head: head.instructions };
 	if (!Number.isFinite(estimate + other)) {
 		const reason = `The count of the base is ${base.instructions}, that of the head ${head.instructions}: no ratio exists.`;
-		return { ...common, verdict: "not-comparable", reason, estimate: null, interval: null, excluded: null };
+		return { ...common, verdict: "not-comparable", reason, ...unknownChange };
 	}
 	const verdict =
 		estimate >= minimalEffect ? "regressed" : estimate <= -minimalEffect ? "improved" : "unchanged";
@@ -61,9 +62,7 @@ export function doubtOfWork(works: Record<Arm, Work>, models: Record<Arm, OnnxMo
 	const changes = [...new Set([...before.keys(), ...after.keys()])].flatMap((op) => {
 		const difference = (after.get(op) ?? 0) - (before.get(op) ?? 0);
 		if (difference === 0 || !(misjudged.test(op) || quantised.test(op))) return [];
-		return [
-			`${counted(Math.abs(difference), difference > 0 ? `more ${op}` : `fewer ${op}`, difference > 0 ? `more ${op}` : `fewer ${op}`)}`,
-		];
+		return [`${formatCount(Math.abs(difference))} ${difference > 0 ? "more" : "fewer"} ${op}`];
 	});
 	if (changes.length === 0) return null;
 	return `Counts follow the time of such nodes poorly: ${listNames(changes)}.`;

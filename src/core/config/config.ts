@@ -7,11 +7,8 @@ export type Source =
 	| { kind: "file"; path: string; line: number; column: number }
 	| { kind: "input"; name: string };
 
-/**
- * Keys are JSON pointers into the config file, e.g. `/models/resnet50/gates/latency/fail`; includes inputs and defaults that
- * depend on the occasion.
- */
-export type Sources = Readonly<Record<string, Source>>;
+/** By JSON pointer, e.g. `/models/resnet50/gates/latency/fail`; with defaults that depend on the occasion. */
+type Sources = Readonly<Record<string, Source>>;
 
 export interface DimRange {
 	min: number;
@@ -22,10 +19,7 @@ export interface DimRange {
 export type { Occasion, Threshold };
 
 export interface Gates extends GateValues {
-	/**
-	 * JSON pointers of the values that the file sets, by gate (`latency`, `golden.relative-l2`; the limit that fails
-	 * first), limit (`latency.warn`) or setting (`inconclusive`).
-	 */
+	/** Of what the file sets, by gate (`latency`: the limit that fails first), limit (`latency.warn`) or setting. */
 	pointers: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +65,6 @@ export interface EngineConfig {
 	tensorrt: TensorRtConfig;
 	workloads: readonly WorkloadConfig[];
 	golden?: string;
-	/** Limits on builds, sizes and goldens. */
 	gates: Gates;
 	pointer: string;
 }
@@ -112,7 +105,6 @@ export interface MeasureConfig {
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;
-	/** Builds per side. */
 	rebuilds: number;
 	unchangedModels?: "skip" | "verify" | "rebuild";
 	identicalEngines: "skip" | "measure";
@@ -141,7 +133,7 @@ export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 	pointer: string;
 }
 
-export type ProfileWhen = "never" | "on-regression" | "always";
+type ProfileWhen = "never" | "on-regression" | "always";
 
 export interface Config {
 	path: string;

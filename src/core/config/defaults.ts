@@ -29,10 +29,9 @@ export const defaultMeasure: MeasureConfig = {
 	spinWait: true,
 };
 
-type Settings = Pick<
-	Config,
-	"backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "explain" | "cache"
->;
+type Settings = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "cache"> & {
+	explain: { bisect: Config["explain"]["bisect"]; budget: string };
+};
 
 export const defaultSettings: Settings = {
 	backend: "auto",
@@ -41,14 +40,6 @@ export const defaultSettings: Settings = {
 	baseline: { from: "base-ref" },
 	// A profile costs a minute, and Nsight Compute needs a right to read counters that most runners lack.
 	profile: { nsys: "on-regression", ncu: "never" },
-	explain: { bisect: "off", budgetMs: 5 * minuteMs },
+	explain: { bisect: "off", budget: "5m" },
 	cache: { engines: true, timing: true, verdicts: true },
 };
-
-export const defaultCommandTimeoutMs = minuteMs;
-
-export const defaultGpuFallback = false;
-
-export const defaultEngine = { name: "fp32", precision: "fp32" } as const;
-
-export const defaultWorkloadName = "default";

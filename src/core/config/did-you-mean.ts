@@ -1,6 +1,5 @@
 // Finds the known word that a misspelt one most likely meant.
 
-/** The cost grows with the square of the length. */
 const maxChars = 40;
 const maxKnown = 200;
 
@@ -28,7 +27,6 @@ export function editDistance(left: string, right: string): number {
 	return last[right.length] ?? 0;
 }
 
-/** Finds the nearest known word with at most a third of its letters wrong, or one in a short word. */
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
 	if (word.length === 0 || word.length > maxChars) return undefined;
 	const simplify = (text: string): string => text.toLowerCase().replace(/[-_ .]/g, "");

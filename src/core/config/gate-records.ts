@@ -24,13 +24,10 @@ export interface GateRecord {
 	level: "workload" | "engine";
 	byDefault?: Threshold | Readonly<Record<Precision, number>> | string;
 	options?: readonly string[];
-	/** Stricter defaults. */
 	occasions?: Readonly<Partial<Record<Occasion, string>>>;
 	label?: string;
 	isSpeed?: true;
-	/** A worse value can be accepted once in `accept`. */
 	isAcceptable?: true;
-	/** The head's figure that an absolute limit bounds. */
 	bounds?: { figure: keyof ArmStats | "engineBytes"; label: string; isLeast?: true };
 }
 
@@ -41,7 +38,7 @@ const reviewed = { kind: "setting", level: "engine", options: ["fail", "warn", "
 const limit = { isSpeed: true, level: "workload" } as const;
 const neutral = { kind: "setting", level: "workload", options: ["fail", "neutral"] } as const;
 
-export const gateRecords = {
+const gateRecords = {
 	// Five to eight pairs on a quiet GPU detect 2 % (run noise up to 1 %); 10 % is far above the variation between builds
 	// (1 %).
 	latency: { ...acceptable, name: "latency", label: "latency", byDefault: { warn: 0.02, fail: 0.1 } },
@@ -55,7 +52,6 @@ export const gateRecords = {
 	throughput: { ...compared, name: "throughput", label: "throughput", byDefault: {} },
 	// A lost fusion or a fallback to fp32 weights adds more than two builds differ by.
 	engineSize: { ...ofEngine, name: "engine-size", label: "engine size", byDefault: { fail: 0.1 } },
-	// The time depends on caches and other processes.
 	buildTime: {
 		...ofEngine,
 		isSpeed: true,
@@ -137,7 +133,7 @@ export const gateRecords = {
 } as const satisfies Readonly<Record<string, GateRecord>>;
 
 type Records = typeof gateRecords;
-export type GateKey = keyof Records;
+type GateKey = keyof Records;
 type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer Option)[] }
 	? Option
 	: Gate extends { kind: "precisions" }
@@ -149,8 +145,8 @@ type ValueOf<Gate extends GateRecord> = Gate extends { options: readonly (infer 
 export type GateValues = { -readonly [Key in GateKey]: ValueOf<Records[Key]> };
 
 type NamesWith<Facts> = Extract<Records[GateKey], Facts>["name"];
-export type BoundName = NamesWith<{ kind: Unit }>;
-export type AcceptableName = NamesWith<{ isAcceptable: true }>;
+type BoundName = NamesWith<{ kind: Unit }>;
+type AcceptableName = NamesWith<{ isAcceptable: true }>;
 
 export const gateEntries = Object.entries(gateRecords) as readonly (readonly [GateKey, GateRecord])[];
 const records = gateEntries.map(([, gate]) => gate);

@@ -4,7 +4,7 @@ import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
-import type { Resolution } from "./problem.ts";
+import type { Resolution } from "./source.ts";
 import { parseDuration, parseShare, parseSize } from "./values.ts";
 
 interface Leaf {
@@ -51,7 +51,6 @@ export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): L
 	return new Map([...layer].filter(([, { pointer }]) => pointer !== undefined && inputs.has(pointer)));
 }
 
-/** @param layers from the widest to the narrowest. */
 export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 	const leaves = new Map(layers.flatMap((layer) => [...layer]));
 	const pointers: Record<string, string> = {};

@@ -8,7 +8,7 @@ import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
 import { workloadKeys } from "./workloads.ts";
 
-export interface StarterOptions {
+interface StarterOptions {
 	name: string;
 	onnxPath: string;
 	goldenPath?: string;

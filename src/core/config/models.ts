@@ -2,23 +2,21 @@
 import type { EngineFile, InputFile, ModelFile, PrepareFile, ProbesFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
-import { defaultEngine, defaultProbes } from "./defaults.ts";
+import { defaultProbes } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
-import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
-import { describeGot } from "./expected.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./source.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
-import { checkName, checkPath } from "./values.ts";
-import { resolveWorkloads } from "./workloads.ts";
+import { checkName, checkPath, describeGot, prebuiltFix } from "./values.ts";
+import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles, resolveWorkloads } from "./workloads.ts";
 
 /** Bounds the effect of aliases and inheritance. */
 const maxWorkloads = 2000;
 
 type Models = Readonly<Record<string, ModelFile>>;
 
-export interface ModelContext {
+interface ModelContext {
 	layers: readonly Layer[];
 	inputs: Layer;
 	probes: ProbesLayer;
@@ -65,7 +63,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims` });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const around: EngineContext = { model: file, modelPointer: pointer, dims, layers, inputs: context.inputs };
-	const files = file.engines ?? { [defaultEngine.name]: { precision: defaultEngine.precision } };
+	const files = file.engines ?? { fp32: { precision: "fp32" } };
 	const engines = yield* resolveEach(Object.entries(files), ([engine, of]) =>
 		resolveEngine(of, { ...around, name: engine }),
 	);
@@ -94,9 +92,6 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 	}
 	return { command, env };
 }
-
-export const prebuiltFix =
-	"Name the ONNX file, from which trtgate builds the engines: onnx: models/net.onnx. A prebuilt engine cannot be gated; `trtgate diff A.engine B.engine` compares two.";
 
 interface EngineContext {
 	model: ModelFile;
@@ -174,7 +169,6 @@ function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 		for (const engine of model.engines) {
 			const engineId = `${model.name}/${engine.name}`;
 			const names = engine.workloads.map((workload) => `${engineId}/${workload.name}`);
-			// Duplicates within one engine are reported at the workload.
 			for (const id of new Set([engineId, ...names])) {
 				const problem = { pointer: engine.pointer, says: `comes out as ${formatName(id)} twice`, expected };
 				if (seen.has(id)) yield { ...problem, fix: "Rename the engine or its model.", at: "key" };

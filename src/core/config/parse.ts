@@ -1,15 +1,20 @@
 // Parses the text of trtgate.yml into the resolved configuration, or into all errors with their places.
-
-import type { BaseFile, ConfigFile } from "../../../generated/config.ts";
+import type { ConfigFile, MeasureFile, RunnerFile } from "../../../generated/config.ts";
 import { validate } from "../../../generated/config-validator.js";
 import type { ConfigError } from "../errors.ts";
-import type { AcceptedChange, CommandConfig, Config, Occasion } from "./config.ts";
-import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
-import { type SchemaNode, schemaFor } from "./expected.ts";
+import type {
+	AcceptedChange,
+	CommandConfig,
+	Config,
+	MeasureConfig,
+	Occasion,
+	RunnerConfig,
+} from "./config.ts";
+import { defaultMeasure, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
-import { resolveMeasure, resolveRunners } from "./measure.ts";
 import { readProbes, resolveModels } from "./models.ts";
 import { childPointer, parsePointer } from "./pointer.ts";
+import { type SchemaNode, schemaFor, toProblems } from "./schema-errors.ts";
 import {
 	collect,
 	type Origin,
@@ -18,14 +23,12 @@ import {
 	resolveEach,
 	sourcesOf,
 	toErrors,
-} from "./problem.ts";
-import { toProblems } from "./schema-errors.ts";
-import { checkRef, parseDuration, parseShare } from "./values.ts";
+} from "./source.ts";
+import { checkName, checkRef, parseDuration, parseShare } from "./values.ts";
 import { parseYaml } from "./yaml.ts";
 
 export interface LoadOptions {
 	path: string;
-	/** Overrides by name of the action input or flag; "" is ignored. */
 	inputs?: Readonly<Record<string, string>>;
 	occasion?: Occasion | undefined;
 }
@@ -65,12 +68,18 @@ function* resolveConfig(
 	const fileLayer = yield* readLayer(file.gates, "/gates");
 	const layers = [occasionLayer(occasion), fileLayer];
 	const probes = yield* readProbes(file.probes, "/probes");
+	if (file.base !== undefined && file.backend === "onnxruntime") {
+		const says = "names a TensorRT for the base, but backend is onnxruntime";
+		yield { pointer: "/base", says, fix: "Remove base, or set backend to tensorrt.", at: "key" };
+	}
+	const { bisect, budget } = { ...defaultSettings.explain, ...file.explain };
+	const explain = { bisect, budgetMs: yield* parseDuration("/explain/budget", { text: budget }) };
 	return {
 		path: origin.path,
 		backend: file.backend ?? defaultSettings.backend,
 		onnxruntime: file.onnxruntime ?? defaultSettings.onnxruntime,
 		device: file.device === undefined ? undefined : String(file.device),
-		base: file.base === undefined ? undefined : yield* resolveBase(file.base, file.backend),
+		base: file.base,
 		models: yield* resolveModels(file.models, {
 			layers,
 			inputs: inputLayer(fileLayer, origin.inputs),
@@ -83,29 +92,11 @@ function* resolveConfig(
 		baseline: yield* resolveBaseline(file.baseline ?? {}),
 		history: file.history === undefined ? undefined : { when: "nightly" as const, ...file.history },
 		profile: { ...defaultSettings.profile, ...file.profile },
-		explain: yield* resolveExplain(file.explain ?? {}),
+		explain,
 		cache: { ...defaultSettings.cache, ...file.cache },
 		accept: file.accept === undefined ? undefined : yield* resolveAccept(file.accept),
 		commands: file.comparators === undefined ? undefined : yield* resolveCommands(file.comparators),
 	};
-}
-
-function* resolveBase(base: BaseFile, backend: ConfigFile["backend"]): Resolution<BaseFile> {
-	if (backend === "onnxruntime") {
-		const says = "names a TensorRT for the base, but backend is onnxruntime";
-		yield { pointer: "/base", says, fix: "Remove base, or set backend to tensorrt.", at: "key" };
-	}
-	return base;
-}
-
-function* resolveExplain({
-	bisect,
-	budget,
-}: NonNullable<ConfigFile["explain"]>): Resolution<Config["explain"]> {
-	const { explain } = defaultSettings;
-	const budgetMs =
-		budget === undefined ? explain.budgetMs : yield* parseDuration("/explain/budget", { text: budget });
-	return { bisect: bisect ?? explain.bisect, budgetMs };
 }
 
 function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution<Config["baseline"]> {
@@ -137,9 +128,9 @@ function* resolveAccept(file: NonNullable<ConfigFile["accept"]>): Resolution<Acc
 }
 
 function* resolveCommands(file: NonNullable<ConfigFile["comparators"]>): Resolution<CommandConfig[]> {
-	return yield* resolveEach(Object.entries(file), function* ([name, { command, timeout: text }]) {
+	return yield* resolveEach(Object.entries(file), function* ([name, { command, timeout: text = "1m" }]) {
 		const pointer = `${childPointer("/comparators", name)}/timeout`;
-		const timeoutMs = text === undefined ? defaultCommandTimeoutMs : yield* parseDuration(pointer, { text });
+		const timeoutMs = yield* parseDuration(pointer, { text });
 		return { name, command: command as [string, ...string[]], timeoutMs };
 	});
 }
@@ -164,7 +155,6 @@ const configInputs: Readonly<Record<string, string>> = {
 	"baseline-ref": "/baseline/ref",
 };
 
-/** @param inputs by their names in `configInputs`; "" is ignored. */
 function applyInputs(
 	file: unknown,
 	inputs: Readonly<Record<string, string>>,
@@ -194,4 +184,68 @@ function withValue(holder: unknown, path: readonly string[], value: unknown): un
 	const copy: Record<string, unknown> = Object.assign(Object.create(null), holder);
 	copy[key] = withValue(copy[key], rest, value);
 	return copy;
+}
+
+export const measureKeys = {
+	pairs: "looks",
+	"warm-up": "warmUpMs",
+	duration: "durationMs",
+	timeout: "timeoutMs",
+	"build-timeout": "buildTimeoutMs",
+	threads: "threads",
+	rebuilds: "rebuilds",
+	"unchanged-models": "unchangedModels",
+	"identical-engines": "identicalEngines",
+	"cuda-graph": "cudaGraph",
+	transfers: "transfers",
+	"spin-wait": "spinWait",
+} as const satisfies Record<keyof MeasureFile, keyof MeasureConfig>;
+
+function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
+	const set: Record<string, unknown> = {};
+	for (const [key, name] of Object.entries(measureKeys)) {
+		const value = file[key as keyof MeasureFile];
+		if (value === undefined) continue;
+		const isTime = name.endsWith("Ms");
+		const options = { text: String(value), allowsZero: key === "warm-up" };
+		set[name] = isTime ? yield* parseDuration(`/measure/${key}`, options) : value;
+	}
+	const adaptsLength = file["warm-up"] === undefined && file.duration === undefined;
+	const measure: MeasureConfig = { ...defaultMeasure, ...set, adaptsLength };
+	const { looks, warmUpMs, durationMs, timeoutMs } = measure;
+	if (looks.some((look, index) => look <= (looks[index - 1] ?? 0))) {
+		const fix = `Write [${[...new Set(looks)].sort((left, right) => left - right).join(", ")}].`;
+		const says = `is [${looks.join(", ")}]`;
+		yield { pointer: "/measure/pairs", says, expected: "numbers of pairs that ascend", fix };
+	}
+	if (warmUpMs + durationMs >= timeoutMs) {
+		const says = `is ${timeoutMs / 1000} s, and every run would be killed before its end`;
+		const expected = `more than warm-up and duration together, ${(warmUpMs + durationMs) / 1000} s`;
+		yield { pointer: "/measure/timeout", says, expected, fix: "Raise timeout, or shorten the runs." };
+	}
+	return measure;
+}
+
+function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerConfig[]> {
+	const seen = new Set<string>();
+	return yield* resolveEach(file ?? [], function* (runner, index) {
+		const pointer = childPointer("/runners", index);
+		const { name, labels, engines = [], device, split = "none" } = runner;
+		const at = `${pointer}/name`;
+		yield* checkName(at, { name, what: "a runner", at: "value" });
+		// Names become artifact names, which ignore case on some systems.
+		const key = name.toLowerCase();
+		const says = `is ${JSON.stringify(name)}, as another runner's`;
+		const fix = "Rename one of them, or join their engines.";
+		if (seen.has(key)) yield { pointer: at, says, expected: "a unique name", fix };
+		seen.add(key);
+		const gpu = device === undefined ? undefined : String(device);
+		return { name, labels: labelsOf(labels), engines, device: gpu, split, pointer };
+	});
+}
+
+function labelsOf(labels: RunnerFile["labels"]): RunnerConfig["labels"] {
+	if (typeof labels === "string") return [labels];
+	if (Array.isArray(labels) || (labels.labels ?? []).length > 0) return labels;
+	return { group: labels.group };
 }

@@ -40,7 +40,6 @@ export function formatPointer(pointer: string): string {
 	return formatted.join("").replace(/^\./, "");
 }
 
-/** Quoted, shortened and safe for a terminal. */
 export function formatName(name: string): string {
 	return JSON.stringify(cleanText(shorten(name, maxNameChars)));
 }

@@ -76,7 +76,6 @@ export interface RuleChange extends Subject {
 	key: string;
 	base: string;
 	head: string;
-	/** The head's value allows more, or the two are not ordered. */
 	isLooser: boolean;
 	pointer: string;
 	limitChange: Gates["limitChange"];
@@ -84,7 +83,6 @@ export interface RuleChange extends Subject {
 
 interface Rule {
 	key: string;
-	/** Larger is looser; absent if not ordered. */
 	laxness?: number;
 	shown: string;
 	pointer: string;

@@ -1,19 +1,11 @@
-// Turns errors of the schema validator into one problem per pointer.
+// Turns errors of the schema validator into one problem per pointer, with what the schema expects there.
 import type { ErrorObject } from "ajv";
-import { suggest } from "./did-you-mean.ts";
-import {
-	describeExpected,
-	describeGot,
-	findHome,
-	followed,
-	holderOf,
-	type SchemaNode,
-	schemaFor,
-} from "./expected.ts";
-import { prebuiltFix } from "./models.ts";
+import configSchema from "../../../golden-schema/config.schema.json" with { type: "json" };
+import { didYouMean, suggest } from "./did-you-mean.ts";
 import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
-import type { Problem } from "./problem.ts";
+import type { Problem } from "./source.ts";
 import { hintForFlagKey } from "./tensorrt-settings.ts";
+import { describeGot, prebuiltFix } from "./values.ts";
 
 const maxErrors = 1000;
 
@@ -108,7 +100,7 @@ function wrongValue(error: ErrorObject, value: unknown): Problem {
 	const { instancePath: pointer } = error;
 	const schema = schemaFor(pointer);
 	const expected = countLabels(error) ?? describeExpected(schema, parsePointer(pointer).at(-1));
-	const says = `is ${pointer === "" && typeof value === "string" ? "a text" : describeGot(value)}`;
+	const says = `is ${describeGot(value, pointer)}`;
 	return {
 		code: "config-schema",
 		pointer,
@@ -122,4 +114,125 @@ function countLabels({ keyword, params }: ErrorObject): string | undefined {
 	if (keyword === "minItems" || keyword === "minProperties") return `at least ${params["limit"]} entry`;
 	if (keyword === "maxItems") return `at most ${params["limit"]} entries`;
 	return undefined;
+}
+
+export interface SchemaNode {
+	title?: string;
+	type?: string;
+	const?: unknown;
+	enum?: readonly string[];
+	minimum?: number;
+	maximum?: number;
+	exclusiveMinimum?: number;
+	properties?: Readonly<Record<string, SchemaNode>>;
+	additionalProperties?: boolean | SchemaNode;
+	propertyNames?: SchemaNode;
+	items?: SchemaNode;
+	oneOf?: readonly SchemaNode[];
+	$ref?: string;
+}
+
+const examples: Readonly<Record<string, string>> = {
+	Percentage: "a share such as 2% or 0.02, or off",
+	Duration: "a time with its unit, such as 500ms, 2s or 10m",
+	TensorrtVersion: "a version such as 10.15",
+	DeviceFile: "a GPU's index, UUID (GPU-…) or MIG slice (MIG-…)",
+	SizeFile: "a size with its unit, such as 512MiB or 4GiB",
+	PrepareFile: "a command, or { command: python export.py, env: [HF_TOKEN] }",
+	PluginFile: "a path, or { path: libplugin.so, dynamic: true }",
+	RunsOnFile: "a label, a list of labels, or { group: NAME, labels: [LABEL] }",
+	ProbesFile: "nightly, on, off, a list of probes, or { when: nightly, only: [neighbours] }",
+	CommandFile: "a mapping such as { command: [python3, lpips.py] }",
+	ModelFile: "a mapping such as { onnx: models/net.onnx }",
+	EngineFile: "a mapping such as { precision: fp16 }",
+	InputFile: "a mapping such as { shape: [batch, 3, 224, 224] }",
+	WorkloadFile: "sizes by dimension, such as { batch: 8, streams: 2 }",
+	ThresholdFile: "a mapping such as { warn: 2%, fail: 5% }",
+	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
+	models: "models by name, such as { net: { onnx: models/net.onnx } }",
+	engines: "engines by name, such as { fp16: { precision: fp16 } }",
+	dims: "sizes by name, such as { batch: { min: 1, opt: 8, max: 32 } }",
+	inputs: "inputs by name, such as { image: { shape: [batch, 3, 224, 224] } }",
+	shape: "a list of sizes, or of names from dims, such as [batch, 3, 224, 224]",
+	workloads: "a list of workloads, such as [{ batch: 1 }, { batch: 8, streams: 2 }]",
+	profiles: "a list of profiles, such as [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }]",
+	plugins: "a list of libraries, such as [plugins/libmine.so]",
+	flags: 'a list of flags, such as ["--sparsity=enable"]',
+	pairs: "a list of numbers of pairs, such as [5, 8, 12, 16]",
+	runners: "a list of runners, such as [{ name: l4, labels: [self-hosted, l4] }]",
+	command: "a list of program and arguments, such as [python3, lpips.py]",
+};
+
+export function schemaFor(pointer: string): SchemaNode {
+	let node: SchemaNode = configSchema as SchemaNode;
+	for (const part of parsePointer(pointer)) node = childOf(holderOf(node), part);
+	return followed(node);
+}
+
+function childOf(node: SchemaNode, key: string): SchemaNode {
+	const named = node.properties && Object.hasOwn(node.properties, key) ? node.properties[key] : undefined;
+	const other = typeof node.additionalProperties === "object" ? node.additionalProperties : undefined;
+	return named ?? other ?? node.items ?? {};
+}
+
+function holderOf(node: SchemaNode): SchemaNode {
+	const target = followed(node);
+	return target.oneOf?.map(followed).find((branch) => branch.type === "object") ?? target;
+}
+
+export function followed(node: SchemaNode): SchemaNode {
+	const name = node.$ref?.replace("#/$defs/", "");
+	if (name === undefined) return node;
+	const definitions: Readonly<Record<string, unknown>> = configSchema.$defs;
+	return followed((Object.hasOwn(definitions, name) ? definitions[name] : {}) as SchemaNode);
+}
+
+/** Definitions of the schema, with a name for the value that has their keys. */
+const homes = {
+	model: "a model",
+	engine: "an engine",
+	dla: "dla",
+	plugin: "a plugin",
+	gates: "gates",
+	measure: "measure",
+	preflight: "preflight",
+	input: "an input, under inputs",
+	runner: "a runner, under runners",
+	threshold: "a limit, such as latency",
+	workload: "a workload",
+};
+
+function findHome(key: string): { name: string; home: string } | undefined {
+	for (const [definition, home] of Object.entries(homes)) {
+		const known = Object.keys(followed({ $ref: `#/$defs/${definition}` }).properties ?? {});
+		const name = known.includes(key) ? key : didYouMean(key, known);
+		if (name !== undefined) return { name, home };
+	}
+	return undefined;
+}
+
+/** Ends a sentence that says "expected". */
+function describeExpected(schema: SchemaNode, key = ""): string {
+	const { title = "", const: only, enum: words, oneOf, type = "", ...bounds } = followed(schema);
+	if (Object.hasOwn(examples, title)) return examples[title] ?? "";
+	if (only !== undefined) return JSON.stringify(only);
+	if (words !== undefined) return words.length === 1 ? `${words[0]}` : `one of ${words.join(", ")}`;
+	if (oneOf !== undefined) return oneOf.map((branch) => describeExpected(branch)).join(", or ");
+	if (type === "number" || type === "integer") return describeNumber({ type, ...bounds });
+	const isHolder = type === "object" || type === "array";
+	return (isHolder && Object.hasOwn(examples, key) ? examples[key] : typeLabels[type]) ?? "something else";
+}
+
+const typeLabels: Readonly<Record<string, string>> = {
+	string: "a text that is not empty",
+	boolean: "true or false",
+	array: "a list",
+	object: "a mapping of keys to values",
+};
+
+function describeNumber({ type, minimum, maximum, exclusiveMinimum }: SchemaNode): string {
+	const noun = type === "integer" ? "a whole number" : "a number";
+	if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
+	if (minimum !== undefined && maximum !== undefined) return `${noun} from ${minimum} to ${maximum}`;
+	return minimum === undefined ? noun : `${noun} of at least ${minimum}`;
 }

@@ -4,12 +4,12 @@ import { cleanText, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
-import { fixedRange } from "./dims.ts";
+import { formatName } from "./pointer.ts";
+import { fixedRange } from "./workloads.ts";
 
 const maxPatterns = 1000;
 const maxPatternChars = 700;
 
-/** A character, with the backslash that escapes it. */
 const characters = /\\[\s\S]|[\s\S]/g;
 
 /** Reads patterns separated by lines or commas; escaped blanks are kept. */
@@ -60,14 +60,13 @@ export type Selected =
 	| { state: "ok"; models: readonly ModelConfig[] }
 	| { state: "unknown"; problems: readonly PatternProblem[] };
 
-export interface PatternProblem {
+interface PatternProblem {
 	index: number;
+	/** The rest of a sentence about the pattern. */
 	says: string;
-	expected: string;
 	meant?: string | undefined;
 }
 
-/** Every pattern must match at least one engine. */
 export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
 	const ids = models.flatMap((model) => [
 		model.name,
@@ -76,9 +75,10 @@ export function selectModels(models: Config["models"], patterns: readonly string
 	const shown = ids.map((id) => cleanText(shorten(id, 60)));
 	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index): PatternProblem[] => {
 		if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
-		const says = `names no engine of this config: ${JSON.stringify(cleanText(shorten(pattern, 60)))}`;
-		const expected = `a model, model/engine or a pattern with *; there are ${listNames(shown, 12)}`;
-		return [{ index, says, expected, meant: didYouMean(pattern, ids) }];
+		const meant = didYouMean(pattern, ids);
+		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
+		const says = `names no engine of this config: ${formatName(pattern)}; expected a model, model/engine or a pattern with *; there are ${listNames(shown, 12)}.${guess}`;
+		return [{ index, says, meant }];
 	});
 	return problems.length > 0
 		? { state: "unknown", problems }
@@ -122,20 +122,13 @@ function pinEngine(engine: EngineConfig, name: string): EngineConfig {
 }
 
 export function unknownSelection(problems: readonly PatternProblem[], path: string): ConfigError {
-	const messages = problems
-		.slice(0, 5)
-		.map(
-			({ says, expected, meant }) =>
-				`it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
-		);
+	const messages = problems.slice(0, 5).map(({ says }) => `it ${says}`);
+	const fix = "Name a model or an engine of the config, or leave `only` out.";
 	const meant = problems[0]?.meant;
 	return new ConfigError({
 		code: "usage",
 		message: `only does not match ${path}: ${messages.join(" ")}`,
 		location: { path },
-		fix:
-			meant === undefined
-				? "Name a model or an engine of the config, or leave `only` out."
-				: `Write ${meant}.`,
+		fix: meant === undefined ? fix : `Write ${meant}.`,
 	});
 }

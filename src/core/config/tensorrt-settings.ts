@@ -1,9 +1,8 @@
 // Resolves how TensorRT builds an engine.
 import type { EngineFile, ModelFile, PluginFile } from "../../../generated/config.ts";
 import type { PluginConfig, TensorRtConfig } from "./config.ts";
-import { defaultGpuFallback } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
-import { type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./source.ts";
 import { checkPath, parseSize } from "./values.ts";
 
 /** Each key of the engine replaces its model's. */
@@ -33,10 +32,7 @@ export function* resolveTensorRt(
 		plugins: yield* resolveEach(plugins, (plugin, index) =>
 			resolvePlugin(`${at("plugins")}/${index}`, plugin),
 		),
-		dla:
-			dla === undefined
-				? undefined
-				: { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? defaultGpuFallback },
+		dla: dla && { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? false },
 		calibration:
 			calibration === undefined
 				? undefined
@@ -101,7 +97,6 @@ export const ownedFlags: ReadonlyMap<string, string> = new Map(
 	owned.flatMap(([flags, fix]) => flags.split(/\s+/).map((flag) => [flag, fix] as const)),
 );
 
-/** The fix for a key named like such a flag. */
 export function hintForFlagKey(key: string): string | undefined {
 	return [...ownedFlags].find(([flag]) => flag.replace(/^-+/, "").toLowerCase() === key.toLowerCase())?.[1];
 }

@@ -1,7 +1,7 @@
 // Reads and checks single values: shares, times, sizes, names, paths and refs.
+import { describeFound } from "../found.ts";
 import { describeInvisible } from "../text/invisible.ts";
-import { describeGot } from "./expected.ts";
-import type { Resolution } from "./problem.ts";
+import type { Resolution } from "./source.ts";
 
 /** Node's timers run for at most 24.8 days. */
 const maxDurationMs = 24 * 3_600_000;
@@ -22,7 +22,6 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 	return "off";
 }
 
-/** Yields milliseconds. */
 export function* parseDuration(
 	pointer: string,
 	options: { text: string; allowsZero?: boolean },
@@ -125,3 +124,13 @@ export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	const fix = "Write a branch, a tag or a commit.";
 	yield { pointer, says: `is ${describeGot(ref)}`, expected: "a git ref such as v1.4 or main", fix };
 }
+
+export function describeGot(value: unknown, pointer = "/"): string {
+	if (value === null || value === undefined) return "empty";
+	return describeFound(value, pointer).replace(/^an (empty )?object$/, (_, empty) =>
+		empty ? "an empty mapping" : "a mapping",
+	);
+}
+
+export const prebuiltFix =
+	"Name the ONNX file, from which trtgate builds the engines: onnx: models/net.onnx. A prebuilt engine cannot be gated; `trtgate diff A.engine B.engine` compares two.";

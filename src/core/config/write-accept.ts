@@ -4,7 +4,6 @@ import type { AcceptFile } from "../../../generated/config.ts";
 
 const asWritten = { lineWidth: 0, verifyAliasOrder: false };
 
-/** @param keeps whether an existing entry stays. */
 export function editAccepted(
 	text: string,
 	added: readonly AcceptFile[],

@@ -18,13 +18,13 @@ import {
 } from "yaml";
 import { ConfigError } from "../errors.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { type EntryPosition, formatLocation, type Position } from "./problem.ts";
+import { type EntryPosition, formatLocation, type Position } from "./source.ts";
 
 const maxChars = 1_000_000;
 const maxLexemes = 64_000;
 const maxDepth = 40;
 
-export type YamlResult =
+type YamlResult =
 	| { state: "ok"; value: unknown; positions: Map<string, EntryPosition> }
 	| { state: "invalid"; errors: readonly ConfigError[] };
 

@@ -11,24 +11,14 @@ import type {
 } from "../../../generated/result.ts";
 import { ofSlice } from "../../golden/core/tensor/tensor.ts";
 import type { Config, Gates } from "../config/config.ts";
-import { placeOf } from "../config/source.ts";
 import { counted, interfaceText, listNames } from "../text/labels.ts";
+import { type Level, placeVerdict } from "./figures.ts";
 
-interface Level {
-	pointer: string;
-	gates: Gates;
-}
-
-function placeFor(key: string, config: Config, { gates, pointer }: Level): Pick<GateResult, "location"> {
-	return placeOf(config, gates.pointers[key] ?? pointer);
-}
-
-export function judgeGolden(verdict: GoldenVerdict, config: Config, level: Level): GateResult {
+export function judgeGolden(verdict: GoldenVerdict, config: Config, level: Level): GateResult[] {
 	const { model, engine, case: name } = verdict;
 	const key = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden.relative-l2";
-	const status = statusOf(verdict, level.gates);
-	const message = messageOf(verdict);
-	return { gate: "golden", model, engine, case: name, status, message, ...placeFor(key, config, level) };
+	const judged = ["golden", statusOf(verdict, level.gates), messageOf(verdict)] as const;
+	return placeVerdict(judged, { model, engine, case: name }, { config, ...level, key });
 }
 
 function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
@@ -90,13 +80,14 @@ function formatNumeric(value: number | string): string {
 }
 
 export function judgeGoldenChange(change: GoldenChange, config: Config, gates: Gates): GateResult[] {
-	if (gates.goldenChange === "off") return [];
 	const { model } = change;
 	const pointer = config.models.find(({ name }) => name === model)?.pointer ?? "";
-	const place = placeFor("golden-change", config, { gates, pointer });
-	return [
-		{ gate: "golden-change", model, status: gates.goldenChange, message: changeMessage(change), ...place },
-	];
+	const judged = ["golden-change", orNone(gates.goldenChange), changeMessage(change)] as const;
+	return placeVerdict(judged, { model }, { config, gates, pointer });
+}
+
+function orNone(setting: GateStatus | "off"): GateStatus | null {
+	return setting === "off" ? null : setting;
 }
 
 function changeMessage({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange): string {
@@ -116,26 +107,27 @@ function changeMessage({ base, head, weakened, movedTotal, reason, author, notes
 export function judgeProbe(result: ProbeResult, config: Config, level: Level): GateResult[] {
 	const { model, engine, probe, state, message } = result;
 	const { probes } = level.gates;
-	if (probes === "off" || state === "skipped" || state === "known") return [];
-	const status = state === "agrees" ? "pass" : probes;
-	const place = placeFor("probes", config, level);
-	return [{ gate: "probe", model, engine, case: probe, status, message, ...place }];
+	const isJudged = probes !== "off" && state !== "skipped" && state !== "known";
+	const status = state === "agrees" ? "pass" : orNone(probes);
+	const judged = ["probe", isJudged ? status : null, message] as const;
+	return placeVerdict(judged, { model, engine, case: probe }, { config, ...level, key: "probes" });
 }
 
 export function judgeInterface(change: InterfaceChange, config: Config, level: Level): GateResult[] {
 	const { rows, ...subject } = change;
-	const status = interfaceStatus(rows, level.gates);
-	if (status === null) return [];
 	const more = rows.length > maxRows ? ` And ${rows.length - maxRows} more.` : "";
 	const message = `The interface changed: ${rows.slice(0, maxRows).map(interfaceText).join("; ")}.${more}`;
-	return [{ gate: "interface", ...subject, status, message, ...placeFor("interface", config, level) }];
+	return placeVerdict(["interface", interfaceStatus(rows, level.gates), message], subject, {
+		config,
+		...level,
+	});
 }
 
 /** A workload that no longer runs is not compared, whatever the gate on the interface says. */
 function interfaceStatus(rows: InterfaceChange["rows"], gates: Gates): GateStatus | null {
 	if (gates.interface !== "fail" && rows.some(({ side }) => side === "workload"))
 		return gates.notComparable === "fail" ? "fail" : "inconclusive";
-	return gates.interface === "off" ? null : gates.interface;
+	return orNone(gates.interface);
 }
 
 const maxRows = 4;

@@ -1,5 +1,6 @@
-// The job matrix: which part of the config each job measures, and on which runner.
+// The job matrix: which part of the config each job measures, and on which runner that a change may choose.
 import type { Config, ModelConfig, RunnerConfig } from "../config/config.ts";
+import type { Counterparts } from "../config/rules.ts";
 import {
 	exactPattern,
 	formatPatterns,
@@ -9,12 +10,12 @@ import {
 } from "../config/select.ts";
 import { ConfigError, usageError } from "../errors.ts";
 import { fieldsOf } from "../found.ts";
+import { engineSpecs } from "./plan.ts";
 
 const aloneName = "all";
 
 const maxNameChars = 100;
 
-/** GitHub's limit. */
 const maxJobs = 256;
 
 export interface MatrixJob {
@@ -26,7 +27,7 @@ export interface MatrixJob {
 	artifact: string;
 }
 
-export interface MatrixInput {
+interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
 	labels: RunnerConfig["labels"];
 	only?: readonly string[];
@@ -60,14 +61,10 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): ConfigError[] {
 	const selected = selectModels(config.models, runner.engines);
 	if (selected.state === "ok") return [];
-	return selected.problems.map(({ index, says, expected, meant }) => {
-		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
-		return new ConfigError({
-			code: "config-value",
-			message: `${config.path}: runners of ${runner.name}: engines[${index}] ${says}; expected ${expected}.${guess}`,
-			location: { path: config.path },
-			fix: meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`,
-		});
+	return selected.problems.map(({ index, says, meant }) => {
+		const message = `${config.path}: runners of ${runner.name}: engines[${index}] ${says}`;
+		const fix = meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`;
+		return new ConfigError({ code: "config-value", message, location: { path: config.path }, fix });
 	});
 }
 
@@ -139,18 +136,18 @@ export function parseMatrix(text: string): MatrixJob[] {
 	const list = Array.isArray(value) ? value : fieldsOf(value)["include"];
 	if (!Array.isArray(list) || list.length === 0 || list.length > maxJobs) throw notAMatrix();
 	return list.map((entry: unknown) => {
-		const fields = new Map<string, unknown>(Object.entries(fieldsOf(entry)));
-		const [name, runner, only, device, artifact] = keys.map((key) => {
-			const text = fields.get(key) ?? "";
+		const fields = fieldsOf(entry);
+		const textOf = (key: keyof MatrixJob): string => {
+			const text = Object.hasOwn(fields, key) ? fields[key] : "";
 			if (typeof text !== "string" || text.length > 100_000) throw notAMatrix();
 			return text;
-		}) as [string, string, string, string, string];
-		if (artifact === "") throw notAMatrix();
-		return { name, runner, only, device, artifact };
+		};
+		const job = Object.fromEntries(keys.map((key) => [key, textOf(key)])) as unknown as MatrixJob;
+		if (job.artifact === "") throw notAMatrix();
+		return job;
 	});
 }
 
-/** null if the text is not JSON. */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -186,3 +183,53 @@ function isLabels(value: unknown): value is string[] {
 	const isLabel = (label: unknown): boolean => typeof label === "string" && label !== "";
 	return Array.isArray(value) && value.length > 0 && value.length <= 20 && value.every(isLabel);
 }
+
+/** Fewer labels match more machines, so a runner must have exactly the workflow's labels. @throws ConfigError config-value. */
+export function refuseNewRunners(
+	{ runners, path }: Pick<Config, "runners" | "path">,
+	trusted: RunnerConfig["labels"],
+): void {
+	const foreign = runners.find(({ labels }) => keyOf(labels) !== keyOf(trusted));
+	if (foreign === undefined) return;
+	const got = JSON.stringify(foreign.labels);
+	throw new ConfigError({
+		code: "config-value",
+		message: `${path}: the runner ${foreign.name} has the labels ${got}, which the config of the base does not name. A pull request cannot choose another machine.`,
+		location: { path },
+		fix: "Merge the new runner first, in a pull request of its own; it takes part from the next one on.",
+	});
+}
+
+function keyOf(labels: RunnerConfig["labels"]): string {
+	const [group, names] = "group" in labels ? [labels.group, labels.labels ?? []] : ["", labels];
+	return JSON.stringify([group, names.map((name) => name.toLowerCase()).sort()]);
+}
+
+/** The base's runners for the head's engines; new engines go where the head puts them, if the base has that runner. */
+export function keepRunners(base: Sided, head: Sided, counterparts: Counterparts): RunnerConfig[] {
+	const heads = engineSpecs(head).map(({ id }) => id);
+	return base.runners.flatMap((runner) => {
+		const measured = idsOf(base, runner.engines);
+		const own = head.runners.find(({ name }) => name === runner.name);
+		const added = new Set([
+			...idsOf(head, runner.engines),
+			...(own === undefined ? [] : idsOf(head, own.engines)),
+		]);
+		const mine = heads.filter((id) => {
+			const was = counterparts.get(id);
+			return was === undefined ? added.has(id) : measured.has(was);
+		});
+		if (mine.length === 0) return [];
+		const kept = runner.engines.filter((pattern) => idsOf(head, [pattern]).size > 0);
+		const isSame = kept.length === runner.engines.length && setKey(idsOf(head, kept)) === setKey(mine);
+		return [isSame ? runner : { ...runner, engines: mine.map((id) => exactPattern(id)) }];
+	});
+}
+
+type Sided = Pick<Config, "models" | "runners">;
+
+function idsOf({ models }: Sided, patterns: readonly string[]): Set<string> {
+	return new Set(engineSpecs({ models: keepSelected(models, patterns) }).map(({ id }) => id));
+}
+
+const setKey = (ids: Iterable<string>): string => JSON.stringify([...ids].sort());

@@ -1,14 +1,15 @@
 // The engines and steps of a run.
-
 import type { Arm, ProbeName } from "../../../generated/result.ts";
-import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
+import { firstArms } from "../compare/pairs.ts";
+import type { Config, EngineConfig, ModelConfig, ProbesConfig, WorkloadConfig } from "../config/config.ts";
+import type { Counterparts } from "../config/rules.ts";
+import { ConfigError } from "../errors.ts";
 
 export interface EngineSpec {
 	id: string;
 	was?: string;
 	model: ModelConfig;
 	engine: EngineConfig;
-	dims: Readonly<Record<string, DimRange>>;
 }
 
 export interface Asset {
@@ -75,6 +76,123 @@ export function describeBuild({
 
 export function engineSpecs(config: Pick<Config, "models">): EngineSpec[] {
 	return config.models.flatMap((model) =>
-		model.engines.map((engine) => ({ id: `${model.name}/${engine.name}`, model, engine, dims: engine.dims })),
+		model.engines.map((engine) => ({ id: `${model.name}/${engine.name}`, model, engine })),
 	);
+}
+
+export function findCounterparts(
+	base: readonly EngineSpec[],
+	head: readonly EngineSpec[],
+	isSameContent: (base: EngineSpec, head: EngineSpec) => boolean,
+): Counterparts {
+	const ids = new Set(base.map(({ id }) => id));
+	const found = new Map(head.flatMap(({ id }) => (ids.has(id) ? [[id, id] as const] : [])));
+	const left = new Set(base.filter(({ id }) => !found.has(id)));
+	const pairs = head
+		.filter(({ id }) => !found.has(id))
+		.flatMap((spec) =>
+			[...left]
+				.filter((other) => isSameContent(other, spec))
+				.map((other) => ({ spec, other, score: likeness(other, spec) })),
+		);
+	for (const { spec, other } of pairs.sort((one, two) => two.score - one.score)) {
+		if (found.has(spec.id) || !left.has(other)) continue;
+		found.set(spec.id, other.id);
+		left.delete(other);
+	}
+	return found;
+}
+
+function likeness(base: EngineSpec, head: EngineSpec): number {
+	const points = [
+		[8, base.engine.name === head.engine.name],
+		[4, base.engine.precision === head.engine.precision],
+		[2, base.model.name === head.model.name],
+		[1, base.engine.onnx === head.engine.onnx],
+	] as const;
+	return points.reduce((sum, [score, holds]) => sum + (holds ? score : 0), 0);
+}
+
+/** The base's engine under the head's id. */
+export function underNameOf(head: EngineSpec, base: EngineSpec): EngineSpec {
+	if (base.id === head.id) return base;
+	return {
+		...base,
+		id: head.id,
+		was: base.id,
+		model: { ...base.model, name: head.model.name },
+		engine: { ...base.engine, name: head.engine.name },
+	};
+}
+
+/** Runs of a workload without a base, to show its noise. */
+export const runsWithoutBase = 3;
+
+export interface PlanInput {
+	config: Config;
+	arms: readonly Arm[];
+	cases: ReadonlyMap<string, readonly string[]>;
+	seed: string;
+	isScheduled?: boolean;
+}
+
+export function makePlan(input: PlanInput): Plan {
+	const { config, arms } = input;
+	const engines = engineSpecs(config);
+	const workloads = engines.flatMap(({ id, engine }) =>
+		engine.workloads.map((workload) => ({ id: `${id}/${workload.name}`, engineId: id, config: workload })),
+	);
+	const cases = engines.flatMap(({ id }) =>
+		(input.cases.get(id) ?? []).map((caseId) => ({ engineId: id, caseId })),
+	);
+	const probes = engines.flatMap((spec) => probeSteps(spec, input));
+	if (workloads.length === 0 && cases.length === 0 && probes.length === 0) throw nothingToCheck(config);
+	const measured = workloads.map((workload) => measureStep(workload, input));
+	return { arms, engines, workloads, cases, steps: [...stepsOf(engines, input), ...probes, ...measured] };
+}
+
+/** Cheap steps that often fail come first. */
+function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
+	const prepared = config.models.flatMap(({ name, prepare }) =>
+		prepare === undefined ? [] : [{ model: name, ...prepare }],
+	);
+	const withCases = engines.flatMap(({ id }) => {
+		const own = cases.get(id) ?? [];
+		return own.length === 0 ? [] : [{ engineId: id, cases: own }];
+	});
+	const each = (kind: "preflight" | "build"): Step[] =>
+		arms.flatMap((arm) => engines.map(({ id }) => ({ kind, arm, engineId: id })));
+	return [
+		...arms.flatMap((arm) => prepared.map((model): Step => ({ kind: "prepare", arm, ...model }))),
+		...each("preflight"),
+		...each("build"),
+		...withCases.flatMap((spec) => arms.map((arm): Step => ({ kind: "verify", arm, ...spec }))),
+	];
+}
+
+/** The base is probed only if the head disagrees with itself. */
+function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
+	return probesEnabled(model.probes, { isScheduled })
+		? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }]
+		: [];
+}
+
+function measureStep({ id, engineId }: Workload, { arms: [only, other], config, seed }: PlanInput): Step {
+	const isAlone = only !== undefined && other === undefined;
+	const pairs = isAlone ? runsWithoutBase : (config.measure.looks.at(-1) ?? 0);
+	const order = isAlone ? Array.from({ length: pairs }, () => only) : firstArms(`${seed}:${id}`, pairs);
+	return { kind: "measure", engineId, workloadId: id, pairs, firstArms: order };
+}
+
+export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {
+	return when === "on" || (when === "nightly" && run.isScheduled);
+}
+
+function nothingToCheck(config: Config): ConfigError {
+	return new ConfigError({
+		code: "nothing-to-check",
+		message: `${config.path} requests nothing: no engine has a workload or a golden case.`,
+		location: { path: config.path },
+		fix: "Remove `workloads: []`, record a golden and name it under golden, or set `probes: on`.",
+	});
 }

@@ -3,7 +3,7 @@
 import type { RecipeRow } from "../../../generated/result.ts";
 import type { DimRange } from "../config/config.ts";
 import { formatCount } from "../text/units.ts";
-import type { EngineAssets, EngineSpec } from "./plan.ts";
+import type { Asset, EngineAssets, EngineSpec } from "./plan.ts";
 
 export interface RecipeOf {
 	spec: EngineSpec;
@@ -17,17 +17,15 @@ const mebibyte = 1024 * 1024;
 
 type Settings = ReadonlyMap<string, string>;
 
-/** Engines with equal settings and files are one. */
 function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings {
 	const { tensorrt } = engine;
 	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
 	const list = (items: readonly string[]): string => items.join(" ") || "none";
-	const hashes = assets === undefined ? [] : assets.plugins.map(({ sha256 }) => sha256);
-	const plugins = tensorrt.plugins.map(
-		({ path, dynamic }, at) =>
-			`${path}${dynamic ? " (dynamic)" : ""}${hashes[at] === undefined ? "" : ` ${shortHash(hashes[at])}`}`,
+	const hashed = (name: string, asset?: Asset) => (asset ? `${name} ${shortHash(asset.sha256)}` : name);
+	const plugins = tensorrt.plugins.map(({ path, dynamic }, at) =>
+		hashed(`${path}${dynamic ? " (dynamic)" : ""}`, assets?.plugins[at]),
 	);
-	const calibration = assets?.calibration === undefined ? "" : ` ${shortHash(assets.calibration.sha256)}`;
+	const { path: calibration } = tensorrt.calibration ?? {};
 	return new Map([
 		["precision", engine.precision],
 		["optimization-level", String(optimizationLevel)],
@@ -39,10 +37,7 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 		],
 		["flags", list([...tensorrt.flags].sort())],
 		["plugins", list(plugins)],
-		[
-			"calibration",
-			tensorrt.calibration === undefined ? "none" : `${tensorrt.calibration.path}${calibration}`,
-		],
+		["calibration", calibration === undefined ? "none" : hashed(calibration, assets?.calibration)],
 		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
 		...rangesOf(engine.profiles),
 		...Object.entries(model.inputs).flatMap(([name, { shape }]): [string, string][] =>
@@ -53,11 +48,10 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 
 function rangesOf(profiles: EngineSpec["engine"]["profiles"]): [string, string][] {
 	const names = new Set(profiles.flatMap((profile) => Object.keys(profile)));
+	const rangeIn = (range: DimRange | undefined) => (range === undefined ? "none" : formatRange(range));
 	return [...names].map((name) => [
 		`dims.${name}`,
-		profiles
-			.map((profile) => (profile[name] === undefined ? "none" : formatRange(profile[name])))
-			.join(" | "),
+		profiles.map((profile) => rangeIn(profile[name])).join(" | "),
 	]);
 }
 
@@ -97,7 +91,6 @@ function withoutNames(recipe: RecipeOf): RecipeOf {
 	return { ...recipe, spec: { ...recipe.spec, engine: { ...engine, tensorrt } } };
 }
 
-/** Settings that differ, those of the build first. */
 export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {
 	return [...rowsOf(base, head, buildSettings), ...rowsOf(base, head, sourceSettings)].filter(
 		({ what }) => what !== "model file",
@@ -112,7 +105,6 @@ function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Sett
 	});
 }
 
-/** Identifies the engine that a recipe makes. */
 export function recipeText(recipe: RecipeOf): string {
 	const { plugins = [], calibration } = recipe.assets ?? {};
 	const hashes = [recipe.modelSha256, calibration?.sha256, ...plugins.map(({ sha256 }) => sha256)];

@@ -1,12 +1,12 @@
 // Renders the plan for `trtgate run --dry-run`, with the source of each setting.
-import type { Config, Threshold } from "../config/config.ts";
+import type { Config, EngineConfig, Threshold } from "../config/config.ts";
 import { absoluteGates, formatGate, gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatDuration, formatLimit } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
-import type { EngineSpec, Plan, Step } from "./plan.ts";
+import type { Plan, Step } from "./plan.ts";
 
 export function renderPlan(plan: Plan, config: Config): string {
 	const lines = [headline(plan, config), "", ...stepLines(plan, config), "", ...settingLines(config)];
@@ -57,11 +57,11 @@ function describeBuild(
 	const dims =
 		profiles.length > 1
 			? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`)
-			: describeDims(spec.dims);
+			: describeDims(spec.engine.dims);
 	return [cleanName(spec.was ?? engineId), precision, cleanText(onnx), ...dims].join(" · ");
 }
 
-function describeDims(dims: EngineSpec["dims"]): string[] {
+function describeDims(dims: EngineConfig["dims"]): string[] {
 	return Object.entries(dims).map(
 		([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`,
 	);
@@ -81,7 +81,6 @@ function describeMeasure(step: Extract<Step, { kind: "measure" }>, plan: Plan, c
 	return `${name}: ${first === step.pairs ? first : `${first} to ${step.pairs}`} pairs, first ${order.join("")}${first < step.pairs ? "…" : ""}`;
 }
 
-/** Wider cells do not push the rest out of sight. */
 const maxColumn = 100;
 
 function columns(rows: readonly (readonly string[])[]): string[] {

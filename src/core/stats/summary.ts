@@ -2,7 +2,7 @@
 import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { harrellDavis, median, quantile } from "./quantile.ts";
 
-export interface RunSummary {
+interface RunSummary {
 	iterations: number;
 	medianMs: number;
 	meanMs: number;
@@ -32,13 +32,9 @@ export function summarize(samplesMs: Float64Array): RunSummary | null {
 	};
 }
 
-export function throughputOf(timing: {
-	iterations: number;
-	timedMs: number;
-	reportedPerSecond?: number;
-}): number | undefined {
-	const { iterations, timedMs, reportedPerSecond } = timing;
-	const perSecond = reportedPerSecond ?? (1000 * iterations) / timedMs;
+/** Iterations over wall time, unless the tool measured it; undefined if neither is a number above 0. */
+export function throughputOf(iterations: number, timedMs: number, reported?: number): number | undefined {
+	const perSecond = reported ?? (1000 * iterations) / timedMs;
 	return Number.isFinite(perSecond) && perSecond > 0 ? perSecond : undefined;
 }
 
@@ -57,10 +53,7 @@ export function peakOf(runs: readonly PerfRun[]): number | null {
 	return peaks.length === 0 ? null : peaks.reduce((largest, bytes) => Math.max(largest, bytes));
 }
 
-/**
- * Medians over runs (the run is the unit), the mean over all iterations, the largest peak; throughput only if every run
- * has one. Null if no run counts.
- */
+/** Medians over runs, the mean over all iterations, the largest peak; throughput only if every run has one. */
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 	const counted = runs.filter(isSummarized);
 	if (counted.length === 0) return null;

@@ -1,6 +1,5 @@
-// Estimates how much of a component's change may be noise.
-import { median } from "../../core/stats/quantile.ts";
-import { tCritical } from "../../core/stats/student-t.ts";
+// Estimates how much of a component's change may be noise, from repeated profiles and from unchanged components.
+import { median, tCritical } from "../../core/stats/quantile.ts";
 import type { PartTime } from "./facts.ts";
 import { meanOf } from "./model.ts";
 

@@ -125,10 +125,10 @@ function dynamicInputs({ graph }: OnnxModel): string[] {
 export function shapesAt(
 	which: keyof DimRange,
 	spec: EngineSpec,
-	{ model, profile }: { model: OnnxModel; profile?: EngineSpec["dims"] },
+	{ model, profile }: { model: OnnxModel; profile?: EngineSpec["engine"]["dims"] },
 ): Record<string, number[]> {
 	const sizes: Record<string, number> = Object.create(null);
-	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.dims))
+	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.engine.dims))
 		sizes[name] = range[which];
 	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
 }

@@ -2,13 +2,14 @@
 import type { ErrorRecord, ProbeName, ProbeResult } from "../../../generated/result.ts";
 import { folderName } from "../../core/config/identity.ts";
 import { ConfigError, recordFault } from "../../core/errors.ts";
+import { probesEnabled } from "../../core/plan/plan.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { Tensors } from "../core/probes/context.ts";
 import { type JudgedProbe, judgeProbes, type ProbeAnswer, settleProbes } from "../core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/probes/plan.ts";
-import { probeSubject, probesEnabled } from "../core/probes/subject.ts";
+import { probeSubject } from "../core/probes/subject.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 export interface ProbeInput {

@@ -11,13 +11,15 @@ import { pathWithoutLfs } from "../../support/git-without-lfs.ts";
 import { externalTensor, model } from "../../support/onnx-writer.ts";
 import { configOf, open, openPull, read, texts } from "../../support/opened-arms.ts";
 import { fixtures, temporaryFolder, writeProject } from "../../support/project.ts";
-import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
+import { makeRepository, type ProjectFiles, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
 const attributes =
 	"*.onnx filter=lfs diff=lfs merge=lfs -text\n*.bin filter=lfs -text\n*.npy filter=lfs -text\n*.pt filter=lfs -text\n";
 const weights = "sixteen bytes...";
 /** A model of which only the weights lie in Git LFS. */
 const withWeights = model({ initializers: [externalTensor("w", [4], { location: "w,1 [a].bin" })] });
+
+const changing = (files: ProjectFiles) => ({ base: files, head: { ...files, ...texts.head } });
 
 interface LfsWorld {
 	store: string;
@@ -61,15 +63,11 @@ it("files of Git LFS are fetched if the base needs them, and no others", async (
 		"model.onnx": world.pointer("the base's model"),
 		"other.onnx": world.pointer("another"),
 	};
-	const { opened } = await openPull(
-		{ base: files, head: { ...files, "model.onnx": "head model" } },
-		world.env,
-	);
+	const { opened } = await openPull(changing(files), world.env);
 	expect(read(opened, "base", "model.onnx")).toBe("the base's model");
 	expect(read(opened, "base", "other.onnx")).toContain("git-lfs");
 	expect(world.pulls()).toEqual([{ args: ["--include=/model.onnx", "--exclude=", "origin"], filter: true }]);
 	expect(opened.notes).toEqual([]);
-	await opened.close();
 });
 
 it("files of Git LFS include external data that the model names", async () => {
@@ -79,16 +77,12 @@ it("files of Git LFS include external data that the model names", async () => {
 		"model.onnx": world.pointer(withWeights),
 		"w,1 [a].bin": world.pointer(weights),
 	};
-	const { opened } = await openPull(
-		{ base: files, head: { ...files, "model.onnx": "head model" } },
-		world.env,
-	);
+	const { opened } = await openPull(changing(files), world.env);
 	expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
 	expect(world.pulls().map(({ args }) => args[0])).toEqual([
 		"--include=/model.onnx",
 		"--include=/w?1??a?.bin",
 	]);
-	await opened.close();
 });
 
 it("files of Git LFS include a head's golden tensors, and everything if a command prepares the model", async () => {
@@ -105,15 +99,10 @@ it("files of Git LFS include a head's golden tensors, and everything if a comman
 		"weights.pt": world.pointer("weights"),
 		...golden,
 	};
-	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+	const repo = makeRepository(changing(files));
 	const workspace = workspaceOf(repo);
-	const opened = await open(
-		workspace,
-		{ base: repo.base, head: repo.head, event: pullEvent(repo) },
-		world.env,
-	);
+	await open(workspace, { base: repo.base, head: repo.head, event: pullEvent(repo) }, world.env);
 	expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/golden/x0.npy,/golden/y0.npy"]);
-	await opened.close();
 	const preparing = configOf().models.map((each) => ({
 		...each,
 		prepare: { command: "python export.py", env: [] },
@@ -125,14 +114,13 @@ it("files of Git LFS include a head's golden tensors, and everything if a comman
 	);
 	expect(world.pulls().at(-1)?.args).toEqual(["--exclude=", "origin"]);
 	expect(read(again, "base", "weights.pt")).toBe("weights");
-	await again.close();
 });
 
 it("files of Git LFS stay pointers, with a fix, if git-lfs is not installed", async () => {
 	const folder = temporaryFolder();
 	const world = installLfs(folder);
 	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model") };
-	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
+	const repo = makeRepository(changing(files));
 	const workspace = workspaceOf(repo);
 	// As `git lfs install` configured it, on a machine that lost git-lfs.
 	for (const part of ["smudge", "process"]) git(workspace, "config", `filter.lfs.${part}`, "git-lfs-is-gone");
@@ -141,18 +129,13 @@ it("files of Git LFS stay pointers, with a fix, if git-lfs is not installed", as
 	expect(read(opened, "base", "model.onnx")).toContain("git-lfs");
 	expect(opened.notes).toEqual([expect.stringContaining("git-lfs is not installed")]);
 	expect(opened.folders[0]?.lfsProblem?.fix).toContain("apt-get install -y git-lfs");
-	await opened.close();
 });
 
 it("files of Git LFS that the server lacks are named in a note", async () => {
 	const world = installLfs(temporaryFolder());
 	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("model", false) };
-	const { opened } = await openPull(
-		{ base: files, head: { ...files, "model.onnx": "head model" } },
-		world.env,
-	);
+	const { opened } = await openPull(changing(files), world.env);
 	expect(opened.notes).toEqual([expect.stringMatching(/could not be fetched: Failed to fetch some objects/)]);
-	await opened.close();
 });
 
 it("files of Git LFS are not fetched if the head of a fork names the server", async () => {
@@ -174,20 +157,14 @@ it("files of Git LFS are not fetched if the head of a fork names the server", as
 		expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/),
 	]);
 	expect(world.pulls()).toEqual([]);
-	await opened.close();
-	const ours = await open(workspace, { head: repo.head, event: pullEvent(repo) }, world.env);
+	await open(workspace, { head: repo.head, event: pullEvent(repo) }, world.env);
 	expect(world.pulls()).toHaveLength(1);
-	await ours.close();
 });
 
 it("files of Git LFS cost nothing in a repository without them", async () => {
 	const world = installLfs(temporaryFolder());
-	const { opened } = await openPull(
-		{ base: { "model.onnx": world.pointer("model") }, head: texts.head },
-		world.env,
-	);
+	await openPull({ base: { "model.onnx": world.pointer("model") }, head: texts.head }, world.env);
 	expect(world.pulls()).toEqual([]);
-	await opened.close();
 });
 
 const hasLfs = (() => {
@@ -243,6 +220,5 @@ describe.skipIf(!hasLfs)("the real git-lfs", () => {
 		expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
 		expect(read(opened, "base", "../other.onnx")).toContain("git-lfs");
 		expect(existsSync(mark)).toBe(false);
-		await opened.close();
 	});
 });

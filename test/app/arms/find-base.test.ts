@@ -1,12 +1,11 @@
 // Every event in real repositories: which commit is the base, how the report explains it, and how little is fetched.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { gitIn } from "../../../src/adapters/git/run-git.ts";
-import { chooseBase } from "../../../src/app/arms/choose-base.ts";
 import { type FoundBase, findBase } from "../../../src/app/arms/find-base.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import { openHistory } from "../../../src/history/adapters/history.ts";
@@ -85,13 +84,20 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-interface Situation {
-	what: string;
+interface Place {
 	event: string;
-	payload(): unknown;
 	/** Full name of the ref that the run is for, and the commit. */
 	ref: string;
 	commit: string;
+}
+
+interface Situation extends Place {
+	what: string;
+	/** Unless it follows from the place. */
+	payload?: () => unknown;
+	/** The commit before a push; none if the branch is new. */
+	before?: string;
+	isForced?: true;
 	/** The commit in the workspace, where it is not the run's. */
 	checkedOut?: string;
 	baseline?: Config["baseline"];
@@ -104,315 +110,261 @@ interface Situation {
 	most?: number | undefined;
 }
 
-const pull = (head: string, number = 7) => pullRequest({ head: at(head), base: at("main-295") }, { number });
-const onMerge = {
-	event: "pull_request",
-	ref: "refs/pull/7/merge",
-	commit: "merge",
-	payload: () => pull("feature-2"),
-};
-const onMain = { event: "push", ref: "refs/heads/main", commit: "main-299" };
-const onTopic = { event: "push", ref: "refs/heads/topic", commit: "topic-1" };
-const nightly = { event: "schedule", ref: "refs/heads/main", commit: "main-299", payload: schedule };
+const onMerge: Place = { event: "pull_request", ref: "refs/pull/7/merge", commit: "merge" };
+const onOldMerge: Place = { event: "pull_request", ref: "refs/pull/8/merge", commit: "old-merge" };
+const pushOf = (name: string, commit: string): Place => ({ event: "push", ref: `refs/${name}`, commit });
+const onMain = pushOf("heads/main", "main-299");
+const onTopic = pushOf("heads/topic", "topic-1");
+const onTag = (tag: string, commit: string): Place => pushOf(`tags/${tag}`, commit);
+const nightly: Place = { event: "schedule", ref: "refs/heads/main", commit: "main-299" };
+
+function payloadOf({ event, ref, commit, checkedOut, before, isForced, payload }: Situation): unknown {
+	const heads: Record<string, string> = { merge: "feature-2", "old-merge": "old-1" };
+	switch (payload === undefined ? event : "") {
+		case "pull_request": {
+			const head = at(checkedOut?.startsWith("main") ? "feature-2" : (checkedOut ?? heads[commit] ?? ""));
+			return pullRequest({ head, base: at("main-295") }, { number: Number(ref.split("/")[2]) });
+		}
+		case "push":
+			return push(ref, before === undefined ? zeros : at(before), at(commit), { forced: isForced === true });
+		case "release":
+			return release(ref.slice("refs/tags/".length));
+		case "workflow_dispatch":
+			return workflowDispatch(ref);
+		case "workflow_run":
+			return workflowRun(at("feature-2"));
+		case "merge_group":
+			return mergeGroup(at(commit), at("main-299"));
+		case "schedule":
+			return schedule();
+		default:
+			return payload?.();
+	}
+}
+
+type More = Omit<Partial<Situation>, keyof Place>;
+const situation = (
+	what: string,
+	place: Place,
+	base: string | null,
+	says: RegExp,
+	more: More = {},
+): Situation => ({
+	...{ what, ...place, base, says },
+	...more,
+});
+const ofFork = { headRef: "main", headRepository: repository("stranger/engines", 80_002) };
+const ends = (more: object) => () => pullRequest({ head: at("feature-2"), base: at("main-295") }, more);
 
 const situations: Situation[] = [
-	{
-		...onMerge,
-		what: "the merge commit of a pull request",
-		isWholeToo: true,
-		base: "main-299",
-		says: /that the pull request.s merge commit builds on/,
+	situation(
+		"the merge commit of a pull request",
+		onMerge,
+		"main-299",
+		/that the pull request.s merge commit builds on/,
+		{
+			isWholeToo: true,
+			most: 2,
+		},
+	),
+	situation("the merge commit of a fork's pull request", onMerge, "main-299", /merge commit/, {
+		payload: ends(ofFork),
 		most: 2,
-	},
-	{
-		...onMerge,
-		what: "the merge commit of a fork's pull request",
-		payload: () =>
-			pullRequest(
-				{ head: at("feature-2"), base: at("main-295") },
-				{ headRef: "main", headRepository: repository("stranger/engines", 80_002) },
-			),
-		base: "main-299",
-		says: /merge commit/,
+	}),
+	situation("the merge commit of a branch that left long ago", onOldMerge, "main-299", /merge commit/, {
 		most: 2,
-	},
-	{
-		...onMerge,
-		what: "the merge commit of a branch that left long ago",
-		ref: "refs/pull/8/merge",
-		commit: "old-merge",
-		payload: () => pull("old-1", 8),
-		base: "main-299",
-		says: /merge commit/,
-		most: 2,
-	},
-	{
-		...onMerge,
-		what: "the head of a pull request",
-		isWholeToo: true,
-		checkedOut: "feature-2",
-		base: "main-290",
-		says: /merge base of .* and main/,
-		most: 80,
-	},
-	{
-		...onMerge,
-		what: "the head of a pull request that left long ago",
-		ref: "refs/pull/8/merge",
-		commit: "old-merge",
+	}),
+	situation("the head of a pull request", onMerge, "main-290", /merge base of .* and main/, {
+		...{ isWholeToo: true, checkedOut: "feature-2", most: 80 },
+	}),
+	situation("the head of a pull request that left long ago", onOldMerge, "main-40", /merge base/, {
 		checkedOut: "old-1",
-		payload: () => pull("old-1", 8),
-		base: "main-40",
-		says: /merge base/,
-	},
-	{
-		...onMerge,
-		what: "the head of a branch that took main in twice",
+	}),
+	situation("the head of a branch that took main in twice", onMerge, "main-250", /merge base/, {
 		checkedOut: "long-3",
-		payload: () => pull("long-3"),
-		base: "main-250",
-		says: /merge base/,
-	},
-	{
-		...onMerge,
-		what: "a head without any history in common",
+	}),
+	situation("a head without any history in common", onMerge, "main-299", /shares no history/, {
 		checkedOut: "stranger-1",
-		payload: () => pull("stranger-1"),
-		base: "main-299",
-		says: /shares no history/,
-	},
-	{
-		...onMerge,
-		what: "a pull request into a branch that was deleted",
-		checkedOut: "feature-2",
-		payload: () => pullRequest({ head: at("feature-2"), base: at("main-295") }, { baseRef: "gone" }),
-		base: "main-290",
-		says: /merge base of .* and gone/,
-	},
-	{
-		...onMain,
-		what: "a push",
+	}),
+	situation(
+		"a pull request into a branch that was deleted",
+		onMerge,
+		"main-290",
+		/merge base of .* and gone/,
+		{
+			checkedOut: "feature-2",
+			payload: ends({ baseRef: "gone" }),
+		},
+	),
+	situation("a push", onMain, "main-297", /main before this push/, {
+		before: "main-297",
 		isWholeToo: true,
-		payload: () => push(onMain.ref, at("main-297"), at("main-299")),
-		base: "main-297",
-		says: /main before this push/,
 		most: 2,
-	},
-	{
-		...onMain,
-		what: "a push after which the commit before is gone",
-		payload: () => push(onMain.ref, missing, at("main-299")),
-		base: "main-298",
-		says: /the commit before .* is gone/,
-		most: 2,
-	},
-	{
-		...onTopic,
-		what: "the push of a new branch",
-		payload: () => push(onTopic.ref, zeros, at("topic-1")),
-		base: "main-295",
-		says: /left main: topic is new/,
-	},
-	{
-		...onTopic,
-		what: "a forced push",
+	}),
+	situation(
+		"a push after which the commit before is gone",
+		onMain,
+		"main-298",
+		/the commit before .* is gone/,
+		{
+			payload: () => push(onMain.ref, missing, at("main-299")),
+			most: 2,
+		},
+	),
+	situation("the push of a new branch", onTopic, "main-295", /left main: topic is new/),
+	situation("a forced push", onTopic, "main-295", /left main: topic was rewritten/, {
+		...{ before: "before-1", isForced: true, isWholeToo: true },
+	}),
+	situation(
+		"a forced push of the default branch",
+		onMain,
+		"main-298",
+		/the commit before .*: main was rewritten/,
+		{
+			...{ before: "before-1", isForced: true },
+		},
+	),
+	situation(
+		"a push that is called forced and adds to the branch",
+		onTopic,
+		"topic-0",
+		/topic before this push/,
+		{
+			...{ before: "topic-0", isForced: true },
+		},
+	),
+	situation(
+		"a new branch that has nothing of its own",
+		pushOf("heads/copy", "main-299"),
+		"main-298",
+		/the commit before .*: copy is new/,
+	),
+	situation(
+		"the first commit of a history",
+		pushOf("heads/stranger", "stranger-0"),
+		null,
+		/first commit of its history/,
+	),
+	situation(
+		"the push of a version tag",
+		onTag("v1.2.0", "main-280"),
+		"main-200",
+		/v1\.1\.0 is the release before v1\.2\.0\.$/,
+		{
+			isWholeToo: true,
+			most: 260,
+		},
+	),
+	situation("a pre-release", onTag("v1.2.0-rc.1", "main-250"), "main-200", /v1\.1\.0 is the release before/),
+	situation(
+		"a release of a maintenance branch",
+		{ ...onTag("v1.1.1", "maintenance-1"), event: "release" },
+		"main-200",
+		/v1\.1\.0 is the release before v1\.1\.1/,
+	),
+	situation(
+		"the first release",
+		{ ...onTag("v1.0.0", "main-100"), event: "release" },
+		null,
+		/no release comes before v1\.0\.0/,
+		{
+			most: 1,
+		},
+	),
+	situation(
+		"a tag that is no version",
+		onTag("latest", "main-260"),
+		"main-250",
+		/v1\.2\.0-rc\.1 is the release before latest/,
+	),
+	situation("the clock", nightly, "main-280", /v1\.2\.0 is the last release before/, {
 		isWholeToo: true,
-		payload: () => push(onTopic.ref, at("before-1"), at("topic-1"), { forced: true }),
-		base: "main-295",
-		says: /left main: topic was rewritten/,
-	},
-	{
-		...onMain,
-		what: "a forced push of the default branch",
-		payload: () => push(onMain.ref, at("before-1"), at("main-299"), { forced: true }),
-		base: "main-298",
-		says: /the commit before .*: main was rewritten/,
-	},
-	{
-		...onTopic,
-		what: "a push that is called forced and adds to the branch",
-		payload: () => push(onTopic.ref, at("topic-0"), at("topic-1"), { forced: true }),
-		base: "topic-0",
-		says: /topic before this push/,
-	},
-	{
-		...onMain,
-		what: "a new branch that has nothing of its own",
-		ref: "refs/heads/copy",
-		payload: () => push("refs/heads/copy", zeros, at("main-299")),
-		base: "main-298",
-		says: /the commit before .*: copy is new/,
-	},
-	{
-		...onMain,
-		what: "the first commit of a history",
-		ref: "refs/heads/stranger",
-		commit: "stranger-0",
-		payload: () => push("refs/heads/stranger", zeros, at("stranger-0")),
-		base: null,
-		says: /first commit of its history/,
-	},
-	{
-		what: "the push of a version tag",
-		isWholeToo: true,
-		event: "push",
-		ref: "refs/tags/v1.2.0",
-		commit: "main-280",
-		payload: () => push("refs/tags/v1.2.0", zeros, at("main-280")),
-		base: "main-200",
-		says: /v1\.1\.0 is the release before v1\.2\.0\.$/,
-		most: 260,
-	},
-	{
-		what: "a pre-release",
-		event: "push",
-		ref: "refs/tags/v1.2.0-rc.1",
-		commit: "main-250",
-		payload: () => push("refs/tags/v1.2.0-rc.1", zeros, at("main-250")),
-		base: "main-200",
-		says: /v1\.1\.0 is the release before/,
-	},
-	{
-		what: "a release of a maintenance branch",
-		event: "release",
-		ref: "refs/tags/v1.1.1",
-		commit: "maintenance-1",
-		payload: () => release("v1.1.1"),
-		base: "main-200",
-		says: /v1\.1\.0 is the release before v1\.1\.1/,
-	},
-	{
-		what: "the first release",
-		event: "release",
-		ref: "refs/tags/v1.0.0",
-		commit: "main-100",
-		payload: () => release("v1.0.0"),
-		base: null,
-		says: /no release comes before v1\.0\.0/,
-		most: 1,
-	},
-	{
-		what: "a tag that is no version",
-		event: "push",
-		ref: "refs/tags/latest",
-		commit: "main-260",
-		payload: () => push("refs/tags/latest", zeros, at("main-260")),
-		base: "main-250",
-		says: /v1\.2\.0-rc\.1 is the release before latest/,
-	},
-	{
-		...nightly,
-		what: "the clock",
-		isWholeToo: true,
-		base: "main-280",
-		says: /v1\.2\.0 is the last release before/,
 		most: 60,
-	},
-	{
-		...nightly,
-		what: "a hand on the commit of a release",
-		event: "workflow_dispatch",
-		commit: "main-280",
-		payload: () => workflowDispatch("refs/heads/main"),
-		base: "main-200",
-		says: /v1\.1\.0 is the last release before/,
-	},
-	{
-		...nightly,
-		what: "a hand on a branch without any release",
-		event: "workflow_dispatch",
-		ref: "refs/heads/old",
-		commit: "main-60",
-		payload: () => workflowDispatch("refs/heads/old"),
-		base: "main-280",
-		says: /v1\.2\.0 is the last release .* which lies on a branch of its own/,
-	},
-	{
-		...nightly,
-		what: "the end of another workflow",
-		event: "workflow_run",
-		payload: () => workflowRun(at("feature-2")),
-		base: "main-280",
-		says: /last release/,
-	},
-	{
-		what: "the merge queue",
-		event: "merge_group",
-		ref: "refs/heads/gh-readonly-queue/main/pr-7",
-		commit: "queue",
-		payload: () => mergeGroup(at("queue"), at("main-299")),
-		base: "main-299",
-		says: /merge queue adds the change to, on main/,
+	}),
+	situation(
+		"a hand on the commit of a release",
+		{ ...nightly, event: "workflow_dispatch", commit: "main-280" },
+		"main-200",
+		/v1\.1\.0 is the last release before/,
+	),
+	situation(
+		"a hand on a branch without any release",
+		{ event: "workflow_dispatch", ref: "refs/heads/old", commit: "main-60" },
+		"main-280",
+		/v1\.2\.0 is the last release .* which lies on a branch of its own/,
+	),
+	situation("the end of another workflow", { ...nightly, event: "workflow_run" }, "main-280", /last release/),
+	situation(
+		"the merge queue",
+		{ event: "merge_group", ref: "refs/heads/gh-readonly-queue/main/pr-7", commit: "queue" },
+		"main-299",
+		/merge queue adds the change to, on main/,
+		{ most: 2 },
+	),
+	situation("a pinned tag", onMerge, "main-100", /baseline\.ref pins: v1\.0\.0/, {
+		...pinned("v1.0.0"),
 		most: 2,
-	},
-	{
-		...onMerge,
-		what: "a pinned tag",
-		baseline: { from: "pinned", ref: "v1.0.0" },
-		base: "main-100",
-		says: /baseline\.ref pins: v1\.0\.0/,
+	}),
+	situation("a pinned annotated tag", onMain, "main-280", /pins/, {
+		...pinned("v1.2.0"),
+		before: "main-297",
 		most: 2,
-	},
-	{
-		...onMain,
-		payload: () => push(onMain.ref, at("main-297"), at("main-299")),
-		what: "a pinned annotated tag",
-		baseline: { from: "pinned", ref: "v1.2.0" },
-		base: "main-280",
-		says: /pins/,
+	}),
+	situation("a pinned branch", onMerge, "maintenance-1", /pins: maintenance/, {
+		...pinned("maintenance"),
 		most: 2,
-	},
-	{
-		...onMerge,
-		what: "a pinned branch",
-		baseline: { from: "pinned", ref: "maintenance" },
-		base: "maintenance-1",
-		says: /pins: maintenance/,
-		most: 2,
-	},
-	{
-		...nightly,
-		what: "the pinned commit itself",
-		baseline: { from: "pinned", ref: "main" },
-		base: null,
-		says: /is its own base/,
-	},
-	{
-		...onMerge,
-		what: "the last release, for a pull request",
+	}),
+	situation("the pinned commit itself", nightly, null, /is its own base/, pinned("main")),
+	situation("the last release, for a pull request", onMerge, "main-280", /v1\.2\.0 is the last release/, {
 		baseline: { from: "tag" },
-		base: "main-280",
-		says: /v1\.2\.0 is the last release/,
-	},
+	}),
 ];
 
+function pinned(ref: string): More {
+	return { baseline: { from: "pinned", ref } };
+}
+
 function cloned(ref: string, commit: string, depth: number): string {
-	return checkOut({ origin, folder: mkdtempSync(join(root, "clone-")), ref, commit: at(commit), depth });
+	const folder = mkdtempSync(join(root, "clone-"));
+	const key = join(root, `made-${ref}-${commit}-${depth}`.replaceAll("/", "-"));
+	if (!existsSync(key)) checkOut({ origin, folder: key, ref, commit: at(commit), depth });
+	cpSync(key, folder, { recursive: true });
+	return folder;
 }
 
-async function find(situation: Situation): Promise<{ base: FoundBase; folder: string }> {
-	const {
-		event: name,
-		ref,
-		commit,
-		checkedOut = commit,
-		depth = 1,
-		baseline = { from: "base-ref" },
-	} = situation;
-	const folder = cloned(ref, checkedOut, depth);
-	const event = parseRunEvent(name, situation.payload(), { sha: at(commit), ref });
-	const history = await openHistory(gitIn(folder, processes));
-	return { base: await findBase(chooseBase(event, baseline), at(checkedOut), history), folder };
+const historyOf = (folder: string) => openHistory(gitIn(folder, processes));
+
+async function find(of: Situation, folder?: string): Promise<{ base: FoundBase; folder: string }> {
+	const { event: name, ref, commit, checkedOut: head = commit, baseline = { from: "base-ref" } } = of;
+	const clone = folder ?? cloned(ref, head, of.depth ?? 1);
+	const event = parseRunEvent(name, payloadOf(of), { sha: at(commit), ref });
+	const base = await findBase({ event, baseline, head: at(head), history: await historyOf(clone) });
+	return { base, folder: clone };
 }
 
-it("the base of an event that names one in a payload that cannot be read is an error, never none", async () => {
-	const event = parseRunEvent("pull_request", {}, { sha: at("main-299"), ref: "refs/pull/7/merge" });
-	const history = await openHistory(gitIn(origin, processes));
-	const base = findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history);
-	await expect(base).rejects.toMatchObject({
-		code: "tool-output",
-		message: expect.stringContaining("payload of the pull_request event could not be read"),
-	});
+it.each([
+	[
+		"names one in a payload that cannot be read",
+		{ ...onMerge, payload: () => ({}) },
+		"tool-output",
+		"payload of the pull_request event could not be read",
+	],
+	[
+		"is a pull request of which only the base is checked out",
+		{ ...onMerge, checkedOut: "main-299" },
+		"git-ref",
+		"without the change of the pull request",
+	],
+	[
+		"has a base that neither the clone nor its remote has",
+		{ ...onMain, event: "merge_group", payload: () => mergeGroup(at("main-299"), missing) },
+		"git-ref",
+		"neither this clone nor its remote has it",
+	],
+	["pins a ref that does not exist", { ...nightly, ...pinned("v9") }, "git-ref", '"v9"'],
+])("findBase refuses an event that %s", async (what, of, code, words) => {
+	const run = find({ what, base: null, says: / /, ...of });
+	await expect(run).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
 });
 
 const inWholeClones = situations
@@ -431,38 +383,10 @@ it.concurrent.for([...situations, ...inWholeClones])("the base of $what", async 
 	if (situation.depth === 0) expect(git(folder, "rev-parse", "--is-shallow-repository")).toBe("false");
 });
 
-it("findBase, if a required base is missing, refuses a pull request of which only the base is checked out", async () => {
-	const run = find({ ...onMerge, what: "", checkedOut: "main-299", base: null, says: / / });
-	await expect(run).rejects.toMatchObject({
-		code: "git-ref",
-		message: expect.stringContaining("without the change of the pull request"),
-	});
-});
-
-it("findBase, if a required base is missing, refuses the clone of another repository", async () => {
-	const run = find({
-		...onMain,
-		what: "",
-		event: "merge_group",
-		payload: () => mergeGroup(at("main-299"), missing),
-		base: null,
-		says: / /,
-	});
-	await expect(run).rejects.toMatchObject({
-		code: "git-ref",
-		message: expect.stringContaining("neither this clone nor its remote has it"),
-	});
-});
-
-it("findBase, if a required base is missing, refuses a pinned ref that does not exist", async () => {
-	const run = find({ ...nightly, what: "", baseline: { from: "pinned", ref: "v9" }, base: null, says: / / });
-	await expect(run).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
-});
-
 it("findBase, if a required base is missing, reports that the remote cannot be reached, and what helps", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 1);
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-	const history = await openHistory(gitIn(folder, processes));
+	const history = await historyOf(folder);
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
 		code: "tool-crashed",
 		fix: expect.stringContaining("fetch-depth: 0"),
@@ -478,7 +402,7 @@ it("findBase, if a required base is missing, names the permission that a refused
 		{ mode: 0o755 },
 	);
 	git(folder, "config", "remote.origin.uploadpack", helper);
-	const history = await openHistory(gitIn(folder, processes));
+	const history = await historyOf(folder);
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
 		code: "git-ref",
 		fix: expect.stringMatching(/contents: read.*`token`.*fetch-depth/),
@@ -496,7 +420,7 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 	const { port } = server.address() as AddressInfo;
 	git(folder, "remote", "set-url", "origin", `http://127.0.0.1:${port}/acme/engines`);
 	git(folder, "config", `http.http://127.0.0.1:${port}/.extraheader`, "AUTHORIZATION: basic eDp0b2tlbg==");
-	const history = await openHistory(gitIn(folder, processes));
+	const history = await historyOf(folder);
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
 		code: "git-ref",
 		message: expect.stringContaining("denied the fetch"),
@@ -508,41 +432,25 @@ it("findBase, if a required base is missing, uses the credentials that actions/c
 it("a clone without a remote uses its own commits", async () => {
 	const folder = cloned("refs/heads/main", "main-299", 0);
 	git(folder, "remote", "remove", "origin");
-	const history = await openHistory(gitIn(folder, processes));
-	const event = parseRunEvent("push", push("refs/heads/main", at("main-297"), at("main-299")), {
-		sha: at("main-299"),
-		ref: "refs/heads/main",
-	});
-	expect(await findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
-		commit: at("main-297"),
-	});
+	const { base } = await find(situation("", onMain, null, / /, { before: "main-297" }), folder);
+	expect(base).toMatchObject({ commit: at("main-297") });
 });
 
 it("a clone with all history needs no remote, which may ask for rights that the job has not kept", async () => {
 	const folder = cloned("refs/heads/feature", "feature-2", 0);
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
-	const history = await openHistory(gitIn(folder, processes));
-	const pulled = parseRunEvent("pull_request", pull("feature-2"), {
-		sha: at("merge"),
-		ref: "refs/pull/7/merge",
-	});
-	expect(await findBase(chooseBase(pulled, { from: "base-ref" }), at("feature-2"), history)).toMatchObject({
-		commit: at("main-290"),
-	});
-	const clock = parseRunEvent("schedule", schedule(), { sha: at("main-299"), ref: "refs/heads/main" });
-	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
-		label: "v1.2.0",
-	});
+	const found = async (place: Place, more: More = {}) =>
+		(await find(situation("", place, null, / /, more), folder)).base;
+	expect(await found(onMerge, { checkedOut: "feature-2" })).toMatchObject({ commit: at("main-290") });
+	expect(await found(nightly)).toMatchObject({ label: "v1.2.0" });
 	for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
-	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
-		state: "none",
-	});
+	expect(await found(nightly)).toMatchObject({ state: "none" });
 });
 
 it("a clone that is partial and shallow is deepened too", async () => {
 	const folder = join(root, "partial");
 	git(root, "clone", "-q", "--filter=blob:none", "--depth=1", "--branch=feature", `file://${origin}`, folder);
-	const history = await openHistory(gitIn(folder, processes));
+	const history = await historyOf(folder);
 	expect(await history.mergeBase(at("feature-2"), (await history.branchTip("main")) ?? "")).toBeNull();
 	expect(await history.bring(at("main-299"))).toBe(true);
 	expect(await history.mergeBase(at("feature-2"), at("main-299"))).toBe(at("main-290"));
@@ -551,20 +459,14 @@ it("a clone that is partial and shallow is deepened too", async () => {
 it("a clone with a commit that its remote does not know is deepened from where it ends", async () => {
 	const folder = cloned("refs/heads/feature", "feature-2", 1);
 	git(folder, "commit", "-q", "--allow-empty", "-m", "made by the job");
-	const history = await openHistory(gitIn(folder, processes));
+	const history = await historyOf(folder);
 	expect(await history.bring(at("main-299"))).toBe(true);
 	expect(await history.mergeBase(git(folder, "rev-parse", "HEAD"), at("main-299"))).toBe(at("main-290"));
 });
 
 it("a clone of some depth is not made shallower", async () => {
-	const folder = checkOut({
-		origin,
-		folder: join(root, "deep"),
-		ref: "refs/heads/main",
-		commit: at("main-299"),
-		depth: 150,
-	});
-	const history = await openHistory(gitIn(folder, processes));
+	const folder = cloned("refs/heads/main", "main-299", 150);
+	const history = await historyOf(folder);
 	expect(await history.bring(at("main-200"))).toBe(true);
 	expect(await history.isAncestor(at("main-200"), at("main-299"))).toBe(true);
 	expect(await history.isAncestor(at("feature-0"), at("main-299"))).toBe(false);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { acceptChange } from "../../../src/app/commands/accept.ts";
-import { applyAccepted } from "../../../src/core/gates/accepted.ts";
+import { applyAccepted } from "../../../src/core/gates/change.ts";
 import { loaded } from "../../core/config/load.ts";
 import {
 	buildBuild,

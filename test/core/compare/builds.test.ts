@@ -2,15 +2,15 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { type Random, seededRandom } from "../../../bench/run-model.ts";
-import { undisturbed } from "../../../src/core/compare/disturbed.ts";
-import { buildError, type Pair } from "../../../src/core/compare/noise.ts";
+import { buildError, type Pair, undisturbed } from "../../../src/core/compare/pairs.ts";
 import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
 
 /** Medians of runs in ms, by how they were built, net, build and run; see shared recordings of TensorRT 10.6 on an H200. */
-const recorded = JSON.parse(
-	readFileSync(new URL("../../fixtures/rebuilds/medians.json", import.meta.url), "utf8"),
-) as Record<"own" | "shared", Record<string, number[][]>>;
+const recorded: Record<"own" | "shared", Record<string, number[][]>> = JSON.parse(
+	readFileSync("test/fixtures/rebuilds/medians.json", "utf8"),
+);
+const encoder = recorded.own["encoder-fp16"] ?? [];
 
 /** Pairs of recorded runs: the base takes the first builds in turn, the head those from `shift` on. */
 function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): Pair[] {
@@ -33,13 +33,10 @@ it.each([
 });
 
 it("a recorded rebuild of the same model is slower for sure with one build of each side, and inconclusive with three", () => {
-	const builds = recorded.own["encoder-fp16"] ?? [];
-	const alone = Array.from({ length: 14 }, (_, run) => ({
-		base: builds[0]?.[run] ?? 0,
-		head: builds[2]?.[run] ?? 0,
-	}));
+	const [first = [], , third = []] = encoder;
+	const alone = first.slice(0, 14).map((base, run) => ({ base, head: third[run] ?? 0 }));
 	expect(judgePairs(alone, { minimalEffect: 0.005 }).verdict).toBe("regressed");
-	const got = judgePairs(recordedPairs(builds, 15, 1), { minimalEffect: 0.005 });
+	const got = judgePairs(recordedPairs(encoder, 15, 1), { minimalEffect: 0.005 });
 	expect(got).toMatchObject({ verdict: "inconclusive", builds: { count: 3 } });
 	expect(renderVerdict(got)).toMatch(
 		/Builds of the same model differ by ±0\.5 % \(3 builds each of base and head\), so a change of \S+ % may be variation between builds/,
@@ -47,11 +44,8 @@ it("a recorded rebuild of the same model is slower for sure with one build of ea
 });
 
 it("a change beyond build-to-build variation is found", () => {
-	const pairs = recordedPairs(recorded.own["encoder-fp16"] ?? [], 12).map((pair) => ({
-		...pair,
-		head: pair.head * 1.06,
-	}));
-	expect(judgePairs(pairs, { minimalEffect: 0.02 }).verdict).toBe("regressed");
+	const slower = recordedPairs(encoder, 12).map((pair) => ({ ...pair, head: pair.head * 1.06 }));
+	expect(judgePairs(slower, { minimalEffect: 0.02 }).verdict).toBe("regressed");
 });
 
 it("a slow build is not a disturbance", () => {
@@ -69,11 +63,8 @@ function pairsOf(random: Random, builds: number, isKnown: boolean): Pair[] {
 	return Array.from({ length: 16 }, (_, pair) => {
 		const build = pair % builds;
 		const ms = (arm: "base" | "head") => Math.exp((factors[arm][build] ?? 0) + 0.001 * random.normal());
-		return {
-			base: ms("base"),
-			head: ms("head"),
-			...(isKnown ? { builds: { base: build, head: build } } : {}),
-		};
+		const known = isKnown ? { builds: { base: build, head: build } } : {};
+		return { base: ms("base"), head: ms("head"), ...known };
 	});
 }
 

@@ -1,7 +1,7 @@
 // Only complete pairs of usable runs are compared, and their absence is never a pass.
 import { expect, test } from "vitest";
 import type { Arm, PerfRun } from "../../../generated/result.ts";
-import { compareRuns } from "../../../src/core/compare/compare.ts";
+import { compareExact, compareRuns, observedMemory } from "../../../src/core/compare/compare.ts";
 import { buildStats } from "../../support/build-result.ts";
 
 const options = { minimalEffect: 0.02, p99MinimalEffect: 0.1 };
@@ -35,15 +35,9 @@ test("latency, P99, memory and noise come from the same runs", () => {
 });
 
 test("without a base all is missing and nothing has failed", () => {
-	const got = compareRuns(
-		session(1).filter((one) => one.arm === "head"),
-		options,
-	);
-	expect([got.latency.verdict, got.p99.verdict, got.memory.verdict]).toEqual([
-		"missing",
-		"missing",
-		"missing",
-	]);
+	const heads = session(1).filter((one) => one.arm === "head");
+	const got = compareRuns(heads, options);
+	for (const { verdict } of [got.latency, got.p99, got.memory]) expect(verdict).toBe("missing");
 	expect(got.latency.reason).toContain("the workload is new");
 	expect(got.noise).toEqual({ runCv: expect.any(Number), detectable: null });
 	expect([got.base, got.head?.runs]).toEqual([null, 8]);
@@ -80,4 +74,44 @@ test("memory takes the largest run of each side", () => {
 	});
 	const silent = session(1).map((one) => (one.arm === "head" ? { ...one, peakMemoryBytes: null } : one));
 	expect(compareRuns(silent, options).memory.verdict).toBe("not-comparable");
+});
+
+const size = { what: "engine size" };
+
+test.each([
+	[1000, 1000, "unchanged", 0],
+	[1000, 1001, "regressed", 0.001],
+	[1000, 900, "improved", -0.1],
+	[0, 0, "unchanged", 0],
+] as const)("%d bytes to %d bytes are %s", (...[base, head, verdict, estimate]) => {
+	const bounds = { interval: [estimate, estimate], excluded: Math.abs(estimate) };
+	const exact = { verdict, estimate, ...bounds, pairs: 0, minimalEffect: 0, level: 1 };
+	expect(compareExact(base, head, size)).toEqual(exact);
+});
+
+test.each([
+	[100, 102, "unchanged"],
+	[100, 102.01, "regressed"],
+	[100, 97.9, "improved"],
+	[10_000, 10_050, "unchanged"],
+	[10_000, 10_051, "regressed"],
+] as const)(
+	"observed memory of %d MiB to %d MiB is %s: 2 MiB or 0.5 %% are nothing",
+	(base, head, verdict) => {
+		expect(compareExact(base * mib, head * mib, observedMemory).verdict).toBe(verdict);
+	},
+);
+
+test.each([
+	[null, null, "missing", "Neither base nor head"],
+	[null, 1, "missing", "nothing to compare with"],
+	[1, null, "not-comparable", "the head does not"],
+	[0, 1, "not-comparable", "no ratio"],
+	[Number.NaN, 1, "not-comparable", "The base's engine size is NaN"],
+	[1, Number.POSITIVE_INFINITY, "not-comparable", "The head's engine size is Infinity"],
+	[1, -1, "not-comparable", "The head's engine size is -1"],
+] as const)("%s against %s is %s", (...[base, head, verdict, reason]) => {
+	const got = compareExact(base, head, size);
+	expect(got).toMatchObject({ verdict, estimate: null, interval: null, excluded: null });
+	expect(got.reason).toContain(reason);
 });

@@ -9,7 +9,7 @@ import {
 	defaultSettings,
 } from "../../../src/core/config/defaults.ts";
 import { gateEntries, type Threshold } from "../../../src/core/config/gate-records.ts";
-import { loadConfig } from "../../../src/core/config/parse.ts";
+import { loadConfig, measureKeys } from "../../../src/core/config/parse.ts";
 
 const page = readFileSync("docs/configuration.md", "utf8");
 
@@ -56,25 +56,21 @@ it.each(gateEntries.map(([, gate]) => gate))(
 it("docs/configuration.md reports the other defaults", () => {
 	const seconds = (ms: number) => (ms >= 60_000 ? `\`${ms / 60_000}m\`` : `\`${ms / 1000}s\``);
 	const code = (value: unknown) => `\`${String(value)}\``;
-	const wanted: Record<string, string> = {
-		pairs: `\`[${defaultMeasure.looks.join(", ")}]\``,
-		"warm-up": seconds(defaultMeasure.warmUpMs),
-		duration: seconds(defaultMeasure.durationMs),
-		timeout: seconds(defaultMeasure.timeoutMs),
-		"build-timeout": seconds(defaultMeasure.buildTimeoutMs),
-		threads: code(defaultMeasure.threads),
-		rebuilds: code(defaultMeasure.rebuilds),
-		"identical-engines": code(defaultMeasure.identicalEngines),
-		"cuda-graph": code(defaultMeasure.cudaGraph),
-		transfers: code(defaultMeasure.transfers),
-		"spin-wait": code(defaultMeasure.spinWait),
-		strict: code(defaultSettings.preflight.strict),
-		from: code(defaultSettings.baseline.from),
-		nsys: code(defaultSettings.profile.nsys),
-		ncu: code(defaultSettings.profile.ncu),
-		when: code(defaultProbes.when),
-	};
-	for (const [key, text] of Object.entries(wanted)) expect([key, documented(key)]).toEqual([key, text]);
+	const { profile, preflight, baseline } = defaultSettings;
+	const settings = { ...profile, strict: preflight.strict, from: baseline.from, when: defaultProbes.when };
+	const measured = Object.entries(measureKeys).map(
+		([key, name]) => [key, defaultMeasure[name], name] as const,
+	);
+	for (const [key, value, name = ""] of [
+		...measured,
+		...Object.entries(settings).map(([key, value]) => [key, value] as const),
+	]) {
+		if (value === undefined) continue;
+		const text = name.endsWith("Ms")
+			? seconds(value as number)
+			: code(Array.isArray(value) ? `[${value.join(", ")}]` : value);
+		expect([key, documented(key)]).toEqual([key, text]);
+	}
 });
 
 it("docs/configuration.md reports the default tolerances in the order of its heading", () => {

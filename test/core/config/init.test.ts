@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { starterConfig, starterWorkflow } from "../../../src/core/config/init.ts";
 import type { OnnxDim, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";
+import { emptyModel } from "../../support/fakes.ts";
 import { loaded } from "./load.ts";
 
 function value(name: string, dims: readonly OnnxDim[] | null): OnnxValue {
@@ -11,16 +12,7 @@ function value(name: string, dims: readonly OnnxDim[] | null): OnnxValue {
 }
 
 function model(inputs: readonly OnnxValue[]): OnnxModel {
-	const graph = { name: "g", inputs, outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [] };
-	return {
-		bytes: 1,
-		irVersion: 8,
-		producer: "",
-		producerVersion: "",
-		opsets: { "": 17 },
-		graph,
-		functions: [],
-	};
+	return { ...emptyModel, graph: { ...emptyModel.graph, inputs } };
 }
 
 const options = { name: "net", onnxPath: "models/net.onnx" };
@@ -39,16 +31,8 @@ it("starterConfig gives an axis that is named as a sum the sum of the ranges", (
 		value("past", ["b", "past", 8]),
 		value("mask", ["b", "past + seq + 1", 8]),
 	];
-	const known = {
-		sizes: new Map([
-			["b", 1],
-			["seq", 4],
-			["past", 16],
-			["past + seq + 1", 21],
-		]),
-		given: new Set<string>(),
-		ends: {},
-	};
+	const sizes = new Map(Object.entries({ b: 1, seq: 4, past: 16, "past + seq + 1": 21 }));
+	const known = { sizes, given: new Set<string>(), ends: {} };
 	const [engine] = loaded(starterConfig(model(inputs), { ...options, known })).models[0]?.engines ?? [];
 	expect(engine?.dims).toMatchObject({
 		seq: { min: 1, max: 512 },
@@ -71,26 +55,8 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 		fc.string({ unit: "binary", maxLength: 12 }),
 		fc.string({ unit: "grapheme", maxLength: 12 }),
 		fc.constantFrom(
-			"__proto__",
-			"streams",
-			"name",
-			"gates",
-			"dims",
-			"true",
-			"~",
-			"8",
-			"a: b",
-			"# x",
-			"- a",
-			"a\nb: c",
-			"*a",
-			"x".repeat(400),
-			"batch",
-			"seq len",
-			"<<",
-			"{}",
-			"\u0085",
-			"\ufeff",
+			..."__proto__|streams|name|gates|dims|true|~|8|a: b|# x|- a|a\nb: c|*a|batch|seq len|<<|{}".split("|"),
+			...["x".repeat(400), "\u0085", "\ufeff"],
 		),
 	);
 	const dim = fc.oneof(text, fc.constant(null), fc.integer(), fc.double());

@@ -21,3 +21,13 @@ export function refused(text: string, inputs: Inputs = {}): readonly ConfigError
 export function withModel(model: string, more = ""): string {
 	return `version: 1\nmodels:\n  net: { onnx: net.onnx, ${model} }\n${more}`;
 }
+
+/** The first engine of such a config. */
+export function engineOf(model: string, more = "") {
+	return loaded(withModel(model, more)).models[0]!.engines[0]!;
+}
+
+/** Why such a config is refused: the first error. */
+export function refusalOf(model: string, more = "") {
+	return refused(withModel(model, more))[0]!;
+}

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultGates, defaultMeasure } from "../../../src/core/config/defaults.ts";
 import { formatSource } from "../../../src/core/config/source.ts";
-import { loaded, refused, withModel } from "./load.ts";
+import { engineOf, loaded, refusalOf, refused, withModel } from "./load.ts";
 
 const batch = "dims: { batch: { min: 1, opt: 8, max: 32 } }";
 
@@ -16,10 +16,10 @@ it("defaults fill in all that the least file leaves out", () => {
 		baseline: { from: "base-ref" },
 		preflight: { strict: false },
 	});
-	const [engine, ...more] = config.models[0]?.engines ?? [];
-	expect(more).toEqual([]);
-	expect(engine).toMatchObject({ name: "fp32", precision: "fp32", onnx: "net.onnx" });
-	expect(engine?.workloads).toMatchObject([{ name: "default", streams: 1, dims: {} }]);
+	const workloads = [{ name: "default", streams: 1, dims: {} }];
+	expect(config.models[0]?.engines).toMatchObject([
+		{ name: "fp32", precision: "fp32", onnx: "net.onnx", workloads },
+	]);
 });
 
 it.each([
@@ -29,46 +29,34 @@ it.each([
 	["{ batch: 1, width: 2 }", "batch 1 · width 2", { batch: 1, width: 2 }, 1],
 	["{ name: small, batch: 1 }", "small", { batch: 1, width: 4 }, 1],
 	["{ dims: { batch: 2 } }", "batch 2", { batch: 2, width: 4 }, 1],
-])("workloads are read: %s", (text, ...wanted) => {
-	const config = loaded(
-		withModel(
-			`dims: { batch: { min: 1, opt: 8, max: 32 }, width: { min: 1, opt: 4, max: 4 } }, workloads: [${text}]`,
-		),
-	);
-	const [workload] = config.models[0]?.engines[0]?.workloads ?? [];
-	expect({ name: workload?.name, dims: { ...workload?.dims }, streams: workload?.streams }).toEqual({
-		name: wanted[0],
-		dims: wanted[1],
-		streams: wanted[2],
-	});
+])("workloads are read: %s", (text, name, dims, streams) => {
+	const width = "width: { min: 1, opt: 4, max: 4 }";
+	const { workloads } = engineOf(`${batch.replace(/ }$/, "")}, ${width} }, workloads: [${text}]`);
+	expect(workloads).toMatchObject([{ name, dims, streams }]);
 });
 
 it("workloads need a size inside the range that the engine is built for", () => {
-	for (const size of [1, 8, 32]) loaded(withModel(`${batch}, workloads: [{ batch: ${size} }]`));
-	const [error] = refused(withModel(`${batch}, workloads: [{ batch: 33 }]`));
-	expect(error).toMatchObject({
-		code: "config-dims",
-		message: expect.stringContaining("expected 1 to 32"),
-		pointer: "/models/net/workloads/0/batch",
-	});
-});
-
-it("workloads may not share a name", () => {
-	const [error] = refused(withModel(`${batch}, workloads: [{ batch: 8 }, { batch: 8 }]`));
-	expect(error).toMatchObject({ code: "config-value", pointer: "/models/net/workloads/1" });
+	for (const size of [1, 8, 32]) engineOf(`${batch}, workloads: [{ batch: ${size} }]`);
+	const { message } = refusalOf(`${batch}, workloads: [{ batch: 33 }]`);
+	expect(message).toContain("expected 1 to 32");
 });
 
 it("engines inherit missing settings from their model", () => {
-	const engines =
-		"engines: { fp16: { precision: fp16 }, int8: { precision: int8, onnx: q.onnx, golden: q.json, dims: { batch: 4 }, workloads: [{ batch: 4 }] } }";
-	const [fp16, int8] =
-		loaded(withModel(`${batch}, golden: g.json, workloads: [{ batch: 1 }], ${engines}`)).models[0]?.engines ??
-		[];
-	expect(fp16).toMatchObject({ onnx: "net.onnx", golden: "g.json", pointer: "/models/net/engines/fp16" });
-	expect(fp16?.workloads[0]).toMatchObject({ name: "batch 1", pointer: "/models/net/workloads/0" });
-	expect(int8).toMatchObject({ onnx: "q.onnx", golden: "q.json" });
-	expect({ ...int8?.dims }).toEqual({ batch: { min: 4, opt: 4, max: 4 } });
-	expect(int8?.workloads[0]?.pointer).toBe("/models/net/engines/int8/workloads/0");
+	const int8 = "precision: int8, onnx: q.onnx, golden: q.json, dims: { batch: 4 }, workloads: [{ batch: 4 }]";
+	const engines = `engines: { fp16: { precision: fp16 }, int8: { ${int8} } }`;
+	const pointer = "/models/net";
+	expect(
+		loaded(withModel(`${batch}, golden: g.json, workloads: [{ batch: 1 }], ${engines}`)).models[0]?.engines,
+	).toMatchObject([
+		{
+			...{ onnx: "net.onnx", golden: "g.json", pointer: `${pointer}/engines/fp16` },
+			workloads: [{ name: "batch 1", pointer: `${pointer}/workloads/0` }],
+		},
+		{
+			...{ onnx: "q.onnx", golden: "q.json", dims: { batch: { min: 4, opt: 4, max: 4 } } },
+			workloads: [{ pointer: `${pointer}/engines/int8/workloads/0` }],
+		},
+	]);
 });
 
 describe("gates", () => {
@@ -87,30 +75,20 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 
 	it("gates merge leaf by leaf: default, file, model, engine, workload", () => {
 		const [fp16, fp32] = loaded(levels).models[0]?.engines ?? [];
-		const latencies = [fp16, fp32].map((engine) => [
-			engine?.gates.latency,
-			...(engine?.workloads.map((workload) => workload.gates.latency) ?? []),
-		]);
-		expect(latencies).toEqual([
-			[
-				{ warn: 0.03, fail: 0.2 },
-				{ warn: 0.03, fail: 0.2 },
-				{ warn: 0.04, fail: 0.2 },
-			],
-			[
-				{ warn: 0.03, fail: 0.12 },
-				{ warn: 0.03, fail: 0.12 },
-				{ warn: 0.04, fail: 0.12 },
-			],
-		]);
+		for (const [engine, fail] of [[fp16, 0.2] as const, [fp32, 0.12] as const]) {
+			const [three, four] = [
+				{ warn: 0.03, fail },
+				{ warn: 0.04, fail },
+			];
+			expect(engine?.gates.latency).toEqual(three);
+			expect(engine?.workloads.map(({ gates }) => gates.latency)).toEqual([three, four]);
+		}
 		expect(fp32?.gates.memory).toEqual({});
 		expect(fp32?.gates.p99).toEqual(defaultGates.p99);
 		expect(fp16?.gates.relativeL2).toMatchObject({ fp16: 0.01, fp32: 0.02, int8: 0.02 });
-		expect(
-			fp32?.workloads.map((workload) => [workload.gates.maxLatencyMs, workload.gates.inconclusive]),
-		).toEqual([
-			[undefined, "neutral"],
-			[5, "fail"],
+		expect(fp32?.workloads.map(({ gates }) => gates)).toMatchObject([
+			{ maxLatencyMs: undefined, inconclusive: "neutral" },
+			{ maxLatencyMs: 5, inconclusive: "fail" },
 		]);
 	});
 
@@ -144,6 +122,8 @@ it.each([
 	["", "baseline: { from: pinned, ref: a b }", "config-value", "/baseline/ref"],
 	["", "baseline: { from: pinned, ref: -x }", "config-value", "/baseline/ref"],
 	["gates: { max-latency: 0s }", "", "config-value", "/models/net/gates/max-latency"],
+	[`${batch}, workloads: [{ batch: 33 }]`, "", "config-dims", "/models/net/workloads/0/batch"],
+	[`${batch}, workloads: [{ batch: 8 }, { batch: 8 }]`, "", "config-value", "/models/net/workloads/1"],
 ])("rules between values refuse { %s } %s", (model, more, ...wanted) => {
 	expect(refused(withModel(model, more)).map((error) => [error.code, error.pointer])).toEqual([wanted]);
 });
@@ -166,16 +146,12 @@ it("inputs stand over the file's values and are their source", () => {
 });
 
 it("inputs win over every level of the gates", () => {
-	const config = loaded(
-		withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral } }]"),
-		{ inconclusive: "fail" },
-	);
-	const [engine] = config.models[0]?.engines ?? [];
-	expect([
-		config.gates.inconclusive,
-		engine?.gates.inconclusive,
-		engine?.workloads[0]?.gates.inconclusive,
-	]).toEqual(["fail", "fail", "fail"]);
+	const neutral = "gates: { inconclusive: neutral }";
+	const text = withModel(`${neutral}, workloads: [{ ${neutral} }]`);
+	const { gates, models } = loaded(text, { inconclusive: "fail" });
+	const engine = models[0]!.engines[0]!;
+	for (const level of [gates, engine.gates, engine.workloads[0]!.gates])
+		expect(level.inconclusive).toBe("fail");
 });
 
 it.each([
@@ -194,13 +170,15 @@ it.each([
 });
 
 it("sources distinguish default, file and input for every setting", () => {
-	const config = loaded(withModel("", "gates: { latency: { fail: 9% } }\nmeasure: { duration: 1s }"), {
-		backend: "auto",
-	});
-	expect(formatSource(config, "/gates/latency/fail")).toBe("trtgate.yml:4:21");
-	expect(formatSource(config, "/gates/latency/warn")).toBe("default");
-	expect(formatSource(config, "/measure/duration")).toBe("trtgate.yml:5:12");
-	expect(formatSource(config, "/backend")).toBe("input backend");
-	expect(formatSource(config, "/models/net/engines/fp32")).toBe("default");
-	expect(formatSource(config, "/profile/nsys")).toBe("default");
+	const text = withModel("", "gates: { latency: { fail: 9% } }\nmeasure: { duration: 1s }");
+	const config = loaded(text, { backend: "auto" });
+	const sources = {
+		"/gates/latency/fail": "trtgate.yml:4:21",
+		"/gates/latency/warn": "default",
+		"/measure/duration": "trtgate.yml:5:12",
+		"/backend": "input backend",
+		"/models/net/engines/fp32": "default",
+		"/profile/nsys": "default",
+	};
+	for (const [pointer, source] of Object.entries(sources)) expect(formatSource(config, pointer)).toBe(source);
 });

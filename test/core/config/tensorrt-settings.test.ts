@@ -2,13 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { flagFault, ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
-import { loaded, refused, withModel } from "./load.ts";
-
-const engineOf = (model: string) => {
-	const engine = loaded(withModel(model)).models[0]?.engines[0];
-	if (engine === undefined) throw new Error("no engine");
-	return engine;
-};
+import { engineOf, loaded, refusalOf, withModel } from "./load.ts";
 
 it("settings of TensorRT are empty if the file sets none", () => {
 	expect(engineOf("golden: g.json").tensorrt).toEqual({ plugins: [], flags: [] });
@@ -33,8 +27,8 @@ it("settings of TensorRT come from the model, and each key of the engine replace
 });
 
 it("settings of TensorRT let layers fall back to the GPU only if dla allows it", () => {
-	const config = loaded(withModel("engines: { e: { precision: int8, dla: { core: 1 } } }"));
-	expect(config.models[0]?.engines[0]?.tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
+	const { tensorrt } = engineOf("engines: { e: { precision: int8, dla: { core: 1 } } }");
+	expect(tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
 });
 
 it.each([
@@ -75,8 +69,8 @@ describe("optimization profiles", () => {
 	});
 
 	it("optimization profiles refuse sizes that none holds together", () => {
-		const [error] = refused(withModel(`${profiles}, workloads: [{ batch: 4, seq: 64 }]`));
-		expect(error?.message).toMatch(/workloads\[0\] has sizes that no optimization profile holds together/);
+		const { message } = refusalOf(`${profiles}, workloads: [{ batch: 4, seq: 64 }]`);
+		expect(message).toMatch(/workloads\[0\] has sizes that no optimization profile holds together/);
 	});
 });
 

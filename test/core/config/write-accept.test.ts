@@ -30,22 +30,15 @@ gates:
   latency: { warn: 2%, fail: 10% } # agreed with the team, in a long line that goes on well beyond eighty columns, and beyond a hundred and twenty
 `;
 
+const figuresOf = (text: string) => loaded(text).accept?.map(({ figure }) => figure);
 const keepAll = () => true;
 const keepNone = () => false;
 
 it("an entry is added behind everything else, which stays as it was, comments too", () => {
 	const edited = editAccepted(file, [added], keepAll);
 	expect(edited.startsWith(file)).toBe(true);
-	expect(loaded(edited).accept).toMatchObject([
-		{
-			engine: "net/fp16",
-			figure: "latency",
-			atMost: 0.125,
-			recipe: added.recipe,
-			reason: added.reason,
-			by: "Ada",
-		},
-	]);
+	const { "at-most": _, ...entry } = added;
+	expect(loaded(edited).accept).toMatchObject([{ ...entry, atMost: 0.125 }]);
 });
 
 it("an entry is added to the existing ones, whose comments stay", () => {
@@ -54,13 +47,13 @@ it("an entry is added to the existing ones, whose comments stay", () => {
 		.replace("by: Ada", "by: Ada # on Monday");
 	const twice = editAccepted(once, [other], keepAll);
 	expect(twice.startsWith(once)).toBe(true);
-	expect(loaded(twice).accept?.map(({ figure }) => figure)).toEqual(["latency", "engine-size"]);
+	expect(figuresOf(twice)).toEqual(["latency", "engine-size"]);
 });
 
 it("entries are removed, and the list with the last of them", () => {
 	const both = editAccepted(file, [added, other], keepAll);
 	const one = editAccepted(both, [], ({ figure }) => figure === "engine-size");
-	expect(loaded(one).accept?.map(({ figure }) => figure)).toEqual(["engine-size"]);
+	expect(figuresOf(one)).toEqual(["engine-size"]);
 	expect(editAccepted(one, [], keepNone)).toBe(file);
 });
 
@@ -77,7 +70,7 @@ it("a list in the middle of the file is edited and removed without its neighbour
 	const edited = editAccepted(middle, [added], keepAll);
 	expect(edited.startsWith(`${head}# accepted\naccept:\n`)).toBe(true);
 	expect(edited.endsWith(`\n\n# limits\ngates:${tail}`)).toBe(true);
-	expect(loaded(edited).accept?.map(({ figure }) => figure)).toEqual(["p99", "latency"]);
+	expect(figuresOf(edited)).toEqual(["p99", "latency"]);
 	const removed = editAccepted(middle, [], keepNone);
 	expect(removed.startsWith(`${head}# accepted\n`)).toBe(true);
 	expect(removed.endsWith(`# limits\ngates:${tail}`)).toBe(true);

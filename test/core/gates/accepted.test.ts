@@ -3,48 +3,32 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { AcceptedChange } from "../../../src/core/config/config.ts";
-import { type AcceptFacts, applyAccepted, changeOf } from "../../../src/core/gates/accepted.ts";
+import { type AcceptFacts, applyAccepted, changeOf } from "../../../src/core/gates/change.ts";
 import { buildBuild, buildComparison, buildGate, buildWorkload } from "../../support/build-result.ts";
 import { loaded, withModel } from "../config/load.ts";
 
 const [old, slower, other] = ["0", "1", "2"].map((digit) => digit.repeat(16)) as [string, string, string];
 
 function entry(changes: Partial<AcceptedChange> = {}): AcceptedChange {
-	const about = {
-		engine: "encoder/fp16",
-		figure: "latency",
-		atMost: 0.25,
-		recipe: slower,
-		reason: "twice the accuracy",
-	} as const;
-	return { ...about, pointer: "/accept/0", ...changes };
+	const about = { engine: "encoder/fp16", figure: "latency", atMost: 0.25, recipe: slower } as const;
+	return { ...about, reason: "twice the accuracy", pointer: "/accept/0", ...changes };
 }
 
-function builds(
-	base: string | undefined,
-	head: string | undefined,
-	changes: Partial<BuildRecord> = {},
-): BuildRecord[] {
-	const hash = (recipeHash: string | undefined) => (recipeHash === undefined ? {} : { recipeHash });
-	return [buildBuild({ arm: "base", ...hash(base) }), buildBuild({ ...hash(head), ...changes })];
-}
+const builds = (base: string, recipeHash: string, changes: Partial<BuildRecord> = {}): BuildRecord[] => [
+	buildBuild({ arm: "base", recipeHash: base }),
+	buildBuild({ recipeHash, ...changes }),
+];
 
 const slowed = (estimate: number): WorkloadResult =>
 	buildWorkload({ latency: buildComparison({ verdict: "regressed", estimate }) });
 const failed = buildGate({ status: "fail", message: "20 % slower.", workload: "4 × 64" });
 
-function facts(
-	changes: Partial<Omit<AcceptFacts, "config">> & { accept?: readonly AcceptedChange[] } = {},
-): AcceptFacts {
-	const { accept = [entry()], ...rest } = changes;
+type Changes = Partial<Omit<AcceptFacts, "config">> & { accept?: readonly AcceptedChange[] };
+
+function facts({ accept = [entry()], ...rest }: Changes = {}): AcceptFacts {
 	const known = new Set(["encoder/fp16"]);
-	return {
-		config: { accept, sources: {} },
-		builds: builds(old, slower),
-		rows: [slowed(0.2)],
-		known,
-		...rest,
-	};
+	const config = { accept, sources: {} };
+	return { config, builds: builds(old, slower), rows: [slowed(0.2)], known, ...rest };
 }
 
 it("an accepted slowdown warns, with the limit, who accepted it, and why", () => {
@@ -57,20 +41,14 @@ it("an accepted slowdown warns, with the limit, who accepted it, and why", () =>
 });
 
 it("accepted work is that of the count, and accepts no latency", () => {
-	const rows = [
-		buildWorkload({
-			work: buildComparison({ verdict: "regressed", estimate: 0.2 }),
-			latency: buildComparison({ estimate: null }),
-		}),
-	];
-	const statusOf = (figure: "work" | "latency", atMost: number) =>
-		applyAccepted([{ ...failed, gate: "work" }], facts({ rows, accept: [entry({ figure, atMost })] }))[0]
-			?.status;
-	expect([statusOf("work", 0.25), statusOf("work", 0.19), statusOf("latency", 0.25)]).toEqual([
-		"warn",
-		"fail",
-		"fail",
-	]);
+	const work = buildComparison({ verdict: "regressed", estimate: 0.2 });
+	const rows = [buildWorkload({ work, latency: buildComparison({ estimate: null }) })];
+	const statusOf = (figure: "work" | "latency", atMost: number) => {
+		const accept = [entry({ figure, atMost })];
+		return applyAccepted([{ ...failed, gate: "work" }], facts({ rows, accept }))[0]?.status;
+	};
+	const statuses = [statusOf("work", 0.25), statusOf("work", 0.19), statusOf("latency", 0.25)];
+	expect(statuses).toEqual(["warn", "fail", "fail"]);
 });
 
 it.each([
@@ -112,53 +90,31 @@ it("gates without an entry stay as they are", () => {
 });
 
 describe("an entry is stale, fails and covers nothing", () => {
-	it.each<[string, Parameters<typeof facts>[0], RegExp]>([
-		["where the engine is gone", { known: new Set(["encoder/int8"]) }, /no such engine exists/],
-		[
-			"where the base already has this engine",
-			{ builds: builds(slower, slower) },
-			/the base already has this engine/,
-		],
-		[
-			"where the base has it and the head has another",
-			{ builds: builds(slower, other) },
-			/the base already has this engine/,
-		],
-		[
-			"where the head has another engine",
-			{ builds: builds(old, other) },
-			/it is for the engine 1{16}, and this one is 2{16}/,
-		],
-	])("%s", (_, changes, why) => {
-		const [gate, stale, ...more] = applyAccepted([failed], facts(changes));
-		expect(more).toEqual([]);
-		expect(gate).toEqual(failed);
-		expect(stale).toMatchObject({ gate: "accept", model: "encoder", engine: "fp16", status: "fail" });
-		expect(stale?.message).toMatch(why);
-		expect(stale?.message).toMatch(
-			/^The accepted latency is stale: .* `trtgate accept RESULT --prune` does it\.$/,
-		);
+	const another = "it is for the engine 1{16}, and this one is 2{16}";
+	it.each<[string, Changes, string]>([
+		["the engine is gone", { known: new Set(["encoder/int8"]) }, "no such engine exists"],
+		["the base has it", { builds: builds(slower, slower) }, "the base already has this engine"],
+		["only the base has it", { builds: builds(slower, other) }, "the base already has this engine"],
+		["the head has another engine", { builds: builds(old, other) }, another],
+	])("where %s", (_, changes, why) => {
+		const words = `^The accepted latency is stale: ${why}.* \`trtgate accept RESULT --prune\` does it\\.$`;
+		const message = expect.stringMatching(new RegExp(words));
+		expect(applyAccepted([failed], facts(changes))).toEqual([
+			failed,
+			{ gate: "accept", model: "encoder", engine: "fp16", status: "fail", message },
+		]);
 	});
 });
 
 it("an entry is not stale in a job that does not build its engine, nor without a base", () => {
 	expect(applyAccepted([], facts({ builds: [] }))).toEqual([]);
-	expect(applyAccepted([], facts({ builds: builds(undefined, slower).slice(1) }))).toEqual([]);
+	expect(applyAccepted([], facts({ builds: builds(old, slower).slice(1) }))).toEqual([]);
 });
 
 it("a stale entry is shown at its line", () => {
 	const accept = `accept:\n  - { engine: net/fp32, figure: latency, at-most: 12%, recipe: "${slower}", reason: "worth it" }\n`;
 	const config = loaded(withModel("dims: { batch: 1 }", accept));
-	expect(config.accept).toEqual([
-		{
-			engine: "net/fp32",
-			figure: "latency",
-			atMost: 0.12,
-			recipe: slower,
-			reason: "worth it",
-			pointer: "/accept/0",
-		},
-	]);
+	expect(config.accept).toEqual([entry({ engine: "net/fp32", atMost: 0.12, reason: "worth it" })]);
 	const [stale] = applyAccepted([], { ...facts(), config });
 	expect(stale?.location).toMatchObject({ path: "trtgate.yml", line: 5 });
 });

@@ -1,130 +1,230 @@
-// Names everything that only the base has: figures, engines, workloads, goldens, golden cases.
+// Gates of the whole change: what only the base checks, and rules that a head's config changes.
 import { expect, it } from "vitest";
-import type { ArmStats } from "../../../generated/result.ts";
-import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";
-import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
+import type { GateResult } from "../../../generated/result.ts";
+import {
+	type CoverageFacts,
+	judgeCoverage,
+	judgeLimitChanges,
+	judgeUnreadBase,
+} from "../../../src/core/gates/change.ts";
+import { type EngineSpec, engineSpecs, findCounterparts } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
-import { buildBuild, buildStats, buildWorkload } from "../../support/build-result.ts";
-
-const config = buildConfig();
-const level = config.models[0]!.engines[0]!;
-const figures = (Object.keys(buildStats(1)) as (keyof ArmStats)[]).filter(
-	(key) => key !== "runs" && key !== "iterations",
-);
-
-function judge(base: ArmStats | null, head: ArmStats | null) {
-	return judgeVanishedFigures(buildWorkload({ base, head }), config, level);
-}
-
-it.each(
-	figures.flatMap((key) =>
-		[null, undefined, Number.NaN, Number.POSITIVE_INFINITY].map((value) => [key, value] as const),
-	),
-)("a figure that vanishes warns and is named: %s becomes %s", (key, value) => {
-	const [gate, ...others] = judge(buildStats(1), { ...buildStats(1), [key]: value });
-	expect(others).toEqual([]);
-	expect(gate).toMatchObject({
-		gate: "vanished",
-		status: "warn",
-		model: "encoder",
-		location: { path: "trtgate.yml" },
-	});
-	const word = {
-		throughputPerSecond: "throughput",
-		peakMemoryBytes: "peak memory (742 MiB)",
-		medianMs: "median latency",
-	};
-	if (key in word) expect(gate?.message).toContain(word[key as keyof typeof word]);
-});
-
-it("a figure that vanishes is the engine's size, if both engines are built", () => {
-	const { engineBytes: _, ...unsized } = buildBuild();
-	const base = buildBuild({ arm: "base" });
-	expect(judgeVanishedBuild({ base, head: unsized }, config, level)).toMatchObject([
-		{ gate: "vanished", status: "warn", message: expect.stringContaining("engine size (") },
-	]);
-	expect(judgeVanishedBuild({ base, head: buildBuild() }, config, level)).toEqual([]);
-	expect(judgeVanishedBuild({ head: unsized }, config, level)).toEqual([]);
-	expect(judgeVanishedBuild({ base, head: { ...unsized, state: "refused" } }, config, level)).toEqual([]);
-});
+import { loaded } from "../config/load.ts";
 
 const engines = (engine?: string, rest?: string): EngineSpec[] => engineSpecs(buildConfig(rest, engine));
-const same = new Map([["net/plain", "net/plain"]]);
+const two = "{ precision: fp32, workloads: [{ name: one }, { name: two }] }";
+const counterparts = new Map([["net/plain", "net/plain"]]);
+const covered = (facts: Partial<CoverageFacts>): GateResult[] =>
+	judgeCoverage({ base: engines(two), head: engines(), counterparts, ...facts });
 
 it("the coverage gate names workloads that vanished, and nothing else", () => {
-	const now = engines();
-	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }");
-	expect(judgeCoverage({ base: before, head: now, counterparts: same })).toMatchObject([
+	expect(covered({})).toMatchObject([
 		{ gate: "coverage", status: "warn", model: "net", engine: "plain", workload: "two" },
 	]);
-	expect(judgeCoverage({ base: now, head: before, counterparts: same })).toEqual([]);
+	expect(covered({ base: engines(), head: engines(two) })).toEqual([]);
 });
 
 it("the coverage gate does not report a renamed engine, but reports what its counterpart lacks", () => {
-	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }");
-	const now = engines().map((spec) => ({ ...spec, id: "net/new", engine: { ...spec.engine, name: "new" } }));
-	const gates = judgeCoverage({ base: before, head: now, counterparts: new Map([["net/new", "net/plain"]]) });
+	const head = engines().map((spec) => ({ ...spec, id: "net/new", engine: { ...spec.engine, name: "new" } }));
+	const gates = covered({ head, counterparts: new Map([["net/new", "net/plain"]]) });
 	expect(gates.map(({ engine, workload }) => [engine, workload])).toEqual([["plain", "two"]]);
 });
 
 it("the coverage gate names a golden that is no longer checked, and cases that the head's golden lacks", () => {
-	const before = engines("{ precision: fp32, golden: golden.json }");
-	const facts = { base: before, head: before, counterparts: same };
-	expect(judgeCoverage({ ...facts, head: engines() })).toMatchObject([
-		{ message: expect.stringContaining("outputs against a golden") },
+	const base = engines("{ precision: fp32, golden: golden.json }");
+	expect(covered({ base })).toMatchObject([{ message: expect.stringContaining("outputs against a golden") }]);
+	const dropped = (cases: string[]) =>
+		covered({ base, head: base, droppedCases: new Map([["net/plain", cases]]) }).map(
+			({ message }) => message,
+		);
+	expect(dropped(["cat", "dog"])).toEqual([
+		"The base checks 2 golden cases more (cat, dog); the head no longer does.",
 	]);
-	const droppedCases = new Map([["net/plain", ["cat", "dog"]]]);
-	const [gate, ...others] = judgeCoverage({ ...facts, droppedCases });
-	expect(others).toEqual([]);
-	expect(gate?.message).toBe("The base checks 2 golden cases more (cat, dog); the head no longer does.");
-	expect(judgeCoverage({ ...facts, droppedCases: new Map([["net/plain", []]]) })).toEqual([]);
+	expect(dropped([])).toEqual([]);
 });
 
 it.each(["warn", "fail", "off"])(
 	"the coverage gate does what the base says, %s, whatever the head says",
 	(setting) => {
-		const before = engines(
-			"{ precision: fp32, workloads: [{ name: one }, { name: two }] }",
-			`gates: { coverage: ${setting} }\n`,
-		);
+		const base = engines(two, `gates: { coverage: ${setting} }\n`);
 		for (const own of ["warn", "fail", "off"]) {
-			const gates = judgeCoverage({
-				base: before,
-				head: engines(undefined, `gates: { coverage: ${own} }\n`),
-				counterparts: same,
-			});
+			const gates = covered({ base, head: engines(undefined, `gates: { coverage: ${own} }\n`) });
 			expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
 		}
 	},
 );
 
-it("a figure that vanishes is neither another one, nor one that the base lacks too", () => {
-	expect(judge(buildStats(1), buildStats(9))).toEqual([]);
-	expect(judge(buildStats(1, { peakMemoryBytes: null }), buildStats(1))).toEqual([]);
-	expect(judge(null, buildStats(1))).toEqual([]);
-	expect(judge(buildStats(1, { peakMemoryBytes: 0 }), buildStats(1, { peakMemoryBytes: 0 }))).toEqual([]);
-});
-
-it("a figure that vanishes is each of them if the head was not measured at all", () => {
-	const [gate] = judge(buildStats(1), null);
-	for (const name of ["median latency", "P99 latency", "throughput", "peak memory"])
-		expect(gate?.message).toContain(name);
-});
-
 it("the coverage gate names an engine that is gone, also one that times nothing", () => {
-	const before = engines("{ precision: fp32, workloads: [] }");
-	expect(judgeCoverage({ base: before, head: [], counterparts: same })).toMatchObject([
-		{ gate: "coverage", status: "warn", model: "net", engine: "plain" },
-	]);
-	expect(judgeCoverage({ base: before, head: engines(), counterparts: same })).toEqual([]);
-	expect(judgeCoverage({ base: before, head: engines(), counterparts: new Map() })).toHaveLength(1);
+	const base = engines("{ precision: fp32, workloads: [] }");
+	const gone = [{ gate: "coverage", status: "warn", model: "net", engine: "plain" }];
+	expect(covered({ base, head: [] })).toMatchObject(gone);
+	expect(covered({ base })).toEqual([]);
+	expect(covered({ base, counterparts: new Map() })).toMatchObject(gone);
 });
 
-it.each(["warn", "fail", "off"])("a figure that vanishes is judged by the rules: %s", (setting) => {
-	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
-	const [of] = strict.models[0]!.engines;
-	const row = buildWorkload({ base: buildStats(1), head: null });
-	const gates = judgeVanishedFigures(row, strict, of!.workloads[0]!);
-	expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
-	if (setting !== "off") expect(gates[0]?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
+const net = "net: { onnx: net.onnx, dims: { batch: { min: 1, opt: 8, max: 32 } }";
+
+function file({ model = "", rest = "" }: { model?: string; rest?: string }): string {
+	return `version: 1\nmodels:\n  ${net}${model === "" ? "" : `, ${model}`} }\n${rest}`;
+}
+
+function judge(base: string, head: string, holds: "base" | "head" = "base"): GateResult[] {
+	const sides = { base: loaded(base), head: loaded(head) };
+	const counterparts = findCounterparts(engineSpecs(sides.base), engineSpecs(sides.head), () => false);
+	return judgeLimitChanges({ ...sides, counterparts, holds });
+}
+
+const later = "It holds after the merge; this change was judged by the base's.";
+
+// Every rule is in the table of test/app/change-table.test.ts; these are one of each kind.
+const big = (sizes: string) => `model workloads: [{ name: big, ${sizes} }]`;
+const lpips = (command: string) => `comparators: { lpips: { command: [${command}] } }`;
+const runner = (more: string) => `runners: [{ name: l4, labels: gpu${more} }]`;
+
+/** The base's text, below `model` inside the model; the head's; the change; `both` if neither is stricter. */
+type Row = readonly [base: string, head: string, says: string, both?: "both"];
+
+const rows: readonly Row[] = [
+	["", "gates: { latency: { fail: 400% } }", "gates.latency.fail: 10 % → 400 %"],
+	["", "gates: { latency: { warn: off } }", "gates.latency.warn: 2 % → off"],
+	["gates: { max-latency: 5ms }", "", "gates.max-latency: 5.000 ms → off"],
+	[
+		"gates: { min-throughput: 900 }",
+		"gates: { min-throughput: 800 }",
+		"gates.min-throughput: 900 / s → 800 / s",
+	],
+	["gates: { golden: { existing: fail } }", "", "gates.golden.existing: fail → warn"],
+	[
+		"probes: [determinism, padding]",
+		"probes: [padding]",
+		"probes.only: determinism, padding → padding",
+		"both",
+	],
+	[
+		"model golden-notice: { fp32: 0.9 }",
+		"model golden-notice: { fp32: 0.5 }",
+		"golden-notice.fp32: 90 % → 50 %",
+	],
+	["", "measure: { pairs: [5] }", "measure.pairs: 5, 8, 12, 16 → 5"],
+	["", "measure: { duration: 100ms }", "measure.duration: at most 3.0 s → 100 ms"],
+	["measure: { transfers: true }", "", "measure.transfers: true → false"],
+	["preflight: { tensorrt: 10.6 }", "", "preflight.tensorrt: 10.6 → not set"],
+	["backend: tensorrt", "backend: onnxruntime", "backend: tensorrt → onnxruntime", "both"],
+	[
+		lpips("python3, lpips.py"),
+		lpips("echo, ok"),
+		"comparators.lpips.command: python3, lpips.py → echo, ok",
+		"both",
+	],
+	[
+		"baseline: { from: pinned, ref: v1 }",
+		"baseline: { from: pinned, ref: v0 }",
+		"baseline.ref: v1 → v0",
+		"both",
+	],
+	[runner(""), runner(", engines: [other]"), "runners.l4.engines: all → other", "both"],
+	[big("batch: 32, streams: 2"), big("batch: 1, streams: 2"), "workloads.dims.batch: 32 → 1"],
+	[big("batch: 32, streams: 2"), big("batch: 32"), "workloads.streams: 2 → 1"],
+];
+
+it.each(rows)(
+	"looser rules of a head warn, hold only after the merge, and tighter ones are listed: %s to %s",
+	(base, head, says, both) => {
+		const [before = "", after = ""] = [base, head].map((text = "") =>
+			file(text.startsWith("model ") ? { model: text.slice("model ".length) } : { rest: text }),
+		);
+		const review = `${later} It needs a review.`;
+		expect(judge(before, after)).toEqual([
+			expect.objectContaining({ gate: "limit-change", status: "warn", message: `${says}. ${review}` }),
+		]);
+		const [back, ...more] = judge(after, before);
+		expect(more).toEqual([]);
+		expect(back).toMatchObject({ gate: "limit-change", status: both ? "warn" : "pass" });
+		expect(back?.message.endsWith(both ? review : later)).toBe(true);
+		for (const text of [before, after]) expect(judge(text, text)).toEqual([]);
+	},
+);
+
+it.each([
+	["warn", "warn"],
+	["fail", "fail"],
+	["off", undefined],
+])("looser rules do what the base says, %s, whatever the head says itself", (base, status) => {
+	for (const own of ["off", "warn", "fail"]) {
+		const gates = (limitChange: string, fail: string) =>
+			file({ rest: `gates: { limit-change: ${limitChange}, latency: { fail: ${fail} } }` });
+		const [gate] = judge(gates(base, "10%"), gates(own, "400%")).filter(({ message }) =>
+			message.includes("latency"),
+		);
+		expect(gate?.status).toBe(status);
+	}
+});
+
+it("looser rules are reported once for all places, for what they have in common, at their line", () => {
+	const many =
+		"engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
+	const [everywhere] = judge(
+		file({ model: many }),
+		file({ model: many, rest: "gates: { memory: { fail: off } }" }),
+	);
+	expect(everywhere).toMatchObject({
+		model: "net",
+		message: `gates.memory.fail: 5 % → off, in 4 workloads. ${later} It needs a review.`,
+	});
+	expect(everywhere?.engine).toBeUndefined();
+	expect(everywhere?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
+	const one = many
+		.replace("{ batch: 8 }", "{ batch: 8, gates: { latency: { fail: off } } }")
+		.replace(", b: { precision: fp32 }", "");
+	const [place] = judge(file({ model: many }), file({ model: one }));
+	expect(place).toMatchObject({ model: "net", engine: "a", workload: "batch 8" });
+});
+
+it("rules are unknown if the base's config cannot be read, which is reported", () => {
+	const gate = judgeUnreadBase("models is missing", loaded(file({})));
+	expect(gate).toMatchObject({
+		status: "warn",
+		model: "trtgate.yml",
+		message: expect.stringContaining("models is missing"),
+	});
+});
+
+it("rules that hold already are listed without a word on the merge, if nothing is under review", () => {
+	const [gate] = judge(file({}), file({ rest: "gates: { memory: { fail: off } }" }), "head");
+	expect(gate).toMatchObject({ status: "warn", message: "gates.memory.fail: 5 % → off. It needs a review." });
+});
+
+it("a new runner or comparator is listed, and one that is removed warns", () => {
+	const more = file({
+		rest: "runners: [{ name: l4, labels: gpu }]\ncomparators: { lpips: { command: [python3, lpips.py] } }\n",
+	});
+	const shown = (gates: readonly GateResult[]) =>
+		gates.map(({ status, message }) => `${status}: ${message.split(". ")[0]}`);
+	expect(shown(judge(file({}), more))).toEqual([
+		"pass: runners.l4.labels: not set → gpu",
+		"pass: runners.l4.engines: not set → all",
+		"pass: runners.l4.split: not set → none",
+		"pass: comparators.lpips.command: not set → python3, lpips.py",
+		"pass: comparators.lpips.timeout: not set → 1 min 00 s",
+	]);
+	expect(new Set(judge(more, file({})).map(({ status }) => status))).toEqual(new Set(["warn"]));
+});
+
+it("rules of an engine that only one side has are not a change: the head's keeps its own, and coverage reports the base's", () => {
+	const loose = "gates: { latency: { fail: 900% } }";
+	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
+	expect(judge(file({}), more)).toEqual([]);
+	expect(judge(more, file({}))).toEqual([]);
+	expect(judge(file({}), `${file({})}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
+});
+
+it("the rules of a renamed engine are compared with those of its counterpart", () => {
+	const fileOf = (engine: string) => loaded(file({ model: `engines: { ${engine} }` }));
+	const base = fileOf("old: { precision: fp32 }");
+	const head = fileOf("new: { precision: fp32, gates: { latency: { fail: 400% } } }");
+	const counterparts = new Map([["net/new", "net/old"]]);
+	const gates = judgeLimitChanges({ base, head, counterparts, holds: "base" });
+	expect(gates).toMatchObject([
+		{ engine: "new", status: "warn", message: expect.stringContaining("10 % → 400 %") },
+	]);
 });

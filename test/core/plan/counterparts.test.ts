@@ -2,27 +2,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Precision } from "../../../generated/config.ts";
-import { findCounterparts, underNameOf } from "../../../src/core/plan/counterparts.ts";
-import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
+import { type EngineSpec, engineSpecs, findCounterparts, underNameOf } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
-interface Named {
-	model: string;
-	engine: string;
+interface Built {
 	precision?: Precision;
 	onnx?: string;
 }
 
 const [plain] = engineSpecs(buildConfig());
 
-function spec({ model, engine, precision = "fp32", onnx = "net.onnx" }: Named): EngineSpec {
-	if (plain === undefined) throw new Error("no engine");
-	const id = `${model}/${engine}`;
+function spec(id: string, { precision = "fp32", onnx = "net.onnx" }: Built = {}): EngineSpec {
+	const [model = "", engine = ""] = id.split("/");
+	const { engine: own, ...of } = plain!;
 	return {
-		...plain,
+		...of,
 		id,
-		model: { ...plain.model, name: model },
-		engine: { ...plain.engine, name: engine, precision, onnx },
+		model: { ...of.model, name: model },
+		engine: { ...own, name: engine, precision, onnx },
 	};
 }
 
@@ -31,65 +28,52 @@ const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
 
 it("findCounterparts chooses the engine of the same name, whatever it is built from", () => {
-	const base = [
-		spec({ model: "a", engine: "x", onnx: "a.onnx" }),
-		spec({ model: "b", engine: "x", onnx: "b.onnx" }),
-	];
-	const swapped = [
-		spec({ model: "a", engine: "x", onnx: "b.onnx" }),
-		spec({ model: "b", engine: "x", onnx: "a.onnx" }),
-	];
-	expect([...findCounterparts(base, swapped, sameFile)]).toEqual([
-		["a/x", "a/x"],
-		["b/x", "b/x"],
-	]);
+	const base = [spec("a/x", { onnx: "a.onnx" }), spec("b/x", { onnx: "b.onnx" })];
+	const swapped = [spec("a/x", { onnx: "b.onnx" }), spec("b/x", { onnx: "a.onnx" })];
+	expect(Object.fromEntries(findCounterparts(base, swapped, sameFile))).toEqual({
+		"a/x": "a/x",
+		"b/x": "b/x",
+	});
 });
 
 it("findCounterparts finds a renamed engine by its content, and nothing if the content differs", () => {
-	const [base, head] = [[spec({ model: "net", engine: "old" })], [spec({ model: "net", engine: "new" })]];
+	const [base, head] = [[spec("net/old")], [spec("net/new")]];
 	expect([...findCounterparts(base, head, always)]).toEqual([["net/new", "net/old"]]);
 	expect(findCounterparts(base, head, never).size).toBe(0);
 });
 
 it("findCounterparts matches a renamed engine with the most similar of several engines of one file", () => {
 	const base = [
-		spec({ model: "old", engine: "fast", precision: "fp16" }),
-		spec({ model: "old", engine: "small", precision: "int8" }),
-		spec({ model: "old", engine: "exact", precision: "fp32" }),
+		spec("old/fast", { precision: "fp16" }),
+		spec("old/small", { precision: "int8" }),
+		spec("old/exact", { precision: "fp32" }),
 	];
 	const head = [
-		spec({ model: "new", engine: "quantised", precision: "int8" }),
-		spec({ model: "new", engine: "fast", precision: "bf16" }),
-		spec({ model: "new", engine: "reference", precision: "fp32" }),
+		spec("new/quantised", { precision: "int8" }),
+		spec("new/fast", { precision: "bf16" }),
+		spec("new/reference", { precision: "fp32" }),
 	];
-	const expected = new Map([
-		["new/quantised", "old/small"],
-		["new/fast", "old/fast"],
-		["new/reference", "old/exact"],
-	]);
+	const found = { "new/quantised": "old/small", "new/fast": "old/fast", "new/reference": "old/exact" };
+	const expected = new Map(Object.entries(found));
 	expect(findCounterparts(base, head, always)).toEqual(expected);
 	expect(findCounterparts([...base].reverse(), [...head].reverse(), always)).toEqual(expected);
 });
 
 it("findCounterparts matches the base's engine with its namesake, even if another one has its content", () => {
-	const base = [spec({ model: "net", engine: "a", onnx: "1.onnx" })];
-	const head = [
-		spec({ model: "net", engine: "b", onnx: "1.onnx" }),
-		spec({ model: "net", engine: "a", onnx: "2.onnx" }),
-	];
+	const base = [spec("net/a", { onnx: "1.onnx" })];
+	const head = [spec("net/b", { onnx: "1.onnx" }), spec("net/a", { onnx: "2.onnx" })];
 	expect([...findCounterparts(base, head, sameFile)]).toEqual([["net/a", "net/a"]]);
 });
 
 describe("findCounterparts of any two sides", () => {
 	const named = fc.record({
-		model: fc.constantFrom("a", "b", "c"),
-		engine: fc.constantFrom("x", "y", "z"),
+		id: fc.constantFrom(..."a/x a/y a/z b/x b/y b/z c/x c/y c/z".split(" ")),
 		precision: fc.constantFrom<Precision>("fp32", "fp16", "int8"),
 		onnx: fc.constantFrom("1.onnx", "2.onnx", "3.onnx"),
 	});
 	const side = fc
-		.uniqueArray(named, { maxLength: 9, selector: ({ model, engine }) => `${model}/${engine}` })
-		.map((list) => list.map(spec));
+		.uniqueArray(named, { maxLength: 9, selector: ({ id }) => id })
+		.map((list) => list.map(({ id, ...built }) => spec(id, built)));
 
 	it("findCounterparts pairs one to one, namesakes first, and otherwise only the same content", () => {
 		fc.assert(
@@ -128,16 +112,11 @@ describe("findCounterparts of any two sides", () => {
 
 it("underNameOf gives the base's engine the head's name and keeps its own recipe", () => {
 	const [base, head] = [
-		spec({ model: "old", engine: "fast", precision: "fp16", onnx: "old.onnx" }),
-		spec({ model: "new", engine: "faster", precision: "int8", onnx: "new.onnx" }),
+		spec("old/fast", { precision: "fp16", onnx: "old.onnx" }),
+		spec("new/faster", { precision: "int8", onnx: "new.onnx" }),
 	];
-	const renamed = underNameOf(head, base);
-	expect(renamed).toMatchObject({
-		id: "new/faster",
-		was: "old/fast",
-		model: { name: "new" },
-		engine: { name: "faster" },
-	});
-	expect(renamed.engine).toMatchObject({ precision: "fp16", onnx: "old.onnx" });
+	const names = { id: "new/faster", was: "old/fast", model: { name: "new" } };
+	const engine = { name: "faster", precision: "fp16", onnx: "old.onnx" };
+	expect(underNameOf(head, base)).toMatchObject({ ...names, engine });
 	expect(underNameOf(base, base)).toBe(base);
 });

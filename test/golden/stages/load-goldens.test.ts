@@ -337,7 +337,7 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 		const [engine] = made?.config.models[0]?.engines ?? [];
 		if (made === undefined || engine === undefined) throw new Error("not judged");
 		return (verdicts ?? [])
-			.map((verdict) => judgeGolden(verdict, made.config, engine))
+			.flatMap((verdict) => judgeGolden(verdict, made.config, engine))
 			.map(({ status, message }) => `${status}: ${message}`);
 	};
 	it.each([

@@ -1,7 +1,7 @@
 // Describes an engine to its probes: inputs and outputs by axis, profiles, batch, and how inputs are generated.
 
 import type { DType } from "../../../../generated/golden.ts";
-import type { DimRange, InputConfig, ProbesConfig } from "../../../core/config/config.ts";
+import type { DimRange, InputConfig } from "../../../core/config/config.ts";
 import { toDType } from "../../../core/onnx/element-type.ts";
 import { valuesOfInputs } from "../../../core/onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../../core/onnx/model.ts";
@@ -112,8 +112,4 @@ function namedBatch(inputs: ProbeSubject["inputs"]): string | null {
 	const first = ranked[0]?.axes[0];
 	const everywhere = typeof first === "string" && ranked.every(({ axes }) => axes[0] === first);
 	return everywhere && !otherLabels.test(first) ? first : null;
-}
-
-export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {
-	return when === "on" || (when === "nightly" && run.isScheduled);
 }

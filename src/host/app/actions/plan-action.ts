@@ -3,7 +3,8 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../../generated/result.ts";
 import { firstLine, gitIn, succeeded } from "../../../adapters/git/run-git.ts";
-import { missingCommit, unknownBase } from "../../../app/arms/find-base.ts";
+import { createProcesses } from "../../../adapters/process/processes.ts";
+import { requireCommit, unknownBase } from "../../../app/arms/find-base.ts";
 import { readConfigFile, textAt } from "../../../app/config-file.ts";
 import { exitCodes } from "../../../app/exit.ts";
 import { openTerminal } from "../../../app/terminal.ts";
@@ -11,14 +12,19 @@ import type { Config } from "../../../core/config/config.ts";
 import { loadConfig } from "../../../core/config/parse.ts";
 import { type Counterparts, underRulesOf } from "../../../core/config/rules.ts";
 import { keepSelected, parsePatterns } from "../../../core/config/select.ts";
-import { judgeCoverage } from "../../../core/gates/coverage.ts";
-import { judgeLimitChanges } from "../../../core/gates/limit-changes.ts";
-import { findCounterparts } from "../../../core/plan/counterparts.ts";
-import { formatMatrix, parseLabels, planMatrix } from "../../../core/plan/matrix.ts";
-import { type EngineSpec, engineSpecs } from "../../../core/plan/plan.ts";
+import { judgeCoverage, judgeLimitChanges } from "../../../core/gates/change.ts";
+import type { MatrixJob } from "../../../core/plan/matrix.ts";
+import {
+	formatMatrix,
+	keepRunners,
+	parseLabels,
+	planMatrix,
+	refuseNewRunners,
+} from "../../../core/plan/matrix.ts";
+import type { EngineSpec } from "../../../core/plan/plan.ts";
+import { engineSpecs, findCounterparts } from "../../../core/plan/plan.ts";
 import { renderMatrix } from "../../../core/plan/render.ts";
 import { formatReview } from "../../../core/plan/review.ts";
-import { keepRunners, refuseNewRunners } from "../../../core/plan/trusted-runners.ts";
 import { counted } from "../../../core/text/labels.ts";
 import { openHistory } from "../../../history/adapters/history.ts";
 import { ownProcesses } from "../../adapters/github/env.ts";
@@ -89,8 +95,7 @@ async function readTarget(
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
 	const git = gitIn(cwd, ownProcesses(), accessOf({ token }).access);
 	const { baseSha, baseRef } = event;
-	if (!(await (await openHistory(git)).bring(baseSha)))
-		throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);
+	await requireCommit(baseSha, `${baseRef}, whose config decides what is checked`, await openHistory(git));
 	const home = dirname(relative(cwd, resolve(cwd, path)));
 	const text = await textAt(baseSha, join(home, basename(path)), git);
 	const loaded = text === null ? null : loadConfig(text, { path });
