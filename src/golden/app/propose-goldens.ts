@@ -6,7 +6,6 @@ import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { firstLine, type Git, gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
-import { PlatformError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import {
 	type GoldenPull,
@@ -19,9 +18,16 @@ import {
 import { childEnvironment } from "../../host/adapters/github/env.ts";
 import { isEquivalentGolden } from "../core/manifest/draft.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
-import { largeFileFix, type Proposal, type Proposed, type ProposedFile, propose } from "../stages/propose.ts";
-import { type GoldenJob, proposalRefused } from "./action-job.ts";
-import type { RecordedGoldens, RecordedModel } from "./action-models.ts";
+import {
+	done,
+	largeFileFix,
+	type Proposal,
+	type Proposed,
+	type ProposedFile,
+	proposalRefused,
+	propose,
+} from "../stages/propose.ts";
+import type { GoldenJob, RecordedGoldens, RecordedModel } from "./action-models.ts";
 import { tensorPaths } from "./keep.ts";
 
 export type GoldenProposal =
@@ -29,13 +35,13 @@ export type GoldenProposal =
 	| { state: "proposed"; proposed: Proposed; branch: string; body: string }
 	| { state: "failed"; error: unknown; body: string };
 
-export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Promise<GoldenProposal> {
-	const written = done.recorded.filter(({ state }) => state === "written");
+export async function proposeGoldens(recorded: RecordedGoldens, job: GoldenJob): Promise<GoldenProposal> {
+	const written = recorded.recorded.filter(({ state }) => state === "written");
 	if (written.length === 0) return { state: "none" };
 	const processes = createProcesses({ env: childEnvironment() });
 	let body = "";
 	try {
-		const checkout = await openCheckout(done.home, processes);
+		const checkout = await openCheckout(recorded.home, processes);
 		const { inputs, author } = job;
 		const pull: GoldenPull = {
 			goldens: written.map(({ model, path, manifest, old, change }) => {
@@ -45,11 +51,11 @@ export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Pro
 			author,
 			commit: checkout.commit,
 			branch: inputs.branch,
-			notes: done.notes,
+			notes: recorded.notes,
 			calibrated: inputs.calibrate,
 		};
 		body = goldenPullBody(pull);
-		const proposed = await sendPull(pull, body, await changedFiles(written, done.home, checkout), job);
+		const proposed = await sendPull(pull, body, await changedFiles(written, recorded.home, checkout), job);
 		return { state: "proposed", proposed, branch: pull.branch, body };
 	} catch (error) {
 		return { state: "failed", error, body };
@@ -66,12 +72,10 @@ async function sendPull(
 	{ inputs, host }: GoldenJob,
 ): Promise<Proposed> {
 	const repository = host.repository();
-	const found = inputs.base === "" ? await repository.defaultBranch() : null;
-	if (found?.state === "failed") throw new PlatformError(found.fault);
 	const proposal: Proposal = {
 		...files,
 		commit: pull.commit,
-		base: found?.branch ?? inputs.base,
+		base: inputs.base || done(await repository.defaultBranch()).branch,
 		branch: pull.branch,
 		draft: inputs.draft,
 		title: goldenPullTitle(pull),
@@ -80,10 +84,7 @@ async function sendPull(
 		message: goldenCommitMessage(pull),
 		trailer: goldenTrailer(pull.branch),
 	};
-	const end = await propose(proposal, repository);
-	if (end.state === "failed") throw new PlatformError(end.fault);
-	if (end.state === "refused") throw proposalRefused(end.why, end.fix);
-	return end.proposed;
+	return propose(proposal, repository);
 }
 
 interface Checkout {

@@ -1,6 +1,7 @@
 // Proposing to a repository in memory: what is committed, and what others do meanwhile.
 import { describe, expect, it } from "vitest";
-import { propose, writeFiles } from "../../../src/golden/stages/propose.ts";
+import { PlatformError } from "../../../src/core/errors.ts";
+import { done, propose, writeFiles } from "../../../src/golden/stages/propose.ts";
 import type { Repository } from "../../../src/ports/code-host.ts";
 import {
 	branch,
@@ -8,7 +9,6 @@ import {
 	openPlace,
 	type ProposalPlace,
 	proposalOn,
-	proposed,
 	proposedFile,
 } from "../../support/proposals.ts";
 
@@ -26,7 +26,7 @@ function interrupted(repository: Repository, name: keyof Repository, act: () => 
 
 it("a first proposal is one commit on the checked out one, which adds and removes files, and a pull request", async () => {
 	const { repository, main } = openPlace();
-	const { commit, isNew, pull, pullIs } = await proposed(proposalOn(main[1], { draft: true }), repository);
+	const { commit, isNew, pull, pullIs } = await propose(proposalOn(main[1], { draft: true }), repository);
 	expect([isNew, pullIs]).toEqual([true, "opened"]);
 	expect(repository.branches.get(branch)).toBe(commit);
 	expect(repository.parents(commit)).toEqual([main[1]]);
@@ -39,9 +39,9 @@ it("a first proposal is one commit on the checked out one, which adds and remove
 
 it("a second proposal of the same changes nothing that anybody sees", async () => {
 	const { repository, main } = openPlace();
-	const first = await proposed(proposalOn(main[2]), repository);
+	const first = await propose(proposalOn(main[2]), repository);
 	repository.writes.splice(0);
-	const second = await proposed(proposalOn(main[2]), repository);
+	const second = await propose(proposalOn(main[2]), repository);
 	expect(second).toMatchObject({ commit: first.commit, isNew: false, pullIs: "left as it is" });
 	expect(repository.writes).toEqual(["tree"]);
 });
@@ -51,11 +51,11 @@ describe("meanwhile", () => {
 
 	it("another run makes the branch: it stays, and the next run builds on it", async () => {
 		const place = openPlace();
-		const rival = () => proposed(proposalOn(place.main[2], { says: "rival" }), place.repository);
+		const rival = () => propose(proposalOn(place.main[2], { says: "rival" }), place.repository);
 		const busy = interrupted(place.repository, "createBranch", rival);
-		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
+		await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
 		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
-		const { commit, pullIs } = await proposed(proposalOn(place.main[2]), place.repository);
+		const { commit, pullIs } = await propose(proposalOn(place.main[2]), place.repository);
 		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
 		const [parent = ""] = place.repository.parents(commit);
 		expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
@@ -63,25 +63,24 @@ describe("meanwhile", () => {
 
 	it("a person commits to the branch: their commit stays", async () => {
 		const place = openPlace();
-		await proposed(proposalOn(place.main[2], { says: "first" }), place.repository);
+		await propose(proposalOn(place.main[2], { says: "first" }), place.repository);
 		const person = () =>
 			place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
 		const busy = interrupted(place.repository, "advanceBranch", person);
-		expect(await propose(proposalOn(place.main[2]), busy)).toMatchObject({ state: "failed" });
+		await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
 		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
-		expect(await propose(proposalOn(place.main[2]), place.repository)).toMatchObject({
-			state: "refused",
-			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
-		});
+		await expect(propose(proposalOn(place.main[2]), place.repository)).rejects.toThrow(
+			/which trtgate did not make; nothing was written over it/,
+		);
 	});
 });
 
 it("propose does not change a person's pull request or text", async () => {
 	const { repository, main } = openPlace();
-	const first = await proposed(proposalOn(main[2]), repository);
+	const first = await propose(proposalOn(main[2]), repository);
 	for (const pull of repository.pulls)
 		Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
-	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
+	const second = await propose(proposalOn(main[2], { says: "newer" }), repository);
 	expect(second).toMatchObject({ isNew: true, pullIs: "left as it is", pull: { number: first.pull.number } });
 	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
 });
@@ -96,10 +95,7 @@ it.each(["openPulls", "createPull"] as const)(
 			asked += 1;
 			return { state: "failed", fault } as const;
 		};
-		expect(await propose(proposalOn(main[2]), { ...repository, [name]: call })).toEqual({
-			state: "failed",
-			fault,
-		});
+		await expect(propose(proposalOn(main[2]), { ...repository, [name]: call })).rejects.toMatchObject(fault);
 		expect(asked).toBe(1);
 	},
 );
@@ -112,9 +108,9 @@ it.each(["GitHub answered 413 to POST", "Sorry, your input was too large to proc
 		const { repository, main } = openPlace();
 		const storeFile = async () =>
 			({ state: "failed", fault: { code: "github-rejected", message, fix: "?" } }) as const;
-		expect(await writeFiles(proposalOn(main[2]), null, { ...repository, storeFile })).toMatchObject({
-			state: "failed",
-			fault: { message: `${golden} (6 bytes): ${message}`, fix: expect.stringMatching(/Git LFS/) },
+		await expect(writeFiles(proposalOn(main[2]), null, { ...repository, storeFile })).rejects.toMatchObject({
+			message: `${golden} (6 bytes): ${message}`,
+			fix: expect.stringMatching(/Git LFS/),
 		});
 	},
 );
@@ -135,7 +131,7 @@ it("propose reads a golden of an earlier proposal only if the bytes differ, and 
 			main[0],
 			counting,
 		);
-	const tree = (await repository.snapshotOf(main[1])) as object;
+	const { snapshot: tree } = done(await repository.snapshotOf(main[1]));
 	expect(await write("of old", false)).toEqual(tree);
 	expect(reads).toBe(0);
 	expect(await write("of another", true)).toEqual(tree);

@@ -1,13 +1,12 @@
 // A proposal goes on top of our newest commit, and never where it would undo other people's commits.
 import { describe, expect, it } from "vitest";
-import { propose } from "../../../../src/golden/stages/propose.ts";
+import { type Proposal, propose } from "../../../../src/golden/stages/propose.ts";
 import {
 	branch,
 	goldenFiles,
 	openPlace,
 	type ProposalPlace,
 	proposalOn,
-	proposed,
 	trailer,
 } from "../../../support/proposals.ts";
 
@@ -25,7 +24,7 @@ async function proposedBefore(
 	act: (place: ProposalPlace, ours: string) => unknown,
 ): Promise<ProposalPlace & { ours: string }> {
 	const place = openPlace();
-	const { commit: ours } = await proposed(proposalOn(place.main[1]), place.repository);
+	const { commit: ours } = await propose(proposalOn(place.main[1]), place.repository);
 	act(place, ours);
 	return { ...place, ours };
 }
@@ -41,7 +40,7 @@ const headOf = ({ repository }: ProposalPlace, name = branch): string => reposit
 
 it("a branch of ours whose base moved on merges the base", async () => {
 	const place = await proposedBefore(() => {});
-	const { commit } = await proposed(proposalOn(place.main[2], { says: "newer" }), place.repository);
+	const { commit } = await propose(proposalOn(place.main[2], { says: "newer" }), place.repository);
 	expect(place.repository.parents(commit)).toEqual([place.ours, place.main[2]]);
 	expect(place.repository.files(commit)).toEqual(goldenFiles("newer", "main-2"));
 });
@@ -49,28 +48,26 @@ it("a branch of ours whose base moved on merges the base", async () => {
 it("a branch of ours that was merged starts from the base", async () => {
 	const place = await proposedBefore((at, ours) => merge(at, ours, "merge"));
 	const main = headOf(place, "main");
-	const { commit } = await proposed(proposalOn(main, { says: "newer" }), place.repository);
+	const { commit } = await propose(proposalOn(main, { says: "newer" }), place.repository);
 	expect(place.repository.parents(commit)).toEqual([main]);
 });
 
 it("a branch of ours that is made from a newer commit of the base is not changed", async () => {
 	const place = openPlace();
-	const { commit } = await proposed(proposalOn(place.main[2]), place.repository);
-	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({
-		state: "refused",
-		why: expect.stringMatching(
-			/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/,
-		),
-	});
+	const { commit } = await propose(proposalOn(place.main[2]), place.repository);
+	await expect(propose(proposalOn(place.main[1], { says: "older" }), place.repository)).rejects.toThrow(
+		/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/,
+	);
 	expect(headOf(place)).toBe(commit);
 });
 
 describe("refused, with nothing written, is", () => {
-	const words = (why: RegExp, fix: RegExp) => ({
-		state: "refused",
-		why: expect.stringMatching(why),
-		fix: expect.stringMatching(fix),
-	});
+	const refuses = (proposal: Proposal, { repository }: ProposalPlace, why: RegExp, fix: RegExp) =>
+		expect(propose(proposal, repository)).rejects.toMatchObject({
+			code: "proposal-refused",
+			message: expect.stringMatching(why),
+			fix: expect.stringMatching(fix),
+		});
 
 	it.each<[string, (ours: string, main: ProposalPlace["main"]) => Given]>([
 		["a person's commit on the branch", (ours) => ({ parents: [ours] })],
@@ -85,11 +82,11 @@ describe("refused, with nothing written, is", () => {
 		const place = await proposedBefore((at, ours) => commitTo(at, branch, given(ours, at.main)));
 		const head = headOf(place);
 		place.repository.writes.splice(0);
-		expect(await propose(proposalOn(place.main[2], { says: "newer" }), place.repository)).toEqual(
-			words(
-				/^Branch trtgate\/goldens has commit [0-9a-f]{7}, which trtgate did not make/,
-				/delete the branch, or give another `branch`/,
-			),
+		await refuses(
+			proposalOn(place.main[2], { says: "newer" }),
+			place,
+			/^Branch trtgate\/goldens has commit [0-9a-f]{7}, which trtgate did not make/,
+			/delete the branch, or give another `branch`/,
 		);
 		expect([headOf(place), place.repository.writes]).toEqual([head, []]);
 	});
@@ -97,13 +94,13 @@ describe("refused, with nothing written, is", () => {
 	it("a proposal is refused, with nothing written, for a commit that the base does not have", async () => {
 		const place = openPlace();
 		const feature = commitTo(place, "feature", { parents: [place.main[2]] });
-		expect(await propose(proposalOn(feature), place.repository)).toEqual(
-			words(
-				/is at commit [0-9a-f]{7}, which is not on main/,
-				/^Run on the base branch, or give the branch that is checked out as `base`/,
-			),
+		await refuses(
+			proposalOn(feature),
+			place,
+			/is at commit [0-9a-f]{7}, which is not on main/,
+			/^Run on the base branch, or give the branch that is checked out as `base`/,
 		);
-		expect(await proposed(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({
+		expect(await propose(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({
 			pullIs: "opened",
 		});
 	});
@@ -117,8 +114,8 @@ describe("refused, with nothing written, is", () => {
 		["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
 		["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
 	])("a proposal is refused, with nothing written, for %s", async (_, more, why) => {
-		const { repository, main } = openPlace();
-		expect(await propose(proposalOn(main[2], more), repository)).toEqual(words(why, /\w/));
-		expect(repository.writes).toEqual([]);
+		const place = openPlace();
+		await refuses(proposalOn(place.main[2], more), place, why, /\w/);
+		expect(place.repository.writes).toEqual([]);
 	});
 });
