@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync, inflateRawSync } from "node:zlib";
 import type { TensorFile } from "../../generated/golden.ts";
-import { preprocessFile } from "../../src/adapters/files/image-reader.ts";
+import { preprocessFile } from "../../src/adapters/files/tensor-reader.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { ConfigError } from "../../src/core/errors.ts";
 import { preflight } from "../../src/core/onnx/preflight.ts";
@@ -72,9 +72,9 @@ const files = json("test/oracles/golden-files.json");
 const file: TensorFile = { path: "y", sha256: "", dtype: "float32", shape: [2, 3], member: "y" };
 const inflate = (packed: Uint8Array, most: number): Uint8Array =>
 	inflateRawSync(packed, { maxOutputLength: Math.max(1, most) });
-const place = { path: "y", inflate, once: <Value>(parse: () => Value) => parse() };
+const place = { inflate, once: <Value>(parse: () => Value) => parse() };
 const single = (format: NonNullable<TensorFile["format"]>) => (input: Uint8Array) =>
-	decodeTensor(input, { ...file, format }, "y");
+	decodeTensor(input, { ...file, format });
 const member =
 	(format: NonNullable<TensorFile["format"]>, name = "y") =>
 	(input: Uint8Array) =>
@@ -105,8 +105,8 @@ function readRunner(input: Uint8Array): unknown {
 }
 
 function readProto(input: Uint8Array): unknown {
-	const { dtype, shape } = describeTensorProto(input, "y");
-	return decodeTensor(input, { ...file, format: "tensor-proto", dtype, shape }, "y");
+	const { dtype, shape } = describeTensorProto(input, file);
+	return decodeTensor(input, { ...file, format: "tensor-proto", dtype, shape });
 }
 
 const values = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
@@ -152,7 +152,7 @@ const pictures: readonly Target[] = [
 	{
 		name: "PNG",
 		seeds: [base64(oracle.images.png), ...pngs],
-		read: (input) => preprocessFile(input, picture, "y"),
+		read: (input) => preprocessFile(input, picture),
 	},
 	{
 		name: "PNG, checksums ignored",
@@ -162,7 +162,7 @@ const pictures: readonly Target[] = [
 	{
 		name: "JPEG",
 		seeds: [base64(oracle.images.jpeg), ...jpegs],
-		read: (input) => preprocessFile(input, picture, "y"),
+		read: (input) => preprocessFile(input, picture),
 	},
 ];
 

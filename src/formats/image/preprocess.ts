@@ -19,21 +19,21 @@ interface Planes {
 }
 
 /** @throws ConfigError tensor-invalid if the result is not as the manifest says. */
-export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
+export function preprocessImage(pixels: Pixels, file: TensorFile): Tensor {
 	const { preprocess, dtype, shape } = file;
 	if (preprocess === undefined) {
 		const fix = 'Add "preprocess" to the manifest.';
-		throw tensorInvalid(path, "how the image becomes a tensor", "nothing", fix);
+		throw tensorInvalid(file, "how the image becomes a tensor", "nothing", fix);
 	}
 	const { resized, cropped } = sizeAfter(pixels, preprocess);
 	const planned = plannedShape(preprocess, cropped);
 	const isSupported = dtype === "float32" || dtype === "uint8";
 	if (!isSupported || formatShape(planned) !== formatShape(shape)) {
 		const made = isSupported ? dtype : "float32 or uint8";
-		throw tensorInvalid(path, formatLayout(file), `${made} ${formatShape(planned)} by its preprocess`);
+		throw tensorInvalid(file, formatLayout(file), `${made} ${formatShape(planned)} by its preprocess`);
 	}
 	if (resized.height * resized.width > maxPixels)
-		throw tensorInvalid(path, `at most ${maxPixels} pixels`, `${resized.height} × ${resized.width}`);
+		throw tensorInvalid(file, `at most ${maxPixels} pixels`, `${resized.height} × ${resized.width}`);
 	const colours = toPlanes(pixels, preprocess.colour ?? "rgb");
 	const normalised = normalise(crop(resize(colours, resized), cropped), preprocess);
 	return layOut(normalised, file, preprocess.layout.endsWith("c"));

@@ -4,7 +4,7 @@ import type { TensorFile } from "../../../generated/golden.ts";
 import { type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { decodeNpy } from "../tensor/npy.ts";
-import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+import { type MemberFile, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 
 /** Inflates raw deflate data to at most `bytes` bytes; throws if it is broken or becomes more. */
@@ -15,52 +15,41 @@ const maxHeaderBytes = 10_000 + 12;
 const packingShare = 1.01;
 const packingBytes = 1024;
 
-export interface NpzMember {
-	path: string;
-	member: string;
-	inflate: Inflate;
-}
-
 /** @throws ConfigError tensor-invalid. */
-export function decodeNpzMember(source: ByteSource, file: TensorFile, place: NpzMember): Tensor {
+export function decodeNpzMember(source: ByteSource, file: TensorFile & MemberFile, inflate: Inflate): Tensor {
 	// numpy has no 4-bit numbers: each takes a byte.
-	return decodeNpy(npzMember(source, 2 * tensorBytes(file) + maxHeaderBytes, place), file, place.path);
+	return decodeNpy(npzMember(source, file, 2 * tensorBytes(file) + maxHeaderBytes, inflate), file);
 }
 
 /** A member's .npy file, of at most `most` bytes. @throws ConfigError tensor-invalid. */
-export function npzMember(
-	source: ByteSource,
-	most: number,
-	{ path, member, inflate }: NpzMember,
-): Uint8Array {
-	const entry = findMember(source, member, path);
-	if (entry.bytes > most || entry.packedBytes > most * packingShare + packingBytes) {
-		const expected = `at most ${most} bytes in member ${JSON.stringify(member)}`;
-		throw tensorInvalid(path, expected, `${entry.bytes}, packed ${entry.packedBytes}`);
+export function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate): Uint8Array {
+	const { bytes, packedBytes, dataAt, method } = findMember(source, file);
+	if (bytes > most || packedBytes > most * packingShare + packingBytes) {
+		const expected = `at most ${most} bytes in member ${JSON.stringify(file.member)}`;
+		throw tensorInvalid(file, expected, `${bytes}, packed ${packedBytes}`);
 	}
-	const packed = source.read(entry.dataAt, entry.packedBytes);
-	if (entry.method === "stored") return packed;
-	const expected = `${entry.bytes} bytes of deflated data`;
-	let bytes: Uint8Array;
+	const packed = source.read(dataAt, packedBytes);
+	if (method === "stored") return packed;
+	let got = "broken data, or more";
 	try {
-		bytes = inflate(packed, entry.bytes);
+		const inflated = inflate(packed, bytes);
+		if (inflated.length === bytes) return inflated;
+		got = `${inflated.length}`;
 	} catch {
-		throw tensorInvalid(path, expected, "broken data, or more");
+		// zlib's own message adds nothing.
 	}
-	if (bytes.length !== entry.bytes) throw tensorInvalid(path, expected, `${bytes.length}`);
-	return bytes;
+	throw tensorInvalid(file, `${bytes} bytes of deflated data`, got);
 }
 
-function findMember(source: ByteSource, member: string, path: string): ZipEntry {
+function findMember(source: ByteSource, file: MemberFile): ZipEntry {
 	const seen: string[] = [];
 	const entries = findZipEntries(source, (name) => {
 		if (seen.length < 64) seen.push(name.replace(/\.npy$/, ""));
-		return name === `${member}.npy`;
+		return name === `${file.member}.npy`;
 	});
-	if (typeof entries === "string") throw tensorInvalid(path, "a .npz archive", entries);
-	const [entry, second] = entries;
-	if (entry === undefined) throw memberMissing(path, member, seen);
-	if (second !== undefined)
-		throw tensorInvalid(path, `one member ${JSON.stringify(member)}`, `${entries.length}`);
-	return entry;
+	if (typeof entries === "string") throw tensorInvalid(file, "a .npz archive", entries);
+	const [entry] = entries;
+	if (entry === undefined) throw memberMissing(file, seen);
+	if (entries.length === 1) return entry;
+	throw tensorInvalid(file, `one member ${JSON.stringify(file.member)}`, `${entries.length}`);
 }

@@ -134,13 +134,13 @@ async function outputsOfPolygraphy(
 	cases: readonly GoldenCase[],
 ): Promise<Checking["outputsOf"]> {
 	const bytes = await readInput(path, resultsKind);
-	refuseLfsPointer(bytes, path);
-	const document = parsePolygraphy(bytes, path);
+	refuseLfsPointer(bytes, { path });
+	const document = parsePolygraphy(bytes, { path });
 	return async (golden) => {
 		const iteration = cases.indexOf(golden);
 		const members = Object.entries(golden.outputs).map(([member, { dtype }]): [string, Tensor] => {
-			const npy = polygraphyMember(document, { iteration }, { path, member });
-			return [member, decodeOwnNpy(npy, path, dtype)];
+			const npy = polygraphyMember(document, { path, member, iteration });
+			return [member, decodeOwnNpy(npy, { path, dtype })];
 		});
 		return new Map(members);
 	};

@@ -4,7 +4,7 @@ import { dirname, extname } from "node:path";
 import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
-import { preprocessFile } from "../../adapters/files/image-reader.ts";
+import { preprocessFile } from "../../adapters/files/tensor-reader.ts";
 import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput, readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
@@ -87,7 +87,7 @@ async function readPicture(
 			"Correct layout, resize or crop in --preprocess.",
 		);
 	const file = { path, sha256: "", dtype, shape, format: "image" as const, preprocess };
-	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file, path);
+	const { tensor, sha256: tensorSha256 } = await preprocessFile(bytes, file);
 	const sha256 = createHash("sha256").update(bytes).digest("hex");
 	const ending = extname(path).slice(1).toLowerCase();
 	return {

@@ -10,7 +10,7 @@ import {
 	checkFileSize,
 	decodeOwn,
 	decodeTensor,
-	type OwnSource,
+	ownEndings,
 	refuseLfsPointer,
 } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
@@ -26,7 +26,6 @@ interface Expected {
 
 const severalEndings = ["npz", "safetensors", "json"] as const;
 export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
-const ownEndings: readonly string[] = ["npy", ...severalEndings] satisfies readonly OwnSource["ending"][];
 
 export function mayHoldSeveral(path: string): boolean {
 	return severalEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
@@ -82,23 +81,24 @@ export function readStored(path: string, { name, dtype, shape }: Expected): Prom
 	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
 	return withInput(path, inputKinds.tensor, async ({ file, facts: { size } }) => {
 		const source = fileSource(file, size);
-		if (ownEndings.includes(ending))
-			return decodeOwn(source, { path, ending: ending as OwnSource["ending"], member: name, dtype, inflate });
-		refuseLfsPointer(source.read(0, headBytes), path);
+		const own = ownEndings.find((known) => known === ending);
+		if (own !== undefined) return decodeOwn(source, { path, member: name, dtype }, own, inflate);
+		const found = { path, sha256: "" };
+		refuseLfsPointer(source.read(0, headBytes), found);
 		if (ending === "pb") {
-			if (size > maxProtoBytes) throw tensorInvalid(path, `at most ${maxProtoBytes} bytes`, `${size}`);
+			if (size > maxProtoBytes) throw tensorInvalid(found, `at most ${maxProtoBytes} bytes`, `${size}`);
 			const bytes = await readWhole(file, size);
-			return decodeTensor(bytes, { path, sha256: "", ...describeTensorProto(bytes, path) }, path);
+			return decodeTensor(bytes, { ...found, ...describeTensorProto(bytes, found) });
 		}
 		if (shape === null)
 			throw tensorInvalid(
-				path,
+				found,
 				"a file that states its shape",
 				"raw bytes",
 				"Save it as .npy, or bind the model's dimensions with --dims.",
 			);
-		const raw = { path, sha256: "", dtype, shape: [...shape] };
-		checkFileSize(size, raw, path);
-		return decodeTensor(await readWhole(file, size), raw, path);
+		const raw = { ...found, dtype, shape: [...shape] };
+		checkFileSize(size, raw);
+		return decodeTensor(await readWhole(file, size), raw);
 	});
 }

@@ -89,12 +89,12 @@ function linesOf(bytes: Uint8Array, path: string): string[] {
 	const all = new TextDecoder().decode(bytes).split(/\r?\n/);
 	if (!isUtf8(bytes)) {
 		const line = all.findIndex((one) => one.includes("\ufffd")) + 1;
-		throw tensorInvalid(path, "text in UTF-8", `other bytes in line ${line}`, "Save it as UTF-8.");
+		throw tensorInvalid({ path }, "text in UTF-8", `other bytes in line ${line}`, "Save it as UTF-8.");
 	}
 	const long = all.findIndex((line) => line.length > maxLineChars && line.trim() !== "");
 	if (long >= 0)
 		throw tensorInvalid(
-			path,
+			{ path },
 			`at most ${maxLineChars} characters in a line`,
 			`${all[long]?.length} in line ${long + 1}`,
 			"Each line is a case: break it up.",
@@ -102,7 +102,7 @@ function linesOf(bytes: Uint8Array, path: string): string[] {
 	const lines = all.filter((line) => line.trim() !== "");
 	if (lines.length > 0 && lines.length <= maxLines) return lines;
 	const expected = `1 to ${maxLines} lines that are not empty`;
-	throw tensorInvalid(path, expected, `${lines.length}`, "Write one case a line.");
+	throw tensorInvalid({ path }, expected, `${lines.length}`, "Write one case a line.");
 }
 
 async function findTokenizer(

@@ -228,9 +228,9 @@ it.each(oracle.small)(
 
 it.each(oracle.small)("numbers of 8 and 4 bits are read from .npy and .pb, and written: $dtype", (entry) => {
 	const file = { path: "y", sha256: "", dtype: entry.dtype as DType, shape: entry.shape };
-	expectTensor(decodeTensor(bytesOf(entry.npy), { ...file, format: "npy" }, "y"), entry);
-	expectTensor(decodeTensor(bytesOf(entry.proto), { ...file, format: "tensor-proto" }, "y"), entry);
-	expectTensor(decodeTensor(bytesOf(entry.typed), { ...file, format: "tensor-proto" }, "y"), {
+	expectTensor(decodeTensor(bytesOf(entry.npy), { ...file, format: "npy" }), entry);
+	expectTensor(decodeTensor(bytesOf(entry.proto), { ...file, format: "tensor-proto" }), entry);
+	expectTensor(decodeTensor(bytesOf(entry.typed), { ...file, format: "tensor-proto" }), {
 		...entry,
 		data: entry.typedData,
 	});

@@ -14,12 +14,12 @@ const npyFolder = new URL("../../fixtures/golden/npy/", import.meta.url);
 const npy = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(name, npyFolder)));
 
 function fileOf(dtype: string, shape: readonly number[], rest: Partial<TensorFile> = {}): TensorFile {
-	return { path: "y.npy", sha256: "0".repeat(64), dtype: dtype as DType, shape: [...shape], ...rest };
+	return { path: "golden/y.npy", sha256: "0".repeat(64), dtype: dtype as DType, shape: [...shape], ...rest };
 }
 
 function refusalOf(bytes: Uint8Array, file: TensorFile): ConfigError {
 	try {
-		decodeTensor(bytes, file, "golden/y");
+		decodeTensor(bytes, file);
 	} catch (error) {
 		if (error instanceof ConfigError) return error;
 		throw error;
@@ -37,19 +37,16 @@ function expectTensor(
 
 describe("decodeTensor", () => {
 	it.each(oracle.npy)("decodeTensor reads what numpy wrote: $file", (entry) => {
-		expectTensor(decodeTensor(npy(entry.file), fileOf(entry.dtype, entry.shape), "y"), entry);
+		expectTensor(decodeTensor(npy(entry.file), fileOf(entry.dtype, entry.shape)), entry);
 	});
 
 	it.each(oracle.proto)("decodeTensor reads what onnx wrote: $name", (entry) => {
 		const bytes = new Uint8Array(Buffer.from(entry.file, "base64"));
-		expectTensor(
-			decodeTensor(bytes, fileOf(entry.dtype, entry.shape, { format: "tensor-proto" }), "y"),
-			entry,
-		);
+		expectTensor(decodeTensor(bytes, fileOf(entry.dtype, entry.shape, { format: "tensor-proto" })), entry);
 	});
 
 	it.each(["y.raw", "y.bin", "a.b/y.RAW"])("decodeTensor reads %s as raw values", (path) => {
-		expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path }), "y").data).toEqual(
+		expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path })).data).toEqual(
 			Uint8Array.of(1, 0, 2, 0),
 		);
 	});
@@ -59,12 +56,12 @@ describe("decodeTensor", () => {
 		expect(refusalOf(Uint8Array.of(1), file).message).toContain(
 			"a name that ends in .raw, .bin, .npy, .npz, .safetensors, .pb, .json, .png, .jpg or .jpeg, got .dat",
 		);
-		expect(decodeTensor(Uint8Array.of(1), { ...file, format: "raw" }, "y").data.length).toBe(1);
+		expect(decodeTensor(Uint8Array.of(1), { ...file, format: "raw" }).data.length).toBe(1);
 	});
 
-	const proto = { path: "y.pb" };
+	const proto = { path: "golden/y.pb" };
 	const npyFile = fileOf("float32", [2, 3]);
-	const rawFile = fileOf("float32", [2, 3], { path: "y.raw" });
+	const rawFile = fileOf("float32", [2, 3], { path: "golden/y.raw" });
 	const protoFile = fileOf("float32", [2, 3], proto);
 	const float = npy("float32.npy");
 	const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 24\n";
@@ -139,7 +136,7 @@ describe("decodeTensor", () => {
 					for (const [at, byte] of changes) bytes[at % Math.max(1, bytes.length)] = byte;
 					for (const path of ["y.npy", "y.pb"]) {
 						try {
-							expect(decodeTensor(bytes, fileOf("float32", [2, 3], { path }), "y").data.length).toBe(24);
+							expect(decodeTensor(bytes, fileOf("float32", [2, 3], { path })).data.length).toBe(24);
 						} catch (error) {
 							expect(error).toBeInstanceOf(ConfigError);
 						}
@@ -161,6 +158,6 @@ it("encodeNpy writes headers that start the values at a multiple of 64", () => {
 	for (let rank = 0; rank <= 16; rank += 1) {
 		const tensor = zeros("uint8", new Array<number>(rank).fill(1));
 		expect((encodeNpy(tensor).length - 1) % 64).toBe(0);
-		expect(decodeTensor(encodeNpy(tensor), fileOf("uint8", tensor.shape), "y").shape).toEqual(tensor.shape);
+		expect(decodeTensor(encodeNpy(tensor), fileOf("uint8", tensor.shape)).shape).toEqual(tensor.shape);
 	}
 });
