@@ -5,7 +5,6 @@ import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import { preprocessFile } from "../../adapters/files/tensor-reader.ts";
-import type { TextTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput, readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
@@ -22,26 +21,22 @@ import { readStored } from "./stored.ts";
 
 export interface CasePart {
 	tensors: Record<string, Tensor>;
-	pictures: Record<string, Picture>;
-}
-
-export interface FileReading {
-	/** undefined: as the files' names and the inputs' shapes say. */
-	preprocessing: Preprocessing | undefined;
-	modelFolder: string;
-	tokenizers: Map<string, TextTokenizer>;
-	/** Preprocessing used, by input. */
-	used: Map<string, InputPreprocess>;
-	notes: Set<string>;
+	pictures?: Record<string, Picture>;
 }
 
 export type FileKind = "image" | "text" | "tensor";
 
-/** @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged. */
-export async function readPart(path: string, input: InputPort, reading: FileReading): Promise<CasePart> {
-	if (fileKind(path) === "tensor")
-		return { tensors: { [input.name]: await readStored(path, input) }, pictures: {} };
-	const preprocess = preprocessOf(input.name, reading);
+/**
+ * @param preprocessing undefined: as the files' names and the inputs' shapes say.
+ * @throws ConfigError usage if the input or the preprocessing does not fit the file; tensor-invalid if it is damaged.
+ */
+export async function readPart(
+	path: string,
+	input: InputPort,
+	preprocessing: Preprocessing | undefined,
+): Promise<CasePart> {
+	if (fileKind(path) === "tensor") return { tensors: { [input.name]: await readStored(path, input) } };
+	const preprocess = preprocessOf(input.name, preprocessing);
 	if (preprocess?.kind !== "text") return readPicture(path, input, preprocess);
 	throw usageError(
 		`--preprocess describes text for input ${quoteName(input.name)}, and ${path} is an image.`,
@@ -49,10 +44,7 @@ export async function readPart(path: string, input: InputPort, reading: FileRead
 	);
 }
 
-export function preprocessOf(
-	input: string,
-	{ preprocessing }: Pick<FileReading, "preprocessing">,
-): InputPreprocess | undefined {
+export function preprocessOf(input: string, preprocessing: Preprocessing | undefined) {
 	return preprocessing?.byInput.get(input) ?? preprocessing?.all;
 }
 

@@ -186,12 +186,11 @@ async function readReal(finding: Finding, bound: OpenInputs, sizes: Sizes) {
 	const inputs = inputPorts(model.onnx, known);
 	const names = inputs.map(({ name }) => name);
 	const { preprocess } = options;
-	const found = await readCases(options.inputs, inputs, {
+	const found = await readCases(options.inputs, {
 		cwd: options.cwd,
 		modelFolder: dirname(options.model),
 		preprocessing: preprocess === undefined ? undefined : await readPreprocessing(preprocess, names),
 		recipes: recipesOf(inputs, generating(finding)),
-		seed: options.seed,
 	});
 	checkShown(found.cases, finding);
 	return found;

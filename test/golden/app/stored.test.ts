@@ -77,8 +77,9 @@ describe("a file that holds all tensors of a case", () => {
 	it("is a case to record, for a model of several inputs too", async () => {
 		const path = store("night.npz", archive);
 		const inputs = ["a", "b"].map((name) => ({ ...expected(name), axes: null, sizes: null }));
-		const from = { cwd: "/", modelFolder: "/", preprocessing: undefined, recipes: new Map(), seed: 1 };
-		expect((await readCases([path], inputs, from)).cases).toMatchObject([
+		const recipes = { inputs, seed: 1, byInput: new Map() };
+		const from = { cwd: "/", modelFolder: "/", preprocessing: undefined, recipes };
+		expect((await readCases([path], from)).cases).toMatchObject([
 			{ id: "night", inputs: { a: { shape: [2] }, b: { shape: [1] } } },
 		]);
 	});
