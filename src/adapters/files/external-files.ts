@@ -1,4 +1,4 @@
-// Finds the external data of a model on disk, and what is missing, too short, a pointer, or outside the model's folder.
+// Finds the external data of a model on disk, and what is wrong with it.
 import { closeSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -11,7 +11,7 @@ import { fileSource, type InputFile, openInput } from "../process/input-file.ts"
 /** A pointer has about 130 bytes; Git LFS treats anything longer than this as data. */
 const maxPointerBytes = 1024;
 
-/** Reads a model's structure and finds its files, without hashing, which takes longer than all other reading. */
+/** Does not hash, which takes longer than all other reading. */
 export function readStructure({ file, facts }: InputFile, path: string): InspectedModel {
 	const onnx = readOnnx(fileSource(file, facts.size), path);
 	return { path, onnx, sha256: "", external: findExternalFiles(path, onnx) };
@@ -27,7 +27,7 @@ function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] 
 	}
 	if (needed.size === 0) return [];
 	const folder = dirname(resolve(modelPath));
-	// The folder of the path, and the real folder of a linked model: model caches link both model and data.
+	// A model cache links both the model and its data, so the real folder of a linked model counts too.
 	const allowed = [realpathSync(folder), dirname(realpathSync(modelPath))];
 	return [...needed].map(([location, neededBytes]) => {
 		const { path, problem } = inspect(location, { neededBytes, folder, allowed });
@@ -50,7 +50,7 @@ function inspect(
 	return { path, problem: problemOf(path, size, neededBytes) };
 }
 
-/** null if there is no regular file: no such name, a folder, a loop of links, a name too long. */
+/** null if there is no regular file. */
 function sizeOfFile(path: string): number | null {
 	try {
 		const facts = statSync(path);

@@ -1,4 +1,4 @@
-// Reads a golden's tensor files, and the PNG and JPEG files that become tensors, from disk: checks size and hash, then decodes.
+// Reads a golden's tensor files and pictures from disk: checks size and hash, then decodes.
 import { createHash } from "node:crypto";
 import { inflateRawSync, inflateSync } from "node:zlib";
 import type { TensorFile } from "../../../generated/golden.ts";
@@ -90,7 +90,7 @@ async function readImage(bytes: Uint8Array, file: TensorFile): Promise<Tensor> {
 	throw tensorInvalid(file, `a tensor of SHA-256 ${wanted}`, sha256, fix);
 }
 
-/** Preprocesses an image into a tensor, and hashes it. @throws ConfigError tensor-invalid. */
+/** @throws ConfigError tensor-invalid. */
 export async function preprocessFile(
 	bytes: Uint8Array,
 	file: TensorFile,
@@ -116,11 +116,11 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, file: TensorFile
 	}
 }
 
-/** Read as a whole: chunks and their concatenation would need twice the memory. */
+/** In one chunk: several and their concatenation would need twice the memory. */
 const inflateZlib: InflateZlib = (packed, bytes) =>
 	inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
-/** Loads the decoder only for the first image, because most goldens have none. */
+/** Most goldens need no decoder, so it is loaded for the first image. */
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {
 	const fault = jpegFault(bytes);
 	if (fault !== null) throw new Error(fault);

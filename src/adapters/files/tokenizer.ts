@@ -12,7 +12,7 @@ export interface TextTokenizer {
 	encode(text: string): TokenizedText;
 }
 
-/** The library is loaded when a tokenizer is read: few goldens need one. @throws ConfigError tokenizer-invalid. */
+/** Few goldens need the library, so it is loaded here. @throws ConfigError tokenizer-invalid. */
 export async function readTokenizer(path: string): Promise<TextTokenizer> {
 	const bytes = await readInput(path, inputKinds.tokenizer);
 	const parsed = parseTokenizer(bytes, path);

@@ -39,7 +39,7 @@ interface Segment {
 	data: Uint8Array;
 }
 
-/** Reads up to the end or the first broken segment; a string names the fault. Fill bytes and scan data are skipped. */
+/** Ends with the first broken segment, whose fault is a string. Fill bytes and scan data are skipped. */
 function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 	for (let at = 2; at + 2 <= bytes.length; ) {
 		const [mark, marker = 0, high = 0, low = 0] = bytes.subarray(at, at + 4);
@@ -70,7 +70,7 @@ function isFrame(marker: number): boolean {
 	);
 }
 
-/** Bytes that a segment's content takes; NaN for a segment that no decoder of ours reads. */
+/** Bytes of a segment's content; NaN for a segment that the decoder does not read. */
 function sizeOf(marker: number, data: Uint8Array): number {
 	if (isFrame(marker)) return 6 + 3 * (data[5] ?? 0);
 	if (marker === marks.scan) return 4 + 2 * (data[0] ?? 0);
@@ -88,7 +88,7 @@ function tablesSize(data: Uint8Array, bytesAt: (at: number) => number): number {
 	return at;
 }
 
-/** Finds the next marker. In scan data, FF is followed by 0, and restart markers have no length. */
+/** In scan data, FF is followed by 0, and restart markers have no length. */
 function endOfScan(bytes: Uint8Array, from: number): number {
 	for (let at = from; at + 1 < bytes.length; at += 1) {
 		const next = bytes[at + 1] as number;

@@ -112,7 +112,7 @@ interface Step {
 }
 
 /**
- * Finds where each target pixel lies between two sources: (i + 0.5) · from / to − 0.5, clamped to the image, as in ONNX Resize with
+ * Each target pixel lies at (i + 0.5) · from / to − 0.5 between two sources, clamped to the image, as in ONNX Resize with
  * half_pixel, torch's interpolate without align_corners, and OpenCV's INTER_LINEAR.
  */
 function steps(from: number, to: number): Step[] {
@@ -144,7 +144,7 @@ function resizePlane(
 	return out;
 }
 
-/** Cuts from the middle; an odd pixel is left over below and to the right. Outside the image, values are 0. */
+/** Cuts from the middle; an odd pixel stays below and to the right. Outside the image, values are 0. */
 function crop(image: Planes, size: Size): Planes {
 	if (image.height === size.height && image.width === size.width) return image;
 	const top = Math.floor((image.height - size.height) / 2);

@@ -21,7 +21,7 @@ export function decodeNpzMember(source: ByteSource, file: TensorFile & MemberFil
 	return decodeNpy(npzMember(source, file, 2 * tensorBytes(file) + maxHeaderBytes, inflate), file);
 }
 
-/** A member's .npy file, of at most `most` bytes. @throws ConfigError tensor-invalid. */
+/** @throws ConfigError tensor-invalid. */
 export function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate): Uint8Array {
 	const { bytes, packedBytes, dataAt, method } = findMember(source, file);
 	if (bytes > most || packedBytes > most * packingShare + packingBytes) {

@@ -32,7 +32,7 @@ const formatByEnding: Readonly<Record<string, TensorFormat>> = {
 	jpeg: "image",
 };
 
-/** Decided by the manifest, else by the name's ending. @throws ConfigError tensor-invalid if neither tells. */
+/** @throws ConfigError tensor-invalid if neither the manifest nor the name's ending tells. */
 export function tensorFormat(file: TensorFile): TensorFormat {
 	const ending = /\.([^./]+)$/.exec(file.path)?.[1]?.toLowerCase() ?? "";
 	const format = file.format ?? (Object.hasOwn(formatByEnding, ending) ? formatByEnding[ending] : undefined);
@@ -53,7 +53,7 @@ const varintBytes = 10;
 
 const maxContainerBytes = 2 ** 36;
 
-/** Checks a file's size against the manifest before it is read. @throws ConfigError tensor-invalid. */
+/** Is called before the file is read. @throws ConfigError tensor-invalid. */
 export function checkFileSize(sizeBytes: number, file: TensorFile): void {
 	const format = tensorFormat(file);
 	const needed = tensorBytes(file);
@@ -79,10 +79,7 @@ export function refuseLfsPointer(head: Uint8Array, file: Pick<TensorFile, "path"
 	throw tensorInvalid(file, "the tensor", "a Git LFS pointer", fix);
 }
 
-/**
- * Decodes a file of one tensor, checked against the manifest before anything is allocated. The tensor may keep the bytes.
- * @throws ConfigError tensor-invalid.
- */
+/** Checks all before it allocates. The tensor may keep the bytes. @throws ConfigError tensor-invalid. */
 export function decodeTensor(bytes: Uint8Array, file: TensorFile): Tensor {
 	refuseLfsPointer(bytes, file);
 	const format = tensorFormat(file);
@@ -94,10 +91,7 @@ export function decodeTensor(bytes: Uint8Array, file: TensorFile): Tensor {
 	return { dtype: file.dtype, shape: file.shape, data: bytes };
 }
 
-/**
- * Decodes one tensor of a file of several, reading only its own bytes if the format allows.
- * @throws ConfigError tensor-invalid.
- */
+/** Reads only the tensor's own bytes if the format allows. @throws ConfigError tensor-invalid. */
 export function decodeMember(
 	source: ByteSource,
 	file: TensorFile,
@@ -120,7 +114,7 @@ const headBytes = 512;
 /** Endings of files that state the layout of their tensors. */
 export const ownEndings = ["npy", "npz", "safetensors", "json"] as const;
 
-/** A tensor of a file that no manifest describes, in its own layout. @throws ConfigError tensor-invalid. */
+/** A tensor that no manifest describes, in its own layout. @throws ConfigError tensor-invalid. */
 export function decodeOwn(
 	source: ByteSource,
 	file: MemberFile & Pick<TensorFile, "dtype">,

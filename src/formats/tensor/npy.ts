@@ -5,7 +5,7 @@ import { isPacked, isSmall, nibbleAt } from "../../golden/core/tensor/small-numb
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../golden/core/tensor/tensor.ts";
 import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 
-/** numpy's type letters with the size. numpy has none for bfloat16 and below 16 bits; these are ml_dtypes'. */
+/** numpy's type letters and sizes; those of bfloat16 and below 16 bits are ml_dtypes'. */
 const letters: Readonly<Record<DType, string>> = {
 	float32: "f4",
 	float16: "f2",
@@ -52,7 +52,7 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile): Tensor {
 	return { dtype, shape, data: packed ? packHalves(data) : data };
 }
 
-/** An array in the layout that its header states; types that numpy has no letter for are read as the given one. */
+/** In the header's layout; types that numpy has no letter for are read as the given one. */
 export function decodeOwnNpy(bytes: Uint8Array, file: Pick<TensorFile, "path" | "dtype">): Tensor {
 	const { descr, shape } = parseNpyHeader(bytes, file);
 	const letter = descr.slice(1);
@@ -88,7 +88,6 @@ function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number): 
 	let from = 0;
 	for (let to = 0; to < bytes.length; to += size) {
 		for (let i = 0; i < size; i += 1) rowMajor[to + i] = bytes[from + i] as number;
-		// Steps to the next element in row-major order.
 		for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
 			const stride = strides[axis] as number;
 			const next = (position[axis] as number) + 1;

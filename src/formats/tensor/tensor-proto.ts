@@ -65,7 +65,7 @@ function readDraft(bytes: Uint8Array) {
 function takeField(draft: Draft, field: Field): void {
 	const { number, bytes } = field;
 	if (number === fieldOf.dims)
-		// One dimension more than the largest rank is enough to show that there are too many.
+		// One dimension beyond the largest rank shows that there are too many.
 		draft.dims.push(...varints(field, maxRank + 1 - draft.dims.length));
 	else if (number === fieldOf.dataType) draft.code = Number(firstVarint(field));
 	else if (number === fieldOf.raw) draft.raw = bytes;
@@ -92,7 +92,7 @@ function typedValues({ typed }: Draft, file: TensorFile): Uint8Array {
 	const needed = isPacked(dtype) ? tensorBytes(file) : elementCount(file.shape);
 	const wrong = (got: number | string): Error =>
 		tensorInvalid(file, `${needed} values for ${formatLayout(file)}`, `${got} values`);
-	// Each value takes at least a byte; nothing is allocated for values that cannot be there.
+	// Nothing is allocated for values that cannot be there: each takes at least a byte.
 	const present = fields.reduce((sum, field) => sum + field.bytes.length, 0);
 	if (present < needed) throw wrong(`at most ${present}`);
 	const out = new Uint8Array(tensorBytes(file));
@@ -103,7 +103,6 @@ function typedValues({ typed }: Draft, file: TensorFile): Uint8Array {
 	return out;
 }
 
-/** @returns the bytes that were there. */
 function copyFixed(fields: readonly Field[], out: Uint8Array): number {
 	let at = 0;
 	for (const { bytes } of fields) {
@@ -113,7 +112,7 @@ function copyFixed(fields: readonly Field[], out: Uint8Array): number {
 	return at;
 }
 
-/** Takes the low bytes: two's complement, or the bit pattern of a 16-bit float. @returns the values. */
+/** Takes the low bytes: two's complement, or the bits of a 16-bit float. @returns the number of values. */
 function copyVarints(fields: readonly Field[], out: Uint8Array, size: number): number {
 	const capacity = out.length / size;
 	let count = 0;

@@ -1,4 +1,4 @@
-// A job of the action in golden/: opens it, records or calibrates the goldens of its models, and reviews what changed in each.
+// A job of the action in golden/: records or calibrates the goldens of its models, and reviews what changed.
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -57,7 +57,7 @@ const trusted: readonly RunEvent["kind"][] = ["push", "tag", "schedule", "dispat
 /** @throws ConfigError proposal-refused. */
 export function checkTrust(event: RunEvent, eventName: string): void {
 	if (trusted.includes(event.kind)) return;
-	// pull_request_target is excluded: it runs with write access on code that an outsider may have written.
+	// pull_request_target has write access on code that an outsider may have written.
 	if (event.kind === "pull-request" && eventName === "pull_request" && !event.isFork) return;
 	const whose = event.kind === "pull-request" && event.isFork ? "a fork's " : "";
 	throw proposalRefused(
@@ -88,14 +88,12 @@ export interface GoldenTarget {
 export interface RecordedModel extends GoldenTarget {
 	state: "written" | "same";
 	manifest: GoldenManifest;
-	/** The previous manifest, or null. */
 	old: GoldenManifest | null;
 	/** null if there is nothing to compare with. */
 	change: GoldenChange | null;
 }
 
 export interface RecordedGoldens {
-	/** The config's folder. */
 	home: string;
 	recorded: RecordedModel[];
 	errors: unknown[];
@@ -147,7 +145,7 @@ export function recordModel(
 ): Promise<RecordedModel> {
 	const work = async (before: string): Promise<RecordedModel> => {
 		const old = await keepOld(target, home, before);
-		// Joined with an equals sign, so that a value never looks like an option.
+		// The equals sign keeps a value from looking like an option.
 		const argv = [
 			`--config=${inputs.config}`,
 			`--model=${target.model.name}`,
@@ -164,7 +162,7 @@ export function recordModel(
 	return inNewFolder("trtgate-old-", work, terminal.environment.temp);
 }
 
-/** Copies the golden, because recording removes the old tensors, which the review compares with. */
+/** Recording removes the old tensors, which the review compares with. */
 async function keepOld({ path }: GoldenTarget, home: string, before: string): Promise<GoldenManifest | null> {
 	await confine(fileStore(), home, dirname(path));
 	const manifest = await readManifest(join(home, path), path);
@@ -172,7 +170,7 @@ async function keepOld({ path }: GoldenTarget, home: string, before: string): Pr
 	for (const file of ["golden.json", ...tensorPaths(manifest)]) {
 		const to = join(before, dirname(path), file);
 		await mkdir(dirname(to), { recursive: true });
-		// Unreadable files are skipped; the review reports them.
+		// The review reports unreadable files.
 		const bytes = await readInput(join(home, dirname(path), file), inputKinds.tensor).catch(() => null);
 		if (bytes !== null) await writeFile(to, bytes);
 	}
@@ -193,7 +191,6 @@ async function reviewTarget(
 	return changes[0] ?? null;
 }
 
-/** Calibrates on this runner's engines. */
 export async function calibrateModels({ terminal, inputs, author }: GoldenJob): Promise<RecordedGoldens> {
 	const { cwd, environment } = terminal;
 	const { config, home } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });

@@ -16,7 +16,6 @@ export interface Recording {
 	options: RecordOptions;
 	model: ModelOnDisk;
 	found: RecordInputs;
-	/** The golden on disk, or null. */
 	old: GoldenManifest | null;
 	/** `old` if its inputs are recorded again, else null. */
 	reused: GoldenManifest | null;
@@ -82,7 +81,7 @@ export function assembleGolden(
 	});
 }
 
-/** A folder that the old manifest does not use, so that the old golden stays complete until the new one is written. */
+/** The old manifest does not use it, so that the old golden stays complete until the new one is written. */
 function freeFolder(revision: number, old: GoldenManifest | null): string {
 	const used = new Set((old === null ? [] : tensorPaths(old)).map((path) => path.split("/")[0]));
 	let number = revision;
@@ -90,7 +89,7 @@ function freeFolder(revision: number, old: GoldenManifest | null): string {
 	return revisionFolder(number);
 }
 
-/** Relative to the config's folder, or to the working folder; never an absolute path of this machine. */
+/** Never an absolute path of this machine. */
 function portablePath(home: string, path: string): string {
 	const inside = relative(home, path);
 	return inside.startsWith("..") || isAbsolute(inside) ? basename(path) : inside.split("\\").join("/");
@@ -103,7 +102,7 @@ function mapOutputs(
 	return Object.fromEntries(Object.entries(outputs).map(([name, output]) => [name, change(output, name)]));
 }
 
-/** Only accuracy reads labels, so new limits keep it for outputs whose cases keep their labels. */
+/** Only accuracy reads labels, so outputs keep it with their labels. */
 export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: before, cases }: GoldenManifest) {
 	return mapOutputs(outputs, (output, name) => {
 		const isLabelled = cases.some(({ labels }) => Object.hasOwn(labels ?? {}, name));

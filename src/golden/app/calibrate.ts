@@ -1,4 +1,4 @@
-// `trtgate golden calibrate`: each engine's own error beside the limits of its golden, and limits that follow from it.
+// `trtgate golden calibrate`: each engine's own error beside the limits of its golden, and the limits that follow.
 import { dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Result } from "../../../generated/result.ts";
@@ -133,7 +133,7 @@ export interface CalibratedGolden {
 	engines: readonly CalibratedErrors[];
 }
 
-/** Runs the golden cases of a config through its engines, and judges each limit by one rule for all. @throws as gate. */
+/** @throws as gate. */
 export async function calibrateEngines(
 	options: Omit<GateOptions, "adapt" | "head" | "base">,
 	given: Omit<CalibrationRule, "backend">,
@@ -176,7 +176,7 @@ function verdictsOf({ model, engine }: EngineSpec, { golden }: Result) {
 	return golden.filter((verdict) => verdict.model === model.name && verdict.engine === engine.name);
 }
 
-/** Leaves only goldens: nothing is timed or probed, there is no base, and earlier verdicts do not count. */
+/** Nothing is timed or probed, there is no base, and earlier verdicts do not count. */
 function onlyGoldens(config: Config): Config {
 	const models = config.models.map((model) => ({
 		...model,
@@ -186,7 +186,7 @@ function onlyGoldens(config: Config): Config {
 	return { ...config, models, baseline: { from: "base-ref" }, cache: { ...config.cache, verdicts: false } };
 }
 
-/** @returns the new manifest; null if no engine gave new evidence. */
+/** null if no engine gave new evidence. */
 export async function writeCalibration(
 	golden: CalibratedGolden,
 	{ home, result }: Calibration,

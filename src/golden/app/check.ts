@@ -85,7 +85,7 @@ interface Checking {
 	commands: AvailableCommands;
 }
 
-/** Reads only a config that the user named, so that checking a golden never runs code that came with it. */
+/** Reads only a config that the user named: a golden must not bring code along. */
 async function commandsOf(config: string | undefined, cwd: string): Promise<AvailableCommands> {
 	const processes = createProcesses({ env: childEnvironment() });
 	stopOnSignals(() => void processes.killAll());
@@ -146,7 +146,7 @@ async function outputsOfPolygraphy(
 	};
 }
 
-/** Looks in the folder of the case, in the folder of all if there is only one case, or in one file of the case. */
+/** In the folder of the case, in the folder of all if there is only one case, or in one file of the case. */
 async function outputsInFolder(
 	{ id, outputs }: GoldenCase,
 	folder: string,
@@ -242,7 +242,7 @@ function limitText({ allowed, bound }: GoldenCheck): string {
 	return allowed === null ? "" : ` (${bound === "at-most" ? "≤" : "≥"} ${formatValue(allowed)})`;
 }
 
-/** Finds the check nearest to each limit, which shows limits that are too wide or nearly broken. */
+/** The check nearest to each limit shows limits that are too wide or nearly broken. */
 function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): string[] {
 	const [first] = verdicts;
 	if (first === undefined) return [];

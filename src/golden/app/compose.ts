@@ -1,4 +1,4 @@
-// The real adapters that goldens need: files, models, tensors, and ONNX Runtime as the reference.
+// The real adapters that goldens need.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
@@ -35,7 +35,7 @@ interface GoldenWork {
 	onnxruntimeFolder?: string | undefined;
 }
 
-/** The scratch folder and all child processes are gone afterwards. */
+/** Removes the scratch folder and ends all child processes. */
 export async function withGoldenPorts<Result>(
 	{ terminal, progress, onnxruntime, onnxruntimeFolder }: GoldenWork,
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,

@@ -1,4 +1,4 @@
-// Reads a file that holds an input's values, a picture or a tensor by its ending, and `--preprocess FILE`.
+// Reads a file with an input's values, a picture or a tensor by its ending, and `--preprocess FILE`.
 import { createHash } from "node:crypto";
 import { dirname, extname } from "node:path";
 import type { InputPreprocess, Preprocess } from "../../../generated/golden.ts";
@@ -88,7 +88,7 @@ async function readPicture(
 	};
 }
 
-/** Layout and size of the input (open sizes: the picture's own), with values from 0 to 1, or pixel values for uint8. */
+/** Takes the picture's own size where the input's is open. Values are from 0 to 1, for uint8 the pixels'. */
 function fittingPreprocess(
 	{ name, dtype, sizes }: InputPort,
 	own: { height: number; width: number },
@@ -127,7 +127,7 @@ function longAxes(sizes: InputPort["sizes"]): number[] {
 	return (sizes ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
 }
 
-/** The length (null: any) and shape of a tensor in which one axis is long and the others are 1. @throws ConfigError usage if two are long. */
+/** For a tensor in which one axis is long and the others are 1. @throws ConfigError usage if two are long. */
 export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string) {
 	const { name, sizes } = longAxes(input.sizes).length > 1 ? oneSample(input) : input;
 	if (sizes === null) return { length: null, shapeOf: (elements: number) => [1, elements] };
@@ -161,14 +161,13 @@ const kinds = {
 const kindNames = Object.keys(kinds).join(", ");
 
 export interface Preprocessing {
-	/** Folder of the preprocessing file. */
 	folder: string;
 	/** undefined: see `byInput`. */
 	all: InputPreprocess | undefined;
 	byInput: ReadonlyMap<string, InputPreprocess>;
 }
 
-/** @throws ConfigError usage if the file does not follow the schema, or names an input that the model does not have. */
+/** @throws ConfigError usage if the file breaks the schema, or names an input that the model does not have. */
 export async function readPreprocessing(path: string, inputs: readonly string[]): Promise<Preprocessing> {
 	// JSON is YAML.
 	const parsed = parseYaml(await readInputText(path, inputKinds.argument), path);

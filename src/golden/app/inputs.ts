@@ -1,4 +1,4 @@
-// Generates inputs from the types and shapes of the model: whole cases, or the inputs that a case's files leave out.
+// Generates whole cases by the model's types and shapes, or the inputs that a case's files leave out.
 import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
@@ -26,7 +26,7 @@ export interface InputPort {
 	name: string;
 	dtype: DType;
 	axes: readonly OnnxDim[] | null;
-	/** null for an axis of open size; null as a whole if the rank is unknown. */
+	/** null for an axis of open size, or as a whole if the rank is unknown. */
 	sizes: readonly (number | null)[] | null;
 	/** null if a size is unknown. */
 	shape: readonly number[] | null;
@@ -34,7 +34,7 @@ export interface InputPort {
 
 export interface FoundInputs {
 	cases: CaseToRecord[];
-	/** Describes how each input was made. */
+	/** How each input was made. */
 	how: Record<string, string>;
 	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }
@@ -66,7 +66,6 @@ interface InputRecipe {
 	why?: string;
 }
 
-/** How the inputs are made that no file gives. */
 export interface Recipes {
 	inputs: readonly InputPort[];
 	seed: number;
@@ -138,16 +137,11 @@ export function generateCases(
 	return { cases: made, how: describeInputs(recipes) };
 }
 
-/** The inputs that the data belongs in. */
 export function dataInputs({ inputs, byInput }: Recipes): InputPort[] {
 	return inputs.filter(({ name }) => (byInput.get(name)?.role ?? "data") === "data");
 }
 
-/**
- * Completes the tensors that a case's files gave.
- * @param from path of the files, for messages.
- * @throws ConfigError usage if an input can only come from a file.
- */
+/** @param from path of the case's files, for messages. @throws ConfigError usage if an input can only come from a file. */
 export function fillInputs(
 	given: Readonly<Record<string, Tensor>>,
 	recipes: Recipes,
@@ -161,7 +155,7 @@ export function fillInputs(
 	);
 }
 
-/** Draws what is not given; an axis that nothing binds gets the size 1, like a batch of one. */
+/** An axis that nothing binds gets the size 1, like a batch of one. */
 function drawInputs(given: Readonly<Record<string, Tensor>>, recipes: Recipes, caseIndex: number) {
 	const { inputs, seed, byInput } = recipes;
 	const tensors: Record<string, Tensor> = Object.assign(Object.create(null), given);

@@ -1,4 +1,4 @@
-// Keeps a golden on disk while it is recorded: writes it as soon as it is usable, improves it, then finishes or reverts it.
+// Keeps a golden on disk while it is recorded: saves it as soon as it is usable, then finishes or reverts it.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
@@ -80,15 +80,14 @@ export async function readBegun(
 	return { manifest, outputs };
 }
 
-/** Keeps the previous manifest while a golden is recorded again; the previous tensors stay until the new golden is finished. */
+/** The previous manifest, whose tensors stay until the new golden is finished. */
 const previousName = "golden.previous.json";
 
 interface KeptGolden {
 	folder: string;
-	/** The golden on disk, or null. */
 	old: GoldenManifest | null;
 	goesOn: boolean;
-	/** The new tensors, called once the golden is assembled; the old manifest names none of these paths. */
+	/** The new tensors; the old manifest names none of their paths. */
 	files(): readonly TensorToWrite[];
 }
 
@@ -136,7 +135,7 @@ async function writeTensors(folder: string, tensors: readonly TensorToWrite[], f
 	for (const { path, bytes } of tensors) await files.writeBytes(join(folder, path), bytes);
 }
 
-/** Removes the manifest's tensors, except those of `kept`, and folders left empty; other files are the user's. */
+/** Removes tensors that `kept` does not name, and folders left empty; other files are the user's. */
 async function removeTensors(
 	folder: string,
 	manifest: GoldenManifest,

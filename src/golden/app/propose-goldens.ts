@@ -109,7 +109,6 @@ export async function openCheckout(folder: string, processes: Processes): Promis
 	);
 }
 
-/** The files of the repository that the recording changed. */
 type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
 const maxFiles = 600;
@@ -152,7 +151,7 @@ async function folderInCheckout({ top }: Checkout, home: string, folder: string)
 	);
 }
 
-/** GitHub's API does not apply git filters: it would commit the unfiltered file. @throws ConfigError proposal-refused. */
+/** GitHub's API would commit the unfiltered file. @throws ConfigError proposal-refused. */
 async function checkFilters(paths: readonly string[], { git }: Checkout): Promise<void> {
 	const attributes = await git(["check-attr", "-z", "--stdin", "filter"], {
 		stdin: paths.map((path) => `${path}\0`).join(""),

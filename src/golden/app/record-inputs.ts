@@ -1,4 +1,4 @@
-// Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that were not given.
+// Finds the inputs of the cases to record: stored, real or generated ones, and their sizes.
 import { readdir, stat } from "node:fs/promises";
 import { dirname, extname, join, resolve } from "node:path";
 import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
@@ -46,7 +46,6 @@ export interface RecordInputs extends FoundInputs {
 interface Finding {
 	options: RecordOptions;
 	model: ModelOnDisk;
-	/** The golden whose inputs are recorded again, or null. */
 	reused: GoldenManifest | null;
 	scratchFolder: string;
 }
@@ -88,7 +87,7 @@ interface PreviousCases {
 	given: GivenSizes;
 }
 
-/** The stored inputs of a golden. @throws ConfigError usage if the model or --dims asks for others; golden-missing, tensor-invalid. */
+/** @throws ConfigError usage if the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
 export async function previousCases(
 	{ old, folder, model, given }: PreviousCases,
 	ports: Pick<GoldenPorts, "files" | "tensors">,
@@ -125,7 +124,7 @@ async function previousPictures(files: GoldenCase["inputs"], folder: string) {
 	return Object.keys(pictures).length === 0 ? undefined : pictures;
 }
 
-/** @throws ConfigError usage if --dims or --shape asks for sizes other than those of the given inputs. */
+/** @throws ConfigError usage if --dims or --shape asks for other sizes than those of the given inputs. */
 function checkGiven(
 	{ id, inputs }: { id: string; inputs: Readonly<Record<string, { shape: readonly number[] }>> },
 	model: OnnxModel,
@@ -147,7 +146,7 @@ function checkGiven(
 	}
 }
 
-/** A generated case is one sample, whatever the engines' batch, because eight would take eight times as long. */
+/** A generated case is one sample, because eight would take eight times as long. */
 function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
 	const dims = { ...configured.dims };
 	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
@@ -215,7 +214,7 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 	}
 }
 
-/** Whether a file takes its shape from the model, as pictures and raw bytes do; looks one folder deep. */
+/** Pictures and raw bytes take their shape from the model. Looks one folder deep. */
 async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
 	const isOpen = (name: string): boolean => isPicture(name) || /\.(raw|bin)$/i.test(name);
 	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);

@@ -55,7 +55,6 @@ export async function parseRecordOptions(argv: readonly string[], { cwd }: Pick<
 		nonFinite: args.texts("non-finite"),
 		preprocess: preprocessPath(args, cwd),
 		configured: configured.sizes ?? { dims: {}, inputs: {} },
-		/** Dimensions that an engine takes at size 1. */
 		mayBeOne: configured.mayBeOne,
 		given: { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) },
 		seed: wholeNumber(args, "seed", 0, Number.MAX_SAFE_INTEGER),
@@ -160,7 +159,7 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	throw misused(`--${name}`, "a time with its unit, such as 2m", text);
 }
 
-/** The given author, else git's user; undefined if git has none or is not installed. */
+/** The given author, else git's user; undefined if there is none. */
 export async function findAuthor(
 	given: string | undefined,
 	cwd: string,

@@ -25,10 +25,7 @@ export async function runRecord(argv: readonly string[], terminal: Terminal): Pr
 	return exitCodes.ok;
 }
 
-/**
- * Records a golden; `same` if the existing one is equivalent, and nothing was written.
- * @throws ConfigError golden-uninformative, and the errors of the options' files.
- */
+/** `same`: the existing golden is equivalent, and nothing was written. @throws ConfigError golden-uninformative, and those of the options' files. */
 export async function recordGolden(
 	options: RecordOptions,
 	terminal: Terminal,
@@ -127,7 +124,7 @@ function describeReuse({ goldenId, cases }: GoldenManifest): string {
 	return `The ${counted(cases.length, "case")} of ${goldenId} ${cases.length === 1 ? "is" : "are"} recorded again with the stored inputs; --inputs, --generator or --cases use others.`;
 }
 
-/** Adds the golden to the config's model, if `init` wrote the config. */
+/** Adds the golden to the config, if `init` wrote it. */
 async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>): Promise<string> {
 	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
 	const named = withStarterGolden(text, golden);

@@ -1,4 +1,4 @@
-// Reads the cases to record from files: one folder per case, files with one or several cases, or text with a case per line.
+// Reads the cases to record from files: tensors, pictures, and text with a case per line.
 import { isUtf8 } from "node:buffer";
 import { readdir, stat } from "node:fs/promises";
 import { basename, extname, join, relative, resolve } from "node:path";
@@ -98,7 +98,7 @@ async function readPath(path: string, reading: Reading): Promise<void> {
 
 const folderEndings: readonly string[] = storedEndings.filter((ending) => ending !== "json");
 
-/** JSON in a folder is rarely Polygraphy's and must be named. So must text beside other files, unless --preprocess asks for text. */
+/** JSON in a folder is rarely Polygraphy's and must be named. So must text beside other files, unless --preprocess asks for it. */
 function filesToRead(names: readonly string[], reading: Reading): readonly string[] {
 	const texts = names.filter((name) => fileKind(name) === "text");
 	const others = names.filter((name) => {
@@ -188,7 +188,7 @@ const rowsByName: readonly (readonly [RegExp, Row])[] = [
 	[/ids?$|tokens?$|^(input|text|src|source)s?$|inputs$/i, "ids"],
 ];
 
-/** The integer inputs that a tokenizer fills; those with other names are left to the generators. */
+/** The integer inputs that a tokenizer fills; generators fill those with other names. */
 function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	const whole = inputs.filter(({ dtype }) => !isFloating(dtype));
 	return new Map(
@@ -199,7 +199,7 @@ function rowsOf(inputs: readonly InputPort[]): Map<InputPort, Row> {
 	);
 }
 
-/** Reads one case per line. @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
+/** @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
 async function readTextCases(path: string, reading: Reading): Promise<Record<string, Tensor>[]> {
 	const rows = rowsOf(reading.recipes.inputs);
 	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
@@ -240,7 +240,7 @@ async function readTextCases(path: string, reading: Reading): Promise<Record<str
 	});
 }
 
-/** A tokenizer's patterns can take time that grows with the square of a line's length, or worse. */
+/** A tokenizer's patterns may take time quadratic in a line's length, or worse. */
 const maxLineChars = 20_000;
 const maxLines = 10_000;
 

@@ -1,4 +1,4 @@
-// Finds and reads tensor files that no manifest describes. What a format does not state comes from what is expected.
+// Finds and reads tensor files that no manifest describes.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { DType } from "../../../generated/golden.ts";
@@ -40,7 +40,7 @@ export async function findCaseFile(path: string): Promise<string | null> {
 	return null;
 }
 
-/** Names that a tensor's file may have: the tensor's own, those of `golden record` and ONNX's test data, and `plainName`. */
+/** The tensor's own name, those of `golden record` and of ONNX's test data, and `plainName`. */
 export function fileNamesOf(names: readonly string[], index: number, kind: "in" | "out"): string[] {
 	const name = names[index] ?? "";
 	const plain = plainName(name);
@@ -48,12 +48,12 @@ export function fileNamesOf(names: readonly string[], index: number, kind: "in" 
 	return [name, `${kind}-${folderName(name)}`, `${kind}put_${index}`, ...(isShared ? [] : [plain])];
 }
 
-/** Replaces characters that file names cannot have by `_`, as trtexec does. */
+/** As trtexec writes it. */
 export function plainName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
 
-/** Finds the first of the names in a folder; names that lead elsewhere are skipped. */
+/** Skips names that lead elsewhere. */
 export async function findTensor(
 	folder: string,
 	names: readonly string[],
@@ -69,14 +69,11 @@ export async function findTensor(
 	return null;
 }
 
-/** A protobuf message cannot be larger. */
+/** The most of a protobuf message. */
 const maxProtoBytes = 2 ** 31 - 1;
 const headBytes = 512;
 
-/**
- * A tensor in the file's own layout if it states one, so that the judge sees a wrong shape; else in the expected one.
- * @throws ConfigError golden-missing, tensor-invalid.
- */
+/** In the file's own layout if it states one, so that the judge sees a wrong shape. @throws ConfigError golden-missing, tensor-invalid. */
 export function readStored(path: string, { name, dtype, shape }: Expected): Promise<Tensor> {
 	const ending = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
 	return withInput(path, inputKinds.tensor, async ({ file, facts: { size } }) => {

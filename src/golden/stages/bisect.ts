@@ -1,4 +1,4 @@
-// If an output does not match its golden, marks inner tensors as outputs in both engines, and finds the first that diverges.
+// If an output does not match its golden, finds the first inner tensor that diverges, by marking some as outputs.
 import type { Bisection, GoldenVerdict } from "../../../generated/result.ts";
 import { folderName } from "../../core/config/identity.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
@@ -33,10 +33,10 @@ export interface BisectInput {
 	verdicts: readonly GoldenVerdict[];
 	outFolder: string;
 	threads: number;
-	/** Time for one run, and for one build. */
+	/** For one run, and for one build. */
 	timeoutMs: number;
 	buildTimeoutMs: number;
-	/** Time for all searches together. */
+	/** For all searches together. */
 	budgetMs: number;
 }
 
@@ -47,7 +47,7 @@ export type BisectPorts = Required<
 	clock: Pick<Clock, "now">;
 };
 
-/** Tensors marked at once: each takes memory and may break a fusion, but fewer need more builds. */
+/** Marked tensors take memory and may break a fusion, but fewer at once need more builds. */
 const mostMarked = 8;
 const mostRounds = 16;
 
@@ -117,7 +117,6 @@ function impossible(why: string): Finding {
 interface Round {
 	work: Work;
 	graph: BisectGraph;
-	/** The model that ONNX Runtime runs. */
 	reference: ModelOnDisk;
 	cases: readonly InferCase[];
 }
@@ -157,7 +156,7 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx });
 }
 
-/** Errors of the marked tensors and of the output; a string says why there are none. */
+/** A string says why there are no errors. */
 async function compareTensors(
 	round: Round,
 	marked: readonly string[],
@@ -169,7 +168,7 @@ async function compareTensors(
 	if (typeof expected === "string") return expected;
 	const got = await engineOutputs(round, work.head, marked);
 	if (typeof got === "string") return got;
-	// A base that fails with more outputs gets no errors of its own.
+	// Without the base's, there are only the head's errors.
 	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
 	const errors = new Map<string, TensorErrors>();
 	for (const name of [...marked, work.output]) {

@@ -23,9 +23,8 @@ export interface GoldenSet {
 	manifest: GoldenManifest;
 	/** The head's own manifest, if other limits hold. */
 	asWritten?: GoldenManifest;
-	/** Absolute; tensors' paths are relative to it. */
+	/** Tensors' paths are relative to it. */
 	folder: string;
-	/** Absent if the base has none that can be read. */
 	ofBase?: GoldenManifest;
 }
 
@@ -46,7 +45,7 @@ export interface Goldens {
 
 interface GoldenInput {
 	models: readonly PreparedModel[];
-	/** Engines with a changed interface, whose missing outputs the verdict names. */
+	/** Their missing outputs are named by the verdict. */
 	changed: ReadonlySet<string>;
 	headFolder: string;
 	/** Absent without a base, or if both sides are the same files. */
@@ -84,7 +83,7 @@ function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolea
 	return { ...set, manifest: limited, asWritten: manifest, ofBase };
 }
 
-/** null if the base has no readable golden; the review reports unreadable ones. */
+/** null if there is none that can be read, which the review reports. */
 async function baseManifest(
 	id: string,
 	{ models, baseFolder }: GoldenInput,
@@ -130,7 +129,7 @@ async function loadSet(path: string, root: string, ports: GoldenPorts): Promise<
 	return set;
 }
 
-/** Reads one case at a time, because a set may be larger than memory. */
+/** One case at a time, because a set may be larger than memory. */
 async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPorts): Promise<void> {
 	const watch = watchSensitivity(manifest);
 	const total = manifest.cases.length;

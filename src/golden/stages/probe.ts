@@ -16,7 +16,7 @@ export interface ProbeInput {
 	goldens: ReadonlyMap<string, GoldenSet>;
 	outFolder: string;
 	threads: number;
-	/** Time for all cases of an engine. */
+	/** For all cases of an engine. */
 	timeoutMs: number;
 	isScheduled: boolean;
 }
@@ -27,7 +27,6 @@ export type Probed =
 
 type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pick<Backend, "infer"> };
 
-/** Probes one engine after the other. */
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
 	const heads = input.engines.filter(
 		(engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input),
@@ -68,7 +67,7 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
 }
 
-/** Enough rows for two batches; more would find nothing more. */
+/** Enough rows for two batches. */
 const maxDonors = 16;
 
 async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Tensors[]> {
@@ -106,7 +105,6 @@ async function runProbes(
 		onCase: (done) => ports.progress.detail(`probe ${done} of ${total} (${engine.arm})`),
 	});
 	if (result.state === "failed") return result;
-	// Results come in the order of the cases.
 	const answers = new Map(
 		plan.cases.slice(0, result.cases.length).map(({ id }, at) => [id, result.cases[at] as ProbeAnswer]),
 	);

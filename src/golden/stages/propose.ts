@@ -1,44 +1,40 @@
-// Proposes changed files as one pull request: a commit on trtgate's own branch, never over others' work.
+// Proposes changed files as one pull request, on a branch that holds only trtgate's commits.
 import { ConfigError, PlatformError } from "../../core/errors.ts";
 import type { ApiResult, CommitRelation, HostedPull, Repository, StoredFile } from "../../ports/code-host.ts";
 
 export interface ProposedFile {
-	/** Relative to the root of the repository. */
 	path: string;
 	/** Git's hash of the content. */
 	blob: string;
 	bytes: number;
 	read(): Promise<Uint8Array>;
-	/** Whether an earlier proposal's file is equivalent, so that it can stay. */
+	/** Whether an earlier proposal's file can stay. */
 	agreesWith?(earlier: Uint8Array): boolean;
 }
 
 export interface Proposal {
-	/** The commit that the files were made from; they are put on top of it. */
+	/** The files were made from it, and are put on top of it. */
 	commit: string;
-	/** The branch to propose to. */
 	base: string;
-	/** trtgate's own branch. */
 	branch: string;
 	files: readonly ProposedFile[];
-	/** Paths to remove, if the commit has them. */
+	/** If the commit has them. */
 	removed: readonly string[];
 	/** Folders that hold all of these paths. */
 	folders: readonly string[];
 	title: string;
-	/** Starts with `marker`. */
 	body: string;
-	/** First line of the body of a pull request of trtgate's, which may be rewritten. */
+	/** First line of a body that may be rewritten. */
 	marker: string;
 	message: string;
-	/** Last line of the message of each commit of trtgate's. */
+	/** Last line of the message of each of trtgate's commits. */
 	trailer: string;
 	draft: boolean;
 }
 
 export interface Proposed {
 	commit: string;
-	/** false: the branch already had the same content. */
+	/** false: the branch already had the content. */
 	isNew: boolean;
 	pull: HostedPull;
 	pullIs: "opened" | "updated" | "left as it is";
@@ -64,13 +60,13 @@ export function proposalRefused(message: string, fix: string): ConfigError {
 async function push(proposal: Proposal, repository: Repository) {
 	const { head, parents } = await findTarget(proposal, repository);
 	const snapshot = await writeFiles(proposal, head, repository);
-	// An earlier run may have put the same files on the same commit. A merged branch has nothing left to propose.
+	// A merged branch has nothing left to propose.
 	if (head !== null && parents.includes(head)) {
 		const current = done(await repository.snapshotOf(head));
 		if (current.snapshot === snapshot) return { commit: head, isNew: false };
 	}
 	const { sha } = done(await repository.writeCommit({ message: proposal.message, snapshot, parents }));
-	// Neither call moves a branch that another run or a person moved meanwhile.
+	// Neither call moves a branch that somebody else moved meanwhile.
 	const move = head === null ? repository.createBranch : repository.advanceBranch;
 	done(await move(proposal.branch, sha));
 	return { commit: sha, isNew: true };
@@ -92,7 +88,7 @@ async function findPull(
 	return { pull: updated.pull, pullIs: "updated" };
 }
 
-/** The checked out commit must be on the base, or the pull request would include it. */
+/** The pull request would include a commit that is not on the base. */
 async function checkTarget({ commit, base, branch }: Proposal, repository: Repository): Promise<void> {
 	if (branch === base)
 		throw proposalRefused(`The branch to propose on is the base itself, ${base}.`, "Give another `branch`.");
@@ -137,17 +133,14 @@ async function findTarget(
 	return { head, parents: compared.relation === "ahead" ? [head] : [head, commit] };
 }
 
-/** Describes the commit; null if there is none and the code host listed all commits. */
+/** null if there is none. */
 function firstForeignCommit({ commits, total }: CommitRelation, trailer: string): string | null {
 	const foreign = commits.find(({ message }) => message.trimEnd().split("\n").at(-1) !== trailer);
 	if (foreign !== undefined) return `commit ${foreign.sha.slice(0, 7)}`;
 	return total > commits.length ? `${total - commits.length} more commits` : null;
 }
 
-/**
- * Stores the files, and returns the tree of their commit.
- * @param head commit of an earlier proposal, whose files need not be sent again.
- */
+/** @param head commit of an earlier proposal, whose files need not be sent again. @returns the tree. */
 export async function writeFiles(
 	proposal: Proposal,
 	head: string | null,

@@ -1,4 +1,4 @@
-// Measures how much one model's outputs scatter on this machine, between builds of the runtime, optimisation levels and threads.
+// Measures how much outputs scatter on this machine, between builds, optimisation levels and threads of the runtime.
 
 import type { NoiseFloor } from "../../../generated/golden.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -34,7 +34,6 @@ interface NoiseInput {
 
 interface NoiseMeasured {
 	noise: NoiseFloor | null;
-	/** Their outputs are those of the kept cases. */
 	runs: readonly LabelledRun[];
 	/** Indices of the cases to record. */
 	kept: readonly number[];
@@ -93,7 +92,7 @@ function withoutNoise(
 
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
-/** Each level of a quantised model rounds at different nodes, so only the recording's level counts. */
+/** A quantised model rounds at other nodes at each level, so only the recording's counts. */
 async function variantsOf(
 	{ model, made }: NoiseInput,
 	{ reference }: NoisePorts,

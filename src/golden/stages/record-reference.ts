@@ -1,4 +1,4 @@
-// Runs the reference on the cases of a new golden: its outputs are what the golden expects.
+// Runs the reference on the cases of a new golden.
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
@@ -28,8 +28,8 @@ interface ReferenceInput {
 }
 
 /**
- * Uses one thread and no rewriting but constant folding, so the graph runs as it is written and in that order. Quantised layers
- * are computed in integers, as every engine does, from the level on that all builds share.
+ * Rewrites only constants, so that the graph runs as it is written. Quantised layers are computed in integers, as every engine
+ * does, from the level on that all builds share.
  */
 export function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
 	return isQuantised(model.graph) ? "extended" : "basic";

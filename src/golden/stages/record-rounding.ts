@@ -1,4 +1,4 @@
-// Emulates other precisions on the cases of a golden, to measure how far correct engines of those precisions deviate.
+// Emulates other precisions, to measure how far correct engines of those precisions deviate.
 
 import type { GoldenManifest, Precision, RoundingRecord } from "../../../generated/golden.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
@@ -46,10 +46,10 @@ interface RoundingMeasured {
 	notes: string[];
 }
 
-/** Bounded by the size of the model, not by the clock, so that the limits are the same on every machine. */
+/** By the size, not by the clock, so that the limits are the same on every machine. */
 const mostBytes = 128 * 1024 ** 2;
 const mostCases = 16;
-/** At least this many, however large the model: one case of a YOLOv8n deviates four times as much as the two before it. */
+/** One case of a YOLOv8n deviates four times as much as the two before it. */
 const minCases = 4;
 
 export async function measureRounding(
@@ -132,7 +132,7 @@ function keep(
 	);
 }
 
-/** How far correct outputs, and the parts of them that comparators cover, deviate at each precision (relative L2). */
+/** The relative L2 by which correct outputs, and the parts that comparators cover, deviate at each precision. */
 export function roundingTable(
 	{ outputs, noiseFloor, rounding = {} }: GoldenManifest,
 	model: OnnxModel,

@@ -1,4 +1,4 @@
-// The trial: damages outputs and weights, and counts what the golden notices while time is left.
+// Damages outputs and weights, and counts what the golden notices while time is left.
 
 import type { SensitivityRecord } from "../../../generated/golden.ts";
 import { ToolError } from "../../core/errors.ts";
@@ -28,7 +28,7 @@ export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Refer
 
 const minSample = 30;
 
-/** @throws ToolError if the trial was stopped, or the machine is at fault; what was found until then is saved. */
+/** @throws ToolError if it was stopped, or the machine is at fault; what was found until then is saved. */
 export async function testSensitivity(
 	input: SensitivityInput,
 	ports: RecordPorts,
@@ -74,7 +74,7 @@ function stateOf({ state }: DefectResult, tested: number, isWhole: boolean): Sen
 	return state === "time" && tested >= minSample ? "sampled" : "unfinished";
 }
 
-/** The rest of the time is for weights. A busy machine gets as long as most models need. */
+/** The rest is for weights. A busy machine gets as long as most models need. */
 const outputsShare = 0.75;
 const minOutputsMs = 5000;
 
@@ -97,7 +97,7 @@ async function tryOutputs(
 	return { tried, isWhole };
 }
 
-/** Verdicts arrive roughly in the order of the plan; the record keeps them up to the first defect that was not tried. */
+/** Verdicts arrive roughly in order; the record keeps them up to the first defect that was not tried. */
 function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]) {
 	const verdicts = new Map<number, DefectVerdict | null>();
 	let record = start;

@@ -37,10 +37,10 @@ export interface RecordInput {
 	cases: readonly CaseToRecord[];
 	mayDrop: boolean;
 	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
-	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
+	/** Limits that a person reviewed; null: propose some. */
 	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
-	/** Whether the existing golden is the same, so that nothing needs to be written. */
+	/** Whether nothing needs to be written. */
 	isKnown(draft: GoldenManifest): boolean;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
@@ -117,7 +117,7 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 }
 
 const minTrialShare = 0.15;
-/** The rest is for start-up, for defects that are being tried when time is up, and for the last save. */
+/** The rest is for start-up, defects that are being tried when time is up, and the last save. */
 const usableShare = 0.92;
 
 async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]) {
@@ -187,7 +187,7 @@ function proposeLimits({ model, answers, noise }: Evidence): Limits {
 	return { outputs, detections: [group.detections], why: [...why, `${group.detections.name}: ${group.why}`] };
 }
 
-/** Finds what makes the golden useless whatever its limits are. */
+/** Whatever its limits are. */
 function findRecordWeaknesses(manifest: GoldenManifest, cases: RunOutputs): Weakness[] {
 	const hard = findInsensitive(manifest, cases);
 	if (hard.length > 0) return hard;

@@ -17,7 +17,6 @@ export interface ReviewGoldensInput {
 	/** Specs from the base's own config. */
 	baseEngines: readonly EngineSpec[];
 	headEngines: readonly EngineSpec[];
-	/** Goldens by the id of the head's engine. */
 	goldens: ReadonlyMap<string, GoldenSet>;
 	baseFolder: string;
 }
@@ -86,7 +85,7 @@ interface ReviewedSets {
 	ports: ReviewPorts;
 }
 
-/** The first non-empty tensor of each output, for limits that depend on type and values. */
+/** The first that is not empty, for limits that depend on type and values. */
 async function sampleOutputs({ head, ports }: ReviewedSets): Promise<Map<string, Tensor>> {
 	const samples = new Map<string, Tensor>();
 	for (const golden of head.manifest.cases) {

@@ -11,13 +11,12 @@ import { tensorMap } from "../core/tensor/tensor.ts";
 export interface AvailableCommands {
 	/** Commands of trtgate.yml; a golden may be written by an outsider, so it cannot define any. */
 	known: readonly CommandConfig[];
-	/** Absolute. */
 	cwd: string;
 	scratchFolder: string;
 	port: CustomCommands;
 }
 
-/** Returns answers by output, in the order of its comparators. */
+/** By output, in the order of its comparators. */
 export async function runComparatorCommands(
 	input: Omit<CaseInput, "answers">,
 	commands: AvailableCommands,

@@ -1,4 +1,4 @@
-// Talks to a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
+// Talks to a golden worker, with several cases in flight, so that neither side waits for the other.
 
 import type { Pipes } from "../../../adapters/process/spawn.ts";
 import type { InferCase, InferredCase } from "../../../ports/backend.ts";
@@ -12,7 +12,7 @@ import {
 	type WorkerMessage,
 } from "../../formats/worker/messages.ts";
 
-/** Most cases in flight, and most bytes of their inputs; a single case is always allowed. */
+/** A single case is always allowed. */
 const maxInFlight = 32;
 const maxBytesInFlight = 64 * 1024 * 1024;
 
@@ -28,7 +28,7 @@ export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
 
 export interface Outcome {
 	hello: WorkerHello | null;
-	/** Answers in the order of the cases; null for a case without an answer. */
+	/** In the order of the cases; null for a case without an answer. */
 	cases: readonly (InferredCase | null)[];
 	ended: boolean;
 	error: WorkerError | null;
@@ -99,7 +99,7 @@ export function createConversation(options: ConversationOptions) {
 	};
 }
 
-/** On the wire, a case's id is its index in the list, because users' ids may be long or duplicate. */
+/** On the wire, a case's id is its index, because users' ids may be long or duplicate. */
 function createSender(
 	{ cases, payloadBytes }: ConversationOptions,
 	refuse: (index: number, message: string) => void,
@@ -129,7 +129,7 @@ function createSender(
 		},
 		send(input: Pipes["input"]): void {
 			if (next > cases.length || input.destroyed) return;
-			// Combines many small pieces into one system call.
+			// One system call for many small pieces.
 			input.cork();
 			while (next < cases.length && write(input, next)) next += 1;
 			if (next === cases.length) {
@@ -138,7 +138,7 @@ function createSender(
 			}
 			input.uncork();
 		},
-		/** The case with this id on the wire; null if it is not in flight. */
+		/** null if the case is not in flight. */
 		answered(wireId: string): number | null {
 			const found = inFlight.get(wireId);
 			if (found === undefined) return null;
@@ -172,7 +172,7 @@ function encodeFitting(
 }
 
 /**
- * TensorRT 8 takes int32 where the ONNX model has int64. Other types are left as they are: the worker refuses them by name.
+ * TensorRT 8 takes int32 where the ONNX model has int64; the worker refuses other types by name.
  * A returned text explains why a value does not fit.
  */
 export function fitInput(tensor: Tensor, dtype: string): Tensor | string {

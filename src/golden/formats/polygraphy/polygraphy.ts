@@ -4,12 +4,12 @@ import type { TensorFile } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
 import { type MemberFile, memberMissing, tensorInvalid } from "../../../formats/tensor/refusal.ts";
 
-/** Bounds memory: the text is held as one string beside its values. */
+/** The text is held as one string beside its values. */
 export const maxPolygraphyBytes = 256 * 1024 * 1024;
 
 const saveAgain = "Save the arrays again with `polygraphy run … --save-outputs`, or as .npz.";
 
-/** The .npy file of an array in a run. @throws ConfigError tensor-invalid. */
+/** @throws ConfigError tensor-invalid. */
 export function polygraphyMember(document: object, file: RunFile & MemberFile): Uint8Array {
 	const feed = feedOf(document, file);
 	if (!Object.hasOwn(feed, file.member)) throw memberMissing(file, Object.keys(feed));
@@ -24,7 +24,7 @@ export function fieldOf(value: unknown, key: string): unknown {
 	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Parses once for all members, because that takes far longer than finding one. @throws ConfigError tensor-invalid. */
+/** Takes far longer than finding a member. @throws ConfigError tensor-invalid. */
 export function parsePolygraphy(bytes: Uint8Array, file: RunFile): object {
 	const refused = (got: string): Error => tensorInvalid(file, "Polygraphy's JSON", got);
 	let value: unknown;
@@ -63,7 +63,7 @@ function iterationsOf(value: unknown, file: RunFile): readonly unknown[] {
 	throw tensorInvalid(file, "results of one runner", `${names}`, 'Add "runner" to the manifest.');
 }
 
-/** An array is wrapped as a LazyArray in results. Pickles of torch are programs, and are never loaded. */
+/** Pickles of torch are programs, and are never loaded. */
 export function npyOf(value: unknown, file: RunFile): Uint8Array {
 	const wrapped = fieldOf(value, "values") ?? value;
 	if (
@@ -78,7 +78,7 @@ export function npyOf(value: unknown, file: RunFile): Uint8Array {
 		);
 	const text = fieldOf(wrapped, "array");
 	if (typeof text !== "string") throw tensorInvalid(file, "an array", "no `array`", saveAgain);
-	// Before base64, the bytes were written as Latin-1 characters.
+	// Older versions wrote the bytes as Latin-1 characters.
 	if (text.startsWith("\u0093NUMPY")) return new Uint8Array(Buffer.from(text, "latin1"));
 	if (text.startsWith("PK\u0003\u0004"))
 		throw tensorInvalid(file, "an array as .npy", "one as .npz", saveAgain);

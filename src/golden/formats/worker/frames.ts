@@ -6,7 +6,7 @@ export const protocolVersion = 1;
 const magic = [0x54, 0x47, 0x57, 0x46] as const;
 const prefixBytes = 20;
 export const longestHeaderBytes = 1024 * 1024;
-/** Initial size of a payload's buffer. It grows only as bytes arrive, so a false length costs nothing. */
+/** A payload's buffer grows only as bytes arrive, so a false length costs nothing. */
 const firstBufferBytes = 64 * 1024;
 
 export type Header = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface RawFrame {
 	payload: Uint8Array;
 }
 
-/** The prefix and the header as one piece; the payload's parts follow it unchanged. */
+/** The payload's parts follow unchanged. */
 export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 	const text = new TextEncoder().encode(JSON.stringify(header));
 	if (text.length > longestHeaderBytes)
@@ -38,7 +38,7 @@ export interface FrameDecoder {
 	broken(): string | null;
 }
 
-/** Reads frames from chunks of any size. Lengths are checked before anything is allocated for them. */
+/** Lengths are checked before anything is allocated for them. */
 export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecoder {
 	let frames: RawFrame[] = [];
 	let fault: string | null = null;
@@ -67,7 +67,7 @@ export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecod
 
 class BrokenStream extends Error {}
 
-/** Yields the number of bytes it needs next, and receives them. @throws BrokenStream. */
+/** Yields the number of bytes that it needs next, and receives them. @throws BrokenStream. */
 function* readFrames(
 	payloadLimit: number,
 	take: (frame: RawFrame) => void,
@@ -107,12 +107,11 @@ function parseHeader(bytes: Uint8Array): Header {
 	throw new BrokenStream("a header is not an object");
 }
 
-/** Collects a known number of bytes in a buffer that grows only as they arrive. */
 function createFiller(size: number) {
 	let buffer = new Uint8Array(Math.min(size, firstBufferBytes));
 	let filled = 0;
 	return {
-		/** Takes the bytes that it needs and returns the remaining ones. */
+		/** Returns the bytes that it does not need. */
 		take(chunk: Uint8Array): Uint8Array {
 			const count = Math.min(chunk.length, size - filled);
 			if (filled + count > buffer.length) {
@@ -124,7 +123,7 @@ function createFiller(size: number) {
 			filled += count;
 			return chunk.subarray(count);
 		},
-		/** The whole frame, or null while bytes are missing. */
+		/** null while bytes are missing. */
 		whole: () => (filled === size ? buffer : null),
 	};
 }

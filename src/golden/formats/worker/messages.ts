@@ -1,11 +1,11 @@
-// The messages in the golden worker's frames: cases are sent; a hello, results, errors and an end come back.
+// The messages in the golden worker's frames.
 
 import type { DType } from "../../../../generated/golden.ts";
 import { isObject } from "../../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/tensor/tensor.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
-/** An input or output of the engine. Its dtype may be one that goldens do not support, such as `float8_e8m0`. */
+/** Its dtype may be one that goldens do not support, such as `float8_e8m0`. */
 export interface WorkerPort {
 	name: string;
 	dtype: string;
@@ -36,7 +36,7 @@ const wireNames: ReadonlyMap<DType, string> = new Map(
 	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
 );
 
-/** The parts of a case's frame, in order; tensors are not copied. */
+/** In order; tensors are not copied. */
 export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>): Uint8Array[] {
 	const entries = Object.entries(inputs);
 	const tensors = entries.map(([name, { dtype, shape, data }]) => ({
