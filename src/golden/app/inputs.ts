@@ -20,7 +20,7 @@ import {
 	parseGenerator,
 } from "../core/record/generators/spec.ts";
 import { elementCount, formatShape, isFloating, type Tensor } from "../core/tensor/tensor.ts";
-import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { CaseToRecord } from "../stages/record-runs.ts";
 
 export interface InputPort {
 	name: string;

@@ -11,7 +11,7 @@ import type { TensorToWrite } from "../core/manifest/draft.ts";
 import { parseManifest } from "../core/manifest/parse-manifest.ts";
 import type { RunOutputs } from "../core/record/noise-floor.ts";
 import { readTensors } from "../stages/load-goldens.ts";
-import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { CaseToRecord } from "../stages/record-runs.ts";
 import type { GoldenPorts } from "./compose.ts";
 import type { RecordOptions } from "./record-options.ts";
 

@@ -29,7 +29,7 @@ import type { Picture } from "../core/manifest/draft.ts";
 import { findInputMisfit } from "../core/manifest/validate-against-model.ts";
 import { looksLikePicture } from "../core/record/generators/defaults.ts";
 import { readTensors } from "../stages/load-goldens.ts";
-import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { CaseToRecord } from "../stages/record-runs.ts";
 import type { GoldenPorts } from "./compose.ts";
 import { isPicture, readPreprocessing } from "./input-files.ts";
 import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs.ts";

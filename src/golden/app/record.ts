@@ -13,7 +13,7 @@ import { counted } from "../../core/text/labels.ts";
 import { isEquivalentGolden, type TensorToWrite } from "../core/manifest/draft.ts";
 import { describeSensitivity } from "../core/record/defects/record.ts";
 import { describeWorth } from "../core/record/inputs-worth.ts";
-import { type Evidence, type Limits, type Recorded, record } from "../stages/record.ts";
+import { type Recorded, type RecordInput, record } from "../stages/record.ts";
 import { assembleGolden, type Recording } from "./assemble.ts";
 import { withGoldenPorts } from "./compose.ts";
 import { keepGolden, mayGoOn, readBegun, readManifest } from "./keep.ts";
@@ -52,18 +52,19 @@ export async function recordGolden(
 		let files: TensorToWrite[] = [];
 		const kept = { folder: out, old, goesOn: begun !== null, files: () => files };
 		const keeper = await keepGolden(kept, ports.files);
-		const input = {
+		const input: RecordInput = {
 			model,
+			notes: [],
 			cases: found.cases,
 			mayDrop: options.cases === undefined && options.inputs.length === 0 && reused === null,
 			begun,
 			given: old === null || options.propose ? null : old,
-			assemble(evidence: Evidence, limits: Limits): GoldenManifest {
+			assemble(evidence, limits) {
 				const assembled = assembleGolden(evidence, limits, recording, ports);
 				files = assembled.files;
 				return assembled.manifest;
 			},
-			isKnown: (draft: GoldenManifest) => begun === null && old !== null && isEquivalentGolden(old, draft),
+			isKnown: (draft) => begun === null && old !== null && isEquivalentGolden(old, draft),
 			relativeL2: defaultGates.relativeL2,
 			seed: options.seed,
 			least: options.leastShares,
@@ -73,7 +74,7 @@ export async function recordGolden(
 			timeoutMs: options.timeoutMs,
 		};
 		const recorded = await record(input, ports);
-		recorded.notes.forEach(note);
+		input.notes.forEach(note);
 		return conclude(recorded, keeper, recording, terminal);
 	});
 }

@@ -12,7 +12,7 @@ import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import { encodeTensor } from "../core/record/generators/encode.ts";
 import { fitTokens, type TokenRow } from "../core/record/tokens.ts";
 import { isFloating, type Tensor } from "../core/tensor/tensor.ts";
-import type { CaseToRecord } from "../stages/record-reference.ts";
+import type { CaseToRecord } from "../stages/record-runs.ts";
 import {
 	type CasePart,
 	type FileKind,

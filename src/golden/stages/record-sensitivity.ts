@@ -5,22 +5,20 @@ import { ToolError } from "../../core/errors.ts";
 import type { InferCase } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { DefectResult, PlannedDefect, Reference, ReferenceVariant } from "../../ports/reference.ts";
-import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import type { DefectVerdict, Trial } from "../core/record/defects/judge.ts";
 import { type TriedOutput, tryOutputDefects } from "../core/record/defects/outputs.ts";
 import { planDefects } from "../core/record/defects/plan.ts";
 import { emptyRecord, withOutputDefects, withWeightDefect } from "../core/record/defects/record.ts";
+import type { RecordJob } from "./record-runs.ts";
 
-interface SensitivityInput {
-	model: ModelOnDisk;
+interface SensitivityInput extends RecordJob {
 	cases: readonly InferCase[];
 	variant: ReferenceVariant;
 	trial: Trial;
 	seed: number;
 	known: SensitivityRecord | null;
 	limitMs: number;
-	scratchFolder: string;
 	save(record: SensitivityRecord): Promise<void>;
 }
 
@@ -32,8 +30,8 @@ const minSample = 30;
 export async function testSensitivity(
 	input: SensitivityInput,
 	ports: RecordPorts,
-): Promise<{ record: SensitivityRecord; notes: string[] }> {
-	const { known, model, seed } = input;
+): Promise<SensitivityRecord> {
+	const { known, model, seed, notes } = input;
 	const endMs = ports.clock.now() + input.limitMs;
 	const { places, unplaced } = await ports.reference.weights(model);
 	const planned = planDefects(places, seed).flatMap((defect, number): PlannedDefect[] => {
@@ -56,7 +54,6 @@ export async function testSensitivity(
 		const next = "The golden that was written is usable; rerun the same command to continue testing it.";
 		throw new ToolError({ ...end.failure, fix: [end.failure.fix, next].filter(Boolean).join(" ") });
 	}
-	const notes: string[] = [];
 	if (record.state !== "complete")
 		notes.push(
 			`The time limit was reached: ${record.tested} of ${record.planned} defects were tried. The same command tries more; --time-limit gives more time.`,
@@ -65,7 +62,7 @@ export async function testSensitivity(
 		notes.push(
 			`${unplaced.length} of ${places.length + unplaced.length} weight tensors cannot be changed, so it is unknown whether the golden notices faults in them.`,
 		);
-	return { record, notes };
+	return record;
 }
 
 function stateOf({ state }: DefectResult, tested: number, isWhole: boolean): SensitivityRecord["state"] {
