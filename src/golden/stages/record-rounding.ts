@@ -19,8 +19,7 @@ import {
 } from "../core/record/limits.ts";
 import { measuredCases, measureNoise, noiseOfPart, type RunOutputs } from "../core/record/noise-floor.ts";
 import { cutSlice } from "../core/tensor/slice.ts";
-import { type Answers, fedCases, partsOfOutputs, type RecordJob } from "./record-runs.ts";
-import type { RecordPorts } from "./record-sensitivity.ts";
+import { type Answers, fedCases, partsOfOutputs, type RecordJob, type RecordPorts } from "./record-runs.ts";
 
 interface RoundingMeasured {
 	rounded: RoundedRun[];

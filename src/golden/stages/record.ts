@@ -4,15 +4,16 @@ import type {
 	GoldenManifest,
 	GoldenOutput,
 	NoiseFloor,
-	Precision,
 	RoundingRecord,
 	SensitivityRecord,
 } from "../../../generated/golden.ts";
+import { defaultGates } from "../../core/config/defaults.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ReferenceVariant } from "../../ports/reference.ts";
 import { follow } from "../../stages/follow.ts";
+import { isEquivalentGolden } from "../core/manifest/draft.ts";
 import { findSensitivityWeaknesses, type LeastShares } from "../core/record/defects/record.ts";
 import { deriveLimits, type LimitEvidence } from "../core/record/derive-limits.ts";
 import { networkTraits } from "../core/record/limits.ts";
@@ -28,20 +29,19 @@ import {
 	makeReference,
 	measureScatter,
 	type RecordJob,
+	type RecordPorts,
 	withoutLarge,
 } from "./record-runs.ts";
-import { type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
+import { testSensitivity } from "./record-sensitivity.ts";
 
 export interface RecordInput extends RecordJob {
 	cases: readonly CaseToRecord[];
 	mayDrop: boolean;
 	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
-	/** Limits that a person reviewed; null: propose some. */
-	given: Pick<GoldenManifest, "outputs" | "detections" | "policy"> | null;
+	/** The golden on disk, or null. Its limits stay, because a person reviewed them, unless others are to be proposed. */
+	old: GoldenManifest | null;
+	proposes: boolean;
 	assemble(evidence: Evidence, limits: Limits): GoldenManifest;
-	/** Whether nothing needs to be written. */
-	isKnown(draft: GoldenManifest): boolean;
-	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	seed: number;
 	least: LeastShares;
 	limitMs: number;
@@ -76,7 +76,9 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 		input.begun === null
 			? await draftGolden(input, ports)
 			: { draft: input.begun.manifest, answers: recall(input.begun, input.cases), why: [] };
-	const state = input.isKnown(draft) ? "known" : "recorded";
+	const { begun, old } = input;
+	const isKnown = begun === null && old !== null && isEquivalentGolden(old, draft);
+	const state = isKnown ? "known" : "recorded";
 	const findings = findRecordWeaknesses(draft, answers.outputs);
 	if (findings.some(({ severity }) => severity === "refuse"))
 		return { state, manifest: draft, findings, why };
@@ -89,14 +91,14 @@ export async function record(input: RecordInput, ports: RecordPorts): Promise<Re
 			trial: {
 				manifest: draft,
 				reference: answers.outputs,
-				relativeL2: input.relativeL2,
+				relativeL2: defaultGates.relativeL2,
 				rounding: roundingTable(draft, input.model.onnx, answers.outputs),
 			},
 			known: draft.sensitivity ?? null,
 			limitMs: Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs),
 			// A known golden stays unchanged, but its limits may have been edited since it was tested.
 			save: async (tested: SensitivityRecord): Promise<void> =>
-				state === "known" ? undefined : input.save({ ...draft, sensitivity: tested }),
+				isKnown ? undefined : input.save({ ...draft, sensitivity: tested }),
 		},
 		ports,
 	);
@@ -111,8 +113,8 @@ const usableShare = 0.92;
 async function draftGolden(input: RecordInput, ports: RecordPorts) {
 	const evidence = await gatherEvidence(input, ports);
 	const { answers } = evidence;
-	if (input.given !== null)
-		return { draft: input.assemble(evidence, { ...input.given, why: [] }), answers, why: [] };
+	if (input.old !== null && !input.proposes)
+		return { draft: input.assemble(evidence, { ...input.old, why: [] }), answers, why: [] };
 	ports.progress.stage("limits", 0);
 	const { onnx } = input.model;
 	const proposed = proposeLimits(evidence, onnx);
@@ -141,7 +143,12 @@ function recall(
 async function gatherEvidence(input: RecordInput, ports: RecordPorts): Promise<Evidence> {
 	const made = await makeReference(input.cases, input, ports);
 	const fitting = input.mayDrop ? withoutLarge(made, input.notes) : made;
-	const { answers, noise, runs } = await measureScatter(fitting, input.given === null, input, ports);
+	const { answers, noise, runs } = await measureScatter(
+		fitting,
+		input.old === null || input.proposes,
+		input,
+		ports,
+	);
 	const { rounded, rounding } = await measureRounding(answers, input, ports);
 	return { answers, noise, rounding, strayed: { noise: runs, rounded } };
 }
