@@ -3,7 +3,7 @@ import { fillShapes } from "../core/onnx/input-shapes/bind.ts";
 import type { OpenInputs } from "../core/onnx/input-shapes/open-axes.ts";
 import { type Attempt, type SizeSearch, type Sizes, searchSizes } from "../core/onnx/input-shapes/search.ts";
 import { counted } from "../core/text/labels.ts";
-import type { RecordPorts } from "../golden/stages/record-runs.ts";
+import type { RecordPorts } from "../golden/stages/record-sensitivity.ts";
 import type { InferCase, InferResult } from "../ports/backend.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 

@@ -19,7 +19,8 @@ import {
 } from "../core/record/limits.ts";
 import { measuredCases, measureNoise, noiseOfPart, type RunOutputs } from "../core/record/noise-floor.ts";
 import { cutSlice } from "../core/tensor/slice.ts";
-import { type Answers, fedCases, partsOfOutputs, type RecordJob, type RecordPorts } from "./record-runs.ts";
+import { type Answers, fedCases, partsOfOutputs } from "./record-runs.ts";
+import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 interface RoundingMeasured {
 	rounded: RoundedRun[];

@@ -4,8 +4,7 @@ import { isQuantised, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { InferCase } from "../../ports/backend.ts";
-import type { Ports } from "../../ports/ports.ts";
-import type { Reference, ReferenceVariant } from "../../ports/reference.ts";
+import type { ReferenceVariant } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import { inParallel } from "../../stages/in-parallel.ts";
@@ -19,16 +18,9 @@ import {
 	type RunOutputs,
 } from "../core/record/noise-floor.ts";
 import { outputParts } from "../core/record/propose.ts";
+import type { RecordJob, RecordPorts } from "./record-sensitivity.ts";
 
 export type CaseToRecord = Omit<RecordedCase, "outputs">;
-
-export interface RecordJob {
-	model: ModelOnDisk;
-	scratchFolder: string;
-	timeoutMs: number;
-	/** Each stage adds its own. */
-	notes: string[];
-}
 
 export interface Answers {
 	variant: ReferenceVariant;
@@ -37,7 +29,6 @@ export interface Answers {
 	outputs: RunOutputs;
 }
 
-export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
 type RunPorts = Omit<RecordPorts, "clock">;
 
 /**

@@ -3,13 +3,24 @@
 import type { SensitivityRecord } from "../../../generated/golden.ts";
 import { ToolError } from "../../core/errors.ts";
 import type { InferCase } from "../../ports/backend.ts";
-import type { DefectResult, PlannedDefect, ReferenceVariant } from "../../ports/reference.ts";
+import type { Ports } from "../../ports/ports.ts";
+import type { DefectResult, PlannedDefect, Reference, ReferenceVariant } from "../../ports/reference.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
 import { nextTurn } from "../../stages/follow.ts";
 import type { DefectVerdict, Trial } from "../core/record/defects/judge.ts";
 import { type TriedOutput, tryOutputDefects } from "../core/record/defects/outputs.ts";
 import { planDefects } from "../core/record/defects/plan.ts";
 import { emptyRecord, withOutputDefects, withWeightDefect } from "../core/record/defects/record.ts";
-import type { RecordJob, RecordPorts } from "./record-runs.ts";
+
+export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
+
+export interface RecordJob {
+	model: ModelOnDisk;
+	scratchFolder: string;
+	timeoutMs: number;
+	/** Each stage adds its own. */
+	notes: string[];
+}
 
 interface SensitivityInput extends RecordJob {
 	cases: readonly InferCase[];

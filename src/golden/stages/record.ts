@@ -28,11 +28,9 @@ import {
 	fedCases,
 	makeReference,
 	measureScatter,
-	type RecordJob,
-	type RecordPorts,
 	withoutLarge,
 } from "./record-runs.ts";
-import { testSensitivity } from "./record-sensitivity.ts";
+import { type RecordJob, type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
 export interface RecordInput extends RecordJob {
 	cases: readonly CaseToRecord[];
