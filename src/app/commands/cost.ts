@@ -1,6 +1,6 @@
 // `trtgate cost`: shows the cost of an ONNX file from its graph alone, and how another file changes it.
 import { resolve } from "node:path";
-import { readStructure } from "../../adapters/files/external-files.ts";
+import { readStructure } from "../../adapters/files/model-reader.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";

@@ -1,6 +1,6 @@
 // `trtgate preflight`: checks an ONNX file without a runtime.
 import { resolve } from "node:path";
-import { readStructure } from "../../adapters/files/external-files.ts";
+import { readStructure } from "../../adapters/files/model-reader.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { fixedRange } from "../../core/config/dims.ts";
 import { usageError } from "../../core/errors.ts";

@@ -5,7 +5,7 @@ import { ConfigError, recordFault } from "../../core/errors.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../../ports/backend.ts";
 import type { Ports } from "../../ports/ports.ts";
-import { type JudgedProbe, judgeProbes, type ProbeAnswer, settleProbes } from "../core/probes/judge.ts";
+import { type JudgedProbe, judgeProbes, settleProbes } from "../core/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/probes/plan.ts";
 import type { Tensors } from "../core/probes/pool.ts";
 import { probeSubject, probesEnabled } from "../core/probes/subject.ts";
@@ -105,8 +105,6 @@ async function runProbes(
 		onCase: (done) => ports.progress.detail(`probe ${done} of ${total} (${engine.arm})`),
 	});
 	if (result.state === "failed") return result;
-	const answers = new Map(
-		plan.cases.slice(0, result.cases.length).map(({ id }, at) => [id, result.cases[at] as ProbeAnswer]),
-	);
+	const answers = new Map(result.cases.map((answer, at) => [plan.cases[at]?.id ?? "", answer]));
 	return { state: "done", judged: judgeProbes(plan, answers, rule) };
 }

@@ -3,8 +3,8 @@
 import type { Pipes } from "../../../adapters/process/spawn.ts";
 import type { InferCase, InferredCase } from "../../../ports/backend.ts";
 import type { Tensor } from "../../core/tensor/tensor.ts";
-import { createFrameDecoder } from "../../formats/worker/frames.ts";
 import {
+	createFrameDecoder,
 	encodeCase,
 	encodeEnd,
 	parseMessage,

@@ -7,8 +7,7 @@ import type { DType } from "../../../../generated/golden.ts";
 import { createProcesses } from "../../../../src/adapters/process/processes.ts";
 import { tensorRtWorker } from "../../../../src/golden/adapters/tensorrt-worker/worker.ts";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
-import { createFrameDecoder } from "../../../../src/golden/formats/worker/frames.ts";
-import { encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
+import { createFrameDecoder, encodeCase } from "../../../../src/golden/formats/worker/messages.ts";
 import type { GoldenWorkerJob, InferCase, InferResult } from "../../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../../support/project.ts";
 import {
