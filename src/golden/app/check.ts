@@ -222,7 +222,7 @@ function failingLines(check: GoldenCheck): string[] {
 	return [checkLine(check), `        at [${place}]: got ${got}, expected ${expected}`];
 }
 
-export function headOf(verdict: GoldenVerdict): string {
+function headOf(verdict: GoldenVerdict): string {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
 	const extent = verdict.scope === undefined ? "" : `, ${counted(verdict.cases ?? 0, "case")} together`;
