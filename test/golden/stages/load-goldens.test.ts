@@ -22,6 +22,7 @@ import type { ModelOnDisk } from "../../../src/ports/world.ts";
 import { loaded } from "../../core/config/load.ts";
 import { recordedCases, recordedVersions } from "../../formats/trtexec/recorded.ts";
 import { silent } from "../../support/fakes.ts";
+import { collect } from "../../support/golden-stream.ts";
 import { type AtEnd, temporaryFolder } from "../../support/project.ts";
 import { recordedRuns, replayGoldenRuns, writeRecordedGolden } from "../../support/recorded-goldens.ts";
 
@@ -207,12 +208,10 @@ async function judge({ recorded, folder, manifest, model, spec }: Bed): Promise<
 		modelSha256: new Map([[spec.model.name, model.sha256]]),
 		...{ outFolder: folder, threads: 1, timeoutMs: 1000 },
 	};
-	const verdicts: GoldenVerdict[] = [];
-	for await (const verified of verify(input, { backend, ...ports, progress: silent })) {
+	return (await collect(verify(input, { backend, ...ports, progress: silent }))).map((verified) => {
 		if (verified.state === "failed") throw new Error(verified.error.message);
-		verdicts.push(verified.verdict);
-	}
-	return verdicts;
+		return verified.verdict;
+	});
 }
 
 describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
