@@ -13,14 +13,13 @@ import { fileSource, type InputFile, openInput, withInput } from "../process/inp
 import { hashFile, hashOfLines, hashOpen } from "./store.ts";
 
 export function fileModelReader(): ModelReader {
-	return { read: readModel };
-}
-
-function readModel(path: string): Promise<ModelOnDisk> {
-	return withInput(path, inputKinds.model, async (input) => {
-		const model = readStructure(input, path);
-		return { ...model, sha256: await hashModel(input.file, model.external) };
-	});
+	return {
+		read: (path) =>
+			withInput(path, inputKinds.model, async (input) => {
+				const model = readStructure(input, path);
+				return { ...model, sha256: await hashModel(input.file, model.external) };
+			}),
+	};
 }
 
 /**
@@ -93,7 +92,8 @@ function inspect(
 	if (size === null) return { path, problem: "missing" };
 	const real = realpathSync(path);
 	if (!allowed.some((one) => isInside(real, one))) return { path: null, problem: "outside" };
-	return { path, problem: problemOf(path, size, neededBytes) };
+	if (size <= maxPointerBytes && isLfsPointer(readStart(path))) return { path, problem: "lfs-pointer" };
+	return { path, problem: size < neededBytes ? "short" : null };
 }
 
 /** null if there is no regular file. */
@@ -109,11 +109,6 @@ function sizeOfFile(path: string): number | null {
 function isInside(path: string, folder: string): boolean {
 	const steps = relative(folder, path);
 	return steps !== ".." && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
-}
-
-function problemOf(path: string, size: number, neededBytes: number): ExternalFile["problem"] {
-	if (size <= maxPointerBytes && isLfsPointer(readStart(path))) return "lfs-pointer";
-	return size < neededBytes ? "short" : null;
 }
 
 function readStart(path: string): Uint8Array {

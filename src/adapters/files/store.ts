@@ -16,9 +16,12 @@ export function fileStore(): Files {
 	return {
 		readText: readInputText,
 		readBytes: readInput,
-		writeText: (path, text) => writeWhole(path, text),
-		writeBytes: (path, bytes) => writeWhole(path, bytes),
-		size: sizeOf,
+		writeText: writeWhole,
+		writeBytes: writeWhole,
+		async size(path) {
+			const found = await nullIfMissing(stat(path), path);
+			return found?.isFile() ? found.size : null;
+		},
 		sha256: hashFile,
 		realPath: (path) => nullIfMissing(realpath(path), path),
 		makeFolder: makeFolders,
@@ -31,27 +34,18 @@ async function writeWhole(path: string, content: string | Uint8Array): Promise<v
 	const name = `.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`;
 	const temporary = join(dirname(path), name);
 	try {
-		await writeFlushed(temporary, content);
+		const file = await open(temporary, "wx");
+		try {
+			await file.writeFile(content);
+			await file.sync();
+		} finally {
+			await file.close();
+		}
 		await rename(temporary, path);
 	} catch (error) {
 		await rm(temporary, { force: true }).catch(() => {});
 		throw classifyWriteError(error, path);
 	}
-}
-
-async function writeFlushed(path: string, content: string | Uint8Array): Promise<void> {
-	const file = await open(path, "wx");
-	try {
-		await file.writeFile(content);
-		await file.sync();
-	} finally {
-		await file.close();
-	}
-}
-
-async function sizeOf(path: string): Promise<number | null> {
-	const found = await nullIfMissing(stat(path), path);
-	return found?.isFile() ? found.size : null;
 }
 
 async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | null> {

@@ -17,7 +17,6 @@ import { exitCodes } from "../../app/exit.ts";
 import { stopOnSignals } from "../../app/signals.ts";
 import type { Terminal } from "../../app/terminal.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
-import { folderName } from "../../core/config/identity.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName, showText } from "../../core/onnx/quote.ts";
@@ -37,7 +36,7 @@ import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../formats/polygraphy/polygraphy.ts";
 import { readTensors } from "../stages/load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "../stages/run-comparator-commands.ts";
-import { fileNamesOf, findCaseFile, findTensor, plainName, readStored } from "./stored.ts";
+import { fileNamesOf, findTensor, namesOnDisk, plainName, readStored, severalEndings } from "./stored.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, checkTable);
@@ -154,27 +153,15 @@ async function outputsInFolder(
 ): Promise<Outputs> {
 	const got = new Map<string, Tensor>();
 	const names = Object.keys(outputs);
-	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];
-	const folders = [...safe, folderName(id)].map((part) => join(folder, part));
+	const folders = namesOnDisk([id]).map((name) => join(folder, name));
 	const places = isAlone ? [...folders, folder] : folders;
 	for (const [index, [name, file]] of Object.entries(outputs).entries()) {
 		const path =
-			(await firstOf(places, (place) => findTensor(place, fileNamesOf(names, index, "out")))) ??
-			(await firstOf(folders, findCaseFile));
+			(await findTensor(places, fileNamesOf(names, index, "out"))) ??
+			(await findTensor([folder], [id], severalEndings));
 		if (path !== null) got.set(name, await readStored(path, { ...file, name }));
 	}
 	return got;
-}
-
-async function firstOf(
-	places: readonly string[],
-	find: (place: string) => Promise<string | null>,
-): Promise<string | null> {
-	for (const place of places) {
-		const found = await find(place);
-		if (found !== null) return found;
-	}
-	return null;
 }
 
 export interface CheckReport {

@@ -28,23 +28,22 @@ export interface GoldenPorts {
 	packer: TensorPacker;
 }
 
-interface GoldenWork {
-	terminal: Terminal;
-	progress: Progress;
-	onnxruntime: "auto" | "wasm" | "native" | undefined;
-	onnxruntimeFolder?: string | undefined;
-}
-
 /** Removes the scratch folder and ends all child processes. */
 export async function withGoldenPorts<Result>(
-	{ terminal, progress, onnxruntime, onnxruntimeFolder }: GoldenWork,
+	how: {
+		terminal: Terminal;
+		progress: Progress;
+		onnxruntime: "auto" | "wasm" | "native" | undefined;
+		onnxruntimeFolder?: string | undefined;
+	},
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
+	const { terminal, progress, onnxruntime = "auto", onnxruntimeFolder } = how;
 	const { environment } = terminal;
 	const processes = createProcesses({ env: childEnvironment() });
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
-		flavour: onnxruntime ?? "auto",
+		flavour: onnxruntime,
 		...nativePlace({ ...terminal, onnxruntimeFolder }),
 		onNative: (note) => terminal.err(`note: ${note}\n`),
 		workerPath: join(distFolder(), "ort", "worker.js"),

@@ -52,18 +52,13 @@ function settingsOf(command: string): string {
 	return command.replace(/ --(?:time-limit|timeout|notice)(?:=| )\S+| --quiet(?= |$)/g, "");
 }
 
-interface Begun {
-	manifest: GoldenManifest;
-	outputs: RunOutputs;
-}
-
 /** null if its tensors are damaged, or its inputs have changed. */
 export async function readBegun(
 	manifest: GoldenManifest,
 	folder: string,
 	cases: readonly CaseToRecord[],
 	ports: Pick<GoldenPorts, "files" | "tensors">,
-): Promise<Begun | null> {
+): Promise<{ manifest: GoldenManifest; outputs: RunOutputs } | null> {
 	const outputs = [];
 	try {
 		for (const golden of manifest.cases) {

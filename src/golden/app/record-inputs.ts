@@ -147,7 +147,7 @@ function checkGiven(
 }
 
 /** A generated case is one sample, because eight would take eight times as long. */
-function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
+function oneSample(model: OnnxModel, { configured, mayBeOne }: RecordOptions): GivenSizes {
 	const dims = { ...configured.dims };
 	for (const axes of labelAxes(feeds(model.graph), configured.inputs)) {
 		const batch = axes?.[0];

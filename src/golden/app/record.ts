@@ -50,7 +50,8 @@ export async function recordGolden(
 		const author = await findAuthor(options.author, terminal.cwd, ports.processes);
 		const goesOn = mayGoOn(old, options, model);
 		if (!goesOn) checkChange(old, options, author);
-		const reused = reusesInputs(options) ? old : null;
+		const { inputs, generators, cases } = options;
+		const reused = inputs.length === 0 && generators.length === 0 && cases === undefined ? old : null;
 		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
 		const note = (text: string): void => terminal.err(`note: ${text}\n`);
@@ -67,7 +68,7 @@ export async function recordGolden(
 			model,
 			notes: [],
 			cases: found.cases,
-			mayDrop: options.cases === undefined && options.inputs.length === 0 && reused === null,
+			mayDrop: cases === undefined && inputs.length === 0 && reused === null,
 			begun,
 			old,
 			proposes: options.propose,
@@ -125,10 +126,6 @@ function checkChange(old: GoldenManifest | null, options: RecordOptions, author:
 			? 'Give the reason: --reason "…".'
 			: 'Name the author: --author "…", or set git\'s user.name.',
 	);
-}
-
-function reusesInputs({ inputs, generators, cases }: RecordOptions): boolean {
-	return inputs.length === 0 && generators.length === 0 && cases === undefined;
 }
 
 function describeReuse({ goldenId, cases }: GoldenManifest): string {

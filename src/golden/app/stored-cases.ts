@@ -151,7 +151,7 @@ async function readCase(folder: string, id: string, reading: Reading): Promise<v
 	for (const [index, input] of inputs.entries()) {
 		const own = fileNamesOf(names, index, "in");
 		// A picture next to a tensor is only for viewing.
-		const path = (await findTensor(folder, own)) ?? (await findTensor(folder, own, pictureEndings));
+		const path = (await findTensor([folder], own)) ?? (await findTensor([folder], own, pictureEndings));
 		if (path === null && dataInputs(reading.recipes).includes(input))
 			throw usageError(
 				`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`,

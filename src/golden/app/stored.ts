@@ -24,20 +24,11 @@ interface Expected {
 	shape: readonly number[] | null;
 }
 
-const severalEndings = ["npz", "safetensors", "json"] as const;
+export const severalEndings = ["npz", "safetensors", "json"] as const;
 export const storedEndings = ["npy", "raw", "bin", "pb", ...severalEndings] as const;
 
 export function mayHoldSeveral(path: string): boolean {
 	return severalEndings.some((ending) => path.toLowerCase().endsWith(`.${ending}`));
-}
-
-async function isFile(path: string): Promise<boolean> {
-	return (await stat(path).catch(() => null))?.isFile() === true;
-}
-
-export async function findCaseFile(path: string): Promise<string | null> {
-	for (const ending of severalEndings) if (await isFile(`${path}.${ending}`)) return `${path}.${ending}`;
-	return null;
 }
 
 /** The tensor's own name, those of `golden record` and of ONNX's test data, and `plainName`. */
@@ -53,19 +44,23 @@ export function plainName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
 
-/** Skips names that lead elsewhere. */
+/** The names, and the first one as a folder's; those that lead elsewhere are left out. */
+export function namesOnDisk(names: readonly string[]): string[] {
+	return [...names, ...names.slice(0, 1).map(folderName)].filter((name) => !/^\.|[\\/\0]/.test(name));
+}
+
+/** The first of the names that one of the folders has. */
 export async function findTensor(
-	folder: string,
+	folders: readonly string[],
 	names: readonly string[],
 	endings: readonly string[] = storedEndings,
 ): Promise<string | null> {
-	for (const name of [...names, ...names.slice(0, 1).map(folderName)]) {
-		if (/[\\/\0]/.test(name) || name.startsWith(".")) continue;
-		for (const ending of endings) {
-			const path = join(folder, `${name}.${ending}`);
-			if (await isFile(path)) return path;
-		}
-	}
+	for (const folder of folders)
+		for (const name of namesOnDisk(names))
+			for (const ending of endings) {
+				const path = join(folder, `${name}.${ending}`);
+				if ((await stat(path).catch(() => null))?.isFile() === true) return path;
+			}
 	return null;
 }
 

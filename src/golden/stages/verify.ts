@@ -60,10 +60,8 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 		mapsLeft += verification.mapsLeft;
 	}
 	// Not "all": verdicts of earlier runs are not among these.
-	const found =
-		mismatches === 0
-			? "golden cases match"
-			: counted(mismatches, "golden case does not match", "golden cases do not match");
+	const [one, many] = ["golden case does not match", "golden cases do not match"];
+	const found = mismatches === 0 ? "golden cases match" : counted(mismatches, one, many);
 	ports.progress.done(hasJudged ? found : "no golden cases to run");
 }
 
@@ -119,11 +117,7 @@ async function* verifyEngine(verification: EngineVerification): AsyncGenerator<V
 	if (whole !== null) yield { state: "judged", verdict: whole };
 }
 
-interface Batch {
-	cases: readonly GoldenCase[];
-	index: number;
-	done: number;
-}
+type Batch = { cases: readonly GoldenCase[] } & Record<"index" | "done", number>;
 
 async function* verifyBatch(
 	batch: Batch,

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { DType } from "../../../generated/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
-import { fileNamesOf, findCaseFile, findTensor, readStored } from "../../../src/golden/app/stored.ts";
+import { fileNamesOf, findTensor, readStored, severalEndings } from "../../../src/golden/app/stored.ts";
 import { readCases } from "../../../src/golden/app/stored-cases.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
 import { float32 } from "../../support/golden-tensors.ts";
@@ -70,8 +70,8 @@ describe("a file that holds all tensors of a case", () => {
 
 	it("is found beside the case's folder", async () => {
 		const path = store("night.npz", archive);
-		expect(await findCaseFile(path.replace(/\.npz$/, ""))).toBe(path);
-		expect(await findCaseFile(path)).toBeNull();
+		expect(await findTensor([dirname(path)], ["night"], severalEndings)).toBe(path);
+		expect(await findTensor([dirname(path)], ["night.npz"], severalEndings)).toBeNull();
 	});
 
 	it("is a case to record, for a model of several inputs too", async () => {
@@ -87,7 +87,7 @@ describe("a file that holds all tensors of a case", () => {
 
 it("a tensor whose name no file can have is found under its name with underscores, as trtexec writes it", async () => {
 	const path = store("save_model_scale_0.tmp_1.npy", new Uint8Array());
-	expect(await findTensor(dirname(path), fileNamesOf(["save_model/scale_0.tmp_1"], 0, "out"))).toBe(path);
+	expect(await findTensor([dirname(path)], fileNamesOf(["save_model/scale_0.tmp_1"], 0, "out"))).toBe(path);
 });
 
 it("a name with underscores is not taken if two tensors would share it", () => {

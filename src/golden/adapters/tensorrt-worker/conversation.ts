@@ -24,14 +24,12 @@ interface ConversationOptions {
 	onFault(): void;
 }
 
-export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
-
 export interface Outcome {
 	hello: WorkerHello | null;
 	/** In the order of the cases; null for a case without an answer. */
 	cases: readonly (InferredCase | null)[];
 	ended: boolean;
-	error: WorkerError | null;
+	error: Extract<WorkerMessage, { kind: "error" }> | null;
 	fault: string | null;
 }
 
