@@ -61,7 +61,7 @@ export function checkTrust(event: RunEvent, eventName: string): void {
 	if (event.kind === "pull-request" && eventName === "pull_request" && !event.isFork) return;
 	const whose = event.kind === "pull-request" && event.isFork ? "a fork's " : "";
 	throw proposalRefused(
-		`Goldens are not recorded in a run for ${whose}${quoteName(eventName)}, which outsiders may trigger or change: it would write the reference for every later engine.`,
+		`Goldens are not recorded in a run for ${whose}${quoteName(eventName)}, which outsiders may trigger or change.`,
 		"Run it on workflow_dispatch, schedule, push, or a pull_request of the repository's own branches.",
 	);
 }

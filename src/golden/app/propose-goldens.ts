@@ -111,6 +111,7 @@ export async function openCheckout(folder: string, processes: Processes): Promis
 
 type ChangedFiles = Pick<Proposal, "files" | "removed" | "folders">;
 
+/** Each needs a request, and GitHub allows a workflow 1,000 an hour. */
 const maxFiles = 600;
 
 /** @throws ConfigError proposal-refused. */
@@ -131,8 +132,8 @@ export async function changedFiles(
 	}
 	if (manifests.size > maxFiles)
 		throw proposalRefused(
-			`${manifests.size} files were recorded, and each needs a request: GitHub allows a workflow 1,000 requests an hour.`,
-			`Record fewer cases, or some models at a time (at most ${maxFiles} files), or record with the command line and commit the golden by hand.`,
+			`${manifests.size} files were recorded, and a pull request takes at most ${maxFiles}.`,
+			"Record fewer cases, or some models at a time, or commit the golden by hand.",
 		);
 	await checkFilters([...manifests.keys()], checkout);
 	const files: ProposedFile[] = [];

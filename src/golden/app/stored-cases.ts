@@ -139,7 +139,7 @@ async function readFile(path: string, pattern: string, reading: Reading): Promis
 	if (target === null)
 		throw usageError(
 			`--inputs: ${path} is one file, and the model has ${inputs.length} inputs.`,
-			"Give a folder for each case, with one file for each input, named as the input is; or give the others by --generator.",
+			"Give a folder for each case with a file for each input, or the other inputs by --generator.",
 		);
 	addCase({ id, path, how }, await readPart(path, target, reading.preprocessing), reading);
 }

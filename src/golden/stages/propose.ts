@@ -190,4 +190,4 @@ async function storeFile(
 }
 
 export const largeFileFix =
-	"Record fewer or smaller cases, or record with the command line and commit the golden by hand, its tensors with Git LFS (`git lfs track`).";
+	"Record fewer or smaller cases, or commit the golden by hand, its tensors with Git LFS (`git lfs track`).";

@@ -128,7 +128,7 @@ function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[],
 		throw new ConfigError({
 			code: "golden-uninformative",
 			message: `Not recorded: every case is noise; of case ${idOf(first[0])}, ${first[1]}.`,
-			fix: "Give inputs that mean something to the model, such as real ones with --inputs; generated ones may contain nothing that it looks for.",
+			fix: "Give inputs that mean something to the model, such as real ones with --inputs.",
 		});
 	for (const [index, why] of noisy)
 		notes.push(`Case ${idOf(index)} was left out, because it is noise: ${why}.`);
