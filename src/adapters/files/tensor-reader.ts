@@ -12,11 +12,11 @@ import {
 import { jpegFault } from "../../formats/image/jpeg.ts";
 import { decodePng, type InflateZlib, interlaced } from "../../formats/image/png.ts";
 import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
-import type { Inflate } from "../../formats/npz/npz.ts";
 import {
 	checkFileSize,
 	decodeMember,
 	decodeTensor,
+	type Inflate,
 	isContainer,
 	refuseLfsPointer,
 	tensorFormat,

@@ -10,11 +10,11 @@ import {
 } from "../../golden/formats/polygraphy/polygraphy.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
-import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
+import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
-import { formatLayout, type MemberFile, tensorInvalid } from "./refusal.ts";
+import { formatLayout, type MemberFile, memberMissing, tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
 
 type TensorFormat = NonNullable<TensorFile["format"]>;
@@ -102,7 +102,9 @@ export function decodeMember(
 		throw tensorInvalid(file, "the name of a tensor in it", "none", 'Add "member" to the manifest.');
 	const format = tensorFormat(file);
 	const named = { ...file, member };
-	if (format === "npz") return decodeNpzMember(source, named, inflate);
+	// numpy has no 4-bit numbers: each takes a byte.
+	const most = 2 * tensorBytes(file) + maxHeaderBytes;
+	if (format === "npz") return decodeNpy(npzMember(source, named, most, inflate), file);
 	if (format === "safetensors") return decodeSafetensor(source, named);
 	const document = once(() => parsePolygraphy(source.read(0, source.size), file));
 	return decodeNpy(polygraphyMember(document, named), file);
@@ -128,4 +130,45 @@ export function decodeOwn(
 	if (source.size > most) throw tensorInvalid(file, `at most ${most} bytes`, `${source.size}`);
 	const bytes = source.read(0, source.size);
 	return decodeOwnNpy(ending === "npy" ? bytes : polygraphyMember(parsePolygraphy(bytes, file), file), file);
+}
+
+/** Inflates raw deflate data to at most `bytes` bytes; throws if it is broken or becomes more. */
+export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
+
+const maxHeaderBytes = 10_000 + 12;
+/** Deflate adds five bytes per block that it cannot compress. */
+const packingShare = 1.01;
+const packingBytes = 1024;
+
+/** A member of a .npz archive, inflated no further than needed. */
+function npzMember(source: ByteSource, file: MemberFile, most: number, inflate: Inflate): Uint8Array {
+	const { bytes, packedBytes, dataAt, method } = findMember(source, file);
+	if (bytes > most || packedBytes > most * packingShare + packingBytes) {
+		const expected = `at most ${most} bytes in member ${JSON.stringify(file.member)}`;
+		throw tensorInvalid(file, expected, `${bytes}, packed ${packedBytes}`);
+	}
+	const packed = source.read(dataAt, packedBytes);
+	if (method === "stored") return packed;
+	let got = "broken data, or more";
+	try {
+		const inflated = inflate(packed, bytes);
+		if (inflated.length === bytes) return inflated;
+		got = `${inflated.length}`;
+	} catch {
+		// zlib's own message adds nothing.
+	}
+	throw tensorInvalid(file, `${bytes} bytes of deflated data`, got);
+}
+
+function findMember(source: ByteSource, file: MemberFile): ZipEntry {
+	const seen: string[] = [];
+	const entries = findZipEntries(source, (name) => {
+		if (seen.length < 64) seen.push(name.replace(/\.npy$/, ""));
+		return name === `${file.member}.npy`;
+	});
+	if (typeof entries === "string") throw tensorInvalid(file, "a .npz archive", entries);
+	const [entry] = entries;
+	if (entry === undefined) throw memberMissing(file, seen);
+	if (entries.length === 1) return entry;
+	throw tensorInvalid(file, `one member ${JSON.stringify(file.member)}`, `${entries.length}`);
 }

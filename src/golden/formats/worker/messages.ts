@@ -131,27 +131,20 @@ function createFiller(size: number) {
 	};
 }
 
-/** Its dtype may be one that goldens do not support, such as `float8_e8m0`. */
-export interface WorkerPort {
-	name: string;
-	dtype: string;
-	/** -1 for dynamic sizes. */
-	shape: readonly number[];
-}
-
 export interface WorkerHello {
 	kind: "hello";
 	tensorrt: string;
 	device: string;
-	engine: { profiles: number; inputs: readonly WorkerPort[]; outputs: readonly WorkerPort[] } | null;
+	/** A dtype may be one that goldens do not support, such as `float8_e8m0`. */
+	engine: { inputs: readonly { name: string; dtype: string }[] } | null;
 }
 
 export type WorkerMessage =
 	| WorkerHello
 	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
 	| { kind: "unsupported-output"; id: string; message: string }
-	| { kind: "error"; id: string | null; tensor: string | null; code: string; message: string; fatal: boolean }
-	| { kind: "end"; cases: number };
+	| { kind: "error"; id: string | null; code: string; message: string; fatal: boolean }
+	| { kind: "end" };
 
 /** Types that TensorRT and ONNX name differently. TensorRT's FP8 is the one without infinities. */
 const typesByWireName: ReadonlyMap<string, DType> = new Map([
@@ -189,7 +182,7 @@ export function parseMessage({ header, payload }: RawFrame): WorkerMessage | str
 		case "error":
 			return parseError(header);
 		case "end":
-			return isCount(header["cases"]) ? { kind: "end", cases: header["cases"] } : "an end without a count";
+			return { kind: "end" };
 		default:
 			return "a frame of unknown kind";
 	}
@@ -201,31 +194,22 @@ function parseHello(header: Header): WorkerHello | string {
 		return "a hello without a version or a device";
 	const known = { kind: "hello", tensorrt, device: device["name"] } as const;
 	if (engine === null) return { ...known, engine: null };
-	if (!isObject(engine) || !isCount(engine["profiles"])) return "a hello without an engine";
-	const { inputs, outputs } = engine;
-	if (!arePorts(inputs) || !arePorts(outputs)) return "a hello with unreadable inputs or outputs";
-	return { ...known, engine: { profiles: engine["profiles"], inputs, outputs } };
+	if (!isObject(engine)) return "a hello without an engine";
+	const { inputs } = engine;
+	if (Array.isArray(inputs) && inputs.every(isNamed)) return { ...known, engine: { inputs } };
+	return "a hello with unreadable inputs";
 }
 
-function arePorts(value: unknown): value is WorkerPort[] {
-	return Array.isArray(value) && value.every(isPort);
-}
-
-function isPort(value: unknown): value is WorkerPort {
-	return (
-		isObject(value) &&
-		typeof value["name"] === "string" &&
-		typeof value["dtype"] === "string" &&
-		isShape(value["shape"], -1)
-	);
+function isNamed(value: unknown): value is Record<string, unknown> & { name: string; dtype: string } {
+	return isObject(value) && typeof value["name"] === "string" && typeof value["dtype"] === "string";
 }
 
 function parseError(header: Header): WorkerMessage | string {
-	const { id, tensor, code, message, fatal } = header;
+	const { id, code, message, fatal } = header;
 	if (typeof code !== "string" || typeof message !== "string" || typeof fatal !== "boolean")
 		return "an error without a message";
-	if (!isNameOrNull(id) || !isNameOrNull(tensor)) return "an error with an invalid case or tensor";
-	return { kind: "error", id, tensor, code, message, fatal };
+	if (id !== null && typeof id !== "string") return "an error with an invalid case";
+	return { kind: "error", id, code, message, fatal };
 }
 
 function parseResult(header: Header, payload: Uint8Array): WorkerMessage | string {
@@ -272,23 +256,10 @@ function readTensor(
 }
 
 function isEntry(value: unknown): value is Entry {
-	if (!isObject(value) || typeof value["name"] !== "string" || typeof value["dtype"] !== "string")
-		return false;
-	return isShape(value["shape"], 0) && isCount(value["bytes"]);
+	if (!isNamed(value) || !Array.isArray(value["shape"])) return false;
+	return [...value["shape"], value["bytes"]].every((size) => Number.isSafeInteger(size) && size >= 0);
 }
 
 function isDType(value: string): value is DType {
 	return Object.hasOwn(elementBytes, value);
-}
-
-function isShape(value: unknown, least: number): value is number[] {
-	return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= least);
-}
-
-function isCount(value: unknown): value is number {
-	return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
-}
-
-function isNameOrNull(value: unknown): value is string | null {
-	return value === null || typeof value === "string";
 }
