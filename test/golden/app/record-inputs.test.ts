@@ -109,122 +109,116 @@ it("a signal comes with a state of zeros and the rate that the model compares wi
 	expect(valuesOf(found.cases[0]?.inputs["state"])).toEqual([0, 0, 0, 0]);
 });
 
-describe("text", () => {
-	const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
-	const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
+const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
+const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
 
-	it("text goes through the tokenizer.json beside the model, with a note", async () => {
-		const found = await inputsOf(
-			workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }),
-			"--inputs",
-			"in/s.txt",
-		);
-		expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
-		expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
-			[1, 5],
-			[1, 12],
-			[1, 5],
-		]);
-	});
-
-	it.each([
-		[{ kind: "text", lengths: 9 }, 'got the key "lengths"'],
-		[{ kind: "byte" }, 'expected one of image, text, got "byte"'],
-		[{ inputs: { data: { kind: "text" } } }, 'expected one of the model\'s inputs "input_ids"'],
-		[[], "expected an object"],
-	])("text is refused with preprocessing %j", async (wrong, words) => {
-		const cwd = workspace(encoder, { "s.txt": "a", "how.json": JSON.stringify(wrong) });
-		expect(await refusalOf(cwd, "--inputs", "s.txt", "--preprocess", "how.json")).toContain(words);
-	});
-
-	it.each<[string, Record<string, string | Uint8Array>, string]>([
-		["no tokenizer", { "in/s.txt": "fox" }, "There is no tokenizer for text among --inputs"],
-		[
-			"a tokenizer of another kind",
-			{ "in/s.txt": "fox", "tokenizer.json": '{"model":{"type":"Magic"}}' },
-			"[tokenizer-invalid]",
-		],
-		[
-			"bytes that are no UTF-8",
-			{ "in/s.txt": Buffer.from("fox\nd\xe9j\xe0", "latin1"), "tokenizer.json": tokenizer },
-			"got other bytes in line 2",
-		],
-		[
-			"a line too long",
-			{ "in/s.txt": "a".repeat(20_001), "tokenizer.json": tokenizer },
-			"expected at most 20000 characters in a line, got 20001 in line 1",
-		],
-		["no lines", { "in/s.txt": " \n\n", "tokenizer.json": tokenizer }, "got 0"],
-	])("text is refused with %s", async (_, files, words) => {
-		expect(await refusalOf(workspace(encoder, files), "--inputs", "in/s.txt")).toContain(words);
-	});
+it("text goes through the tokenizer.json beside the model, with a note", async () => {
+	const found = await inputsOf(
+		workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }),
+		"--inputs",
+		"in/s.txt",
+	);
+	expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
+	expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
+		[1, 5],
+		[1, 12],
+		[1, 5],
+	]);
 });
 
-describe("pictures", () => {
-	it("pictures of one height keep their proportions, each in a case of its own width", async () => {
-		const reader = model({
-			nodes: [
-				node({ op: "Conv", inputs: ["x", "w"], outputs: ["c"] }),
-				node({
-					op: "ReduceMean",
-					inputs: ["c"],
-					outputs: ["y"],
-					attributes: [attribute.integers("axes", [2, 3]), attribute.integer("keepdims", 0)],
-				}),
-			],
-			inputs: [value("x", [null, 3, "?", null])],
-			outputs: [value("y", [null, 4])],
-			initializers: [weight("w", 4, 3, 3, 3)],
-		});
-		const drawn = (width: number): Buffer => {
-			const png = new PNG({ width, height: 16 });
-			for (let at = 0; at < width * 16; at += 1)
-				png.data.set([(at * 7) % 256, (at * at) % 256, width, 255], 4 * at);
-			return PNG.sync.write(png);
-		};
-		const how = { layout: "nchw", colour: "bgr", resize: [8, null], mean: [0.5], std: [0.5] };
-		const cwd = workspace(reader, {
-			"in/a.png": drawn(40),
-			"in/b.png": drawn(64),
-			"how.json": JSON.stringify(how),
-		});
-		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
-		expect(found.worth).toBe("Inputs: 2 real pictures (in/*.png).");
-		expect(found.cases.map(({ inputs }) => inputs["x"]?.shape)).toEqual([
-			[1, 3, 8, 20],
-			[1, 3, 8, 32],
-		]);
-	});
+it.each([
+	[{ kind: "text", lengths: 9 }, 'got the key "lengths"'],
+	[{ kind: "byte" }, 'expected one of image, text, got "byte"'],
+	[{ inputs: { data: { kind: "text" } } }, 'expected one of the model\'s inputs "input_ids"'],
+	[[], "expected an object"],
+])("text is refused with preprocessing %j", async (wrong, words) => {
+	const cwd = workspace(encoder, { "s.txt": "a", "how.json": JSON.stringify(wrong) });
+	expect(await refusalOf(cwd, "--inputs", "s.txt", "--preprocess", "how.json")).toContain(words);
 });
 
-describe("test data sets beside an ONNX model", () => {
-	/** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
-	const protoOf = (set: number): Uint8Array => {
-		const values = Float32Array.from(
-			{ length: 48 * 48 },
-			(_, at) => 0.5 + 0.5 * Math.sin((set === 0 ? at % 48 : Math.floor(at / 48)) / 3),
-		);
-		const bytes = new Uint8Array(values.buffer);
-		const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
-		return Uint8Array.from([...head, ...bytes]);
+it.each<[string, Record<string, string | Uint8Array>, string]>([
+	["no tokenizer", { "in/s.txt": "fox" }, "There is no tokenizer for text among --inputs"],
+	[
+		"a tokenizer of another kind",
+		{ "in/s.txt": "fox", "tokenizer.json": '{"model":{"type":"Magic"}}' },
+		"[tokenizer-invalid]",
+	],
+	[
+		"bytes that are no UTF-8",
+		{ "in/s.txt": Buffer.from("fox\nd\xe9j\xe0", "latin1"), "tokenizer.json": tokenizer },
+		"got other bytes in line 2",
+	],
+	[
+		"a line too long",
+		{ "in/s.txt": "a".repeat(20_001), "tokenizer.json": tokenizer },
+		"expected at most 20000 characters in a line, got 20001 in line 1",
+	],
+	["no lines", { "in/s.txt": " \n\n", "tokenizer.json": tokenizer }, "got 0"],
+])("text is refused with %s", async (_, files, words) => {
+	expect(await refusalOf(workspace(encoder, files), "--inputs", "in/s.txt")).toContain(words);
+});
+
+it("pictures of one height keep their proportions, each in a case of its own width", async () => {
+	const reader = model({
+		nodes: [
+			node({ op: "Conv", inputs: ["x", "w"], outputs: ["c"] }),
+			node({
+				op: "ReduceMean",
+				inputs: ["c"],
+				outputs: ["y"],
+				attributes: [attribute.integers("axes", [2, 3]), attribute.integer("keepdims", 0)],
+			}),
+		],
+		inputs: [value("x", [null, 3, "?", null])],
+		outputs: [value("y", [null, 4])],
+		initializers: [weight("w", 4, 3, 3, 3)],
+	});
+	const drawn = (width: number): Buffer => {
+		const png = new PNG({ width, height: 16 });
+		for (let at = 0; at < width * 16; at += 1)
+			png.data.set([(at * 7) % 256, (at * at) % 256, width, 255], 4 * at);
+		return PNG.sync.write(png);
 	};
-
-	it("test data sets beside an ONNX model are a case each, and sizes that they do not have are refused", async () => {
-		const sets = Object.fromEntries(
-			[0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]),
-		);
-		const cwd = workspace(classifier, sets);
-		const found = await inputsOf(cwd, "--inputs", "sets");
-		expect(found.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([
-			["test_data_set_0", [1, 1, 48, 48]],
-			["test_data_set_1", [1, 1, 48, 48]],
-		]);
-		const refusal = await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2");
-		expect(refusal).toContain(
-			'--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.',
-		);
-		expect(refusal).toContain("or give inputs of this size.");
+	const how = { layout: "nchw", colour: "bgr", resize: [8, null], mean: [0.5], std: [0.5] };
+	const cwd = workspace(reader, {
+		"in/a.png": drawn(40),
+		"in/b.png": drawn(64),
+		"how.json": JSON.stringify(how),
 	});
+	const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
+	expect(found.worth).toBe("Inputs: 2 real pictures (in/*.png).");
+	expect(found.cases.map(({ inputs }) => inputs["x"]?.shape)).toEqual([
+		[1, 3, 8, 20],
+		[1, 3, 8, 32],
+	]);
+});
+
+/** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
+const protoOf = (set: number): Uint8Array => {
+	const values = Float32Array.from(
+		{ length: 48 * 48 },
+		(_, at) => 0.5 + 0.5 * Math.sin((set === 0 ? at % 48 : Math.floor(at / 48)) / 3),
+	);
+	const bytes = new Uint8Array(values.buffer);
+	const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
+	return Uint8Array.from([...head, ...bytes]);
+};
+
+it("test data sets beside an ONNX model are a case each, and sizes that they do not have are refused", async () => {
+	const sets = Object.fromEntries(
+		[0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]),
+	);
+	const cwd = workspace(classifier, sets);
+	const found = await inputsOf(cwd, "--inputs", "sets");
+	expect(found.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([
+		["test_data_set_0", [1, 1, 48, 48]],
+		["test_data_set_1", [1, 1, 48, 48]],
+	]);
+	const refusal = await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2");
+	expect(refusal).toContain(
+		'--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.',
+	);
+	expect(refusal).toContain("or give inputs of this size.");
 });
 
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {

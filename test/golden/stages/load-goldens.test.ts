@@ -2,7 +2,7 @@
 // comparators and limits of the precision. The recordings of TensorRT 10.15 and 11.2 hold none: their builders lacked this GPU's kernels.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GoldenManifest, GoldenOutput, Precision } from "../../../generated/golden.ts";
 import type { GoldenVerdict } from "../../../generated/result.ts";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
@@ -214,89 +214,87 @@ async function judge({ recorded, folder, manifest, model, spec }: Bed): Promise<
 	});
 }
 
-describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
-	const judged = new Map<Recorded, { bed: Bed; verdicts: GoldenVerdict[] }>();
-	beforeAll(async () => {
-		for (const recorded of table) {
-			const made = await bed(recorded);
-			judged.set(recorded, { bed: made, verdicts: await judge(made) });
-		}
-	});
-	afterAll(async () => {
-		for (const clean of ends) await clean();
-	});
+const judged = new Map<Recorded, { bed: Bed; verdicts: GoldenVerdict[] }>();
+beforeAll(async () => {
+	for (const recorded of table) {
+		const made = await bed(recorded);
+		judged.set(recorded, { bed: made, verdicts: await judge(made) });
+	}
+});
+afterAll(async () => {
+	for (const clean of ends) await clean();
+});
 
-	const rows = table.map((recorded) => ({
-		...recorded,
-		name: `${recorded.runs}* at ${recorded.precision}`,
-		recorded,
-	}));
-	it.each(rows)("golden runs that TensorRT 10.6 recorded on an H200 are judged so: $name", ({ recorded }) => {
-		const verdicts = judged.get(recorded)?.verdicts ?? [];
-		expect(
-			verdicts.map(({ message, checks }) => [
-				...(message === undefined ? [] : [message]),
-				...checks.map((check) => checkLine(check).trim()),
-			]),
-		).toEqual(recorded.says);
-		for (const { state, checks } of verdicts)
-			expect(state === "match").toBe(checks.length > 0 && checks.every(({ pass }) => pass));
-		expect(verdicts.map((verdict) => verdict.case)).toEqual(runsOf(recorded));
-	});
+const rows = table.map((recorded) => ({
+	...recorded,
+	name: `${recorded.runs}* at ${recorded.precision}`,
+	recorded,
+}));
+it.each(rows)("golden runs that TensorRT 10.6 recorded on an H200 are judged so: $name", ({ recorded }) => {
+	const verdicts = judged.get(recorded)?.verdicts ?? [];
+	expect(
+		verdicts.map(({ message, checks }) => [
+			...(message === undefined ? [] : [message]),
+			...checks.map((check) => checkLine(check).trim()),
+		]),
+	).toEqual(recorded.says);
+	for (const { state, checks } of verdicts)
+		expect(state === "match").toBe(checks.length > 0 && checks.every(({ pass }) => pass));
+	expect(verdicts.map((verdict) => verdict.case)).toEqual(runsOf(recorded));
+});
 
-	it("golden runs that TensorRT 10.6 recorded on an H200 are all in this table, and no version has others", () => {
-		expect(new Set(table.flatMap(runsOf))).toEqual(new Set(Object.keys(recordedRuns)));
-		const folders = recordedVersions.flatMap((version) =>
-			recordedCases(version).map((name) => `trtexec-${version}/${name}`),
-		);
-		const golden = folders.filter((name) => name.includes("/golden-"));
-		expect(golden.length).toBe(35);
-		expect(golden.filter((name) => !Object.hasOwn(recordedRuns, name))).toEqual([]);
-	});
-
-	const gateOf = (recorded: Recorded): string[] => {
-		const { bed: made, verdicts } = judged.get(recorded) ?? {};
-		const [engine] = made?.config.models[0]?.engines ?? [];
-		if (made === undefined || engine === undefined) throw new Error("not judged");
-		return (verdicts ?? [])
-			.map((verdict) => judgeGolden(verdict, made.config, engine))
-			.map(({ status, message }) => `${status}: ${message}`);
-	};
-	it.each([
-		[`${in10}classifier-int8-`, "fail: relative-l2 of probabilities is 0.767; allowed at most 0.05."],
-		[`${in10}nan-output-fp32-`, "fail: non-finite of y is 16; allowed at most 0."],
-		[`${in10}data-dependent-fp32-`, `fail: ${partLabels}`],
-		[`${in10}half-fp32-`, "pass: 1 check agrees with the golden."],
-	])(
-		"golden runs that TensorRT 10.6 recorded on an H200 go through the gate with a sentence: %s",
-		(runs, sentence) => {
-			const recorded = table.find((one) => one.runs === runs);
-			expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
-		},
+it("golden runs that TensorRT 10.6 recorded on an H200 are all in this table, and no version has others", () => {
+	expect(new Set(table.flatMap(runsOf))).toEqual(new Set(Object.keys(recordedRuns)));
+	const folders = recordedVersions.flatMap((version) =>
+		recordedCases(version).map((name) => `trtexec-${version}/${name}`),
 	);
+	const golden = folders.filter((name) => name.includes("/golden-"));
+	expect(golden.length).toBe(35);
+	expect(golden.filter((name) => !Object.hasOwn(recordedRuns, name))).toEqual([]);
+});
 
-	it("golden runs that TensorRT 10.6 recorded on an H200 fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
-		const recorded = table.find(({ model }) => model === "head-segmenter-wrong");
-		expect(recorded === undefined ? [] : gateOf(recorded)).toEqual([
-			`fail: relative-l2 of logits_out is 0.0331; allowed at most 0.001. Also failing: mask. ${otherWords}`,
-			`fail: relative-l2 of logits_out is 0.0332; allowed at most 0.001. Also failing: mask. ${otherWords}`,
+const gateOf = (recorded: Recorded): string[] => {
+	const { bed: made, verdicts } = judged.get(recorded) ?? {};
+	const [engine] = made?.config.models[0]?.engines ?? [];
+	if (made === undefined || engine === undefined) throw new Error("not judged");
+	return (verdicts ?? [])
+		.map((verdict) => judgeGolden(verdict, made.config, engine))
+		.map(({ status, message }) => `${status}: ${message}`);
+};
+it.each([
+	[`${in10}classifier-int8-`, "fail: relative-l2 of probabilities is 0.767; allowed at most 0.05."],
+	[`${in10}nan-output-fp32-`, "fail: non-finite of y is 16; allowed at most 0."],
+	[`${in10}data-dependent-fp32-`, `fail: ${partLabels}`],
+	[`${in10}half-fp32-`, "pass: 1 check agrees with the golden."],
+])(
+	"golden runs that TensorRT 10.6 recorded on an H200 go through the gate with a sentence: %s",
+	(runs, sentence) => {
+		const recorded = table.find((one) => one.runs === runs);
+		expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
+	},
+);
+
+it("golden runs that TensorRT 10.6 recorded on an H200 fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
+	const recorded = table.find(({ model }) => model === "head-segmenter-wrong");
+	expect(recorded === undefined ? [] : gateOf(recorded)).toEqual([
+		`fail: relative-l2 of logits_out is 0.0331; allowed at most 0.001. Also failing: mask. ${otherWords}`,
+		`fail: relative-l2 of logits_out is 0.0332; allowed at most 0.001. Also failing: mask. ${otherWords}`,
+	]);
+});
+
+it("golden runs that TensorRT 10.6 recorded on an H200 are taken as goldens before any engine runs, but for those of NaN", async () => {
+	for (const { bed: made } of judged.values()) {
+		const isNan = made.recorded.model === "nan-output";
+		const { sets, faults } = await load(made);
+		expect([sets.size, faults.size]).toEqual(isNan ? [0, 1] : [1, 0]);
+		if (!isNan) continue;
+		expect([...faults.values()]).toMatchObject([
+			{
+				code: "golden-uninformative",
+				message: expect.stringMatching(
+					/cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/,
+				),
+			},
 		]);
-	});
-
-	it("golden runs that TensorRT 10.6 recorded on an H200 are taken as goldens before any engine runs, but for those of NaN", async () => {
-		for (const { bed: made } of judged.values()) {
-			const isNan = made.recorded.model === "nan-output";
-			const { sets, faults } = await load(made);
-			expect([sets.size, faults.size]).toEqual(isNan ? [0, 1] : [1, 0]);
-			if (!isNan) continue;
-			expect([...faults.values()]).toMatchObject([
-				{
-					code: "golden-uninformative",
-					message: expect.stringMatching(
-						/cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/,
-					),
-				},
-			]);
-		}
-	});
+	}
 });

@@ -1,5 +1,5 @@
 // Proposing to a repository in memory: what is committed, and what others do meanwhile.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { PlatformError } from "../../../src/core/errors.ts";
 import { done, propose, writeFiles } from "../../../src/golden/stages/propose.ts";
 import type { Repository } from "../../../src/ports/code-host.ts";
@@ -46,33 +46,31 @@ it("a second proposal of the same changes nothing that anybody sees", async () =
 	expect(repository.writes).toEqual(["tree"]);
 });
 
-describe("meanwhile", () => {
-	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
+const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
 
-	it("another run makes the branch: it stays, and the next run builds on it", async () => {
-		const place = openPlace();
-		const rival = () => propose(proposalOn(place.main[2], { says: "rival" }), place.repository);
-		const busy = interrupted(place.repository, "createBranch", rival);
-		await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
-		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
-		const { commit, pullIs } = await propose(proposalOn(place.main[2]), place.repository);
-		expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
-		const [parent = ""] = place.repository.parents(commit);
-		expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
-	});
+it("meanwhile another run makes the branch: it stays, and the next run builds on it", async () => {
+	const place = openPlace();
+	const rival = () => propose(proposalOn(place.main[2], { says: "rival" }), place.repository);
+	const busy = interrupted(place.repository, "createBranch", rival);
+	await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
+	expect(place.repository.files(headOf(place))).toEqual(goldenFiles("rival", "main-2"));
+	const { commit, pullIs } = await propose(proposalOn(place.main[2]), place.repository);
+	expect([pullIs, place.repository.pulls.length]).toEqual(["updated", 1]);
+	const [parent = ""] = place.repository.parents(commit);
+	expect(place.repository.files(parent)).toEqual(goldenFiles("rival", "main-2"));
+});
 
-	it("a person commits to the branch: their commit stays", async () => {
-		const place = openPlace();
-		await propose(proposalOn(place.main[2], { says: "first" }), place.repository);
-		const person = () =>
-			place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
-		const busy = interrupted(place.repository, "advanceBranch", person);
-		await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
-		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
-		await expect(propose(proposalOn(place.main[2]), place.repository)).rejects.toThrow(
-			/which trtgate did not make; nothing was written over it/,
-		);
-	});
+it("meanwhile a person commits to the branch: their commit stays", async () => {
+	const place = openPlace();
+	await propose(proposalOn(place.main[2], { says: "first" }), place.repository);
+	const person = () =>
+		place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
+	const busy = interrupted(place.repository, "advanceBranch", person);
+	await expect(propose(proposalOn(place.main[2]), busy)).rejects.toThrow(PlatformError);
+	expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
+	await expect(propose(proposalOn(place.main[2]), place.repository)).rejects.toThrow(
+		/which trtgate did not make; nothing was written over it/,
+	);
 });
 
 it("propose does not change a person's pull request or text", async () => {

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Tensor } from "../../../../src/golden/core/tensor/tensor.ts";
 import {
 	createFrameDecoder,
@@ -116,43 +116,41 @@ it("messages to a worker do not copy tensors and have no piece for an empty one"
 	expect(pieces[1]).toBe(x.data);
 });
 
-describe("hostile messages", () => {
-	const tensor = { name: "y", dtype: "int8", shape: [2], bytes: 2 };
-	const result = (tensors: unknown, payload = Uint8Array.of(1, 2)): WorkerMessage | string =>
-		parse({ kind: "result", id: "a", tensors }, payload);
+const tensor = { name: "y", dtype: "int8", shape: [2], bytes: 2 };
+const result = (tensors: unknown, payload = Uint8Array.of(1, 2)): WorkerMessage | string =>
+	parse({ kind: "result", id: "a", tensors }, payload);
 
-	it.each<[string, unknown, string]>([
-		["no list", {}, "a result without a case"],
-		["a tensor without a name", [{ ...tensor, name: 1 }], "a result with an unreadable tensor"],
-		["a negative size", [{ ...tensor, shape: [-2] }], "a result with an unreadable tensor"],
-		["a size that is no integer", [{ ...tensor, shape: [0.5] }], "a result with an unreadable tensor"],
-		["fewer bytes than its shape", [{ ...tensor, shape: [3] }], "output y has 2 bytes, expected 3"],
-		["more bytes than came", [{ ...tensor, shape: [3], bytes: 3 }], "output y has 2 bytes, expected 3"],
-		["bytes of nobody", [], "a result with 2 bytes of tensors, expected 0"],
+it.each<[string, unknown, string]>([
+	["no list", {}, "a result without a case"],
+	["a tensor without a name", [{ ...tensor, name: 1 }], "a result with an unreadable tensor"],
+	["a negative size", [{ ...tensor, shape: [-2] }], "a result with an unreadable tensor"],
+	["a size that is no integer", [{ ...tensor, shape: [0.5] }], "a result with an unreadable tensor"],
+	["fewer bytes than its shape", [{ ...tensor, shape: [3] }], "output y has 2 bytes, expected 3"],
+	["more bytes than came", [{ ...tensor, shape: [3], bytes: 3 }], "output y has 2 bytes, expected 3"],
+	["bytes of nobody", [], "a result with 2 bytes of tensors, expected 0"],
+	[
+		"one output twice",
 		[
-			"one output twice",
-			[
-				{ ...tensor, shape: [1], bytes: 1 },
-				{ ...tensor, shape: [1], bytes: 1 },
-			],
-			"output y twice in one result",
+			{ ...tensor, shape: [1], bytes: 1 },
+			{ ...tensor, shape: [1], bytes: 1 },
 		],
-		[
-			"bytes of an unknown type beyond its end",
-			[{ ...tensor, dtype: "float8_e8m0", bytes: 9 }],
-			"a result with 2 bytes of tensors, expected 9",
-		],
-	])("hostile messages are refused with %s", (_, tensors, reason) => {
-		expect(result(tensors)).toBe(reason);
-	});
+		"output y twice in one result",
+	],
+	[
+		"bytes of an unknown type beyond its end",
+		[{ ...tensor, dtype: "float8_e8m0", bytes: 9 }],
+		"a result with 2 bytes of tensors, expected 9",
+	],
+])("hostile messages are refused with %s", (_, tensors, reason) => {
+	expect(result(tensors)).toBe(reason);
+});
 
-	it("hostile messages may call an output __proto__, or its type constructor", () => {
-		const message = result([{ ...tensor, name: "__proto__" }]);
-		expect(
-			typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs),
-		).toEqual([["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }]]);
-		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
-	});
+it("hostile messages may call an output __proto__, or its type constructor", () => {
+	const message = result([{ ...tensor, name: "__proto__" }]);
+	expect(typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs)).toEqual(
+		[["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }]],
+	);
+	expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
 });
 
 it("hostile messages never make the reader throw", () => {

@@ -1,5 +1,5 @@
 // A proposal goes on top of our newest commit, and never where it would undo other people's commits.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Proposal, propose } from "../../../../src/golden/stages/propose.ts";
 import {
 	branch,
@@ -61,61 +61,56 @@ it("a branch of ours that is made from a newer commit of the base is not changed
 	expect(headOf(place)).toBe(commit);
 });
 
-describe("refused, with nothing written, is", () => {
-	const refuses = (proposal: Proposal, { repository }: ProposalPlace, why: RegExp, fix: RegExp) =>
-		expect(propose(proposal, repository)).rejects.toMatchObject({
-			code: "proposal-refused",
-			message: expect.stringMatching(why),
-			fix: expect.stringMatching(fix),
-		});
-
-	it.each<[string, (ours: string, main: ProposalPlace["main"]) => Given]>([
-		["a person's commit on the branch", (ours) => ({ parents: [ours] })],
-		[
-			"a person's merge of main into it",
-			(ours, main) => ({ parents: [ours, main[2]], message: "Merge main" }),
-		],
-		["a commit that only speaks of ours", (ours) => ({ parents: [ours], message: `${trailer}\n\nnot ours` })],
-		["a commit of ours for another branch", (ours) => ({ parents: [ours], message: `${trailer}-2` })],
-		["a branch that is another's", (_, main) => ({ parents: [main[0]], message: "theirs" })],
-	])("a proposal is refused, with nothing written, for %s", async (_, given) => {
-		const place = await proposedBefore((at, ours) => commitTo(at, branch, given(ours, at.main)));
-		const head = headOf(place);
-		place.repository.writes.splice(0);
-		await refuses(
-			proposalOn(place.main[2], { says: "newer" }),
-			place,
-			/^Branch trtgate\/goldens has commit [0-9a-f]{7}, which trtgate did not make/,
-			/delete the branch, or give another `branch`/,
-		);
-		expect([headOf(place), place.repository.writes]).toEqual([head, []]);
+const refuses = (proposal: Proposal, { repository }: ProposalPlace, why: RegExp, fix: RegExp) =>
+	expect(propose(proposal, repository)).rejects.toMatchObject({
+		code: "proposal-refused",
+		message: expect.stringMatching(why),
+		fix: expect.stringMatching(fix),
 	});
 
-	it("a proposal is refused, with nothing written, for a commit that the base does not have", async () => {
-		const place = openPlace();
-		const feature = commitTo(place, "feature", { parents: [place.main[2]] });
-		await refuses(
-			proposalOn(feature),
-			place,
-			/is at commit [0-9a-f]{7}, which is not on main/,
-			/^Run on the base branch, or give the branch that is checked out as `base`/,
-		);
-		expect(await propose(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({
-			pullIs: "opened",
-		});
-	});
+it.each<[string, (ours: string, main: ProposalPlace["main"]) => Given]>([
+	["a person's commit on the branch", (ours) => ({ parents: [ours] })],
+	["a person's merge of main into it", (ours, main) => ({ parents: [ours, main[2]], message: "Merge main" })],
+	["a commit that only speaks of ours", (ours) => ({ parents: [ours], message: `${trailer}\n\nnot ours` })],
+	["a commit of ours for another branch", (ours) => ({ parents: [ours], message: `${trailer}-2` })],
+	["a branch that is another's", (_, main) => ({ parents: [main[0]], message: "theirs" })],
+])("a proposal is refused, with nothing written, for %s", async (_, given) => {
+	const place = await proposedBefore((at, ours) => commitTo(at, branch, given(ours, at.main)));
+	const head = headOf(place);
+	place.repository.writes.splice(0);
+	await refuses(
+		proposalOn(place.main[2], { says: "newer" }),
+		place,
+		/^Branch trtgate\/goldens has commit [0-9a-f]{7}, which trtgate did not make/,
+		/delete the branch, or give another `branch`/,
+	);
+	expect([headOf(place), place.repository.writes]).toEqual([head, []]);
+});
 
-	it.each([
-		[
-			"a commit that GitHub does not know",
-			{ commit: "1".repeat(40) },
-			/GitHub does not know commit 1111111, or has no branch main/,
-		],
-		["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
-		["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
-	])("a proposal is refused, with nothing written, for %s", async (_, more, why) => {
-		const place = openPlace();
-		await refuses(proposalOn(place.main[2], more), place, why, /\w/);
-		expect(place.repository.writes).toEqual([]);
+it("a proposal is refused, with nothing written, for a commit that the base does not have", async () => {
+	const place = openPlace();
+	const feature = commitTo(place, "feature", { parents: [place.main[2]] });
+	await refuses(
+		proposalOn(feature),
+		place,
+		/is at commit [0-9a-f]{7}, which is not on main/,
+		/^Run on the base branch, or give the branch that is checked out as `base`/,
+	);
+	expect(await propose(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({
+		pullIs: "opened",
 	});
+});
+
+it.each([
+	[
+		"a commit that GitHub does not know",
+		{ commit: "1".repeat(40) },
+		/GitHub does not know commit 1111111, or has no branch main/,
+	],
+	["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
+	["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
+])("a proposal is refused, with nothing written, for %s", async (_, more, why) => {
+	const place = openPlace();
+	await refuses(proposalOn(place.main[2], more), place, why, /\w/);
+	expect(place.repository.writes).toEqual([]);
 });
