@@ -1,7 +1,7 @@
 // The inputs that `golden record` finds in files or generates: text, pictures, tensors and test data sets.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 import type { GoldenCase, GoldenManifest } from "../../../generated/golden.ts";
@@ -10,18 +10,19 @@ import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../../src/adapters/onnxruntime/reference.ts";
 import type { Processes } from "../../../src/adapters/process/processes.ts";
 import { progressFor } from "../../../src/app/terminal.ts";
+import type { ConfigError } from "../../../src/core/errors.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { withGoldenPorts } from "../../../src/golden/app/compose.ts";
 import { findRecordInputs, previousCases, type RecordInputs } from "../../../src/golden/app/record-inputs.ts";
 import { parseRecordOptions } from "../../../src/golden/app/record-options.ts";
 import { describeWorth } from "../../../src/golden/core/record/inputs-worth.ts";
-import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
+import { elementCount, type Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { attribute, type Bytes, floats, model, node, tensor, value } from "../../support/onnx-writer.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
-import { temporaryFolder } from "../../support/project.ts";
+import { temporaryFolder, writeProject } from "../../support/project.ts";
 import { digitReader, lineReader } from "../../support/sized-models.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts";
@@ -29,15 +30,8 @@ import { constant, encoder, oracle, weight } from "../../support/text-encoder.ts
 const [float, int64] = [1, 7];
 const classifier = readFileSync(resolve("examples/quickstart/base/models/classifier.onnx"));
 
-/** A folder with the model net.onnx and other files. */
-function workspace(bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>>): string {
-	const cwd = temporaryFolder();
-	for (const [name, content] of Object.entries({ "net.onnx": bytes, ...files })) {
-		mkdirSync(dirname(join(cwd, name)), { recursive: true });
-		writeFileSync(join(cwd, name), content);
-	}
-	return cwd;
-}
+const workspace = (bytes: Bytes, files: Readonly<Record<string, string | Uint8Array>> = {}): string =>
+	writeProject(temporaryFolder(), { "net.onnx": bytes, ...files });
 
 /** ONNX Runtime from the sources, where no bundle is built. */
 const referenceOf = (processes: Processes) =>
@@ -68,19 +62,23 @@ async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<Record
 
 /** The error, as one text of what is wrong and how to fix it. */
 async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<string> {
-	const error = await inputsOf(cwd, ...argv).then(
+	return inputsOf(cwd, ...argv).then(
 		() => expect.fail("nothing was refused"),
-		(thrown: unknown) => thrown as { message: string; code: string; fix?: string },
+		({ message, code, fix }: ConfigError) => `${message} [${code}] ${fix}`,
 	);
-	const { message, code, fix } = error;
-	return `${message} [${code}] ${fix}`;
 }
 
-function valuesOf(one: Tensor | undefined): number[] {
-	if (one === undefined) return [];
-	const elements = one.shape.reduce((product, size) => product * size, 1);
-	return [...float64Reader(one)(0, elements)];
-}
+const valuesOf = (one: Tensor | undefined): number[] =>
+	one === undefined ? [] : [...float64Reader(one)(0, elementCount(one.shape))];
+
+/** A sine as a .npy file. */
+const signal = (shape: number[], scale = 1): Uint8Array =>
+	encodeNpy(
+		float32(
+			Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * scale)),
+			shape,
+		),
+	);
 
 /** A signal, a state and a sampling rate, which chooses between two weights. */
 const detector = model({
@@ -97,13 +95,7 @@ const detector = model({
 });
 
 it("a signal comes with a state of zeros and the rate that the model compares with", async () => {
-	const signal = encodeNpy(
-		float32(
-			Array.from({ length: 32 }, (_, at) => Math.sin(at)),
-			[1, 32],
-		),
-	);
-	const found = await inputsOf(workspace(detector, { "in/a.npy": signal }), "--inputs", "in");
+	const found = await inputsOf(workspace(detector, { "in/a.npy": signal([1, 32]) }), "--inputs", "in");
 	expect(found.worth).toBe("Inputs: 1 real case; state zeros, sr const:16000.");
 	expect(valuesOf(found.cases[0]?.inputs["sr"])).toEqual([16_000]);
 	expect(valuesOf(found.cases[0]?.inputs["state"])).toEqual([0, 0, 0, 0]);
@@ -113,11 +105,8 @@ const tokenizer = JSON.stringify(oracle.texts.tokenizers["word-piece"]);
 const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
 
 it("text goes through the tokenizer.json beside the model, with a note", async () => {
-	const found = await inputsOf(
-		workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }),
-		"--inputs",
-		"in/s.txt",
-	);
+	const cwd = workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer });
+	const found = await inputsOf(cwd, "--inputs", "in/s.txt");
 	expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
 	expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
 		[1, 5],
@@ -136,26 +125,21 @@ it.each([
 	expect(await refusalOf(cwd, "--inputs", "s.txt", "--preprocess", "how.json")).toContain(words);
 });
 
-it.each<[string, Record<string, string | Uint8Array>, string]>([
-	["no tokenizer", { "in/s.txt": "fox" }, "There is no tokenizer for text among --inputs"],
-	[
-		"a tokenizer of another kind",
-		{ "in/s.txt": "fox", "tokenizer.json": '{"model":{"type":"Magic"}}' },
-		"[tokenizer-invalid]",
-	],
-	[
-		"bytes that are no UTF-8",
-		{ "in/s.txt": Buffer.from("fox\nd\xe9j\xe0", "latin1"), "tokenizer.json": tokenizer },
-		"got other bytes in line 2",
-	],
+const magic = '{"model":{"type":"Magic"}}';
+it.each<[string, string | Uint8Array, string | null, string]>([
+	["no tokenizer", "fox", null, "There is no tokenizer for text among --inputs"],
+	["a tokenizer of another kind", "fox", magic, "[tokenizer-invalid]"],
+	["other bytes", Buffer.from("fox\nd\xe9j\xe0", "latin1"), tokenizer, "got other bytes in line 2"],
 	[
 		"a line too long",
-		{ "in/s.txt": "a".repeat(20_001), "tokenizer.json": tokenizer },
-		"expected at most 20000 characters in a line, got 20001 in line 1",
+		"a".repeat(20_001),
+		tokenizer,
+		"at most 20000 characters in a line, got 20001 in line 1",
 	],
-	["no lines", { "in/s.txt": " \n\n", "tokenizer.json": tokenizer }, "got 0"],
-])("text is refused with %s", async (_, files, words) => {
-	expect(await refusalOf(workspace(encoder, files), "--inputs", "in/s.txt")).toContain(words);
+	["no lines", " \n\n", tokenizer, "got 0"],
+])("text is refused with %s", async (_, text, definition, words) => {
+	const files = { "s.txt": text, ...(definition === null ? {} : { "tokenizer.json": definition }) };
+	expect(await refusalOf(workspace(encoder, files), "--inputs", "s.txt")).toContain(words);
 });
 
 it("pictures of one height keep their proportions, each in a case of its own width", async () => {
@@ -195,11 +179,7 @@ it("pictures of one height keep their proportions, each in a case of its own wid
 
 /** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
 const protoOf = (set: number): Uint8Array => {
-	const values = Float32Array.from(
-		{ length: 48 * 48 },
-		(_, at) => 0.5 + 0.5 * Math.sin((set === 0 ? at % 48 : Math.floor(at / 48)) / 3),
-	);
-	const bytes = new Uint8Array(values.buffer);
+	const bytes = new Uint8Array(Float32Array.from({ length: 48 * 48 }, (_, at) => Math.sin(at + set)).buffer);
 	const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
 	return Uint8Array.from([...head, ...bytes]);
 };
@@ -222,7 +202,7 @@ it("test data sets beside an ONNX model are a case each, and sizes that they do 
 });
 
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
-	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
+	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"])));
 	expect(found.notes.join("\n")).toMatch(
 		/sizes chosen: x:0_0 1 \(a batch\), x:0_2 48 .*ONNX Runtime runs them.*--shape x:0=1,3,48,320/i,
 	);
@@ -231,7 +211,7 @@ it("sizes that were not given are tried out on the model, each axis without a na
 });
 
 it("sizes that were not given follow what the weights ask for, which needs no run to find out", async () => {
-	const found = await inputsOf(workspace(digitReader(), {}));
+	const found = await inputsOf(workspace(digitReader()));
 	expect(found).toMatchObject({
 		dims: { batch: 1, height: 28, width: 28 },
 		sizes: expect.stringContaining("28"),
@@ -239,17 +219,12 @@ it("sizes that were not given follow what the weights ask for, which needs no ru
 });
 
 it("sizes that were not given come from real inputs if there are any", async () => {
-	const pixels = (scale: number): Uint8Array =>
-		encodeNpy(
-			float32(
-				Array.from({ length: 3 * 16 * 40 }, (_, at) => Math.sin(at * scale)),
-				[1, 3, 16, 40],
-			),
-		);
-	const cwd = workspace(lineReader([null, 3, "?", "?"]), { "one.npy": pixels(1), "two.npy": pixels(2) });
+	const shape = [1, 3, 16, 40];
+	const files = { "one.npy": signal(shape), "two.npy": signal(shape, 2) };
+	const cwd = workspace(lineReader([null, 3, "?", "?"]), files);
 	const found = await inputsOf(cwd, "--inputs", "one.npy", "--inputs", "two.npy");
 	expect(found.notes).toEqual([]);
-	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 16, 40]);
+	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual(shape);
 });
 
 describe("inputs whose values nothing in the model says", () => {
@@ -268,7 +243,7 @@ describe("inputs whose values nothing in the model says", () => {
 	});
 
 	it("are refused by name, all at once, with the options to give", async () => {
-		const refusal = await refusalOf(workspace(counter, {}));
+		const refusal = await refusalOf(workspace(counter));
 		expect(refusal).toMatch(
 			/these inputs take: "steps" \(one int64\), "codes" \(int64 \[1, 8\]\)\. .*\[usage\]/,
 		);
@@ -276,13 +251,8 @@ describe("inputs whose values nothing in the model says", () => {
 	});
 
 	it("are generated as the options say", async () => {
-		const found = await inputsOf(
-			workspace(counter, {}),
-			"--generator",
-			"steps=const:3",
-			"--generator",
-			"codes=tokens:0..99",
-		);
+		const given = ["--generator=steps=const:3", "--generator=codes=tokens:0..99"];
+		const found = await inputsOf(workspace(counter), ...given);
 		expect(found.how).toEqual({ steps: "const:3", codes: "tokens:0..99, SplitMix64" });
 	});
 });

@@ -1,4 +1,4 @@
-// Every golden run that TensorRT recorded, judged by the product's own line: the manifest on disk, trtexec's log and dumps, the default
+// Every golden run that TensorRT 10.6 recorded on an H200, judged by the product's own line: the manifest on disk, trtexec's log and dumps, the default
 // comparators and limits of the precision. The recordings of TensorRT 10.15 and 11.2 hold none: their builders lacked this GPU's kernels.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -230,7 +230,7 @@ const rows = table.map((recorded) => ({
 	name: `${recorded.runs}* at ${recorded.precision}`,
 	recorded,
 }));
-it.each(rows)("golden runs that TensorRT 10.6 recorded on an H200 are judged so: $name", ({ recorded }) => {
+it.each(rows)("recorded golden runs are judged so: $name", ({ recorded }) => {
 	const verdicts = judged.get(recorded)?.verdicts ?? [];
 	expect(
 		verdicts.map(({ message, checks }) => [
@@ -243,7 +243,7 @@ it.each(rows)("golden runs that TensorRT 10.6 recorded on an H200 are judged so:
 	expect(verdicts.map((verdict) => verdict.case)).toEqual(runsOf(recorded));
 });
 
-it("golden runs that TensorRT 10.6 recorded on an H200 are all in this table, and no version has others", () => {
+it("recorded golden runs are all in this table, and no version has others", () => {
 	expect(new Set(table.flatMap(runsOf))).toEqual(new Set(Object.keys(recordedRuns)));
 	const folders = recordedVersions.flatMap((version) =>
 		recordedCases(version).map((name) => `trtexec-${version}/${name}`),
@@ -266,15 +266,12 @@ it.each([
 	[`${in10}nan-output-fp32-`, "fail: non-finite of y is 16; allowed at most 0."],
 	[`${in10}data-dependent-fp32-`, `fail: ${partLabels}`],
 	[`${in10}half-fp32-`, "pass: 1 check agrees with the golden."],
-])(
-	"golden runs that TensorRT 10.6 recorded on an H200 go through the gate with a sentence: %s",
-	(runs, sentence) => {
-		const recorded = table.find((one) => one.runs === runs);
-		expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
-	},
-);
+])("recorded golden runs go through the gate with a sentence: %s", (runs, sentence) => {
+	const recorded = table.find((one) => one.runs === runs);
+	expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
+});
 
-it("golden runs that TensorRT 10.6 recorded on an H200 fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
+it("recorded golden runs fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
 	const recorded = table.find(({ model }) => model === "head-segmenter-wrong");
 	expect(recorded === undefined ? [] : gateOf(recorded)).toEqual([
 		`fail: relative-l2 of logits_out is 0.0331; allowed at most 0.001. Also failing: mask. ${otherWords}`,
@@ -282,7 +279,7 @@ it("golden runs that TensorRT 10.6 recorded on an H200 fail a head with a wrong 
 	]);
 });
 
-it("golden runs that TensorRT 10.6 recorded on an H200 are taken as goldens before any engine runs, but for those of NaN", async () => {
+it("recorded golden runs are taken as goldens before any engine runs, but for those of NaN", async () => {
 	for (const { bed: made } of judged.values()) {
 		const isNan = made.recorded.model === "nan-output";
 		const { sets, faults } = await load(made);
