@@ -57,15 +57,14 @@ function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): 
 	if (requested === undefined) return { height, width };
 	if (typeof requested !== "number")
 		return inProportion({ height, width }, { height: requested[0], width: requested[1] });
-	const scale = (side: number): number =>
-		Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
+	const scale = (side: number) => Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
 	return height <= width
 		? { height: requested, width: scale(width) }
 		: { height: scale(height), width: requested };
 }
 
 function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }): Size {
-	const side = (fixed: number | null, of: number, other: number): number =>
+	const side = (fixed: number | null, of: number, other: number) =>
 		Math.max(1, Math.round(((fixed ?? other) * of) / other));
 	return {
 		height: height ?? side(width, own.height, own.width),
@@ -93,7 +92,7 @@ function toPlanes({ width, height, rgb }: Pixels, colour: "rgb" | "bgr" | "grey"
 	if (colour !== "grey") return { width, height, planes };
 	const [red, green, blue] = planes as [Float32Array, Float32Array, Float32Array];
 	// Luma of ITU-R BT.601.
-	const luma = (value: number, i: number): number =>
+	const luma = (value: number, i: number) =>
 		0.299 * value + 0.587 * (green[i] as number) + 0.114 * (blue[i] as number);
 	return { width, height, planes: [red.map(luma)] };
 }

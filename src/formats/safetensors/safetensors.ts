@@ -79,7 +79,7 @@ function readSpan(
 }
 
 function readHeader(source: ByteSource, file: MemberFile) {
-	const wrong = (got: string): Error => tensorInvalid(file, "a safetensors file", got);
+	const wrong = (got: string) => tensorInvalid(file, "a safetensors file", got);
 	if (source.size < lengthBytes) throw wrong(`${source.size} bytes`);
 	const head = source.read(0, lengthBytes);
 	const length = new DataView(head.buffer, head.byteOffset, lengthBytes).getBigUint64(0, true);

@@ -155,7 +155,7 @@ function parseNpyHeader(bytes: Uint8Array, file: Pick<TensorFile, "path">): NpyH
 
 function parseDictionary(text: string, file: Pick<TensorFile, "path">): Omit<NpyHeader, "dataAt"> {
 	const expected = "a plain array (descr, fortran_order, shape)";
-	const problem = (got: string): Error =>
+	const problem = (got: string) =>
 		tensorInvalid(file, expected, got, "Save one plain array with numpy.save.");
 	const descr = /'descr'\s*:\s*(?:'([^']*)'|"([^"]*)"|(\[))/.exec(text);
 	const order = /'fortran_order'\s*:\s*(True|False)\b/.exec(text);

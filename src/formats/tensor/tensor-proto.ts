@@ -46,9 +46,8 @@ export function describeTensorProto(
 	bytes: Uint8Array,
 	file: Pick<TensorFile, "path">,
 ): { dtype: DType; shape: number[] } {
-	const { draft, layout, fault } = readDraft(bytes);
+	const { layout, dtype, fault } = readDraft(bytes);
 	const { shape } = layout;
-	const dtype = toDType(elementTypeOfCode(draft.code));
 	if (fault === null && dtype !== null && shape.length <= maxRank && shape.every(Number.isSafeInteger))
 		return { dtype, shape };
 	throw tensorInvalid(file, "an ONNX TensorProto of numbers", fault ?? formatLayout(layout));
@@ -58,8 +57,9 @@ function readDraft(bytes: Uint8Array) {
 	const draft: Draft = { dims: [], code: 0, raw: null, typed: new Map(), refused: null };
 	const problem = readFields(bytes, (field) => takeField(draft, field));
 	const type = elementTypeOfCode(draft.code);
-	const layout = { dtype: toDType(type) ?? type, shape: draft.dims.map(Number) };
-	return { draft, layout, fault: problem?.got ?? null };
+	const dtype = toDType(type);
+	const layout = { dtype: dtype ?? type, shape: draft.dims.map(Number) };
+	return { draft, layout, dtype, fault: problem?.got ?? null };
 }
 
 function takeField(draft: Draft, field: Field): void {
@@ -71,11 +71,8 @@ function takeField(draft: Draft, field: Field): void {
 	else if (number === fieldOf.raw) draft.raw = bytes;
 	else if (number === fieldOf.segment) draft.refused = "a segment of a tensor";
 	else if (number === fieldOf.external) draft.refused = "values in another file";
-	else if (number !== fieldOf.location) {
-		const fields = draft.typed.get(number) ?? [];
-		fields.push(field);
-		draft.typed.set(number, fields);
-	} else if (firstVarint(field) !== 0n) draft.refused = "values in another file";
+	else if (number !== fieldOf.location) draft.typed.set(number, [...(draft.typed.get(number) ?? []), field]);
+	else if (firstVarint(field) !== 0n) draft.refused = "values in another file";
 }
 
 function rawValues(raw: Uint8Array, file: TensorFile): Uint8Array {
@@ -90,7 +87,7 @@ function typedValues({ typed }: Draft, file: TensorFile): Uint8Array {
 	const fields = typed.get(typedField[dtype] ?? fieldOf.int32s) ?? [];
 	// Each typed value holds two 4-bit numbers.
 	const needed = isPacked(dtype) ? tensorBytes(file) : elementCount(file.shape);
-	const wrong = (got: number | string): Error =>
+	const wrong = (got: number | string) =>
 		tensorInvalid(file, `${needed} values for ${formatLayout(file)}`, `${got} values`);
 	// Nothing is allocated for values that cannot be there: each takes at least a byte.
 	const present = fields.reduce((sum, field) => sum + field.bytes.length, 0);

@@ -59,19 +59,19 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 			if (manifest !== null) written.push(`${golden.path}: ${manifest.goldenId}`);
 		}
 	const isJson = args.flag("json");
-	const report = { backend: result.backend, engines, written };
-	terminal.out(isJson ? jsonText(report) : renderCalibration(engines, result.backend));
+	const { backend } = result;
+	terminal.out(isJson ? jsonText({ backend, engines, written }) : renderCalibration(engines, backend));
 	const unbuilt = result.builds.flatMap(({ model, engine, failure }) =>
 		failure === undefined ? [] : [`${model}/${engine} was not built: ${failure.title} ${failure.fix}\n`],
 	);
 	terminal.err([...unbuilt, ...result.errors.map(describeRecord)].join(""));
 	if (!isJson) terminal.out(conclusion(engines, written, change !== null));
 	if (result.outcome === "error") return exitOfResult(result);
-	const passes =
-		engines.every(({ faults }) => faults.length === 0) &&
-		!isRefused(engines) &&
-		result.builds.every(({ state }) => state === "built");
-	return passes ? exitCodes.ok : exitCodes.failed;
+	const fails =
+		isRefused(engines) ||
+		engines.some(({ faults }) => faults.length > 0) ||
+		result.builds.some(({ state }) => state !== "built");
+	return fails ? exitCodes.failed : exitCodes.ok;
 }
 
 /** @throws ConfigError usage if nobody is named. */

@@ -176,7 +176,7 @@ const maxShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
-	const isNotable = ({ state: own, message, checks }: GoldenVerdict): boolean =>
+	const isNotable = ({ state: own, message, checks }: GoldenVerdict) =>
 		own !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
 	const notable = cases
 		.filter(isNotable)

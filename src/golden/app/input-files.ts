@@ -93,7 +93,7 @@ function fittingPreprocess(
 	{ name, dtype, sizes }: InputPort,
 	own: { height: number; width: number },
 ): Preprocess {
-	const isChannels = (size: number | null | undefined): boolean => size === 1 || size === 3;
+	const isChannels = (size: number | null | undefined) => size === 1 || size === 3;
 	const batched = sizes?.length === 4;
 	const axes = batched && (sizes[0] ?? 1) === 1 ? sizes.slice(1) : (sizes ?? []);
 	const channelsFirst = isChannels(axes[0]);

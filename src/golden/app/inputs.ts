@@ -186,7 +186,7 @@ export function describeInputs(
 	{ inputs, byInput }: Recipes,
 	given: ReadonlyMap<string, string> = new Map(),
 ): Record<string, string> {
-	const describe = (name: string): string => {
+	const describe = (name: string) => {
 		const recipe = byInput.get(name);
 		if (!recipe) return "given";
 		const { specs, why } = recipe;

@@ -125,7 +125,7 @@ export async function changedFiles(
 	const before: string[] = [];
 	for (const { path, manifest, old } of recorded) {
 		const folder = await folderInCheckout(checkout, home, dirname(path));
-		const inFolder = (name: string): string => posix.join(folder, name);
+		const inFolder = (name: string) => posix.join(folder, name);
 		folders.push(folder);
 		for (const name of ["golden.json", ...tensorPaths(manifest)]) manifests.set(inFolder(name), manifest);
 		if (old !== null) before.push(...tensorPaths(old).map(inFolder));

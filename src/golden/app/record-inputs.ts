@@ -216,7 +216,7 @@ function checkShown(cases: readonly CaseToRecord[], { options: { given }, model 
 
 /** Pictures and raw bytes take their shape from the model. Looks one folder deep. */
 async function leaveSizesOpen({ inputs, cwd }: RecordOptions): Promise<boolean> {
-	const isOpen = (name: string): boolean => isPicture(name) || /\.(raw|bin)$/i.test(name);
+	const isOpen = (name: string) => isPicture(name) || /\.(raw|bin)$/i.test(name);
 	const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
 	for (const path of inputs.map((input) => resolve(cwd, input))) {
 		const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;

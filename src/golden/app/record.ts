@@ -54,7 +54,7 @@ export async function recordGolden(
 		const reused = inputs.length === 0 && generators.length === 0 && cases === undefined ? old : null;
 		const found = await findRecordInputs({ options, model, reused, scratchFolder }, ports);
 		terminal.echo(`${describeWorth(found.how, found.cases.length)}\n`);
-		const note = (text: string): void => terminal.err(`note: ${text}\n`);
+		const note = (text: string) => terminal.err(`note: ${text}\n`);
 		found.notes.forEach(note);
 		if (reused !== null && !goesOn) note(describeReuse(reused));
 		const begun = goesOn ? await readBegun(old, out, found.cases, ports) : null;
@@ -164,7 +164,7 @@ function describeRecorded({ manifest, why }: Recorded, shown: string): string {
 	return `${lines.join("\n")}\n`;
 }
 
-/** @throws ConfigError golden-invalid if the limits do not fit the outputs; golden-uninformative, usage. */
+/** @throws ConfigError golden-invalid if the limits do not fit the outputs; usage. */
 function assembleGolden(
 	{ answers, noise, rounding }: Evidence,
 	limits: Limits,
@@ -175,9 +175,6 @@ function assembleGolden(
 	const { goldenId, revision } = nextRevision(old, options.name);
 	const folder = freeFolder(revision, old);
 	const packed = cases.map((one) => packCase(one, folder, ports.packer));
-	const [first, ...others] = packed.map(({ golden }) => golden);
-	if (first === undefined)
-		throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
 	const { policy, calibration } = old ?? {};
 	const outputs = options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs;
 	const manifest: GoldenManifest = {
@@ -209,7 +206,7 @@ function assembleGolden(
 		rounding: rounding ?? undefined,
 		outputs: mustMatch(outputs, options.nonFinite),
 		detections: limits.detections,
-		cases: [first, ...others],
+		cases: packed.map(({ golden }) => golden) as GoldenManifest["cases"],
 		policy,
 		// A calibration is evidence only for the limits that it was made for.
 		calibration: options.propose ? undefined : calibration,

@@ -93,17 +93,17 @@ function keep(
 		([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs),
 	);
 	measured.rounded.push({ precision, outputs });
-	const [first, ...others] = beyondRange.slice(0, mostRecorded);
+	const beyond = beyondRange.slice(0, mostRecorded) as [string, ...string[]];
 	measured.rounding = {
 		...measured.rounding,
 		[precision]: {
 			cases: outputs.length,
 			tensors,
-			...(first === undefined ? {} : { beyondRange: [first, ...others] }),
+			...(beyond.length === 0 ? {} : { beyondRange: beyond }),
 			outputs: Object.fromEntries(finite),
 		},
 	};
-	if (first === undefined) return;
+	if (beyond.length === 0) return;
 	const names = beyondRange.map((name) => quoteName(name));
 	notes.push(
 		`${counted(beyondRange.length, "tensor")} would overflow at ${precision} and stayed in fp32 in the emulation (${listNames(names, mostShown)}); an engine has to keep their layers in fp32 too.`,

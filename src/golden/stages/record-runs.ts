@@ -122,7 +122,7 @@ export async function measureScatter(made: Answers, dropsNoise: boolean, job: Re
 /** @throws ConfigError golden-uninformative if every case is noise. */
 function withoutNoise({ cases, outputs }: Answers, runs: readonly LabelledRun[], notes: string[]): number[] {
 	const noisy = findNoiseCases(outputs, runs, partsOfOutputs(outputs));
-	const idOf = (index: number): string => quoteName(cases[index]?.id ?? "");
+	const idOf = (index: number) => quoteName(cases[index]?.id ?? "");
 	const [first] = noisy;
 	if (first !== undefined && noisy.size === cases.length)
 		throw new ConfigError({

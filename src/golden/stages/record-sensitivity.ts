@@ -131,11 +131,11 @@ async function tryWeights(
 ): Promise<DefectResult> {
 	if (open.length === 0) return { state: "done" };
 	const before = tally.record().tested;
-	const text = (): string => `${before + tally.tried()} of ${before + open.length} defects`;
+	const text = () => `${before + tally.tried()} of ${before + open.length} defects`;
 	const startedMs = clock.now();
 	let [shownMs, savedMs] = [startedMs, startedMs];
 	let saving = Promise.resolve();
-	const onVerdict = (number: number, verdict: DefectVerdict | null): void => {
+	const onVerdict = (number: number, verdict: DefectVerdict | null) => {
 		tally.add(number, verdict);
 		const now = clock.now();
 		if (now - shownMs >= progressMs) {

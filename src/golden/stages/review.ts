@@ -103,7 +103,7 @@ async function movedOutputs(base: GoldenSet, head: GoldenSet, ports: ReviewPorts
 function movement(was: Tensor | null, now: Tensor): Omit<MovedOutput, "case" | "output"> {
 	const spread = was && distance(was, now);
 	if (spread !== null) return { relativeL2: toNumeric(spread.relativeL2), maxAbs: toNumeric(spread.maxAbs) };
-	const layout = ({ dtype, shape }: Tensor): string => `${dtype} [${shape.join(", ")}]`;
+	const layout = ({ dtype, shape }: Tensor) => `${dtype} [${shape.join(", ")}]`;
 	const detail =
 		was === null ? "the previous output cannot be read" : `${layout(was)} before, ${layout(now)} now`;
 	return { relativeL2: null, maxAbs: null, detail };

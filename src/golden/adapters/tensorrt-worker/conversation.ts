@@ -47,7 +47,7 @@ export function createConversation(options: ConversationOptions) {
 		settle(index, { id: cases[index]?.id ?? "", state: "failed", message }),
 	);
 	let done = 0;
-	const settle = (index: number, answer: InferredCase): void => {
+	const settle = (index: number, answer: InferredCase) => {
 		outcome.cases[index] = answer;
 		done += 1;
 		options.onCase?.(done);
@@ -78,7 +78,7 @@ export function createConversation(options: ConversationOptions) {
 		outcome.ended = true;
 		return null;
 	};
-	const read = (chunk: Uint8Array, input: Pipes["input"]): void => {
+	const read = (chunk: Uint8Array, input: Pipes["input"]) => {
 		for (const frame of decoder.push(chunk)) {
 			const message = parseMessage(frame);
 			outcome.fault ??= typeof message === "string" ? message : take(message);
@@ -106,9 +106,9 @@ function createSender(
 	const inFlight = new Map<string, { index: number; bytes: number }>();
 	let bytesInFlight = 0;
 	let next = 0;
-	const hasRoom = (bytes: number): boolean =>
+	const hasRoom = (bytes: number) =>
 		inFlight.size === 0 || (inFlight.size < maxInFlight && bytesInFlight + bytes <= maxBytesInFlight);
-	const write = (input: Pipes["input"], index: number): boolean => {
+	const write = (input: Pipes["input"], index: number) => {
 		const pieces = encodeFitting(String(index), cases[index]?.inputs ?? {}, { dtypes, payloadBytes });
 		if (typeof pieces === "string") {
 			refuse(index, pieces);

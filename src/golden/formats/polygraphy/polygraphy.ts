@@ -26,7 +26,7 @@ export function fieldOf(value: unknown, key: string): unknown {
 
 /** Takes far longer than finding a member. @throws ConfigError tensor-invalid. */
 export function parsePolygraphy(bytes: Uint8Array, file: RunFile): object {
-	const refused = (got: string): Error => tensorInvalid(file, "Polygraphy's JSON", got);
+	const refused = (got: string) => tensorInvalid(file, "Polygraphy's JSON", got);
 	let value: unknown;
 	try {
 		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
