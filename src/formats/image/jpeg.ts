@@ -8,8 +8,6 @@ const blocksPerByte = 8;
 
 const marks = {
 	tables: 0xc4,
-	reserved: 0xc8,
-	arithmetic: 0xcc,
 	end: 0xd9,
 	scan: 0xda,
 	quantization: 0xdb,
@@ -61,13 +59,7 @@ function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 }
 
 function isFrame(marker: number): boolean {
-	return (
-		marker >= 0xc0 &&
-		marker <= 0xcf &&
-		marker !== marks.tables &&
-		marker !== marks.reserved &&
-		marker !== marks.arithmetic
-	);
+	return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }
 
 /** Bytes of a segment's content; NaN for a segment that the decoder does not read. */

@@ -44,10 +44,7 @@ interface Size {
 	width: number;
 }
 
-function sizeAfter(
-	pixels: Size,
-	{ resize: requested, crop: cut }: Preprocess,
-): { resized: Size; cropped: Size } {
+function sizeAfter(pixels: Size, { resize: requested, crop: cut }: Preprocess) {
 	const resized = resizedSize(pixels, requested);
 	const [height, width] = cut ?? [resized.height, resized.width];
 	return { resized, cropped: { height, width } };

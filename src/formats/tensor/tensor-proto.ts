@@ -71,8 +71,11 @@ function takeField(draft: Draft, field: Field): void {
 	else if (number === fieldOf.raw) draft.raw = bytes;
 	else if (number === fieldOf.segment) draft.refused = "a segment of a tensor";
 	else if (number === fieldOf.external) draft.refused = "values in another file";
-	else if (number !== fieldOf.location) draft.typed.set(number, [...(draft.typed.get(number) ?? []), field]);
-	else if (firstVarint(field) !== 0n) draft.refused = "values in another file";
+	else if (number !== fieldOf.location) {
+		const fields = draft.typed.get(number) ?? [];
+		fields.push(field);
+		draft.typed.set(number, fields);
+	} else if (firstVarint(field) !== 0n) draft.refused = "values in another file";
 }
 
 function rawValues(raw: Uint8Array, file: TensorFile): Uint8Array {

@@ -43,16 +43,11 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	const { cwd } = terminal;
 	const { path, text } = await readArgument(args.positionals[0] ?? "", cwd, inputKinds.golden);
 	const manifest = parseManifest(text, path);
+	const { path: model, sha256: modelSha256 } = manifest.model;
 	const outputs = args.text("outputs");
 	const precision = args.text("precision") as Precision;
-	const about = {
-		manifest,
-		model: manifest.model.path,
-		engine: "stored outputs",
-		precision,
-		modelSha256: manifest.model.sha256,
-		relativeL2: defaultGates.relativeL2,
-	};
+	const { relativeL2 } = defaultGates;
+	const about = { manifest, model, engine: "stored outputs", precision, modelSha256, relativeL2 };
 	const checking: Checking = {
 		about,
 		home: dirname(resolve(cwd, path)),
@@ -120,19 +115,13 @@ async function openOutputs(path: string, cases: readonly GoldenCase[]): Promise<
 	);
 }
 
-const resultsKind = {
-	...inputKinds.tensor,
-	what: "Polygraphy's results",
-	maxBytes: maxPolygraphyBytes,
-	fix: "Check the path.",
-};
-
 /** The runner's iterations are the cases, in the golden's order. */
 async function outputsOfPolygraphy(
 	path: string,
 	cases: readonly GoldenCase[],
 ): Promise<Checking["outputsOf"]> {
-	const bytes = await readInput(path, resultsKind);
+	const own = { what: "Polygraphy's results", maxBytes: maxPolygraphyBytes, fix: "Check the path." };
+	const bytes = await readInput(path, { ...inputKinds.tensor, ...own });
 	refuseLfsPointer(bytes, { path });
 	const document = parsePolygraphy(bytes, { path });
 	return async (golden) => {
@@ -181,17 +170,12 @@ export function renderCheck({ golden, precision, state, cases }: CheckReport): s
 	const notable = cases
 		.filter(isNotable)
 		.sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
+	const lines = [title, ...notable.slice(0, maxShown).flatMap(notableLines)];
 	const hidden = notable.length - maxShown;
-	const more =
-		hidden > 0 ? [`… and ${counted(hidden, "more case")} with failures or warnings (--json shows them)`] : [];
+	if (hidden > 0)
+		lines.push(`… and ${counted(hidden, "more case")} with failures or warnings (--json shows them)`);
 	const plain = cases.filter((verdict) => !isNotable(verdict));
-	const lines = [
-		title,
-		...notable.slice(0, maxShown).flatMap(notableLines),
-		...more,
-		...matchLines(plain, notable.length > 0),
-	];
-	return `${lines.join("\n")}\n`;
+	return `${[...lines, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
 }
 
 function notableLines(verdict: GoldenVerdict): string[] {

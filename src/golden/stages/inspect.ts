@@ -148,10 +148,8 @@ function boxLimitsOf(spec: Detections): InspectedLimit[] {
 	return boxComparators(spec).map((comparator) => {
 		const { kind, severity = "fail", scope } = comparator;
 		const { label, bound } = boxKinds[kind];
-		const allowed = shownPrecisions.map((precision) => ({
-			precision,
-			limit: boxLimit(comparator, precision),
-		}));
+		const limitAt = (precision: Precision) => ({ precision, limit: boxLimit(comparator, precision) });
+		const allowed = shownPrecisions.map(limitAt);
 		return { kind, label, bound, severity, ...(scope === "set" ? { scope } : {}), allowed };
 	});
 }
