@@ -132,9 +132,6 @@ interface NpyHeader {
 /** numpy's own limit for untrusted headers. */
 const maxHeaderChars = 10_000;
 
-/** The previous header, which small arrays often repeat. */
-let known: (NpyHeader & { head: Uint8Array }) | null = null;
-
 function parseNpyHeader(bytes: Uint8Array, file: Pick<TensorFile, "path">): NpyHeader {
 	if (magic.some((byte, at) => bytes[at] !== byte))
 		throw tensorInvalid(file, "a .npy file", bytes.length === 0 ? "an empty file" : "no .npy magic");
@@ -146,11 +143,8 @@ function parseNpyHeader(bytes: Uint8Array, file: Pick<TensorFile, "path">): NpyH
 		throw tensorInvalid(file, `a header of at most ${maxHeaderChars} bytes`, `${length}`);
 	const dataAt = textAt + length;
 	if (bytes.length < dataAt) throw tensorInvalid(file, `a header of ${length} bytes`, "the end of the file");
-	if (known?.dataAt !== dataAt || known.head.some((byte, at) => byte !== bytes[at])) {
-		const text = Buffer.from(bytes.subarray(textAt, dataAt)).toString("latin1");
-		known = { ...parseDictionary(text, file), dataAt, head: bytes.slice(0, dataAt) };
-	}
-	return { ...known, shape: [...known.shape] };
+	const text = Buffer.from(bytes.subarray(textAt, dataAt)).toString("latin1");
+	return { ...parseDictionary(text, file), dataAt };
 }
 
 function parseDictionary(text: string, file: Pick<TensorFile, "path">): Omit<NpyHeader, "dataAt"> {

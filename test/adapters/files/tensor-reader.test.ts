@@ -14,6 +14,7 @@ import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import { float64Reader } from "../../../src/golden/core/tensor/values.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
+import { damaged } from "../../support/damaged-bytes.ts";
 import { float32, fromBase64 } from "../../support/golden-tensors.ts";
 import { type PngKind, pngChunk, pngHeader, pngSignature, writePng } from "../../support/png-writer.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -166,27 +167,13 @@ it("files of several tensors are refused if the file's hash differs, even for it
 it("files of several tensors either read or refuse any bytes, and never anything else", async () => {
 	const others = [oracle.safetensors.file, polygraphy.inputs].map(bytesOf);
 	const seeds = [npz(0), npz(1), npz(2), ...others];
-	const names = ["a.npz", "a.npz", "a.npz", "a.safetensors", "a.json"];
-	const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
-	await fc.assert(
-		fc.asyncProperty(
-			fc.nat(seeds.length - 1),
-			fc.array(change, { maxLength: 4 }),
-			fc.nat(64),
-			async (which, changes, cut) => {
-				const bytes = (seeds[which] ?? new Uint8Array()).slice(0, -cut || undefined);
-				for (const [at, byte] of changes) bytes[bytes.length - 1 - (at % bytes.length)] = byte;
-				try {
-					expect(
-						(await read(names[which] ?? "", bytes, { ...y, member: which === 4 ? "x" : "y" })).data.length,
-					).toBe(24);
-				} catch (error) {
-					expect(error).toBeInstanceOf(ConfigError);
-				}
-			},
-		),
-		{ numRuns: 150 },
-	);
+	const fuzzed = fc.asyncProperty(damaged(seeds, true), async ({ which, bytes }) => {
+		const name = ["a.safetensors", "a.json"][which - 3] ?? "a.npz";
+		const reading = read(name, bytes, { ...y, member: which === 4 ? "x" : "y" });
+		const got = await reading.catch((error: unknown) => error);
+		expect(got instanceof ConfigError || (got as Tensor).data.length === 24).toBe(true);
+	});
+	await fc.assert(fuzzed, { numRuns: 150 });
 });
 
 it.each(oracle.small)(
@@ -299,26 +286,6 @@ it("images are resized, cropped and normalised by the written formula", async ()
 	for (const [i, value] of values.entries()) expect(value).toBeCloseTo(images.normal[i] ?? Number.NaN, 5);
 });
 
-it("images have their channels turned round, made grey and put first or last", async () => {
-	const pixels = bytesOf(images.pixels);
-	const bgr = await taken("a.png", png, {
-		dtype: "uint8",
-		shape: [1, 3, 13, 17],
-		preprocess: { layout: "nchw", colour: "bgr", scale: 1 },
-	});
-	expect([bgr.data[0], bgr.data[13 * 17 + 5]]).toEqual([pixels[2], pixels[5 * 3 + 1]]);
-	const grey = await taken("a.png", png, {
-		dtype: "float32",
-		shape: [1, 13, 17],
-		preprocess: { layout: "chw", colour: "grey", scale: 1 },
-	});
-	const [r, g, b] = pixels.subarray(30, 33);
-	expect(float64Reader(grey)(10, 1)[0]).toBeCloseTo(
-		0.299 * (r ?? 0) + 0.587 * (g ?? 0) + 0.114 * (b ?? 0),
-		4,
-	);
-});
-
 it("images keep their proportion if one side is named, and are padded by a larger crop", async () => {
 	const preprocess: Preprocess = { resize: 26, crop: [40, 34], scale: 1, layout: "hwc" };
 	const tensor = await taken("a.png", png, { dtype: "uint8", shape: [40, 34, 3], preprocess });
@@ -368,41 +335,24 @@ it.each<[what: string, bytes: Uint8Array, words: string, rest?: object]>([
 });
 
 it("images either read or refuse any bytes, and never anything else", async () => {
-	const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
-	await fc.assert(
-		fc.asyncProperty(
-			fc.constantFrom("a.png", "a.jpg"),
-			fc.array(change, { maxLength: 4 }),
-			fc.nat(64),
-			async (name, changes, cut) => {
-				const bytes = (name === "a.png" ? png : jpeg).slice(0, -cut || undefined);
-				for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
-				await expect(read(name, bytes, whole)).rejects.toBeInstanceOf(ConfigError);
-			},
-		),
-		{ numRuns: 150 },
-	);
+	const fuzzed = fc.asyncProperty(damaged([png, jpeg]), async ({ which, bytes }) => {
+		const reading = read(which === 0 ? "a.png" : "a.jpg", bytes, whole);
+		await expect(reading).rejects.toBeInstanceOf(ConfigError);
+	});
+	await fc.assert(fuzzed, { numRuns: 150 });
 });
 
 it("a file of several tensors that changes between two reads gives the tensors that it holds now", async () => {
 	const path = join(temporaryFolder(), "changing.json");
 	const reader = fileTensorReader();
-	const arrayOf = (value: number) => {
-		return {
-			array: Buffer.from(encodeNpy(float32([value]))).toString("base64"),
-			polygraphy_class: "ndarray",
-		};
-	};
-	for (const [x, y] of [
-		[1, 2],
-		[33, 44],
-	] as const) {
-		const text = JSON.stringify([{ x: arrayOf(x), y: arrayOf(y) }]);
+	const arrayOf = (value: number) => ({ array: Buffer.from(encodeNpy(float32([value]))).toString("base64") });
+	for (const x of [1, 33]) {
+		const text = JSON.stringify([{ x: arrayOf(x), y: arrayOf(x + 1) }]);
 		writeFileSync(path, text);
 		const heldOf = async (member: string) => {
 			const file = { path, sha256: sha256(Buffer.from(text)), dtype: "float32" as const, shape: [1], member };
 			return float64Reader(await reader.read(path, file))(0, 1)[0];
 		};
-		expect([await heldOf("x"), await heldOf("y")]).toEqual([x, y]);
+		expect([await heldOf("x"), await heldOf("y")]).toEqual([x, x + 1]);
 	}
 });

@@ -8,6 +8,7 @@ import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import type { Tensor } from "../../../src/golden/core/tensor/tensor.ts";
 import oracle from "../../oracles/golden-files.json" with { type: "json" };
+import { damaged } from "../../support/damaged-bytes.ts";
 import { fromBase64, zeros } from "../../support/golden-tensors.ts";
 
 const npyFolder = new URL("../../fixtures/golden/npy/", import.meta.url);
@@ -44,10 +45,9 @@ it.each(oracle.proto)("decodeTensor reads what onnx wrote: $name", (entry) => {
 	expectTensor(decodeTensor(bytes, fileOf(entry.dtype, entry.shape, { format: "tensor-proto" })), entry);
 });
 
-it.each(["y.raw", "y.bin", "a.b/y.RAW"])("decodeTensor reads %s as raw values", (path) => {
-	expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path })).data).toEqual(
-		Uint8Array.of(1, 0, 2, 0),
-	);
+it("decodeTensor reads raw values, whatever the case of the ending", () => {
+	const bytes = Uint8Array.of(1, 0, 2, 0);
+	expect(decodeTensor(bytes, fileOf("int16", [2], { path: "a.b/y.RAW" })).data).toEqual(bytes);
 });
 
 it("decodeTensor refuses a name without a known format, unless the manifest states it", () => {
@@ -114,25 +114,16 @@ it("decodeTensor either decodes or refuses any bytes, and never anything else", 
 		float,
 		...oracle.proto.slice(0, 12).map((entry) => new Uint8Array(Buffer.from(entry.file, "base64"))),
 	];
-	const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
-	fc.assert(
-		fc.property(
-			fc.nat(seeds.length - 1),
-			fc.array(change, { maxLength: 4 }),
-			fc.nat(64),
-			(which, changes, cut) => {
-				const bytes = (seeds[which] ?? float).slice(0, -cut || undefined);
-				for (const [at, byte] of changes) bytes[at % Math.max(1, bytes.length)] = byte;
-				for (const path of ["y.npy", "y.pb"]) {
-					try {
-						expect(decodeTensor(bytes, fileOf("float32", [2, 3], { path })).data.length).toBe(24);
-					} catch (error) {
-						expect(error).toBeInstanceOf(ConfigError);
-					}
-				}
-			},
-		),
-	);
+	const fuzzed = fc.property(damaged(seeds), ({ bytes }) => {
+		for (const path of ["y.npy", "y.pb"]) {
+			try {
+				expect(decodeTensor(bytes, fileOf("float32", [2, 3], { path })).data.length).toBe(24);
+			} catch (error) {
+				expect(error).toBeInstanceOf(ConfigError);
+			}
+		}
+	});
+	fc.assert(fuzzed);
 });
 
 it.each(oracle.npy.filter(({ file }) => !/fortran|endian|version/.test(file)))(
