@@ -89,8 +89,12 @@ export async function hashOpen(file: number): Promise<string> {
 	}
 }
 
+export function hashOfBytes(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
+
 /** Sorts the lines by their bytes, and ends each. */
 export function hashOfLines(lines: readonly string[]): string {
 	const sorted = lines.map((line) => Buffer.from(`${line}\n`)).sort(Buffer.compare);
-	return createHash("sha256").update(Buffer.concat(sorted)).digest("hex");
+	return hashOfBytes(Buffer.concat(sorted));
 }

@@ -1,5 +1,4 @@
 // Reads a golden's tensor files and pictures from disk: checks size and hash, then decodes.
-import { createHash } from "node:crypto";
 import { inflateRawSync, inflateSync } from "node:zlib";
 import type { TensorFile } from "../../../generated/golden.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -25,7 +24,7 @@ import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import type { Tensor } from "../../golden/core/tensor/tensor.ts";
 import type { TensorReader } from "../../ports/world.ts";
 import { fileSource, readWhole, withInput } from "../process/input-file.ts";
-import { hashOpen } from "./store.ts";
+import { hashOfBytes, hashOpen } from "./store.ts";
 
 const headBytes = 512;
 
@@ -64,10 +63,6 @@ function readTensor(file: TensorFile, known: KnownHashes): Promise<Tensor> {
 		checkHash(hashOfBytes(bytes), file);
 		return tensorFormat(file) === "image" ? readImage(bytes, file) : decodeTensor(bytes, file);
 	});
-}
-
-export function hashOfBytes(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
 }
 
 function checkHash(sha256: string, file: TensorFile): void {

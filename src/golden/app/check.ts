@@ -36,7 +36,14 @@ import { type SetWatch, watchSet } from "../core/whole-set/judge-set.ts";
 import { maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../formats/polygraphy/polygraphy.ts";
 import { readTensors } from "../stages/load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "../stages/run-comparator-commands.ts";
-import { fileNamesOf, findTensor, namesOnDisk, plainName, readStored, severalEndings } from "./stored.ts";
+import {
+	fileNamesOf,
+	findTensor,
+	namesOnDisk,
+	plainName,
+	readStored,
+	severalEndings,
+} from "./input-files.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, checkTable);

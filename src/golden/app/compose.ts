@@ -1,9 +1,8 @@
 // The real adapters that goldens need.
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
-import { fileStore } from "../../adapters/files/store.ts";
+import { fileStore, hashOfBytes } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
@@ -66,7 +65,7 @@ export async function withGoldenPorts<Result>(
 			ending: "npy",
 			pack: (tensor) => {
 				const bytes = encodeNpy(tensor);
-				return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
+				return { bytes, sha256: hashOfBytes(bytes) };
 			},
 		},
 	};

@@ -17,11 +17,17 @@ import {
 	type CasePart,
 	type FileKind,
 	fileKind,
+	fileNamesOf,
+	findTensor,
 	lineOf,
+	mayHoldSeveral,
 	type Preprocessing,
 	pictureEndings,
+	plainName,
 	preprocessOf,
 	readPart,
+	readStored,
+	storedEndings,
 } from "./input-files.ts";
 import {
 	dataInputs,
@@ -31,7 +37,6 @@ import {
 	type InputPort,
 	type Recipes,
 } from "./inputs.ts";
-import { fileNamesOf, findTensor, mayHoldSeveral, plainName, readStored, storedEndings } from "./stored.ts";
 
 interface CaseSource {
 	cwd: string;
