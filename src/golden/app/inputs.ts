@@ -34,7 +34,6 @@ export interface InputPort {
 
 export interface FoundInputs {
 	cases: CaseToRecord[];
-	/** How each input was made. */
 	how: Record<string, string>;
 	preprocess?: Readonly<Record<string, InputPreprocess>>;
 }
@@ -76,7 +75,6 @@ export interface Recipes {
 interface Generating {
 	model: OnnxModel;
 	seed: number;
-	/** Values of `--generator`. */
 	generators: readonly string[];
 }
 

@@ -38,7 +38,6 @@ import { readCases } from "./stored-cases.ts";
 
 export interface RecordInputs extends FoundInputs {
 	dims: Readonly<Record<string, number>>;
-	/** Describes the sizes that were found by trial. */
 	sizes?: string;
 	notes: string[];
 }

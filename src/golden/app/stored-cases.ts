@@ -46,9 +46,7 @@ interface CaseSource {
 }
 
 interface Reading extends CaseSource {
-	/** By path. */
 	tokenizers: Map<string, TextTokenizer>;
-	/** Preprocessing used, by input. */
 	used: Map<string, InputPreprocess>;
 	notes: Set<string>;
 	how: Map<string, string>;

@@ -19,7 +19,6 @@ import type { Tensor } from "../core/tensor/tensor.ts";
 import { wholeSet } from "../core/whole-set/tally.ts";
 
 export interface GoldenSet {
-	/** The head's cases with the limits that hold. */
 	manifest: GoldenManifest;
 	/** The head's own manifest, if other limits hold. */
 	asWritten?: GoldenManifest;
@@ -45,7 +44,7 @@ export interface Goldens {
 
 interface GoldenInput {
 	models: readonly PreparedModel[];
-	/** Their missing outputs are named by the verdict. */
+	/** Engines with a changed interface, whose missing outputs the verdict names. */
 	changed: ReadonlySet<string>;
 	headFolder: string;
 	/** Absent without a base, or if both sides are the same files. */

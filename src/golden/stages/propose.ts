@@ -4,7 +4,6 @@ import type { ApiResult, CommitRelation, HostedPull, Repository, StoredFile } fr
 
 export interface ProposedFile {
 	path: string;
-	/** Git's hash of the content. */
 	blob: string;
 	bytes: number;
 	read(): Promise<Uint8Array>;
@@ -18,7 +17,6 @@ export interface Proposal {
 	base: string;
 	branch: string;
 	files: readonly ProposedFile[];
-	/** If the commit has them. */
 	removed: readonly string[];
 	/** Folders that hold all of these paths. */
 	folders: readonly string[];
@@ -34,7 +32,6 @@ export interface Proposal {
 
 export interface Proposed {
 	commit: string;
-	/** false: the branch already had the content. */
 	isNew: boolean;
 	pull: HostedPull;
 	pullIs: "opened" | "updated" | "left as it is";

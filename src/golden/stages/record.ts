@@ -57,7 +57,6 @@ export interface Evidence {
 export interface Limits {
 	outputs: GoldenManifest["outputs"];
 	detections?: GoldenManifest["detections"];
-	/** Sentences that begin with the output's name. */
 	why: string[];
 }
 

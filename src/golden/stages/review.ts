@@ -11,7 +11,6 @@ import { elementCount, type Tensor } from "../core/tensor/tensor.ts";
 import { type GoldenSet, readGolden, readTensor } from "./load-goldens.ts";
 
 export interface ReviewGoldensInput {
-	/** Specs from the base's own config. */
 	baseEngines: readonly EngineSpec[];
 	headEngines: readonly EngineSpec[];
 	goldens: ReadonlyMap<string, GoldenSet>;

@@ -94,7 +94,7 @@ const goldenFaults: ReadonlySet<string> = new Set([
 	"path-unreadable",
 ]);
 
-/** An unreadable tensor of the golden ends only the verdicts on this engine. */
+/** An unreadable tensor ends only the verdicts on this engine. */
 async function* verifyReadable(verification: EngineVerification): AsyncGenerator<Verified> {
 	try {
 		yield* verifyEngine(verification);

@@ -54,7 +54,6 @@ async function infer(job: GoldenWorkerJob, options: TensorRtWorkerOptions): Prom
 	const { record, outcome } = await converse(run, options);
 	const { wallMs } = record;
 	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
-	// If all answers have arrived, it does not matter how the process ended.
 	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
 		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
